@@ -192,8 +192,9 @@ const alerts = z
           .array(z.enum(['rule', 'account', 'level', 'kind']))
           .prefault(['account'])
           .describe(
-            'What alerts must have in common to share a message. By account alone: the alerts of one rule at five accounts or more ' +
-              'within `interval` are one message by rule.',
+            'What alerts must have in common to share a message. By account alone: alerts of one rule that begin at five accounts or ' +
+              'more within `wait` are one message by rule, and so are those that follow within `interval`, their repeats and ends, ' +
+              'and five ends or more within `wait`.',
           ),
         wait: duration({ min: 0, max: '1h' }).prefault('30s').describe('How long a new group waits for more.'),
         interval: duration({ min: 0, max: '1d' })

@@ -108,7 +108,7 @@ export function createKeys(prefix: string) {
       collected: (partition: number) => `${out}:collected:${partition}`,
       /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
       told: `${out}:told`,
-      /** hash: the same -> the transition that was sent last, by its order, and the delivery that shows it */
+      /** hash: the same -> the transition that was sent last, by its order, the delivery that shows it, and its group */
       lastSent: `${out}:last-sent`,
       /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
       over: `${out}:over`,
@@ -138,8 +138,8 @@ export function createKeys(prefix: string) {
       groupState: (key: string) => `${out}:group-state:${key}`,
       /** zset: what was sent at which level -> when, ms; no longer than the group's interval */
       groupTold: (key: string) => `${out}:group-told:${key}`,
-      /** zset, capped, expires: of a rule's group: group of an account that an alert of the rule joined -> when, ms */
-      groupAccounts: (key: string) => `${out}:group-accounts:${key}`,
+      /** zset, capped, expires: of a rule's group: group of an account where an alert of the rule began, or ended -> when, ms */
+      groupAccounts: (key: string, what: 'firing' | 'resolved') => `${out}:group-accounts:${what}:${key}`,
       /** hash: the message, attempts so far, the transitions it carries */
       delivery: (id: string) => `${out}:delivery:${id}`,
     },

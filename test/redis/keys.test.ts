@@ -47,7 +47,7 @@ describe('keys', () => {
       group('ops|rule=x'),
       groupState('ops|rule=x'),
       groupTold('ops'),
-      groupAccounts('ops|rule=x'),
+      groupAccounts('ops|rule=x', 'firing'),
       delivery('m'),
       receiver('ops'),
       collected(1),

@@ -1,7 +1,8 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type Alert, alertOf, matterOf } from '../alert.ts'
-import { type GroupSettings, heldField, isDigest } from './group.ts'
+import type { OutboxEntry } from '../outbox/outbox.ts'
+import { type GroupBy, type GroupSettings, heldField, homesOf, isDigest } from './group.ts'
 
 /** How soon a group closes once an alert has joined it. */
 export type Pace = 'digest' | 'urgent' | 'normal'
@@ -64,10 +65,10 @@ export async function readPaces(
 }
 
 /**
- * What a receiver was sent of an alert: sent as firing at `at` (ms), the newest of it by its order (0 = not known); or its end
- * was sent, or dropped with all that it did.
+ * What a receiver was sent of an alert: sent as firing at `at` (ms), the newest of it by its order (0 = not known) in that group
+ * ('' = not known); or its end was sent, or dropped with all that it did.
  */
-export type Heard = { is: 'nothing' } | { is: 'told'; at: number; order: number } | { is: 'over' }
+export type Heard = { is: 'nothing' } | { is: 'told'; at: number; order: number; group: string } | { is: 'over' }
 
 /** What is an event by itself has no end that would have to follow. */
 export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
@@ -94,11 +95,35 @@ export async function readHeard(
     ])
     for (const [n, field] of some.entries()) {
       if (over[n] != null) heard.set(field, { is: 'over' })
-      else if (told[n] != null)
-        heard.set(field, { is: 'told', at: Number(told[n]), order: Number.parseInt(last[n] ?? '0', 10) })
+      else if (told[n] != null) {
+        const [, order = 0, group = ''] = /^(\d+) \S+ ?(.*)$/.exec(last[n] ?? '') ?? []
+        heard.set(field, { is: 'told', at: Number(told[n]), order: Number(order), group })
+      }
     }
   }
   return (alert) => heard.get(heldField(receiver, alertOf(alert))) ?? { is: 'nothing' }
+}
+
+/** Where a transition waits, and as what it counts for a mass. */
+export interface Way {
+  homes: [own: string, mass: string]
+  counts: 'firing' | 'resolved' | ''
+}
+
+/**
+ * What begins or gets worse at many accounts makes a mass, and so does what ends. What was sent with a mass goes on and ends with
+ * it; what was sent by itself goes on by itself. A digest is no mass, but what it showed may be one later.
+ */
+export function wayOf(receiver: string, entry: OutboxEntry, by: readonly GroupBy[], heard: Heard): Way {
+  const { alert } = entry
+  const [own, mass] = homesOf(receiver, entry, by)
+  if (alert.status === 'firing' && !['repeat', 'worse', 'eased'].includes(alert.reason)) {
+    return { homes: [own, mass], counts: 'firing' }
+  }
+  if (heard.is === 'told' && mass !== '' && heard.group === mass) return { homes: [mass, ''], counts: '' }
+  if (alert.status === 'resolved') return { homes: [own, mass], counts: 'resolved' }
+  if (heard.is !== 'told') return { homes: [own, mass], counts: '' }
+  return heard.group === own ? { homes: [own, ''], counts: '' } : { homes: [own, mass], counts: 'firing' }
 }
 
 /** How it is remembered that an alert was sent at its level. */

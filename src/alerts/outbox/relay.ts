@@ -2,9 +2,9 @@ import type { Store } from '../../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../redis/keys.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Alert } from '../alert.ts'
-import { type GroupSettings, homesOf, receiverOf, waitingAlert } from '../groups/group.ts'
+import { type GroupSettings, receiverOf, waitingAlert } from '../groups/group.ts'
 import { holdOf, readCircumstances } from '../groups/hold.ts'
-import { readHeard, readPaces } from '../groups/told.ts'
+import { type Heard, readHeard, readPaces, wayOf } from '../groups/told.ts'
 import { refOf } from '../ledger/ledger.ts'
 import { type Route, receiversOf } from '../routing/route.ts'
 import type { SilenceStore } from '../silences/silence-store.ts'
@@ -62,23 +62,27 @@ async function collectBatch(
   now: number,
 ): Promise<ReadonlySet<string> | 'lost'> {
   const { ledger } = deps.keys.delivery
-  const [heardOf, circumstances] = await Promise.all([readWhoHeard(deps, batch), readCircumstances(deps, now)])
-  const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardOf) }))
-  const homes = routed.map(({ entry, to }) => to.map((receiver) => homesOf(receiver, entry, deps.group.by)))
+  const [heardBy, circumstances] = await Promise.all([readWhoHeard(deps, batch), readCircumstances(deps, now)])
+  const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardBy) }))
+  const ways = routed.map(({ entry, to }) =>
+    to.map((receiver) => wayOf(receiver, entry, deps.group.by, heardBy(receiver, entry.alert))),
+  )
   const paces = await readPaces(
     deps,
-    routed.flatMap(({ entry: { alert } }, n) => (homes[n] ?? []).flat().map((key) => ({ key, alert }))),
+    routed.flatMap(({ entry: { alert } }, n) =>
+      (ways[n] ?? []).flatMap(({ homes }) => homes.map((key) => ({ key, alert }))),
+    ),
     now,
   )
   const answer = await deps.store.collectAlerts(
     ...[ledger, partition, now, deps.group.waitMs, deps.group.intervalMs, before],
     ...routed.flatMap(({ name, entry: { alert }, why }, n) => {
-      const own = homes[n] ?? []
-      const joins = own.flatMap((keys) => {
+      const own = ways[n] ?? []
+      const joins = own.flatMap(({ homes, counts }) => {
         // What is over by the time its group closes was held back, though nothing may hold it back any more.
-        const held = holdOf(alert, receiverOf(keys[0]), circumstances, now)
+        const held = holdOf(alert, receiverOf(homes[0]), circumstances, now)
         const element = waitingAlert(refOf(partition, name), alert, held)
-        return [...keys.flatMap((key) => [key, paces(key, alert)]), JSON.stringify(element)]
+        return [...homes.flatMap((key) => [key, paces(key, alert)]), counts, JSON.stringify(element)]
       })
       return [name, happenedAt(alert, now), why, own.length, ...joins]
     }),
@@ -89,28 +93,30 @@ async function collectBatch(
   return joined
 }
 
-/** The receivers that were sent an alert as firing, of those that are over now: the routes may be others since. */
-async function readWhoHeard(deps: RelayDeps, batch: readonly Committed[]): Promise<(alert: Alert) => string[]> {
-  const over = batch.map(({ entry }) => entry.alert).filter(({ status }) => status === 'resolved')
-  if (over.length === 0) return () => []
-  const heard = await Promise.all(
-    deps.receivers.map(async (receiver) => ({ receiver, of: await readHeard(deps, receiver, over) })),
-  )
-  return (alert) => heard.flatMap(({ receiver, of }) => (of(alert).is === 'told' ? [receiver] : []))
+type HeardBy = (receiver: string, alert: Alert) => Heard
+
+/** What each receiver was sent of alerts that go on or are over. */
+async function readWhoHeard(deps: RelayDeps, batch: readonly Committed[]): Promise<HeardBy> {
+  const later = batch.map(({ entry }) => entry.alert).filter(({ reason }) => reason !== 'entered')
+  const heard = new Map<string, (alert: Alert) => Heard>()
+  if (later.length > 0) {
+    await Promise.all(
+      deps.receivers.map(async (receiver) => heard.set(receiver, await readHeard(deps, receiver, later))),
+    )
+  }
+  return (receiver, alert) => heard.get(receiver)?.(alert) ?? { is: 'nothing' }
 }
 
 /**
  * By the routes, and an end also to who was sent the beginning; what is about a receiver goes to others, any others if need
  * be. Else why no receiver gets it.
  */
-function whoGets(
-  deps: RelayDeps,
-  entry: OutboxEntry,
-  heardOf: (alert: Alert) => string[],
-): { to: readonly string[]; why: string } {
+function whoGets(deps: RelayDeps, entry: OutboxEntry, heardBy: HeardBy): { to: readonly string[]; why: string } {
   const { alert, notTo } = entry
   const levels = entry.toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
-  const heard = alert.status === 'resolved' ? heardOf(alert) : []
+  // The routes may be others since.
+  const hasHeard = (receiver: string) => heardBy(receiver, alert).is === 'told'
+  const heard = alert.status === 'resolved' ? deps.receivers.filter(hasHeard) : []
   const routed = [...levels.flatMap((level) => receiversOf(deps.routes, { ...alert, level })), ...heard]
   const others = notTo === undefined ? routed : routed.filter((receiver) => receiver !== notTo)
   if (others.length > 0) return { to: [...new Set(others)], why: '' }

@@ -15,7 +15,7 @@ local function sentBefore(alerts, orders)
   for first = 1, #alerts, CHUNK do
     local last = math.min(first + CHUNK - 1, #alerts)
     for n, sent in ipairs(redis.call('HMGET', LAST_SENT, unpack(alerts, first, last))) do
-      local order, id = string.match(sent or '', '^(%S+) (%S+)$')
+      local order, id = string.match(sent or '', '^(%S+) (%S+)')
       if order and tonumber(order) > tonumber(orders[first + n - 1]) then isNewer = true end
       if id and not checked[id] then
         checked[id] = true
@@ -59,7 +59,7 @@ for n = 9, #ARGV, 6 do
   else
     for i, alert in ipairs(alerts) do
       redis.call('ZADD', TOLD, now, alert)
-      redis.call('HSET', LAST_SENT, alert, orders[i] .. ' ' .. id)
+      redis.call('HSET', LAST_SENT, alert, orders[i] .. ' ' .. id .. ' ' .. group)
     end
   end
 end

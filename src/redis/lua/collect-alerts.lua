@@ -4,7 +4,7 @@
 -- the outbox.
 -- KEYS: ledger. ARGV: partition, now, wait, interval (ms), name of what was collected right before ('' = not known), then of
 --   each transition, in their order: name, when it happened (ms), why nobody gets it, how many groups, then of each: group,
---   pace, the group that a mass joins and its pace, element.
+--   pace, the group that a mass joins and its pace, as what it counts for a mass, element.
 -- Returns the names of those that joined, or 'lost': a node was lost since, and what it forgot is not among these.
 local partition, now, wait, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
@@ -35,13 +35,13 @@ while n <= #ARGV do
       redis.call('ZADD', PENDING, at, ref)
     end
     for g = 0, groups - 1 do
-      local group, pace, mass, massPace, element = unpack(ARGV, n + 4 + 5 * g, n + 8 + 5 * g)
+      local group, pace, mass, massPace, counts, element = unpack(ARGV, n + 4 + 6 * g, n + 9 + 6 * g)
       -- What is collected later is newer, whatever the clock of its partition says: the element, a JSON object, begins with that.
       element = '{"order":' .. order .. ',' .. string.sub(element, 2)
-      join(group, pace, mass, massPace, ref, element, now, wait, interval)
+      join(group, pace, mass, massPace, counts, ref, element, now, wait, interval)
     end
   end
-  n = n + 4 + 5 * groups
+  n = n + 4 + 6 * groups
 end
 if #joined > 0 then
   redis.call('HINCRBY', COUNTS, 'collected', counted)

@@ -9,7 +9,8 @@ for n = 4, #ARGV, 8 do
   if redis.call('HGET', HELD, ARGV[n]) == ARGV[n + 1] then
     redis.call('HDEL', HELD, ARGV[n])
     redis.call('ZREM', HELD_DUE, ARGV[n])
-    noteEarlier(join(ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], ARGV[n + 5], ARGV[n + 6], ARGV[n + 7], now, wait, interval))
+    local group, pace, mass, massPace, ref, element = unpack(ARGV, n + 2, n + 7)
+    noteEarlier(join(group, pace, mass, massPace, 'firing', ref, element, now, wait, interval))
     released = released + 1
   end
 end

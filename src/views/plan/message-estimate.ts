@@ -35,7 +35,7 @@ const MASS = 5
 
 /**
  * In how many messages transitions would have gone out, by the routes and `alerts.group` of a set of rules. An estimate: it
- * tells moments apart by the minute, and knows nothing of what held messages back or delayed them.
+ * tells moments apart by the minute, takes five accounts within `interval` for a mass, and knows nothing of what held messages back or delayed them.
  */
 export class MessageEstimate {
   readonly #rules: RuleSet

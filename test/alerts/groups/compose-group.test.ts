@@ -9,7 +9,7 @@ import { INTERVAL, NOW } from '../outbox/a-relay.ts'
 const compose = (alerts: readonly Alert[], max = 200) =>
   composeGroup({
     ...{ key: 'mail|rule=x', group: { max, intervalMs: INTERVAL }, now: NOW },
-    ...{ holdOf: () => undefined, heardOf: () => ({ is: 'told', at: 0, order: 0 }) },
+    ...{ holdOf: () => undefined, heardOf: () => ({ is: 'told', at: 0, order: 0, group: '' }) },
     waiting: alerts.map((alert, n) => waitingAlert(`7-${n + 1}`, alert)),
   })
 

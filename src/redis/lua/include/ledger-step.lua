@@ -5,7 +5,7 @@ local PENDING, COUNTS, ENDS = AT .. ':pending', AT .. ':counts', AT .. ':ends'
 local GROUPS_DUE, HELD, HELD_DUE = AT .. ':groups', AT .. ':held', AT .. ':held-due'
 -- What a receiver was sent as firing and not as resolved, and what ended a short while ago: receiver and alert -> when, ms.
 local TOLD, OVER = AT .. ':told', AT .. ':over'
--- Of what is in TOLD: order of the transition that was sent last, and the delivery that shows it.
+-- Of what is in TOLD: order of the transition that was sent last, the delivery that shows it, and its group.
 local LAST_SENT = AT .. ':last-sent'
 local DELIVERIES_DUE, DEAD, DELIVERED = AT .. ':due', AT .. ':dead', AT .. ':delivered'
 local ATTEMPTS = AT .. ':log'
@@ -18,7 +18,7 @@ local function collectedKey(partition) return AT .. ':collected:' .. partition e
 local function groupKey(group) return AT .. ':group:' .. group end
 local function groupStateKey(group) return AT .. ':group-state:' .. group end
 local function groupToldKey(group) return AT .. ':group-told:' .. group end
-local function groupAccountsKey(group) return AT .. ':group-accounts:' .. group end
+local function groupAccountsKey(group, what) return AT .. ':group-accounts:' .. what .. ':' .. group end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
 
@@ -161,25 +161,35 @@ local function gather(mass, groups, now, interval)
   end
 end
 
--- Whether alerts of a rule have joined the groups of so many accounts within `interval` (at least `wait`) that it is a mass.
-local function isMass(mass, group, now, wait, interval)
+local function isUnderWay(mass, what, now, interval)
+  local at = tonumber(redis.call('HGET', groupStateKey(mass), what .. 'MassAt') or '')
+  -- One that is far ahead is by a clock that was ahead.
+  return at ~= nil and math.abs(now - at) <= interval
+end
+
+-- Whether an alert is one of a mass: so many accounts' alerts of the rule began within `wait`, or so many ended, and what follows
+-- within `interval`. It counts as 'firing' or 'resolved'; as '' it is of a mass that is under way.
+local function isMass(mass, group, counts, now, wait, interval)
   if mass == '' then return false end
-  local accounts, window = groupAccountsKey(mass), math.max(wait, interval, 1)
-  redis.call('ZREMRANGEBYSCORE', accounts, '-inf', '(' .. now - window)
-  -- By a clock that was ahead.
-  redis.call('ZREMRANGEBYSCORE', accounts, '(' .. now + window, '+inf')
-  local isNew = redis.call('ZADD', accounts, now, group) == 1
-  local count = redis.call('ZCARD', accounts)
-  if isNew and count == MASS then gather(mass, redis.call('ZRANGE', accounts, 0, -1), now, interval) end
-  redis.call('ZREMRANGEBYRANK', accounts, 0, -MASS - 1)
-  redis.call('PEXPIRE', accounts, window)
-  return count >= MASS
+  if counts ~= '' then
+    local accounts, window = groupAccountsKey(mass, counts), math.max(wait, 1)
+    redis.call('ZREMRANGEBYSCORE', accounts, '-inf', '(' .. now - window)
+    -- By a clock that was ahead.
+    redis.call('ZREMRANGEBYSCORE', accounts, '(' .. now + window, '+inf')
+    local isNew = redis.call('ZADD', accounts, now, group) == 1
+    local count = redis.call('ZCARD', accounts)
+    if count >= MASS then redis.call('HSET', groupStateKey(mass), counts .. 'MassAt', now) end
+    if isNew and count == MASS then gather(mass, redis.call('ZRANGE', accounts, 0, -1), now, interval) end
+    redis.call('ZREMRANGEBYRANK', accounts, 0, -MASS - 1)
+    redis.call('PEXPIRE', accounts, window)
+  end
+  return isUnderWay(mass, 'firing', now, interval) or counts == 'resolved' and isUnderWay(mass, counts, now, interval)
 end
 
 -- An alert joins its group, or that of its rule where it is one of a mass ('' = never). Paces: 'digest' | 'urgent' | 'normal'.
 -- Returns which of the two.
-local function join(group, pace, mass, massPace, ref, element, now, wait, interval)
-  if isMass(mass, group, now, wait, interval) then group, pace = mass, massPace end
+local function join(group, pace, mass, massPace, counts, ref, element, now, wait, interval)
+  if isMass(mass, group, counts, now, wait, interval) then group, pace = mass, massPace end
   redis.call('HSET', groupKey(group), ref, element)
   local planned = tonumber(redis.call('ZSCORE', GROUPS_DUE, group) or '')
   local closes
