@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import type * as z from 'zod'
 import { asYamlScalar, type Environment, interpolate } from './environment.ts'
-import { type Path, type Position, type Problem, renderPath, unknownName } from './problems.ts'
-import { namesIn, type Shape, secretForm, secretOfTwin, shapeOf } from './shape.ts'
+import { type ConfigProblem, type Path, type Position, renderPath, unknownName } from './problems.ts'
+import { type ConfigShape, namesIn, secretForm, secretOfTwin, shapeOf } from './shape.ts'
 import type { Entry, Node } from './yaml-source.ts'
 
-export interface World {
+export interface Surroundings {
   env: Environment
   /** What relative paths start from. */
   folder: string
@@ -15,7 +15,7 @@ export interface World {
 /** The file with everything from outside it filled in, ready for the schema, and where each value came from. */
 export interface FilledIn {
   data: unknown
-  problems: Problem[]
+  problems: ConfigProblem[]
   /** Where a value is, by rendered path. */
   positions: ReadonlyMap<string, Position>
   /** Paths whose value came from outside the file: it is never shown. */
@@ -28,21 +28,21 @@ export interface FilledIn {
  * Puts environment variables and secrets' files in their places. It goes along the schema, because only the schema
  * knows that `12345` is meant as text, that `keyFile` replaces `key`, and which names there are.
  */
-export function fillIn(root: Node, schema: z.core.$ZodType, world: World): FilledIn {
+export function fillIn(root: Node, schema: z.core.$ZodType, world: Surroundings): FilledIn {
   const filling = new Filling(world, schema)
   const data = filling.take(root, schema, [])
   return { data, ...filling }
 }
 
 class Filling {
-  readonly problems: Problem[] = []
+  readonly problems: ConfigProblem[] = []
   readonly positions = new Map<string, Position>()
   readonly foreign = new Set<string>()
   readonly twins = new Map<string, string>()
-  readonly #world: World
+  readonly #world: Surroundings
   readonly #root: z.core.$ZodType
 
-  constructor(world: World, root: z.core.$ZodType) {
+  constructor(world: Surroundings, root: z.core.$ZodType) {
     this.#world = world
     this.#root = root
   }
@@ -62,7 +62,7 @@ class Filling {
     return this.#scalar(node, one ?? shape, path)
   }
 
-  #map(entries: Entry[], shape: Shape, path: Path): Record<string, unknown> {
+  #map(entries: Entry[], shape: ConfigShape, path: Path): Record<string, unknown> {
     if (shape.kind === 'group') return this.#group(entries, shape.settings, path)
     if (shape.kind === 'choice') {
       const by = entries.find(({ key }) => key === shape.by)?.value
@@ -125,7 +125,7 @@ class Filling {
     })
   }
 
-  #scalar(node: Node & { kind: 'scalar' }, shape: Shape, path: Path): unknown {
+  #scalar(node: Node & { kind: 'scalar' }, shape: ConfigShape, path: Path): unknown {
     const wantsText = shape.kind === 'value' && shape.form.text === true
     if (node.value === null) return undefined
     if (typeof node.value !== 'string') return wantsText ? node.source : node.value

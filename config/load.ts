@@ -5,8 +5,8 @@ import { Secret } from '../src/runtime/secret.ts'
 import { advise } from './advice.ts'
 import type { Environment } from './environment.ts'
 import { explain, explainMissingSecret } from './explain.ts'
-import { type FilledIn, fillIn, type World, whyUnreadable } from './fill-in.ts'
-import { type Notice, type Path, type Position, type Problem, renderPath } from './problems.ts'
+import { type FilledIn, fillIn, type Surroundings, whyUnreadable } from './fill-in.ts'
+import { type ConfigProblem, type Notice, type Path, type Position, renderPath } from './problems.ts'
 import { asGroup, isGroup } from './relations.ts'
 import { type Config, configSchema } from './schema.ts'
 import { noteLines } from './thresholds.ts'
@@ -26,13 +26,13 @@ export interface LoadOptions {
   now: number
 }
 
-export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok: false; problems: Problem[] }
+export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok: false; problems: ConfigProblem[] }
 
 /** Reads the config file. Never throws: all that is wrong with it is among the problems, at once. */
 export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, now }: LoadOptions): LoadResult {
   const path = resolve(cwd, file)
   const folder = dirname(path)
-  const world: World = { env, folder, readFile }
+  const world: Surroundings = { env, folder, readFile }
   const text = readText(path, readFile)
   if (typeof text !== 'string') return { ok: false, problems: [text] }
 
@@ -74,7 +74,7 @@ const EMPTY =
 
 const fromDisk = (path: string): string => readFileSync(path, 'utf8')
 
-function readText(file: string, readFile: (path: string) => string): string | Problem {
+function readText(file: string, readFile: (path: string) => string): string | ConfigProblem {
   try {
     return readFile(file).replace(/^\uFEFF/, '')
   } catch (error) {
@@ -88,7 +88,7 @@ function ofTheList(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return issues?.map((inside) => ({ ...inside, path: [...issue.path, ...inside.path] })) ?? [issue]
 }
 
-function problemOf(issue: z.core.$ZodIssue, filled: FilledIn): Problem {
+function problemOf(issue: z.core.$ZodIssue, filled: FilledIn): ConfigProblem {
   return locate(issue.path, messageOf(issue, filled), filled)
 }
 
@@ -102,7 +102,7 @@ function isForeign(path: Path, { foreign }: FilledIn): boolean {
   return path.some((_, index) => foreign.has(renderPath(path.slice(0, index + 1))))
 }
 
-function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression: string) => boolean): Problem[] {
+function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression: string) => boolean): ConfigProblem[] {
   const schedule = asGroup(asGroup(data).schedule)
   return Object.entries(schedule).flatMap(([name, expression]) => {
     if (typeof expression !== 'string' || validateCron(expression)) return []
@@ -112,7 +112,7 @@ function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression:
 }
 
 /** Reports at the setting that is in the file: the list's only entry at the list, the file's content at the file. */
-function locate(path: Path, message: string, { data, positions, twins }: FilledIn): Problem {
+function locate(path: Path, message: string, { data, positions, twins }: FilledIn): ConfigProblem {
   for (let length = path.length; length > 0; length--) {
     const twin = twins.get(renderPath(path.slice(0, length)))
     if (twin !== undefined) return { path: twin, ...positions.get(twin), message: `what the file holds: ${message}` }
@@ -139,7 +139,7 @@ function nearest(path: Path, positions: ReadonlyMap<string, Position>): Position
 }
 
 /** What follows from a problem at the same place is no news: what was found first explains it. */
-function firstPerPath(problems: Problem[]): Problem[] {
+function firstPerPath(problems: ConfigProblem[]): ConfigProblem[] {
   const seen = new Set<string>()
   return problems.filter(({ path, message }) => {
     const key = path === '' ? `: ${message}` : path
@@ -149,7 +149,7 @@ function firstPerPath(problems: Problem[]): Problem[] {
   })
 }
 
-function inOrder(problems: Problem[]): Problem[] {
+function inOrder(problems: ConfigProblem[]): ConfigProblem[] {
   return problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
 }
 

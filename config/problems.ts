@@ -7,7 +7,7 @@ export interface Position {
 }
 
 /** A fault that keeps the file from being used. */
-export interface Problem extends Partial<Position> {
+export interface ConfigProblem extends Partial<Position> {
   /** `thresholds[2].warning.percent`; empty when it is about the file as a whole. */
   path: string
   /** What is wrong and what is allowed. Never holds a value that came from the environment or from a secret's file. */
@@ -15,7 +15,7 @@ export interface Problem extends Partial<Position> {
 }
 
 /** A setting that works, but whose author should know more. */
-export type Notice = Problem
+export type Notice = ConfigProblem
 
 export type Path = readonly PropertyKey[]
 
@@ -34,7 +34,7 @@ function withoutAddress(name: string): string {
 }
 
 /** One line, in the form that editors and terminals turn into a link. */
-export function renderProblem(file: string, { path, line, column, message }: Problem): string {
+export function renderProblem(file: string, { path, line, column, message }: ConfigProblem): string {
   const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`
   return path === '' ? `${place}: ${message}` : `${place} ${path}: ${message}`
 }

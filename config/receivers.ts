@@ -72,7 +72,7 @@ export const receivers = z
   )
   .meta({ minProperties: 1, propertyNames: { pattern: NAME.source } })
 
-export type Receiver = z.output<typeof receivers>[string]
+export type ReceiverConfig = z.output<typeof receivers>[string]
 
 /** Whether a mail may go out in the clear, over smtp://: only within this machine, or where the config allows it. */
 export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boolean }): 'required' | 'optional' {

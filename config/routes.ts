@@ -30,4 +30,4 @@ const route = z.strictObject({
 
 export const routes = z.array(route).min(1, 'must have at least one route')
 
-export type Route = z.output<typeof route>
+export type RouteConfig = z.output<typeof route>

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { type Form, forms } from './values.ts'
 
 /** A schema as a tree to walk beside a file or a config. */
-export type Shape =
+export type ConfigShape =
   | { kind: 'group'; settings: Readonly<Record<string, z.core.$ZodType>> }
   | { kind: 'list'; item: z.core.$ZodType; oneOrMany: boolean }
   | { kind: 'table'; value: z.core.$ZodType }
@@ -10,7 +10,7 @@ export type Shape =
   | { kind: 'choice'; by: string; groups: ReadonlyMap<unknown, z.core.$ZodType> }
   | { kind: 'value'; form: Form }
 
-export function shapeOf(schema: z.core.$ZodType): Shape {
+export function shapeOf(schema: z.core.$ZodType): ConfigShape {
   const form = forms.get(schema)
   if (form !== undefined) return { kind: 'value', form }
   const { def } = (schema as z.core.$ZodTypes)._zod
@@ -44,7 +44,7 @@ function isChoice(schema: z.core.$ZodType): boolean {
 }
 
 /** A list, or one word in its place: the word needs nothing of a shape. */
-function listOrWord(options: readonly z.core.$ZodType[]): Shape {
+function listOrWord(options: readonly z.core.$ZodType[]): ConfigShape {
   const list = options.map((option) => shapeOf(option)).find(({ kind }) => kind === 'list')
   return list ?? { kind: 'value', form: {} }
 }

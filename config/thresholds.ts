@@ -33,7 +33,7 @@ const level = z
   })
   .describe('Conditions, of which any is enough.')
 
-export type Level = z.output<typeof level>
+export type LevelConfig = z.output<typeof level>
 
 const typePattern = () =>
   text(/^[\d*]+(-[\d*]+)?$/, 'must be an objectTypeId like 0-1 or a pattern like 2-*, not a name')

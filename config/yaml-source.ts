@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
-import { type Path, type Position, type Problem, renderPath } from './problems.ts'
+import { type ConfigProblem, type Path, type Position, renderPath } from './problems.ts'
 
 /** The file as it was written: plain nodes with their positions. Aliases are followed, doubles reported. */
 export type Node =
@@ -16,7 +16,7 @@ export interface Entry {
 
 export interface YamlSource {
   root?: Node
-  problems: Problem[]
+  problems: ConfigProblem[]
 }
 
 // Far above any real file, far below what a bomb of aliases unfolds to.
@@ -51,7 +51,7 @@ export function readYaml(text: string): YamlSource {
 class Reader {
   readonly #document: Document.Parsed
   readonly #positionOf: (offset: number) => Position
-  readonly #problems: Problem[] = []
+  readonly #problems: ConfigProblem[] = []
   #left = MOST_NODES
 
   constructor(document: Document.Parsed, positionOf: (offset: number) => Position) {
@@ -143,6 +143,6 @@ function sayFault(message: string, line: string): string {
   return `YAML: ${quiet}${hint}`
 }
 
-function oncePerLine(problems: Problem[]): Problem[] {
+function oncePerLine(problems: ConfigProblem[]): ConfigProblem[] {
   return problems.filter((problem, index) => problems.findIndex(({ line }) => line === problem.line) === index)
 }

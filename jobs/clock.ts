@@ -19,7 +19,7 @@ const EVERY_HALF_MINUTE = '*/30 * * * * *'
 /** So long ahead the next tick is reckoned anew: the clock may have been set. */
 const RECKONED_MS = 60_000
 
-export interface Clock {
+export interface TickingClock {
   /** When a tick of each kind was last handed on, ms. */
   lastTicks(): Partial<Record<SweepKind, number>>
   /** Ticks by other times from now on. */
@@ -31,7 +31,7 @@ export interface Clock {
  * A tick carries nothing: it only starts the search for due work. Every daemon of this role ticks, and each that works ticks for itself. A tick that is missed, or comes twice, does no
  * harm: what is due is in the due sets.
  */
-export function startClock(queues: Pick<Queues, 'tell'>, times: Schedule, log: Logger): Clock {
+export function startClock(queues: Pick<Queues, 'tell'>, times: Schedule, log: Logger): TickingClock {
   const lastTicks: Partial<Record<SweepKind, number>> = {}
   const tick = (kind: SweepKind) => {
     const at = systemClock.now()
@@ -59,7 +59,7 @@ export function startClock(queues: Pick<Queues, 'tell'>, times: Schedule, log: L
 }
 
 /** A daemon that leaves ticking to others. */
-export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: () => {}, stop: () => {} }
+export const NO_CLOCK: TickingClock = { lastTicks: () => ({}), follow: () => {}, stop: () => {} }
 
 /** The first one at once: some are a minute apart. One for which the process was too busy is made up for. */
 function startTicks(expression: string, tick: () => void): () => void {

@@ -11,7 +11,7 @@ import { nearestLimit } from '../src/limits/nearest-limit.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext } from '../src/limits/poll-context.ts'
 import type { PollResult } from '../src/limits/poll-store.ts'
-import type { Answers, Heard } from '../src/limits/polling/fetch-reports.ts'
+import type { Answers, FetchedHead } from '../src/limits/polling/fetch-reports.ts'
 import {
   failingAfter,
   gapsAfter,
@@ -50,7 +50,7 @@ export interface HeardPoll {
   hubId: number
   context: PollContext
   settings: AccountPollSettings
-  heard: Heard
+  heard: FetchedHead
   /** Never before the poll that came before, even if this machine's clock was set back. */
   at: number
   /** But the next one counts from when it really was. */

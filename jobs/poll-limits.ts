@@ -2,7 +2,7 @@ import type { PollContext } from '../src/limits/poll-context.ts'
 import type { PollStore } from '../src/limits/poll-store.ts'
 import { firstCalls } from '../src/limits/polling/account-calls.ts'
 import type { CallBudget } from '../src/limits/polling/call-budget.ts'
-import { type FetchDeps, type Heard, hearReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
+import { type FetchDeps, type FetchedHead, hearReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
@@ -33,7 +33,7 @@ export async function pollOne(
   hubId: number,
   occasion: PollOccasion,
   signal: AbortSignal,
-): Promise<PollOutcome> {
+): Promise<PolledOutcome> {
   const outcome = await deps.movement.inHand('poll', hubId, () => pollAccount(deps, hubId, occasion, signal))
   deps.metrics.polls.inc({ outcome })
   return outcome
@@ -43,7 +43,7 @@ export async function pollOne(
  * `blocked`: a scope is missing, and nothing could be read; `paused`: the provider's rate limit for the account is reached;
  * `no-room`: the fleet's call budget had none.
  */
-export type PollOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused' | 'no-room'
+export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused' | 'no-room'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(
@@ -51,7 +51,7 @@ async function pollAccount(
   hubId: number,
   occasion: PollOccasion,
   signal: AbortSignal,
-): Promise<PollOutcome> {
+): Promise<PolledOutcome> {
   // Where the fleet's calls have a budget, it has the first word.
   const calls = deps.callBudget === undefined ? firstCalls(deps.polling) : 0
   const begun = await deps.polls.begin(hubId, deps.share.asking(calls))
@@ -138,7 +138,7 @@ async function ask(
   opened: Opened,
   settings: AccountPollSettings,
   signal: AbortSignal,
-): Promise<{ context: PollContext; heard: Heard | undefined; calls: number }> {
+): Promise<{ context: PollContext; heard: FetchedHead | undefined; calls: number }> {
   const { context } = opened
   const heard = await hearReports(deps, { hubId, settings, ...opened }, signal)
   const calls = heard?.calls ?? 0
@@ -167,7 +167,7 @@ async function pollLater(
 }
 
 /** The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll. */
-async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Heard): Promise<'paused'> {
+async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: FetchedHead): Promise<'paused'> {
   await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
   return 'paused'
 }

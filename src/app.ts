@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
-import { NO_CLOCK, type Clock as Ticks } from '../jobs/clock.ts'
+import { NO_CLOCK, type TickingClock as Ticks } from '../jobs/clock.ts'
 import { Movement } from '../jobs/movement.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { DueSets } from './accounts/due-sets.ts'

@@ -5,7 +5,7 @@ import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
 /** How long a claim lasts, ms: then what was claimed and not finished is due again. */
-export const CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_000, uninstall: 30_000 }
+export const ACCOUNT_CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_000, uninstall: 30_000 }
 
 /**
  * A claim on a token lasts a tenth of the token's life, because for a life of 20 seconds another worker must get its turn
@@ -54,7 +54,7 @@ export class DueSets {
   async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
     const parts = await everyPartition(this.#keys, (partition) =>
-      accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, CLAIM_MS[kind]),
+      accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, ACCOUNT_CLAIM_MS[kind]),
     )
     return { hubIds: parts.flatMap(([hubIds]) => hubIds.map(Number)), next: earliest(parts.map(([, next]) => next)) }
   }
@@ -72,7 +72,7 @@ export class DueSets {
       .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId, at: Number(part[n + 1]) }] : [])))
       .sort((a, b) => a.at - b.at)
       .slice(0, limit)
-    const chosen = oldest.map(({ hubId }) => ({ hubId: Number(hubId), until: now + CLAIM_MS[kind] }))
+    const chosen = oldest.map(({ hubId }) => ({ hubId: Number(hubId), until: now + ACCOUNT_CLAIM_MS[kind] }))
     const hubIds = await this.#claimChosen(kind, chosen, now)
     const firsts = await everyPartition(this.#keys, ({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
     return { hubIds, next: earliest(firsts.map(([, at]) => at)) }

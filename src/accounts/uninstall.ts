@@ -9,7 +9,7 @@ import type { RefreshFailure } from '../tokens/after-failure.ts'
 import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
-import { CLAIM_MS } from './due-sets.ts'
+import { ACCOUNT_CLAIM_MS } from './due-sets.ts'
 
 /** The alerts about a refresh token that can't be deleted for long, and when it is deleted after all. */
 export interface UninstallAnnouncer {
@@ -117,7 +117,7 @@ type UninstallOutcome =
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
   const taken = await deps.store.takeUninstallBuffer(
     ...accountStepKeys(deps.keys, hubId),
-    ...[hubId, newOperation(), deps.clock.now(), CLAIM_MS.uninstall],
+    ...[hubId, newOperation(), deps.clock.now(), ACCOUNT_CLAIM_MS.uninstall],
   )
   if (Array.isArray(taken)) return deleteAndFinish(deps, readAttempt(hubId, taken))
   const is = taken.toString()

@@ -102,7 +102,7 @@ export interface Rising {
   of: number
 }
 
-export interface InForce {
+export interface LevelInForce {
   rising?: Rising
   /** Its values when it was acknowledged: it got worse, so it is sent all the same. */
   worseThan?: { usage: number; percent?: number; remaining?: number }
@@ -110,9 +110,9 @@ export interface InForce {
 
 /** Why a series is at its level. */
 export type Because =
-  | ({ is: 'holds' } & Condition & InForce)
+  | ({ is: 'holds' } & Condition & LevelInForce)
   /** Its condition no longer holds, but it is not left before `until`: below it for percent and count, above it for the rest. */
-  | ({ is: 'margin'; until: number; recoverBelow: number } & Condition & InForce)
+  | ({ is: 'margin'; until: number; recoverBelow: number } & Condition & LevelInForce)
   /** A level that is not entered yet. */
   | ({ is: 'pending'; polls: number; of: number } & Condition)
   /** It is not known; `stays`: the level in force, which is not left for that. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { Movement } from '../../jobs/movement.ts'
-import { type PollLimitsDeps, type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
+import { type PolledOutcome, type PollLimitsDeps, pollOne } from '../../jobs/poll-limits.ts'
 import { type RefreshTokensDeps, refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
 import { InFlight } from '../runtime/in-flight.ts'
@@ -46,7 +46,7 @@ export function accountJobs(
   stop: AbortSignal,
 ): AccountJobs {
   setMaxListeners(0, stop) // One or two per account under way.
-  async function pollOrWait(hubId: number): Promise<PollOutcome> {
+  async function pollOrWait(hubId: number): Promise<PolledOutcome> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await pollOne(work(), hubId, 'wanted', stop)
       if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
@@ -72,7 +72,7 @@ export function accountJobs(
 
 /** Undefined: everything was read, by us or by a daemon that was faster. */
 export function whyNotRead(
-  outcome: PollOutcome,
+  outcome: PolledOutcome,
   account: Pick<Account, 'state' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'> | undefined,
   startedAt: number,
 ): string | undefined {

@@ -1,7 +1,7 @@
 import { changedPaths } from '../../config/changes.ts'
 import type { Config } from '../../config/schema.ts'
 import { takeOver } from '../../config/take-over.ts'
-import type { Clock as Ticks } from '../../jobs/clock.ts'
+import type { TickingClock as Ticks } from '../../jobs/clock.ts'
 import { replanPolls } from '../../jobs/replan-polls.ts'
 import type { Workers } from '../../jobs/workers.ts'
 import { lookAgain } from '../alerts/groups/release-held.ts'
@@ -21,7 +21,7 @@ export interface Running {
 }
 
 /** The parts that go on, and take another config. */
-export interface Told {
+export interface ReloadListeners {
   workers: Workers
   ticks: Ticks
   reports: WriterReports
@@ -38,7 +38,7 @@ export interface Reloaded {
  * Takes another config over while everything runs: all that can be, or nothing. Throws KeysError when its keys are not those
  * that stored tokens need. Jobs that have begun end by the config before.
  */
-export async function reload(running: Running, told: Told, next: Config): Promise<Reloaded> {
+export async function reload(running: Running, told: ReloadListeners, next: Config): Promise<Reloaded> {
   const before = running.parts.config
   const config = takeOver(before, next)
   const { keys } = encryptionKeys(config)
@@ -66,7 +66,7 @@ export async function reload(running: Running, told: Told, next: Config): Promis
 /** What waits by the old config is judged again by the new one. All of it is in force by now, even without Redis. */
 async function lookAround(
   { parts, work, services }: Running,
-  { reports }: Told,
+  { reports }: ReloadListeners,
   applied: readonly string[],
 ): Promise<void> {
   const { log, clock } = parts

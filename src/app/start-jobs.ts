@@ -1,4 +1,4 @@
-import { NO_CLOCK, startClock, type Clock as Ticks } from '../../jobs/clock.ts'
+import { NO_CLOCK, startClock, type TickingClock as Ticks } from '../../jobs/clock.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../../jobs/workers.ts'
 import type { Role } from '../heartbeat/roles.ts'
 import { connectRedis } from '../redis/connect.ts'

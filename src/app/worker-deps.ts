@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { DigestSettings, HeartbeatSettings } from '../../jobs/job-deps.ts'
 import type { Movement } from '../../jobs/movement.ts'
-import { CLAIM_MS } from '../accounts/due-sets.ts'
+import { ACCOUNT_CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest/digest-store.ts'
 import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
@@ -46,7 +46,7 @@ export function workerDeps(parts: Parts, services: Services, receivers: Readonly
     rounds: new TendingRounds(store, keys),
     stillPolling: (hubId: number, read: string) => {
       services.movement.goesOn('poll', hubId)
-      return polls.hold(hubId, read, clock.now() + CLAIM_MS.poll)
+      return polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll)
     },
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     announce: announcer(config),

@@ -18,7 +18,7 @@ import { polledJson, refreshedJson } from '../views/account-now-json.ts'
 import { ENDING } from '../views/account-story.ts'
 import { type PlannedAccount, withPlan } from '../views/account-view.ts'
 import type { PolledShape } from '../views/shapes/account.ts'
-import type { AccountName, CommonOptions } from './arguments.ts'
+import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { hubIdOf, hubIdsOf, unknownAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
@@ -66,7 +66,7 @@ function readToken(file: string, name: string): Secret {
 }
 
 /** `plimsoll accounts reconnect-link`. */
-export async function printReconnectLink(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+export async function printReconnectLink(io: Io, name: AccountArgument, options: CommonOptions): Promise<void> {
   const { hubId, url, expiresAt } = await withStore(io, options, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     if ((await parts.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
@@ -79,7 +79,7 @@ export async function printReconnectLink(io: Io, name: AccountName, options: Com
 }
 
 /** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */
-export async function poll(io: Io, names: readonly AccountName[], options: CommonOptions): Promise<void> {
+export async function poll(io: Io, names: readonly AccountArgument[], options: CommonOptions): Promise<void> {
   const needs = { ...options, writesAs: 'accounts poll', stops: 'by itself' } as const
   const polled = await withParts(io, needs, async (parts) => pollAll(io, parts, await hubIdsOf(parts, names)))
   if (options.json === true) printJson(io, 'accounts poll', polled)
@@ -110,7 +110,7 @@ async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise
 }
 
 /** `plimsoll accounts refresh ACCOUNT`: at once, unless the account's next attempt is planned after one that failed. */
-export async function refresh(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+export async function refresh(io: Io, name: AccountArgument, options: CommonOptions): Promise<void> {
   const needs = { ...options, writesAs: 'accounts refresh', stops: 'by itself' } as const
   const { hubId, ...refreshed } = await withParts(io, needs, async (parts) => {
     const hubId = await hubIdOf(parts, name)
@@ -131,7 +131,7 @@ interface RemoveOptions extends CommonOptions {
 }
 
 /** `plimsoll accounts uninstall`. */
-export async function uninstallAccount(io: Io, name: AccountName, options: RemoveOptions): Promise<void> {
+export async function uninstallAccount(io: Io, name: AccountArgument, options: RemoveOptions): Promise<void> {
   const { hubId, begun, departure } = await withParts(io, { ...options, stops: 'by itself' }, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })

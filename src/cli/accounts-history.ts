@@ -11,7 +11,7 @@ import { type Resolution, readAccountHistory, snapshotJson } from '../views/acco
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import type { AccountHistoryShape } from '../views/shapes/series.ts'
-import type { AccountName, CommonOptions, Moment } from './arguments.ts'
+import type { AccountArgument, CommonOptions, Moment } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
 import { hubIdsOf, unknownAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
@@ -32,7 +32,7 @@ const WEEK_MS = 7 * 86_400_000
 /** `plimsoll accounts history`: one account at a time in memory. */
 export async function history(
   io: Io,
-  names: readonly AccountName[],
+  names: readonly AccountArgument[],
   options: HistoryOptions,
   command: Command,
 ): Promise<void> {

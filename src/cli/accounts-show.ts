@@ -5,7 +5,7 @@ import { formatDaysRange } from '../text/days-left.ts'
 import { formatCount } from '../text/format-number.ts'
 import { accountDetailsJson, driftText, nextPollBecause, readAccountView } from '../views/account-view.ts'
 import { gapsText, leftOutText, watchText } from '../views/watch.ts'
-import type { AccountName, CommonOptions } from './arguments.ts'
+import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf, unknownAccount } from './named-account.ts'
 import { printFacts } from './say.ts'
@@ -13,7 +13,7 @@ import { limitCells, momentCell, named, number, printTable, prose, state, whole 
 import { withStore } from './with-parts.ts'
 
 /** `plimsoll accounts show`: one account's facts, its story, its series. */
-export async function show(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+export async function show(io: Io, name: AccountArgument, options: CommonOptions): Promise<void> {
   const shown = await withStore(io, options, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const view = await readAccountView(parts, hubId)

@@ -17,7 +17,7 @@ import {
 } from '../views/explain-account.ts'
 import { explanationJson } from '../views/explanation-json.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
-import type { AccountName, CommonOptions } from './arguments.ts'
+import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { hubIdOf, unknownAccount } from './named-account.ts'
 import { type Fact, fact, printFacts } from './say.ts'
@@ -31,7 +31,7 @@ interface ExplainOptions extends CommonOptions {
 }
 
 /** `plimsoll alerts explain`. */
-export async function explain(io: Io, name: AccountName, options: ExplainOptions): Promise<void> {
+export async function explain(io: Io, name: AccountArgument, options: ExplainOptions): Promise<void> {
   const found = await withStore(io, options, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const explanation = await readExplanation(explanationDeps(parts), hubId)

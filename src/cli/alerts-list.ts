@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
 import type { StoreParts } from '../app/parts.ts'
-import { type AlertFilter, findAlerts } from '../views/find-alerts.ts'
+import { findAlerts, type OpenAlertFilter } from '../views/find-alerts.ts'
 import { timedAlert } from '../views/open-alert-json.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
@@ -11,7 +11,7 @@ import { accountCells, ageCell, named, number, printTable, spare, state, usageCe
 import { carriersOf, showing, withStore } from './with-parts.ts'
 
 interface ListOptions extends CommonOptions {
-  state?: NonNullable<AlertFilter['mark']>
+  state?: NonNullable<OpenAlertFilter['mark']>
   level?: AlertLevel
   kind?: AlertKind
   tag?: string

@@ -5,7 +5,7 @@ import { formatMoment, formatTime } from '../text/format-time.ts'
 import { forgottenUntil, readAlertLog } from '../views/alert-log.ts'
 import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
-import type { AccountName, CommonOptions, Moment } from './arguments.ts'
+import type { AccountArgument, CommonOptions, Moment } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
@@ -14,7 +14,7 @@ import { withStore } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
   since?: Moment
-  account?: AccountName
+  account?: AccountArgument
   level?: AlertLevel
 }
 

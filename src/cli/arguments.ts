@@ -14,9 +14,9 @@ export interface CommonOptions {
 }
 
 /** An account as people name it: its hub id, or its domain in lower case. */
-export type AccountName = number | string
+export type AccountArgument = number | string
 
-export function parseAccount(text: string): AccountName {
+export function parseAccount(text: string): AccountArgument {
   const name = text.trim().toLowerCase()
   if (name !== '' && !/^\d+$/.test(name)) return name
   const hubId = Number(name)
@@ -28,7 +28,7 @@ function refuse(why: string): never {
   throw new InvalidArgumentError(why)
 }
 
-export function parseAccounts(text: string, before: readonly AccountName[] | undefined): AccountName[] {
+export function parseAccounts(text: string, before: readonly AccountArgument[] | undefined): AccountArgument[] {
   return [...(before ?? []), parseAccount(text)]
 }
 

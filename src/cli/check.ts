@@ -8,7 +8,7 @@ import { type AccountPollSettings, pollSettingsOf } from '../limits/polling/poll
 import { addAccount, type CheckCounts, EXIT_CODES, noCounts, statusOf } from '../views/check-counts.ts'
 import { checkFleet, countLive } from '../views/check-fleet.ts'
 import type { JudgeSettings } from '../views/judge-account.ts'
-import type { AccountName, CommonOptions } from './arguments.ts'
+import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
 import { hubIdsOf } from './named-account.ts'
@@ -26,7 +26,7 @@ export function checkUsage(io: Io, problem: string): number {
 }
 
 /** Anything that keeps it from knowing ends as unknown, with one line on standard output: the one that is shown. */
-export async function check(io: Io, names: readonly AccountName[], options: CheckOptions): Promise<void> {
+export async function check(io: Io, names: readonly AccountArgument[], options: CheckOptions): Promise<void> {
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {

@@ -25,7 +25,7 @@ import {
   RekeyedShape,
   RemovedAdminTokenShape,
 } from '../views/shapes/installation.ts'
-import { listOf, type Shape, type Told } from '../views/shapes/json-schema.ts'
+import { type DescribedShape, listOf, type Shape } from '../views/shapes/json-schema.ts'
 import { OutboxProofShape } from '../views/shapes/outbox.ts'
 import { PlanOutcomeShape } from '../views/shapes/plan.ts'
 import { AccountHistoryShape } from '../views/shapes/series.ts'
@@ -70,6 +70,6 @@ export const JSON_SHAPES = {
 } satisfies Record<string, Shape>
 
 export type JsonCommand = keyof typeof JSON_SHAPES
-export type JsonOf<C extends JsonCommand> = Told<(typeof JSON_SHAPES)[C]>
+export type JsonOf<C extends JsonCommand> = DescribedShape<(typeof JSON_SHAPES)[C]>
 
 export const JSON_COMMANDS = Object.keys(JSON_SHAPES) as readonly JsonCommand[]

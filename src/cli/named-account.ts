@@ -1,11 +1,11 @@
 import { findAccount } from '../accounts/search/find-account.ts'
 import type { Parts } from '../app/parts.ts'
 import { cleanText } from '../text/clean-text.ts'
-import type { AccountName } from './arguments.ts'
+import type { AccountArgument } from './arguments.ts'
 import { CommandError } from './io.ts'
 
 /** Throws CommandError for a domain that no account has, or several have; whether a hub id is known, its command finds out. */
-export async function hubIdOf(parts: Pick<Parts, 'store' | 'keys'>, name: AccountName): Promise<number> {
+export async function hubIdOf(parts: Pick<Parts, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
   if (typeof name === 'number') return name
   const found = await findAccount(parts, name)
   if (found.is === 'found') return found.hubId
@@ -21,7 +21,10 @@ export async function hubIdOf(parts: Pick<Parts, 'store' | 'keys'>, name: Accoun
 }
 
 /** Each account once, in the order given. */
-export async function hubIdsOf(parts: Pick<Parts, 'store' | 'keys'>, names: readonly AccountName[]): Promise<number[]> {
+export async function hubIdsOf(
+  parts: Pick<Parts, 'store' | 'keys'>,
+  names: readonly AccountArgument[],
+): Promise<number[]> {
   return [...new Set(await Promise.all(names.map((name) => hubIdOf(parts, name))))]
 }
 

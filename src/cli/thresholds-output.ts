@@ -4,7 +4,7 @@ import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
-import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.ts'
+import type { AccountPlan, PlanSummary } from '../views/plan/plan-thresholds.ts'
 import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
 import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/plan.ts'
 import { thresholdText } from '../views/threshold-text.ts'
@@ -14,7 +14,7 @@ import { named, number, printTable, spare, state, whole, worstOf } from './table
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {
-  account(planned: PlannedAccount): void
+  account(planned: AccountPlan): void
   end(summary: PlanSummary): void
 }
 
@@ -50,7 +50,7 @@ function textOutput(io: Io, context: PlanContext): PlanOutput {
 
 /** A series whose level another set of rules would change. */
 interface PlannedChange extends LevelChange {
-  account: PlannedAccount
+  account: AccountPlan
 }
 
 const RANK: Readonly<Record<PlannedMove, number>> = {
@@ -228,7 +228,7 @@ function jsonOutput(io: Io, context: PlanContext): PlanOutput {
   }
 }
 
-function accountJson({ hubId, hubDomain, changes }: PlannedAccount): PlannedAccountShape {
+function accountJson({ hubId, hubDomain, changes }: AccountPlan): PlannedAccountShape {
   return {
     ...{ hubId, hubDomain },
     changes: changes.map(({ move, series, before, after }) => ({ move, before, after, ...seriesJson(series) })),

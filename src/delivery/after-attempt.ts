@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from './receiver.ts'
 
-export type NextStep = { next: 'done' } | { next: 'retry'; at: number } | { next: 'dead'; reason: string }
+export type AfterAttempt = { next: 'done' } | { next: 'retry'; at: number } | { next: 'dead'; reason: string }
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -23,7 +23,7 @@ export function afterAttempt(
   outcome: AttemptOutcome,
   now: number,
   random: number,
-): NextStep {
+): AfterAttempt {
   switch (outcome.outcome) {
     case 'delivered':
       return { next: 'done' }

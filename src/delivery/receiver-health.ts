@@ -29,7 +29,7 @@ export interface ReceiverTrouble {
 }
 
 /** Long enough for a receiver that restarts or is redeployed: it has been tried half a dozen times by then. */
-export const FAILING_FOR_LONG_MS = 3_600_000
+export const RECEIVER_FAILING_MS = 3_600_000
 const DAY_MS = 86_400_000
 
 /** What is wrong with a receiver: an alert to the others. */
@@ -41,7 +41,7 @@ export function judgeReceiver(
   const { receiver, disabled, failingSince } = health
   if (disabled !== undefined)
     return { is: 'disabled', level: 'critical', message: describeDisabled(receiver, disabled) }
-  if (failingSince !== undefined && now - failingSince >= FAILING_FOR_LONG_MS)
+  if (failingSince !== undefined && now - failingSince >= RECEIVER_FAILING_MS)
     return { is: 'failing', level: 'warning', message: describeFailing(health, failingSince) }
   const provenAt = provenOrSeenAt(health)
   if (unprovenAfterMs === 'never' || provenAt === undefined || now - provenAt < unprovenAfterMs) return undefined

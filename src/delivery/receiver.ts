@@ -13,14 +13,14 @@ export interface OutgoingDelivery {
  * The outcome of an attempt. Reasons and details are short texts for people, free of secrets. `disable` means that the
  * far side wants nothing more, ever.
  */
-export type AttemptOutcome = { answer?: Answer } & (
+export type AttemptOutcome = { answer?: ReceiverAnswer } & (
   | { outcome: 'delivered'; detail?: string }
   | { outcome: 'retry'; reason: string; retryAfterMs?: number }
   | { outcome: 'disable'; reason: string }
 )
 
 /** The answer, where there was one: an HTTP status, or the code of an SMTP reply. */
-export type Answer = number
+export type ReceiverAnswer = number
 
 /** A destination of messages. It tries once and returns the outcome; when to try again is not its to decide. */
 export interface Receiver {

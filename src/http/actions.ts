@@ -13,7 +13,7 @@ export interface Actions {
   /** Reads the account's limits now; `reason`: why it was not read, or not all of it. */
   poll(hubId: number): Promise<{ account: Account | undefined; reason: string | undefined }>
   /** Refreshes the account's tokens now. */
-  refresh(hubId: number): Promise<RefreshedNow>
+  refresh(hubId: number): Promise<RefreshedAnswer>
   /** A valid access token, refreshed if need be on a connection that waits; `to` is who asks. */
   accessToken(hubId: number, to: string): Promise<AccessTokenAnswer>
   silence(silence: Omit<Silence, 'id'>): Promise<Silence>
@@ -26,7 +26,7 @@ export interface Actions {
   testReceiver(name: string): Promise<TestedReceiver | undefined>
 }
 
-export type RefreshedNow =
+export type RefreshedAnswer =
   | { is: 'refreshed'; account: Account }
   | { is: 'unknown' }
   /** `until`: not before, ms. */

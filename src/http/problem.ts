@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { ProblemShape } from './problem-shape.ts'
 
 /** What is wrong with one parameter or field of a request. */
-export interface Fault {
+export interface ParameterFault {
   parameter: string
   detail: string
 }
@@ -43,14 +43,14 @@ export class Problem extends Error {
   readonly status: number
   readonly detail: string
   readonly headers: Readonly<Record<string, string>>
-  readonly faults: readonly Fault[]
+  readonly faults: readonly ParameterFault[]
   readonly kind: ProblemKind
 
   constructor(
     status: number,
     detail: string,
     headers: Record<string, string> = {},
-    faults: readonly Fault[] = [],
+    faults: readonly ParameterFault[] = [],
     kind: ProblemKind = KINDS[status] ?? (status < 500 ? 'invalid-request' : 'internal-error'),
   ) {
     super(detail)

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { parseMoment } from '../text/parse-moment.ts'
-import { type Fault, Problem, unknownAccount } from './problem.ts'
+import { type ParameterFault, Problem, unknownAccount } from './problem.ts'
 
 /** The same schema; documents say `json` of it: what is asked for, where the check reads a text to get at it. */
 export function written<S extends z.ZodType>(schema: S, json: object): S {
@@ -72,7 +72,7 @@ export function check<T extends z.ZodType>(schema: T, given: unknown): z.output<
   throw new Problem(400, faults.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; '), {}, faults)
 }
 
-function faultsOf(issue: z.core.$ZodIssue): Fault[] {
+function faultsOf(issue: z.core.$ZodIssue): ParameterFault[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((parameter) => ({ parameter, detail: 'is not known here' }))
   }

@@ -19,7 +19,7 @@ import { ClockSkew } from './clock-skew.ts'
 import { type AppCredentials, DIALECTS, type DialectName } from './dialects.ts'
 import { type CrmResult, failed, type ProviderResult } from './failure.ts'
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts'
-import { classOfError, classOfStatus, type Endpoint, type ObservedCall } from './observed-call.ts'
+import { classOfError, classOfStatus, type ObservedCall, type ProviderEndpoint } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
 import { Unread } from './unread.ts'
 
@@ -89,7 +89,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
   const app = (): AppCredentials => ({ clientId: identity.clientId, clientSecret: identity.clientSecret.reveal() })
 
   async function call<T>(
-    endpoint: Endpoint,
+    endpoint: ProviderEndpoint,
     family: Family,
     request: HttpRequest,
     secrets: readonly Secret[],
@@ -121,7 +121,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
 
   /** A call of an account's own bucket: it hands on the answer's headers about it. */
   async function crm<T>(
-    endpoint: Endpoint,
+    endpoint: ProviderEndpoint,
     request: HttpRequest,
     token: Secret,
     read: (body: Buffer) => T,
@@ -135,7 +135,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
 
   /** A report, read now or when it is needed. */
   function report<T>(
-    endpoint: Endpoint,
+    endpoint: ProviderEndpoint,
     request: HttpRequest,
     token: Secret,
     read: (json: unknown) => T,
@@ -163,7 +163,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     return report('customProperties', dialect.customProperties(token.reveal()), token, readCustomPropertyReport, how)
   }
 
-  function busy(endpoint: Endpoint, request: HttpRequest, token: Secret): Promise<CrmResult<BusyObjectType[]>> {
+  function busy(endpoint: ProviderEndpoint, request: HttpRequest, token: Secret): Promise<CrmResult<BusyObjectType[]>> {
     return crm(endpoint, request, token, (body) => readBusyObjectTypes(parseJson(body)))
   }
 

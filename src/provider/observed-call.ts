@@ -4,7 +4,7 @@ export const ENDPOINTS = [
   ...(['token', 'metadata', 'delete', 'associations', 'customProperties'] as const),
   ...(['associationSources', 'associationTargets'] as const),
 ] as const
-export type Endpoint = (typeof ENDPOINTS)[number]
+export type ProviderEndpoint = (typeof ENDPOINTS)[number]
 
 /** How a call ended: the class of the answer's status, or why there was none. `other`: an unexpected status or answer. */
 export const CALL_CLASSES = ['2xx', '4xx', '429', '5xx', 'other', 'timeout', 'network'] as const
@@ -12,7 +12,7 @@ export type CallClass = (typeof CALL_CLASSES)[number]
 
 /** One call for metrics: neither its account nor its content. Plain data. */
 export interface ObservedCall {
-  endpoint: Endpoint
+  endpoint: ProviderEndpoint
   class: CallClass
   ms: number
 }

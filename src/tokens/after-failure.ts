@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
-import type { Standing } from './endpoint/token-endpoint.ts'
+import type { EndpointStanding } from './endpoint/token-endpoint.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { Unopened } from './vault.ts'
 
@@ -18,12 +18,12 @@ export interface FailedRefresh {
   rejectedAt: number | null
   failure: RefreshFailure
   /** Whether other accounts work. */
-  standing: Standing
+  standing: EndpointStanding
 }
 
 type FailedCall = FailedRefresh & { failure: ProviderFailure }
 
-export interface NextStep {
+export interface AfterFailure {
   state: AccountState
   refreshAt: number
   /** `never`: not until the account is well again. */
@@ -45,9 +45,14 @@ const FAILURES_TO_TELL = 3
  * What to do after a failed refresh. Every account keeps a next moment in any case: one that waits to be
  * authorised again is probed once a day, in case the refusal was the provider's mistake.
  */
-export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, now: number, random: number): NextStep {
+export function afterFailure(
+  failed: FailedRefresh,
+  settings: RefreshSettings,
+  now: number,
+  random: number,
+): AfterFailure {
   const failures = failed.failures + 1
-  const unchanged: NextStep = {
+  const unchanged: AfterFailure = {
     state: failed.state,
     refreshAt: now + backOff(failed.times, failures, random),
     pollAt: 'unchanged',
@@ -86,7 +91,7 @@ export function parkedUntil({ retryAfterMs }: Pick<ProviderFailure, 'retryAfterM
   return now + (retryAfterMs ?? HOUR)
 }
 
-function parked({ failure, times }: FailedCall, now: number): Partial<NextStep> {
+function parked({ failure, times }: FailedCall, now: number): Partial<AfterFailure> {
   const until = parkedUntil(failure, now)
   const pollAt = hasNoTokenYet(times) ? 'unchanged' : until
   return { state: 'parked', refreshAt: until, pollAt, alert: until > times.expiresAt ? 'failing' : 'none' }
@@ -97,7 +102,7 @@ function parked({ failure, times }: FailedCall, now: number): Partial<NextStep> 
  * refreshed meanwhile: providers have answered so by mistake, so does a worker that lost a race, and so does an app whose
  * credentials are wrong. In a fleet without another refresh, a whole life of the token is waited for instead.
  */
-function rejected(failed: FailedRefresh, base: NextStep, now: number, random: number): Partial<NextStep> {
+function rejected(failed: FailedRefresh, base: AfterFailure, now: number, random: number): Partial<AfterFailure> {
   const { standing, times } = failed
   const rejectedAt = failed.rejectedAt ?? now
   const again = { state: 'failing' as const, rejectedAt }
@@ -111,7 +116,12 @@ function rejected(failed: FailedRefresh, base: NextStep, now: number, random: nu
   }
 }
 
-function transient(failed: FailedCall, base: NextStep, settings: RefreshSettings, now: number): Partial<NextStep> {
+function transient(
+  failed: FailedCall,
+  base: AfterFailure,
+  settings: RefreshSettings,
+  now: number,
+): Partial<AfterFailure> {
   const { lateAt } = planRefresh(failed.hubId, failed.times, settings)
   // A day would be the end of the token; a proxy that answers so answers the first caller so.
   const told = now + Math.min(failed.failure.retryAfterMs ?? 0, longestPause(failed.times))

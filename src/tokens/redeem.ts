@@ -5,7 +5,7 @@ import type { InFlight } from '../runtime/in-flight.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { RefreshFailure } from './after-failure.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import type { Answer, Lease, RefreshContext } from './token-store.ts'
+import type { AnswerToStore, Lease, RefreshContext } from './token-store.ts'
 import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
 import { openToken } from './vault.ts'
 
@@ -95,7 +95,7 @@ async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const next = answer.refreshToken ?? sent
   const answeredAt = deps.clock.now()
-  const kept: Answer = {
+  const kept: AnswerToStore = {
     ...{ hubId, owner, generation, grants, access: answer.accessToken },
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,

@@ -2,8 +2,8 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
-import { afterFailure, type NextStep, type RefreshFailure } from './after-failure.ts'
-import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
+import { type AfterFailure, afterFailure, type RefreshFailure } from './after-failure.ts'
+import type { EndpointStanding, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
@@ -215,12 +215,12 @@ async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, fai
   return NOTHING_WRONG
 }
 
-const NOTHING_WRONG: Standing = { fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }
+const NOTHING_WRONG: EndpointStanding = { fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }
 
 function alertsFor(
   deps: RefreshDeps,
   attempt: Attempt,
-  next: NextStep,
+  next: AfterFailure,
   failure: RefreshFailure,
   now: number,
 ): AlertWrites {
@@ -239,7 +239,7 @@ function brokenOff(deps: RefreshDeps, { interruptedAt }: RefreshContext, failure
   return deps.endpoint.rotates && isUnanswered && interruptedAt === null ? { interruptedAt: String(now) } : {}
 }
 
-function failureFields(next: NextStep, failure: RefreshFailure, now: number): Record<string, string> {
+function failureFields(next: AfterFailure, failure: RefreshFailure, now: number): Record<string, string> {
   return {
     failures: String(next.failures),
     failureClass: failure.class,

@@ -21,7 +21,7 @@ export interface RekeyWatcher {
 }
 
 /** An account with values that no configured key opens. */
-export interface Unopened {
+export interface UnopenedTokens {
   hubId: number
   fields: string[]
   reason: string
@@ -40,7 +40,7 @@ export interface Rekeyed {
   /** Values that were encrypted anew. */
   replaced: number
   passes: number
-  unopened: Unopened[]
+  unopened: UnopenedTokens[]
   /** Configured keys that nothing is encrypted with any more. */
   removable: string[]
   /** With `writing`: who, where that is known, and with which keys. */
@@ -120,7 +120,7 @@ interface Pass {
   replaced: number
   /** Ids of other keys, of values that this pass replaced, or that another process wrote meanwhile. */
   toReplace: Set<string>
-  unopened: Unopened[]
+  unopened: UnopenedTokens[]
   unopenedKeys: Set<string>
 }
 
@@ -189,7 +189,7 @@ async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pas
 /** Field, as read, encrypted anew - of each value that is under another key than the first. */
 function sealAnew(vault: Vault, hubId: number, values: readonly (Buffer | null)[], pass: Pass): (string | Buffer)[] {
   const replacements: (string | Buffer)[] = []
-  const refused: Unopened = { hubId, fields: [], reason: '' }
+  const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
   for (const [index, [name, field]] of FIELDS.entries()) {
     const sealed = values[index]
     if (!sealed) continue

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Secret } from '../runtime/secret.ts'
-import type { Answer } from './token-store.ts'
+import type { AnswerToStore } from './token-store.ts'
 import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
 import { openToken, type Vault } from './vault.ts'
 
@@ -32,7 +32,7 @@ interface SealingDeps {
 }
 
 /** Puts answers that Redis did not take into a file of the data folder. Throws where that can't be: they are in memory alone then. */
-export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answers: readonly Answer[]): void {
+export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answers: readonly AnswerToStore[]): void {
   const hubIds = answers.map(({ hubId }) => hubId)
   try {
     const file = writeLines(
@@ -92,12 +92,12 @@ async function storeLines(deps: StoreAnswerDeps, hubId: number, lines: readonly 
   return left
 }
 
-function sealed(vault: Vault, { access, refresh, ...rest }: Answer): string {
+function sealed(vault: Vault, { access, refresh, ...rest }: AnswerToStore): string {
   const text = JSON.stringify({ ...rest, access: access.reveal(), refresh: refresh?.reveal() })
   return vault.seal(new Secret(text), rest.hubId, 'answer').toString('base64')
 }
 
-function opened({ vault, log }: SealingDeps, hubId: number, text: string): Answer | undefined {
+function opened({ vault, log }: SealingDeps, hubId: number, text: string): AnswerToStore | undefined {
   const result = openToken(vault, Buffer.from(text, 'base64'), hubId, 'answer')
   if (!result.ok) {
     log.error({ code: 'token.unopened', hubId, reason: result.failure.code }, result.failure.message)
@@ -109,7 +109,7 @@ function opened({ vault, log }: SealingDeps, hubId: number, text: string): Answe
     refresh,
     grants = '',
     ...rest
-  } = JSON.parse(result.value.reveal()) as Omit<Answer, 'access' | 'refresh' | 'grants'> & {
+  } = JSON.parse(result.value.reveal()) as Omit<AnswerToStore, 'access' | 'refresh' | 'grants'> & {
     access: string
     refresh?: string
     grants?: string

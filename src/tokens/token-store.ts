@@ -5,7 +5,7 @@ import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
-import type { NextStep } from './after-failure.ts'
+import type { AfterFailure } from './after-failure.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import type { Vault } from './vault.ts'
 
@@ -38,7 +38,7 @@ export interface RefreshContext {
 export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
 
 /** What the provider answered to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
-export interface Answer {
+export interface AnswerToStore {
   hubId: number
   /** Who has the account's lease. */
   owner: string
@@ -126,7 +126,7 @@ export class TokenStore {
   }
 
   /** `again`: they were stored before, and may have been lost. */
-  async storeTokens(answer: Answer, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
+  async storeTokens(answer: AnswerToStore, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
     const { hubId, owner, generation, grants, access, refresh, times, refreshAt, alerts } = answer
     const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
     return this.#steps.storeTokens(
@@ -143,7 +143,10 @@ export class TokenStore {
     hubId: number,
     owner: string,
     generation: string,
-    record: Pick<NextStep, 'state' | 'refreshAt' | 'pollAt'> & { fields: Record<string, string>; alerts: AlertWrites },
+    record: Pick<AfterFailure, 'state' | 'refreshAt' | 'pollAt'> & {
+      fields: Record<string, string>
+      alerts: AlertWrites
+    },
   ): Promise<'recorded' | 'lost'> {
     return this.#store.recordRefreshFailure(
       ...accountStepKeys(this.#keys, hubId),

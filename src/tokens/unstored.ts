@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { Answer, TokenStore } from './token-store.ts'
+import type { AnswerToStore, TokenStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
 
 /** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
@@ -21,19 +21,19 @@ export class Unstored {
   /** How many are at work on each account. */
   readonly #inHand = new Map<number, number>()
   /** Neither stored nor sealed, and for how long. The oldest first. */
-  readonly #kept = new Map<Answer, () => number>()
+  readonly #kept = new Map<AnswerToStore, () => number>()
   /** Redis has taken them, and may lose them still: how long ago. The oldest first. */
-  readonly #young = new Map<Answer, () => number>()
+  readonly #young = new Map<AnswerToStore, () => number>()
   /** Young ones that are to be stored again, and those that a job works on. */
-  readonly #asked = new Set<Answer>()
-  readonly #running = new Set<Answer>()
-  readonly #seal: (answers: readonly Answer[]) => void
+  readonly #asked = new Set<AnswerToStore>()
+  readonly #running = new Set<AnswerToStore>()
+  readonly #seal: (answers: readonly AnswerToStore[]) => void
   readonly #ending = new AbortController()
   /** How long ago the data folder last took nothing. */
   #sinceRefused: (() => number) | undefined
 
   /** `seal` puts answers where the next start finds them. */
-  constructor(seal: (answers: readonly Answer[]) => void) {
+  constructor(seal: (answers: readonly AnswerToStore[]) => void) {
     this.#seal = seal
     setMaxListeners(0, this.#ending.signal) // One per answer that is tried again.
   }
@@ -54,7 +54,7 @@ export class Unstored {
     }
   }
 
-  keep(answer: Answer, clock: Clock): void {
+  keep(answer: AnswerToStore, clock: Clock): void {
     this.#kept.set(answer, clock.stopwatch())
   }
 
@@ -62,7 +62,7 @@ export class Unstored {
    * Redis has it, or newer tokens. What it took a minute before that goes: while Redis is away nothing is settled, and
    * nothing goes.
    */
-  settle(answer: Answer, isStored: boolean, clock: Clock): void {
+  settle(answer: AnswerToStore, isStored: boolean, clock: Clock): void {
     this.#kept.delete(answer)
     if (isStored) {
       this.#young.delete(answer)
@@ -74,13 +74,13 @@ export class Unstored {
     }
   }
 
-  get young(): Answer[] {
+  get young(): AnswerToStore[] {
     return [...this.#young.keys()]
   }
 
   /** Never twice at once for an answer: asked for while it is under way, it is done once more after that. */
-  async withYoung(work: (answer: Answer) => Promise<void>): Promise<void> {
-    const run = async (answer: Answer) => {
+  async withYoung(work: (answer: AnswerToStore) => Promise<void>): Promise<void> {
+    const run = async (answer: AnswerToStore) => {
       this.#asked.add(answer)
       if (this.#running.has(answer)) return
       this.#running.add(answer)
@@ -100,7 +100,7 @@ export class Unstored {
   }
 
   /** Unless it is sealed already. It is the next start's from then on. */
-  seal(...answers: Answer[]): void {
+  seal(...answers: AnswerToStore[]): void {
     const own = answers.filter((answer) => this.#kept.has(answer))
     if (own.length === 0) return
     this.#seal(own)
@@ -147,7 +147,7 @@ const STORE_AGAIN_MS = 250
  */
 export async function storeAnswer(
   deps: StoreAnswerDeps,
-  answer: Answer,
+  answer: AnswerToStore,
   again = false,
 ): Promise<'stored' | 'lost' | 'uninstalled' | 'left'> {
   const { hubId } = answer
@@ -190,7 +190,7 @@ function onceAMinute(clock: Clock): () => boolean {
   }
 }
 
-function isSealed(unstored: Unstored, ...answers: Answer[]): boolean {
+function isSealed(unstored: Unstored, ...answers: AnswerToStore[]): boolean {
   try {
     unstored.seal(...answers)
     return true

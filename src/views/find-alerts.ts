@@ -23,7 +23,7 @@ export const OPEN_KINDS = ['limit', 'token', 'poll', 'fleet', 'delivery'] as con
 export const MARKS = ['active', 'acknowledged', 'silenced'] as const
 
 /** Which open alerts are wanted; what is left out does not matter. */
-export interface AlertFilter {
+export interface OpenAlertFilter {
   level?: AlertLevel | undefined
   kind?: AlertKind | undefined
   hubId?: number | undefined
@@ -88,7 +88,7 @@ interface Page {
 /** A page of the open alerts that fit, by account. Numbers are read only of those that are shown. */
 export async function findAlerts(
   deps: FindAlertsDeps,
-  filter: AlertFilter,
+  filter: OpenAlertFilter,
   silences: readonly Silence[],
   page: Page,
   now: number,
@@ -154,7 +154,7 @@ function firstOf(rest: readonly Surveyed[], { accounts, alerts }: Page): Surveye
   return shown
 }
 
-function fits(open: OpenState, filter: AlertFilter, silences: readonly Silence[], now: number): boolean {
+function fits(open: OpenState, filter: OpenAlertFilter, silences: readonly Silence[], now: number): boolean {
   const { kind, hubId, account, carriers, mark } = filter
   const alert = silenceable(open)
   if (kind !== undefined && alert.kind !== kind) return false

@@ -1,5 +1,5 @@
 import { countedRecords, countsRecords, seriesName } from '../alerts/series-name.ts'
-import { type Because, decodeTurn, type Near, type Rising } from '../limits/polling/poll-turn.ts'
+import { decodeTurn, type Near, type RisingSeries, type TurnBecause } from '../limits/polling/poll-turn.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { formatCount, formatDays, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -20,7 +20,7 @@ export function pollBecause(stored: string | null, labels: Labels = NO_LABELS): 
   return turn === undefined ? undefined : reason(turn.because, labels)
 }
 
-function reason(because: Because, labels: Labels): string {
+function reason(because: TurnBecause, labels: Labels): string {
   switch (because.is) {
     case 'near':
       return nearness(because, labels)
@@ -64,7 +64,7 @@ function left(asks: Near['asks'], of: number): string {
   return `below ${asks === 'percent' ? formatPercent(of) : formatCount(of)}`
 }
 
-function rise({ series, days, to }: Rising, labels: Labels): string {
+function rise({ series, days, to }: RisingSeries, labels: Labels): string {
   const name = nameOf(series, labels)
   const rises = isOrAre(name.metric) === 'is' ? 'rises' : 'rise'
   const target = to === 'limit' ? 'its limit' : to

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
+import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
@@ -23,7 +23,7 @@ describe('the due sets', () => {
     const { due, clock } = await fleet(hubIds)
     const claimed = await due.claim('poll', clock.now(), 1_000)
     expect(claimed.hubIds.sort((a, b) => a - b)).toEqual(hubIds)
-    expect(claimed.next).toBe(clock.now() + CLAIM_MS.poll)
+    expect(claimed.next).toBe(clock.now() + ACCOUNT_CLAIM_MS.poll)
     expect((await due.claim('poll', clock.now(), 1_000)).hubIds).toEqual([])
     expect(await due.claim('uninstall', clock.now(), 10)).toEqual({ hubIds: [], next: undefined })
   })
@@ -47,7 +47,7 @@ describe('the due sets', () => {
     for (let round = 0; round < 13; round++) {
       const { hubIds: some, next } = await due.claimOldest('poll', clock.now(), 10)
       given.push(...some)
-      expect(next).toBe(round === 12 ? clock.now() + CLAIM_MS.poll : late(oldest[given.length] as number))
+      expect(next).toBe(round === 12 ? clock.now() + ACCOUNT_CLAIM_MS.poll : late(oldest[given.length] as number))
     }
     expect(given).toEqual(oldest)
     expect((await due.claimOldest('poll', clock.now(), 10)).hubIds).toEqual([])

@@ -1,6 +1,6 @@
 import { packPoll } from '../../src/limits/findings.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { type Because, encodeTurn } from '../../src/limits/polling/poll-turn.ts'
+import { encodeTurn, type TurnBecause } from '../../src/limits/polling/poll-turn.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -58,7 +58,7 @@ async function fillRecords(store: Store): Promise<void> {
 
 /** As a poll leaves them that found the account near a threshold. */
 export function turnFields(at: number): Record<string, string> {
-  const because: Because = {
+  const because: TurnBecause = {
     ...{ is: 'near', series: 'type/0-1', usage: 930, limit: 1_000, level: 'warning', move: 'enter' },
     ...{ asks: 'percent', of: 95, since: at },
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PollOutcome } from '../../jobs/poll-limits.ts'
+import type { PolledOutcome } from '../../jobs/poll-limits.ts'
 import type { Account } from '../../src/accounts/account.ts'
 import { whyNotRead } from '../../src/app/account-jobs.ts'
 
@@ -10,7 +10,7 @@ const blocked = (what: 'all' | 'part') => ({ ...well, pollBlocked: { what, since
 const refused: Account['refreshFailure'] = { count: 2, class: 'rejected', reason: 'refused', at: 1, since: 1 }
 
 describe('an account that was polled by a command', () => {
-  test.each<[PollOutcome, Parameters<typeof whyNotRead>[1], string | undefined]>([
+  test.each<[PolledOutcome, Parameters<typeof whyNotRead>[1], string | undefined]>([
     ['committed', well, undefined],
     ['committed', failedAt(STARTED), '503'],
     ['failed', failedAt(STARTED + 1), '503'],

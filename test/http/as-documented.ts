@@ -1,5 +1,5 @@
 import { problemsOf } from '../../src/http/api/openapi.ts'
-import type { Route } from '../../src/http/api/route.ts'
+import type { ApiRoute } from '../../src/http/api/route.ts'
 import { API_ROUTES } from '../../src/http/api/serve-api.ts'
 import { ProblemShape } from '../../src/http/problem-shape.ts'
 import { faultsOf } from '../support/json-schemas.ts'
@@ -17,12 +17,12 @@ export function asDocumented(method: string, path: string, answer: Answer): Answ
   return answer
 }
 
-function leadsTo({ path }: Route, address: string): boolean {
+function leadsTo({ path }: ApiRoute, address: string): boolean {
   const pattern = path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/?]+')
   return new RegExp(`^/api/v1${pattern}/?(\\?|$)`).test(address)
 }
 
-function faultsOfSuccess(route: Route | undefined, method: string, { status, headers, json }: Answer): string[] {
+function faultsOfSuccess(route: ApiRoute | undefined, method: string, { status, headers, json }: Answer): string[] {
   if (method === 'OPTIONS') return status === 204 ? [] : ['a status that OPTIONS does not have']
   const shape = route?.answers[status]
   if (shape === undefined) return ['a status that the document does not have']
@@ -31,7 +31,7 @@ function faultsOfSuccess(route: Route | undefined, method: string, { status, hea
   return type.startsWith('application/json') ? faultsOf(shape.json, json) : [`of the type ${type}`]
 }
 
-function faultsOfProblem(route: Route | undefined, { status, headers, json, text }: Answer): string[] {
+function faultsOfProblem(route: ApiRoute | undefined, { status, headers, json, text }: Answer): string[] {
   const known = route === undefined ? BESIDE_ROUTES : problemsOf(route)
   // What can't be read never comes to a route.
   const isKnown = known.includes(status) || status === 400

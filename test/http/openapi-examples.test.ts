@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Route } from '../../src/http/api/route.ts'
+import type { ApiRoute } from '../../src/http/api/route.ts'
 import { API_ROUTES } from '../../src/http/api/serve-api.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { BEARER, JSON_BODY, openServer, openState, readings } from './open-server.ts'
@@ -32,7 +32,7 @@ async function seeded() {
   return server
 }
 
-function addressOf({ path, example: { params = {}, query = {} } }: Route): string {
+function addressOf({ path, example: { params = {}, query = {} } }: ApiRoute): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? `no example of ${name}`)
   return `/api/v1${filled}${Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`}`
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
-import { CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
+import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -42,7 +42,7 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
   const job: PollLimitsDeps = {
     ...deps,
     ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5 },
-    stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + CLAIM_MS.poll),
+    stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll),
     ...servicesOf(redis.store, keys),
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     ...{ polling: POLLING, callBudget: undefined, samples },
@@ -130,7 +130,7 @@ test('where two workers are at one account the plan of the first to end counts, 
   answer.resolve()
   await first
   const planned = await one.due()
-  expect(planned).not.toBe(clock.now() + CLAIM_MS.poll)
+  expect(planned).not.toBe(clock.now() + ACCOUNT_CLAIM_MS.poll)
   for (let waits = clock.waits.length; (await one.context())?.polls === '1' && waits < 4; waits++) {
     clock.move(20_000)
     expect(await one.due()).toBe(planned)
@@ -150,7 +150,7 @@ test('an account whose alert changed while it was polled is due again at once', 
     associations: async () => failure('forbidden'),
   })
   const { due } = one.keys.partition(one.keys.partitionOf(HUB))
-  await redis.store.zadd(due.poll, one.clock.now() + CLAIM_MS.poll, HUB)
+  await redis.store.zadd(due.poll, one.clock.now() + ACCOUNT_CLAIM_MS.poll, HUB)
   await one.poll()
   expect(await one.context()).toMatchObject({ polls: '0' })
   expect(await one.waits()).toBe(0)

@@ -9,7 +9,7 @@ import { InFlight } from '../../src/runtime/in-flight.ts'
 import type { Secret } from '../../src/runtime/secret.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
 import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
-import { type Answer, TokenStore } from '../../src/tokens/token-store.ts'
+import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import {
@@ -418,7 +418,7 @@ describe('an account that is uninstalled while it is refreshed', () => {
   test('of which Redis knows nothing, because it was emptied, is not ended at the provider: its answer is sealed', async () => {
     const slow = slowAnswer()
     const w = await worker(slow.refresh)
-    const sealed: Answer[] = []
+    const sealed: AnswerToStore[] = []
     w.clock.move(25 * MINUTE)
     const refreshing = refreshAccount({ ...w.deps, unstored: new Unstored((answers) => sealed.push(...answers)) }, HUB)
     await slow.asked

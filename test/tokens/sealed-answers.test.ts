@@ -16,7 +16,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
-import { type Answer, TokenStore } from '../../src/tokens/token-store.ts'
+import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
 import { type StoreAnswerDeps, storeAnswer, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
@@ -59,7 +59,7 @@ async function installation(...hubIds: number[]) {
     const unstored = new Unstored((answers) => sealAnswers({ vault: its, log: logged.log }, dataDir, answers))
     return { tokens, vault: its, unstored, clock, log: logged.log }
   }
-  const answer = (hubId: number, more: Partial<Answer> = {}): Answer => ({
+  const answer = (hubId: number, more: Partial<AnswerToStore> = {}): AnswerToStore => ({
     ...{
       hubId,
       owner: 'me',
@@ -195,7 +195,7 @@ async function waits(clock: HandClock, times: number) {
 }
 
 /** As a refresh does with what it was given. */
-function keepAndStore(deps: StoreAnswerDeps, answer: Answer) {
+function keepAndStore(deps: StoreAnswerDeps, answer: AnswerToStore) {
   return deps.unstored.hold(answer.hubId, () => {
     deps.unstored.keep(answer, deps.clock)
     return storeAnswer(deps, answer)

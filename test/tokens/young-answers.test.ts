@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { type Answer, TokenStore } from '../../src/tokens/token-store.ts'
+import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
 import { storeAnswer, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -13,13 +13,13 @@ const HUB = 123
 const NEW = { access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' }
 
 /** An answer was stored, and Redis is as it was before. */
-async function lost(seal: (answers: readonly Answer[]) => void = () => {}) {
+async function lost(seal: (answers: readonly AnswerToStore[]) => void = () => {}) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   clock.move(10_000)
   const tokens = new TokenStore(redis.store, keys)
-  const sealed: Answer[] = []
+  const sealed: AnswerToStore[] = []
   const unstored = new Unstored((answers) => {
     seal(answers)
     sealed.push(...answers)
@@ -27,7 +27,7 @@ async function lost(seal: (answers: readonly Answer[]) => void = () => {}) {
   const logged = logLines()
   const deps = { tokens, vault, unstored, clock, log: logged.log }
   const grants = (await redis.store.hget(keys.account(HUB).account, 'grants')) ?? ''
-  const answer = (more: Partial<Answer> = {}): Answer => ({
+  const answer = (more: Partial<AnswerToStore> = {}): AnswerToStore => ({
     ...{
       hubId: HUB,
       owner: 'me',

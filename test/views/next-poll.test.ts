@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Because, encodeTurn } from '../../src/limits/polling/poll-turn.ts'
+import { encodeTurn, type TurnBecause } from '../../src/limits/polling/poll-turn.ts'
 import { pollBecause } from '../../src/views/next-poll.ts'
 
 const AT = Date.parse('2026-11-21T10:00:00.000Z')
 const LABELS = new Map([['type/2-7', { label: 'Invoices\u202e' }]])
 
-const told = (because: Because) => pollBecause(encodeTurn({ regularAt: AT, urgency: 0, because }), LABELS)
-const near = (more: object): Because => ({
+const told = (because: TurnBecause) => pollBecause(encodeTurn({ regularAt: AT, urgency: 0, because }), LABELS)
+const near = (more: object): TurnBecause => ({
   ...{ is: 'near', series: 'overall', usage: 930, limit: 1_000, level: 'warning', move: 'enter', asks: 'percent' },
   ...{ of: 95, since: AT, ...more },
 })
 
 describe('why an account is polled next when it is', () => {
-  test.each<[string, Because]>([
+  test.each<[string, TurnBecause]>([
     ['custom properties are at 93 % (warning from 95 %)', near({})],
     [
       'custom properties of Invoices (2-7) are at 93 % (critical until below 92 %)',
@@ -42,7 +42,7 @@ describe('why an account is polled next when it is', () => {
     ['it is its regular turn, and nothing asks for an earlier one', { is: 'still' }],
     [
       'custom properties are at 93 % (warning from 95 %); it was due earlier, but limits.callsPerHour had no room',
-      { is: 'budget', instead: near({}) as Exclude<Because, { is: 'budget' }> },
+      { is: 'budget', instead: near({}) as Exclude<TurnBecause, { is: 'budget' }> },
     ],
   ])('%s', (sentence, because) => {
     expect(told(because)).toBe(sentence)

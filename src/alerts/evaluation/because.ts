@@ -1,6 +1,6 @@
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
-import type { AlertLevel, Asks, Because, Condition, InForce } from '../alert.ts'
+import type { AlertLevel, Asks, Because, Condition, LevelInForce } from '../alert.ts'
 
 /** One plain sentence, without a full stop: `96 % is at or over the critical 95 %`. */
 export function sayBecause(because: Because): string {
@@ -38,7 +38,7 @@ function sayUntil({ asks, until }: { asks: Asks; until: number }): string {
   return `more than ${sayNumber(asks, until)} ${until === 1 ? 'is' : 'are'} left`
 }
 
-function sayRising({ rising }: InForce): string {
+function sayRising({ rising }: LevelInForce): string {
   return rising === undefined
     ? ''
     : `; ${rising.polls} of ${countOf(rising.of, 'poll')} ${agree(rising.polls)} on ${rising.level}`
@@ -48,7 +48,7 @@ function agree(polls: number): string {
   return polls === 1 ? 'agrees' : 'agree'
 }
 
-function sayWorse({ worseThan }: InForce): string {
+function sayWorse({ worseThan }: LevelInForce): string {
   if (worseThan === undefined) return ''
   const { usage, percent } = worseThan
   return `; when it was acknowledged it was ${percent === undefined ? formatCount(usage) : formatPercent(percent)}`

@@ -5,7 +5,7 @@ import type { OutboxEntry } from '../outbox/outbox.ts'
 import { type GroupBy, type GroupSettings, heldField, homesOf, isDigest } from './group.ts'
 
 /** How soon a group closes once an alert has joined it. */
-export type Pace = 'digest' | 'urgent' | 'normal'
+export type GroupPace = 'digest' | 'urgent' | 'normal'
 
 /** What the group sent lately. */
 export interface ToldLately {
@@ -32,7 +32,7 @@ export function hurries({ status, reason, level }: Alert): boolean {
  * What got worse hurries, unless it did so just now and is only flapping. What begins waits after a message that was full of
  * such: it is the same event. What escalates never does.
  */
-export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): Pace {
+export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): GroupPace {
   if (isDigest) return 'digest'
   const isSameEvent = alert.reason === 'entered' && isBurst(hurried)
   return hurries(alert) && !sameLevel && !isSameEvent ? 'urgent' : 'normal'
@@ -43,7 +43,7 @@ export async function readPaces(
   { store, keys, group }: { store: Store; keys: Keys; group: GroupSettings },
   wanted: readonly { key: string; alert: Alert }[],
   now: number,
-): Promise<(key: string, alert: Alert) => Pace> {
+): Promise<(key: string, alert: Alert) => GroupPace> {
   const found = new Map<string, ToldLately>()
   const worse = wanted.filter(({ alert }) => hurries(alert))
   await Promise.all(

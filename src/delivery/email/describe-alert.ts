@@ -27,14 +27,14 @@ export interface DescribedAlert {
   limit?: string
   /** `6.5 days`, `full`. */
   daysLeft?: string
-  facts: Fact[]
+  facts: MailFact[]
   records?: DescribedRecords
   /** The account's page, or that of the status. */
   url?: string
   actions: Action[]
 }
 
-export interface Fact {
+export interface MailFact {
   name: string
   value: string
 }
@@ -199,7 +199,7 @@ function recovery(alert: Alert): string {
 }
 
 /** Below the bar: since when, how bad, why, what to do. */
-function factsOf(alert: Alert, now: number, links: MailLinks): Fact[] {
+function factsOf(alert: Alert, now: number, links: MailLinks): MailFact[] {
   const { kind, series, since, measuredAt, status } = alert
   if (kind === 'test') return []
   const lasted = lastedFor(alert)

@@ -1,6 +1,6 @@
 import { countOf, formatPercent } from '../../text/format-number.ts'
 import { Html, html } from '../../text/html.ts'
-import type { Fact } from './describe-alert.ts'
+import type { MailFact } from './describe-alert.ts'
 import type { DescribedRecords } from './describe-records.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
 import type { Action } from './mail-links.ts'
@@ -147,7 +147,7 @@ function fullnessBar(percent: number, badge: string): Html {
 </tr></table>`
 }
 
-function factsTable(facts: Fact[]): Html {
+function factsTable(facts: MailFact[]): Html {
   const rows = facts.map((fact) => {
     const name = html`<th class="quiet" align="left" width="84" style="${LABEL}">${fact.name}</th>`
     return html`<tr>${name}<td>${fact.value}</td></tr>\n`

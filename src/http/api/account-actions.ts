@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { polledJson, refreshedJson } from '../../views/account-now-json.ts'
 import { PolledShape, RefreshedShape, UninstallShape } from '../../views/shapes/account.ts'
-import type { RefreshedNow } from '../actions.ts'
+import type { RefreshedAnswer } from '../actions.ts'
 import { Problem, unknownAccount } from '../problem.ts'
 import { requireRedis } from '../redis-away.ts'
 import type { ApiDeps } from './api-deps.ts'
@@ -42,7 +42,7 @@ export const refreshAccount = route({
   },
 })
 
-function notRefreshed(hubId: number, refreshed: Exclude<RefreshedNow, { is: 'refreshed' }>, now: number): Problem {
+function notRefreshed(hubId: number, refreshed: Exclude<RefreshedAnswer, { is: 'refreshed' }>, now: number): Problem {
   if (refreshed.is === 'unknown') return unknownAccount(hubId)
   const { is, why, until } = refreshed
   const status = { gone: 410, held: 409, planned: 409, closed: 503, failed: 502 }[is]

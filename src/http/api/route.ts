@@ -21,7 +21,7 @@ export interface Lines {
 }
 
 /** What a route answers: JSON of the shape that its status has, or lines. */
-export type Answer<A extends AnswerShapes> = {
+export type RouteAnswer<A extends AnswerShapes> = {
   [S in keyof A & number]: { status: S; location?: string } & ({ json: z.output<A[S]['json']> } | { lines: Lines })
 }[keyof A & number]
 
@@ -52,8 +52,8 @@ export interface Described {
   example: Example
 }
 
-export interface Route extends Described {
-  answer(deps: ApiDeps, request: FastifyRequest): Promise<Answer<AnswerShapes>>
+export interface ApiRoute extends Described {
+  answer(deps: ApiDeps, request: FastifyRequest): Promise<RouteAnswer<AnswerShapes>>
 }
 
 interface Declared<P extends z.ZodObject, Q extends z.ZodType, B extends z.ZodType, A extends AnswerShapes>
@@ -66,13 +66,13 @@ interface Declared<P extends z.ZodObject, Q extends z.ZodType, B extends z.ZodTy
     deps: ApiDeps,
     /** `caller`: the name of the admin token. */
     asked: { params: z.output<P>; query: z.output<Q>; body: z.output<B>; caller: string },
-  ): Promise<Answer<A>>
+  ): Promise<RouteAnswer<A>>
 }
 
 /** A route whose answer sees only what its schemas have let through. */
 export function route<P extends z.ZodObject, Q extends z.ZodType, B extends z.ZodType, A extends AnswerShapes>(
   declared: Declared<P, Q, B, A>,
-): Route {
+): ApiRoute {
   return {
     ...declared,
     answer: async (deps, request) =>

@@ -7,14 +7,14 @@ import type { ApiDeps } from './api-deps.ts'
 import { listDeliveries, replayDeliveries } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
 import { listReceivers, testReceiver } from './receivers.ts'
-import { type Answer, type AnswerShapes, ok, type Route, route, TAKES_NOTHING } from './route.ts'
+import { type AnswerShapes, type ApiRoute, ok, type RouteAnswer, route, TAKES_NOTHING } from './route.ts'
 import { endSilence, listSilences, makeSilence, showSilence } from './silences.ts'
 import { listSnapshots } from './snapshots.ts'
 import { showCoverage, showOutbox, showStatus } from './status.ts'
 import { showToken } from './token.ts'
 import { listTransitions } from './transitions.ts'
 
-const ALL: readonly Route[] = [
+const ALL: readonly ApiRoute[] = [
   ...[showStatus, showCoverage, showOutbox],
   ...[listAccounts, showAccount, explainAccount, listSnapshots, showToken],
   ...[pollAccount, refreshAccount, uninstallAccount, deleteAccount],
@@ -24,7 +24,7 @@ const ALL: readonly Route[] = [
 ]
 
 /** All that answers under /api/v1, and the document about it. */
-export const API_ROUTES: readonly Route[] = [...ALL, openApiRoute(ALL)]
+export const API_ROUTES: readonly ApiRoute[] = [...ALL, openApiRoute(ALL)]
 
 /** JSON for programs: the same facts as the pages show, and the same actions as the command line's. */
 export function serveApi(app: FastifyInstance, deps: ApiDeps): void {
@@ -32,7 +32,7 @@ export function serveApi(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 /** Makes each declaration answer. */
-function registerRoutes(app: FastifyInstance, deps: ApiDeps, routes: readonly Route[]): void {
+function registerRoutes(app: FastifyInstance, deps: ApiDeps, routes: readonly ApiRoute[]): void {
   for (const route of routes) {
     app.route({
       method: route.method,
@@ -44,7 +44,7 @@ function registerRoutes(app: FastifyInstance, deps: ApiDeps, routes: readonly Ro
   }
 }
 
-function send(reply: FastifyReply, answer: Answer<AnswerShapes>): FastifyReply {
+function send(reply: FastifyReply, answer: RouteAnswer<AnswerShapes>): FastifyReply {
   reply.code(answer.status)
   if (answer.location !== undefined) reply.header('location', answer.location)
   if ('json' in answer) return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.json))
@@ -53,8 +53,8 @@ function send(reply: FastifyReply, answer: Answer<AnswerShapes>): FastifyReply {
 }
 
 /** Tells of the given routes, and of itself. */
-function openApiRoute(routes: readonly Route[]): Route {
-  const self: Route = route({
+function openApiRoute(routes: readonly ApiRoute[]): ApiRoute {
+  const self: ApiRoute = route({
     ...TAKES_NOTHING,
     ...{ id: 'showDocument', method: 'GET', path: '/openapi.json', scope: 'read' },
     summary: 'This document',

@@ -10,7 +10,7 @@ import type { FleetStatusDeps } from '../../views/fleet-status.ts'
 import type { QueueDepth } from '../../views/queue-depth.ts'
 import type { ExplanationDeps } from '../../views/read-explanation.ts'
 import type { HealthReport } from '../health.ts'
-import type { QueueBoard } from './queues/queue-board.ts'
+import type { QueueBoardRoutes } from './queues/queue-board.ts'
 
 /** What the pages are made from. */
 export interface PagesDeps extends FleetStatusDeps {
@@ -24,7 +24,7 @@ export interface PagesDeps extends FleetStatusDeps {
   /** Names of all receivers. */
   receivers: ExplanationDeps['receivers']
   queueDepths: () => Promise<QueueDepth[]>
-  queueBoard: QueueBoard
+  queueBoard: QueueBoardRoutes
   /** What levels are decided by, how alerts are grouped, and who gets them. */
   explain: ExplanationDeps['explain']
   /** What links are signed by. */

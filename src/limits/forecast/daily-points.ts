@@ -1,7 +1,7 @@
 import type { Snapshot, SnapshotSeries } from '../history/history.ts'
 import { type SeriesName, seriesId } from '../series.ts'
 
-export const DAY_MS = 86_400_000
+export const UTC_DAY_MS = 86_400_000
 
 /** The value of a series at the end of one day. */
 export interface DailyValue {
@@ -23,7 +23,7 @@ export interface Span {
 
 /** The UTC day of a moment in ms. */
 export function dayOf(at: number): number {
-  return Math.floor(at / DAY_MS)
+  return Math.floor(at / UTC_DAY_MS)
 }
 
 /**
@@ -39,8 +39,8 @@ export function dailyPoints(
   const points = new Map<string, DailyValue[]>()
   let next = 0
   for (let day = from; day < to; day++) {
-    const start = day * DAY_MS + offset
-    while ((snapshots[next]?.at ?? Number.POSITIVE_INFINITY) < start + DAY_MS) next++
+    const start = day * UTC_DAY_MS + offset
+    while ((snapshots[next]?.at ?? Number.POSITIVE_INFINITY) < start + UTC_DAY_MS) next++
     const standing = snapshots[next - 1]
     // Only the first snapshot after a day can have ended a gap that holds all of it.
     if (standing === undefined || (snapshots[next]?.missingSince ?? start) < start) continue

@@ -5,7 +5,7 @@ import { keptReadings } from '../history/kept-readings.ts'
 import { readAt } from '../readings.ts'
 import { type Metric, type Series, type SeriesName, seriesOf } from '../series.ts'
 import { type AccountForecasts, storeForecasts } from './account-forecasts.ts'
-import { DAY_MS, type DailyValue, dailyPoints, dayOf } from './daily-points.ts'
+import { type DailyValue, dailyPoints, dayOf, UTC_DAY_MS } from './daily-points.ts'
 import { forecast, WINDOW_DAYS } from './forecast.ts'
 import type { DailyPoint } from './pace.ts'
 
@@ -32,8 +32,8 @@ export async function forecastAccount(
     return is === 'stored' ? 'none' : is
   }
   const today = dayOf(now)
-  const span = { from: today - WINDOW_DAYS, to: today, offset: now - today * DAY_MS }
-  const snapshots = await history.read(hubId, now - WINDOW_DAYS * DAY_MS, now)
+  const span = { from: today - WINDOW_DAYS, to: today, offset: now - today * UTC_DAY_MS }
+  const snapshots = await history.read(hubId, now - WINDOW_DAYS * UTC_DAY_MS, now)
   const readUntil = (name: SeriesName) => readAt(name, readings)
   const values = dailyPoints(snapshots, { ...span, readUntil })
   return storeForecasts(store, keys, hubId, forecastSeries(seriesOf(readings), values, now))

@@ -1,6 +1,6 @@
-import { type DailyPoint, meanPace, type Pace, steadyPace, stepsOf } from './pace.ts'
+import { type DailyPoint, meanPace, steadyPace, stepsOf, type UsagePace } from './pace.ts'
 
-export interface Forecast extends Pace {
+export interface Forecast extends UsagePace {
   /**
    * How fast usage grows as a share of itself, a day, at the high end of that range: where each day may add to what the next
    * one adds, as with interest. 0 where it is known not to.
@@ -59,7 +59,7 @@ export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-
  * pace. Then the sooner end decides, since it may be the new pace that lasts, and the range holds both, since it may not.
  * Undefined where neither rises, and where usage falls now, even if it rose before.
  */
-function paceOfBoth(points: readonly DailyPoint[]): Pace | undefined {
+function paceOfBoth(points: readonly DailyPoint[]): UsagePace | undefined {
   const long = steadyPace(points)
   const { week, last } = recentPaces(points)
   const isFaster = week !== undefined && week.perDayLow > Math.max(0, long.perDay)
@@ -113,7 +113,7 @@ export function daysLeft(usage: number, limit: number | null, pace: Forecast | u
  * When usage gets that far at the soonest and at the latest. Both do not know the pace, which grows with the days, and chance,
  * which grows with their root: t with (remaining - pace * t)^2 = (range * t)^2 + scatter^2 * t.
  */
-function reachRange(remaining: number, { perDay, perDayLow, perDayHigh, scatter }: Pace) {
+function reachRange(remaining: number, { perDay, perDayLow, perDayHigh, scatter }: UsagePace) {
   const chance = scatter ** 2
   const middle = 2 * remaining * perDay + chance
   const beside = (range: number) => Math.sqrt(chance ** 2 + 4 * remaining * (perDay * chance + remaining * range ** 2))

@@ -5,7 +5,7 @@ export interface DailyPoint {
 }
 
 /** How fast usage moves, in absolute numbers per day: a limit that moves is never read as growth. */
-export interface Pace {
+export interface UsagePace {
   perDay: number
   /** The range in which the pace lies, at a confidence of `CONFIDENCE`. */
   perDayLow: number
@@ -34,7 +34,7 @@ interface Step {
  *
  * @param points oldest first, a day at most once
  */
-export function steadyPace(points: readonly DailyPoint[]): Pace {
+export function steadyPace(points: readonly DailyPoint[]): UsagePace {
   // Most series do not move, and are computed every day.
   if (points.every(({ usage }) => usage === points[0]?.usage)) {
     return { perDay: 0, perDayLow: 0, perDayHigh: 0, scatter: 0 }
@@ -59,7 +59,7 @@ export function steadyPace(points: readonly DailyPoint[]): Pace {
  * a range that holds 0 and every pace of before, however far it went; two alike don't. Undefined for less than three steps,
  * which are no evidence of a scatter.
  */
-export function meanPace(steps: readonly Step[]): Omit<Pace, 'scatter'> | undefined {
+export function meanPace(steps: readonly Step[]): Omit<UsagePace, 'scatter'> | undefined {
   if (steps.length < 3) return undefined
   const days = steps.reduce((sum, step) => sum + step.days, 0)
   const perDay = steps.reduce((sum, { change }) => sum + change, 0) / days

@@ -28,13 +28,17 @@ export function zonesOf(now: number, { rawMs, hourlyMs, dailyMs }: Keep): Zones 
 }
 
 /** The hour or day, from its start to just before its end. */
-export interface Span {
+export interface KeptSpan {
   start: number
   end: number
 }
 
 /** The hour or day (UTC) that a moment lies in: a day where hours are no longer kept. */
-export function spanOf(at: number, resolution: 'hourly' | 'daily', { hourlyFrom }: Pick<Zones, 'hourlyFrom'>): Span {
+export function spanOf(
+  at: number,
+  resolution: 'hourly' | 'daily',
+  { hourlyFrom }: Pick<Zones, 'hourlyFrom'>,
+): KeptSpan {
   const spanMs = resolution === 'hourly' && at >= hourlyFrom ? HOUR_MS : DAY_MS
   const start = startOf(at, spanMs)
   return { start, end: start + spanMs }

@@ -2,7 +2,7 @@ import type { Value } from './change.ts'
 import type { AccountHistory } from './history.ts'
 
 /** The value of a series from a moment on, until its next stretch. */
-export interface Stretch {
+export interface TimelineStretch {
   /** ms; -Infinity where it began before all that is kept. */
   from: number
   /** Undefined: it did not exist. */
@@ -12,7 +12,7 @@ export interface Stretch {
 /** An account's history, series by series. */
 export interface Timeline {
   /** By series id, oldest first; a series that appeared begins with a stretch in which it did not exist. */
-  series: ReadonlyMap<string, readonly Stretch[]>
+  series: ReadonlyMap<string, readonly TimelineStretch[]>
   /** Moments of polls that are known: those that saw a change or ended a gap, oldest first. */
   polls: readonly KnownPoll[]
   /** When anything was read last, ms. */
@@ -30,7 +30,7 @@ export function timelineOf({
   current,
   changes,
 }: Pick<AccountHistory, 'readAt' | 'current' | 'changes'>): Timeline {
-  const stretches = new Map<string, Stretch[]>()
+  const stretches = new Map<string, TimelineStretch[]>()
   const standing = new Map<string, Value | undefined>(current)
   const begin = (id: string, from: number) => {
     const before = stretches.get(id) ?? []

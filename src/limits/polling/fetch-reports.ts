@@ -53,7 +53,7 @@ interface Calls {
 }
 
 /** What a poll has heard, its reports not read yet: a caller that knows them by their bytes need not parse them. */
-export interface Heard {
+export interface FetchedHead {
   /** When it began, ms. */
   at: number
   calls: number
@@ -68,7 +68,11 @@ export interface Heard {
  * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
  * more once the provider refuses more; undefined if `signal` came first.
  */
-export async function hearReports(deps: FetchDeps, asked: Asked, signal: AbortSignal): Promise<Heard | undefined> {
+export async function hearReports(
+  deps: FetchDeps,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<FetchedHead | undefined> {
   const { context, settings } = asked
   const fetched: Unfetched = { at: deps.clock.now(), customProperties: PAUSED, associations: new Map() }
   const calls = new AccountCalls(deps, { hubId: asked.hubId, polls: context.polls, taken: context.taken }, signal)
@@ -108,7 +112,7 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function heardIn(poll: Poll): Heard {
+function heardIn(poll: Poll): FetchedHead {
   const { calls, fetched, companions } = poll
   return {
     at: fetched.at,

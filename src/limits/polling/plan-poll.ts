@@ -2,7 +2,7 @@ import type { ProviderFailure } from '../../provider/failure.ts'
 import { shareOf } from '../../tokens/plan-refresh.ts'
 import type { FoundSeries } from '../findings.ts'
 import type { Series } from '../series.ts'
-import type { Because, Near, PollTurn, Rising } from './poll-turn.ts'
+import type { Near, PollTurn, RisingSeries, TurnBecause } from './poll-turn.ts'
 
 /** Where a series enters or leaves a level, as its rule has it. `at`: the usage that this is at. */
 export type Boundary = Pick<Near, 'level' | 'move' | 'asks' | 'of'> & { at: number }
@@ -127,7 +127,7 @@ export function planSooner(
   return turnAt(now, periodMs, periodMs, { is: 'still' })
 }
 
-type Wish = { periodMs: number; because: Near | Rising | { is: 'changed'; at: number } }
+type Wish = { periodMs: number; because: Near | RisingSeries | { is: 'changed'; at: number } }
 
 function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generator<Wish> {
   const { at, changedAt, everyMs } = found
@@ -147,7 +147,7 @@ function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generato
     const ahead = perDay > 0 ? nextAhead(series, boundaries) : undefined
     if (ahead === undefined) continue
     const days = (ahead.at - series.usage) / perDay
-    const because: Rising = { is: 'rising', series: series.id, days, to: ahead.to }
+    const because: RisingSeries = { is: 'rising', series: series.id, days, to: ahead.to }
     yield { periodMs: Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY), because }
   }
   // As long again as nothing has changed: what moves seldom is followed, and let go by and by.
@@ -171,11 +171,11 @@ function nearOf({ id, usage, limit }: Series, { level, move, asks, of }: Boundar
 /** What a series that grows reaches next: a level, or its limit. */
 function nextAhead({ usage, limit }: Series, boundaries: readonly Boundary[]) {
   const levels = boundaries.filter(({ move }) => move === 'enter').map(({ at, level }) => ({ at, to: level }))
-  const ahead: { at: number; to: Rising['to'] }[] = [{ at: limit ?? 0, to: 'limit' }, ...levels]
+  const ahead: { at: number; to: RisingSeries['to'] }[] = [{ at: limit ?? 0, to: 'limit' }, ...levels]
   // Of two at the same usage the later: a level before the limit, critical before warning.
   return ahead.filter(({ at }) => at > usage).toSorted((a, b) => a.at - b.at || ahead.indexOf(b) - ahead.indexOf(a))[0]
 }
 
-function turnAt(at: number, periodMs: number, regularMs: number, because: Because): PollPlan {
+function turnAt(at: number, periodMs: number, regularMs: number, because: TurnBecause): PollPlan {
   return { at: Math.round(at + periodMs), regularAt: Math.round(at + regularMs), urgency: 0, because }
 }

@@ -52,13 +52,13 @@ export interface PollTurn {
   regularAt: number
   /** How urgent an early poll is, 0 to 1, in hundredths. */
   urgency: number
-  because: Because
+  because: TurnBecause
 }
 
-export type Level = z.infer<typeof level>
+export type TurnLevel = z.infer<typeof level>
 export type Near = z.infer<typeof near>
-export type Rising = z.infer<typeof rising>
-export type Because = z.infer<typeof because>
+export type RisingSeries = z.infer<typeof rising>
+export type TurnBecause = z.infer<typeof because>
 
 /** A list: above 64 bytes Redis keeps the whole record of an account in a dearer form, and few turns are that long. */
 const stored = z.tuple([z.number(), z.number().min(0).max(1), because])

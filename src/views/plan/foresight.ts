@@ -1,10 +1,10 @@
 import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
-import { DAY_MS, type DailyValue, dailyPoints, dayOf } from '../../limits/forecast/daily-points.ts'
+import { type DailyValue, dailyPoints, dayOf, UTC_DAY_MS } from '../../limits/forecast/daily-points.ts'
 import { isSlowerThan, WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
 import { forecastSeries, tellingPoints } from '../../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../../limits/forecast/outlook.ts'
 import type { Snapshot } from '../../limits/history/history.ts'
-import type { Stretch, Timeline } from '../../limits/history/timeline.ts'
+import type { Timeline, TimelineStretch } from '../../limits/history/timeline.ts'
 import type { Series } from '../../limits/series.ts'
 
 /**
@@ -20,7 +20,11 @@ export class Foresight {
   #told: AccountForecasts | undefined
   #slowerThan = Number.POSITIVE_INFINITY
 
-  constructor(stretches: readonly Stretch[], timeline: Timeline, name: Omit<Series, 'usage' | 'limit' | 'percent'>) {
+  constructor(
+    stretches: readonly TimelineStretch[],
+    timeline: Timeline,
+    name: Omit<Series, 'usage' | 'limit' | 'percent'>,
+  ) {
     const snapshots = snapshotsOf(stretches, timeline, name)
     const first = snapshots.find(({ at }) => at > Number.NEGATIVE_INFINITY)?.at ?? timeline.readAt
     const span = { from: dayOf(first) - 1, to: dayOf(timeline.readAt) + 1, readUntil: () => timeline.readAt }
@@ -55,9 +59,9 @@ export class Foresight {
         this.#slowerThan = Math.min(this.#slowerThan, least)
         return null
       }
-      this.#told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
+      this.#told = forecastSeries([series], new Map([[series.id, this.#window]]), day * UTC_DAY_MS)
     }
-    return outlookOf(series, this.#told, day * DAY_MS).daysLeft
+    return outlookOf(series, this.#told, day * UTC_DAY_MS).daysLeft
   }
 }
 
@@ -72,7 +76,7 @@ function fastestDay(values: readonly DailyValue[]): number {
 
 /** The account's, but of this series alone: also where a gap ended in which it stayed as it was. */
 function snapshotsOf(
-  stretches: readonly Stretch[],
+  stretches: readonly TimelineStretch[],
   { polls }: Timeline,
   { id: _, label: __, ...name }: Omit<Series, 'usage' | 'limit' | 'percent'>,
 ): Snapshot[] {
@@ -81,7 +85,7 @@ function snapshotsOf(
   )
   const moments = new Set([...stretches.map(({ from }) => from), ...gaps.keys()])
   let next = 0
-  let value: Stretch['value']
+  let value: TimelineStretch['value']
   return [...moments]
     .sort((a, b) => a - b)
     .map((at) => {

@@ -44,7 +44,7 @@ export interface PlanRequest {
 }
 
 /** What an account would see of the new rules. */
-export interface PlannedAccount extends AccountName {
+export interface AccountPlan extends AccountName {
   changes: LevelChange[]
 }
 
@@ -80,7 +80,7 @@ export async function* planThresholds(
   deps: PlanDeps,
   request: PlanRequest,
   onLooked: (accounts: number) => void,
-): AsyncGenerator<PlannedAccount, PlanSummary> {
+): AsyncGenerator<AccountPlan, PlanSummary> {
   const plan = new Plan(request, deps.clock.now())
   for await (const hubIds of inBatches(liveHubIds(deps), BATCH)) {
     for (const read of await Promise.all(hubIds.map((hubId) => readStored(deps, hubId)))) {
@@ -156,7 +156,7 @@ class Plan {
     return this.#accounts.looked
   }
 
-  add({ hubId, hubDomain, read, states }: Stored): PlannedAccount {
+  add({ hubId, hubDomain, read, states }: Stored): AccountPlan {
     const account = { hubId, hubDomain }
     this.#accounts.looked++
     if (read === undefined) this.#accounts.neverRead++

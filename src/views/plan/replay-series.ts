@@ -6,9 +6,9 @@ import { type Evaluation, evaluate, remembered, saidOf } from '../../alerts/eval
 import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { worseFrom } from '../../alerts/evaluation/worse.ts'
 import { hasMoved } from '../../alerts/kinds/limit-changed.ts'
-import { DAY_MS, dayOf } from '../../limits/forecast/daily-points.ts'
+import { dayOf, UTC_DAY_MS } from '../../limits/forecast/daily-points.ts'
 import type { Value } from '../../limits/history/change.ts'
-import type { KnownPoll, Stretch, Timeline } from '../../limits/history/timeline.ts'
+import type { KnownPoll, Timeline, TimelineStretch } from '../../limits/history/timeline.ts'
 import { parseSeriesId, type Series, type SeriesName } from '../../limits/series.ts'
 import { Foresight } from './foresight.ts'
 import type { RuleSet } from './rule-set.ts'
@@ -35,7 +35,7 @@ export interface ReplayedSeries {
   account: AccountName
   id: string
   name: SeriesName
-  stretches: readonly Stretch[]
+  stretches: readonly TimelineStretch[]
   timeline: Timeline
   /** How often it was read where nothing is known of it, ms. */
   periodMs: number
@@ -189,7 +189,7 @@ function newsAfter(
   const moments = [
     ...(state === undefined || state.level === 'ok' ? [] : [Math.max(at + 1, state.toldAt + repeatEveryMs)]),
     ...(worse === undefined ? [] : [Math.max(at + 1, worse)]),
-    ...(isForeseen ? [(dayOf(at) + 1) * DAY_MS] : []),
+    ...(isForeseen ? [(dayOf(at) + 1) * UTC_DAY_MS] : []),
   ]
   return moments.length === 0 ? undefined : Math.min(...moments)
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { OpenAlertShape } from './alert.ts'
 import { SeriesShape } from './series.ts'
-import { AccountName, count, moment, momentOrNull, strangersText, text } from './words.ts'
+import { AccountNameShape, count, moment, momentOrNull, strangersText, text } from './words.ts'
 
 export const AccountShape = z
   .object({
-    ...AccountName,
+    ...AccountNameShape,
     user: strangersText('Who installed the app, as the provider names them.').nullable(),
     connectedAt: momentOrNull('When it was connected last.'),
     firstConnectedAt: momentOrNull('When it was connected first.'),
@@ -103,7 +103,7 @@ export type AccountDetailsShape = z.infer<typeof AccountDetailsShape>
 
 export const ConnectedShape = z
   .object({
-    ...AccountName,
+    ...AccountNameShape,
     scopes: z.array(z.string()).describe('What the customer granted.'),
     outcome: z.enum(['connected', 'reconnected']).describe('`reconnected`: it was known before.'),
   })
@@ -111,8 +111,8 @@ export const ConnectedShape = z
 
 export const PolledShape = z
   .object({
-    ...AccountName,
-    state: AccountName.state.nullable().describe('Null for an account that is not known.'),
+    ...AccountNameShape,
+    state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
     outcome: z.enum(['read', 'failed']).describe('`failed`: it was not read, or not all of it.'),
     reason: strangersText('Why not; null where all was read.').nullable(),
     polledAt: momentOrNull('When its limits were last read.'),
@@ -122,7 +122,7 @@ export type PolledShape = z.infer<typeof PolledShape>
 
 export const RefreshedShape = z
   .object({
-    ...AccountName,
+    ...AccountNameShape,
     outcome: z.literal('refreshed'),
     expiresAt: momentOrNull('When its access token ends.'),
   })
@@ -131,19 +131,19 @@ export type RefreshedShape = z.infer<typeof RefreshedShape>
 
 export const ReconnectLinkShape = z
   .object({
-    hubId: AccountName.hubId,
+    hubId: AccountNameShape.hubId,
     url: text('Where the customer connects the account again.'),
     expiresAt: moment('Until when it works.'),
   })
   .meta({ id: 'ReconnectLink', description: 'A signed link that connects one account and no other.' })
 
 export const UninstallShape = z
-  .object({ hubId: AccountName.hubId, state: AccountName.state })
+  .object({ hubId: AccountNameShape.hubId, state: AccountNameShape.state })
   .meta({ id: 'Uninstalling', description: 'An account that is being uninstalled, or was.' })
 
 export const LeavingShape = z
   .object({
-    hubId: AccountName.hubId,
+    hubId: AccountNameShape.hubId,
     outcome: z
       .enum(['begun', 'already', 'deleted', 'was-gone', 'forgotten'])
       .describe(

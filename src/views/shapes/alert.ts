@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { AlertKind, AlertReason } from '../../alerts/alert.ts'
 import { LabelledSeriesName, ObjectIdShape, RecordShape } from './series.ts'
-import { AccountName, count, hubDomain, hubId, level, moment, strangersText, text } from './words.ts'
+import { AccountNameShape, count, hubDomain, hubId, level, moment, strangersText, text } from './words.ts'
 
 const KINDS = ['limit', 'limit-changed', 'token', 'poll', 'fleet', 'delivery', 'test'] as const satisfies AlertKind[]
 const REASONS = [
@@ -132,7 +132,7 @@ export const AlertShape = z
     ...{ reason: alertReason, rule },
     cause: cause.exactOptional(),
     account: z
-      .object({ hubId: AccountName.hubId, hubDomain: AccountName.hubDomain })
+      .object({ hubId: AccountNameShape.hubId, hubDomain: AccountNameShape.hubDomain })
       .exactOptional()
       .describe('Absent where it is about all accounts.'),
     series: z

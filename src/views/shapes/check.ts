@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ConditionsShape } from './alert.ts'
 import { SeriesShape } from './series.ts'
-import { AccountName, count, momentOrNull, strangersText, text } from './words.ts'
+import { AccountNameShape, count, momentOrNull, strangersText, text } from './words.ts'
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
 
@@ -13,8 +13,8 @@ export const CheckedSeriesShape = SeriesShape.extend({
 
 export const CheckedAccountShape = z
   .object({
-    ...AccountName,
-    state: AccountName.state.nullable().describe('Null for an account that is not known.'),
+    ...AccountNameShape,
+    state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
     level: checkLevel.describe('The worst there is.'),
     reason: strangersText('Why not all is known of it; null: all is.').nullable(),
     readAt: momentOrNull('When anything of it was last read.'),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { alertKind, alertReason, BecauseShape, fate } from './alert.ts'
 import { AttemptShape } from './delivery.ts'
 import { SeriesShape } from './series.ts'
-import { AccountName, level, moment, momentOrNull, strangersText, text } from './words.ts'
+import { AccountNameShape, level, moment, momentOrNull, strangersText, text } from './words.ts'
 
 const HeldBackShape = z
   .object({
@@ -78,7 +78,7 @@ export const ExplainedSeriesShape = SeriesShape.extend({
 
 export const ExplanationShape = z
   .object({
-    ...AccountName,
+    ...AccountNameShape,
     standing: z
       .array(strangersText('A sentence.'))
       .describe('What keeps the account as a whole from being read, judged or reported.'),

@@ -3,7 +3,7 @@ import * as z from 'zod'
 /** What zod calls a schema, for rooms that only pass shapes on. */
 export type Shape = z.ZodType
 /** What a program is given that asks for this. */
-export type Told<S extends Shape> = z.output<S>
+export type DescribedShape<S extends Shape> = z.output<S>
 
 /** A whole list: the command line does not page. */
 export function listOf<S extends Shape>(shape: S) {

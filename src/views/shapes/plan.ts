@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { alertReason, ConditionsShape } from './alert.ts'
 import { BadConfigShape } from './installation.ts'
 import { LabelledSeriesName, SeriesShape } from './series.ts'
-import { AccountName, count, level, moment, momentOrNull, text } from './words.ts'
+import { AccountNameShape, count, level, moment, momentOrNull, text } from './words.ts'
 
 const MOVES = ['critical', 'warning', 'eases', 'recovers', 'unwatched', 'unknown'] as const
 const plannedLevel = z.enum(['ok', 'warning', 'critical', 'unknown', 'off']).describe('`off`: no rule watches it.')
-const { hubId, hubDomain } = AccountName
+const { hubId, hubDomain } = AccountNameShape
 
 export const PlannedAccountShape = z
   .object({

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { METRICS } from '../../limits/series.ts'
-import { AccountName, count, momentOrNull, strangersText, text } from './words.ts'
+import { AccountNameShape, count, momentOrNull, strangersText, text } from './words.ts'
 
 const metric = z.enum(METRICS).describe('What is measured.')
 const objectTypeId = z.string().exactOptional().describe('Of `customProperties.objectType`: the object type.')
@@ -16,8 +16,8 @@ const percent = z
   .describe('Usage in percent of the limit, over 100 where it is over; null where the limit is.')
 
 /** What a series is about. */
-export const SeriesName = { metric, objectTypeId, from, to }
-export const LabelledSeriesName = { ...SeriesName, label }
+export const SeriesNameShape = { metric, objectTypeId, from, to }
+export const LabelledSeriesName = { ...SeriesNameShape, label }
 
 export const ObjectIdShape = z
   .union([z.int(), z.string()])
@@ -86,7 +86,7 @@ export const SnapshotShape = z
       .meta({ format: 'date-time' })
       .exactOptional(),
     series: z.array(
-      z.object({ ...SeriesName, usage, limit, percent }).meta({
+      z.object({ ...SeriesNameShape, usage, limit, percent }).meta({
         id: 'SnapshotSeries',
         description: 'One number of a snapshot.',
       }),
@@ -96,14 +96,14 @@ export const SnapshotShape = z
 export type SnapshotShape = z.infer<typeof SnapshotShape>
 
 export const AccountHistoryShape = z
-  .object({ ...AccountName, items: z.array(SnapshotShape) })
+  .object({ ...AccountNameShape, items: z.array(SnapshotShape) })
   .meta({ id: 'AccountHistory', description: 'How the series of one account moved, oldest first.' })
 export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>
 
 export const NearLimitShape = z
   .object({
-    hubId: AccountName.hubId,
-    hubDomain: AccountName.hubDomain,
+    hubId: AccountNameShape.hubId,
+    hubDomain: AccountNameShape.hubDomain,
     ...LabelledSeriesName,
     ...{ usage, limit, percent },
     daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),

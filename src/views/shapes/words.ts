@@ -45,4 +45,4 @@ export const accountState = z
   )
 
 /** What every object about an account has at least. */
-export const AccountName = { hubId, hubDomain, state: accountState }
+export const AccountNameShape = { hubId, hubDomain, state: accountState }

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, dailyPoints, dayOf } from '../../../src/limits/forecast/daily-points.ts'
+import { dailyPoints, dayOf, UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
 import type { Snapshot } from '../../../src/limits/history/history.ts'
 
 const FIRST = 20_000
 const HOUR = 3_600_000
-const at = (day: number, hour = 12) => day * DAY_MS + hour * HOUR
+const at = (day: number, hour = 12) => day * UTC_DAY_MS + hour * HOUR
 
 function overall(when: number, usage: number, missingSince?: number): Snapshot {
   const series = [{ metric: 'customProperties.overall' as const, usage, limit: 1_000, percent: usage / 10 }]

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { purgeAccount } from '../../../src/accounts/uninstall.ts'
 import { packPoll } from '../../../src/limits/findings.ts'
 import { decodeForecasts, storeForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
-import { DAY_MS, type DailyValue } from '../../../src/limits/forecast/daily-points.ts'
+import { type DailyValue, UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
 import { forecastAccount, forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History } from '../../../src/limits/history/history.ts'
@@ -19,22 +19,22 @@ import { associations, properties, readings } from '../reports.ts'
 const redis = useRedis()
 const HUB = 123
 const TODAY = 20_400
-const NOW = TODAY * DAY_MS + 7 * 3_600_000
+const NOW = TODAY * UTC_DAY_MS + 7 * 3_600_000
 
 const exactly = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0, shareHigh: 0 })
 
 /** An account that was polled once a day at noon, the last time yesterday, n days back for the n-th reading from the end. */
 async function polledDaily(days: number, read: (n: number, at: number) => Readings) {
   const keys = redis.freshKeys()
-  await seedAccount(redis.store, keys, { obtainedAt: NOW - 100 * DAY_MS })
+  await seedAccount(redis.store, keys, { obtainedAt: NOW - 100 * UTC_DAY_MS })
   const polls = new PollStore(redis.store, keys)
   for (let n = 0; n < days; n++) {
     const context = await polls.read(HUB)
-    const at = (TODAY - days + n) * DAY_MS + DAY_MS / 2
+    const at = (TODAY - days + n) * UTC_DAY_MS + UTC_DAY_MS / 2
     const after = read(n, at)
     await polls.commit(HUB, {
       ...{ polls: context?.polls ?? '', nextAt: at + 1, fields: {} },
-      ...packPoll(after, changeBetween(context?.readings, after, at, 7 * DAY_MS)),
+      ...packPoll(after, changeBetween(context?.readings, after, at, 7 * UTC_DAY_MS)),
       alerts: NO_ALERT_WRITES,
     })
   }
@@ -76,14 +76,14 @@ describe('the forecast of an account', () => {
 
   test('does without days after the last reading', async () => {
     const { deps, told } = await polledDaily(6, (n, at) => readings(at, properties(n)))
-    await forecastAccount(deps, HUB, NOW + DAY_MS * 5)
+    await forecastAccount(deps, HUB, NOW + UTC_DAY_MS * 5)
     expect(await told()).toMatchObject({ tooFew: { overall: 6 } })
   })
 
   test('of a report that could not be read any more ends with its last day', async () => {
     const { deps, told } = await polledDaily(20, (n, at) => ({
       ...readings(at, properties(n)),
-      associations: readings(at - 15 * DAY_MS, undefined, { '0-1/0-2': associations(10, [9]) }).associations,
+      associations: readings(at - 15 * UTC_DAY_MS, undefined, { '0-1/0-2': associations(10, [9]) }).associations,
     }))
     await forecastAccount(deps, HUB, NOW)
     expect(await told()).toMatchObject({ tooFew: { 'fullest/0-1/0-2': 5 } })
@@ -111,7 +111,7 @@ describe('the forecast of an account', () => {
     const before = await stored()
     const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
     await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
-    expect(await forecastAccount(deps, HUB, NOW + DAY_MS)).toBe('gone')
+    expect(await forecastAccount(deps, HUB, NOW + UTC_DAY_MS)).toBe('gone')
     expect(await stored()).toBe(before)
     await redis.store.hset(keys.account(HUB).account, { state: 'uninstalled', purgeAt: NOW })
     const clock = new HandClock(NOW)

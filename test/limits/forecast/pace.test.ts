@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ENOUGH_POINTS, WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
-import { CONFIDENCE, type DailyPoint, type Pace, steadyPace } from '../../../src/limits/forecast/pace.ts'
+import { CONFIDENCE, type DailyPoint, steadyPace, type UsagePace } from '../../../src/limits/forecast/pace.ts'
 import { adding, bell, DAY, daily, dice, happening } from './days.ts'
 
 describe('the pace of a line', () => {
@@ -51,7 +51,7 @@ describe('the pace of a line', () => {
       fc.property(usages, fc.integer({ min: 1, max: 1_000 }), (given, by) => {
         const of = (usage: (one: number) => number) => steadyPace(daily(given.length, (n) => usage(given[n] ?? 0)))
         const plain = of((one) => one)
-        const near = (found: Pace, perDay: number, low: number, high: number) => {
+        const near = (found: UsagePace, perDay: number, low: number, high: number) => {
           for (const [is, wanted] of [
             [found.perDay, perDay],
             [found.perDayLow, low],

@@ -1,5 +1,5 @@
 import type { AccountForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
-import { DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
+import { UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
 import { HORIZON_DAYS, WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
 import { forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf } from '../../../src/limits/forecast/outlook.ts'
@@ -66,7 +66,7 @@ function outlookOn(shape: Shape, today: number): Outlook {
     .reverse()
     .filter((n) => shape.isMissing?.(n) !== true)
   const values = days.map((n) => ({ day: DAY + n, usage: shape.usage(n), limit: limitOn(shape, n) }))
-  const now = (DAY + today + 1) * DAY_MS
+  const now = (DAY + today + 1) * UTC_DAY_MS
   const told: AccountForecasts = forecastSeries([series], new Map([['overall', values]]), now)
   return outlookOf(series, told, now)
 }

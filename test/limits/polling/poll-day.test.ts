@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Because } from '../../../src/limits/polling/poll-turn.ts'
+import type { TurnBecause } from '../../../src/limits/polling/poll-turn.ts'
 import { busiestHour, type SimulatedAccount, type SimulatedPoll, simulatePolls } from './simulate-polls.ts'
 
 const MINUTE = 60_000
@@ -37,7 +37,7 @@ function account(index: number): SimulatedAccount {
   return { ...common, kind: 'still', usageAt: () => 300 }
 }
 
-const isRetry = (because: Because) => (because.is === 'budget' ? because.instead : because).is === 'failed'
+const isRetry = (because: TurnBecause) => (because.is === 'budget' ? because.instead : because).is === 'failed'
 
 const CONNECTED_AT = 15 * HOUR
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Because, decodeTurn, encodeTurn, type PollTurn } from '../../../src/limits/polling/poll-turn.ts'
+import { decodeTurn, encodeTurn, type PollTurn, type TurnBecause } from '../../../src/limits/polling/poll-turn.ts'
 
 const AT = 1_763_719_200_000
 const moment = fc.nat(AT)
@@ -29,7 +29,7 @@ const wish = fc.oneof(
   moment.map((at) => ({ is: 'changed' as const, at })),
   fc.constantFrom('new' as const, 'still' as const, 'failed' as const, 'told' as const).map((is) => ({ is })),
 )
-const because: fc.Arbitrary<Because> = fc.oneof(
+const because: fc.Arbitrary<TurnBecause> = fc.oneof(
   wish,
   wish.map((instead) => ({ is: 'budget' as const, instead })),
 )
@@ -44,7 +44,7 @@ describe('a turn as the record keeps it', () => {
     )
   })
 
-  test.each<Because>([
+  test.each<TurnBecause>([
     { is: 'still' },
     { is: 'failed' },
     { is: 'changed', at: AT },

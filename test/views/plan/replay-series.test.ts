@@ -4,7 +4,7 @@ import { decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
 import type { AccountForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
-import { DAY_MS, dailyPoints, dayOf } from '../../../src/limits/forecast/daily-points.ts'
+import { dailyPoints, dayOf, UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
 import { WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
 import { forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
 import { type Change, changeBetween, valuesOf } from '../../../src/limits/history/change.ts'
@@ -97,11 +97,11 @@ function live(rules: RuleSet, everyMs: number, polls: readonly Poll[]) {
 function foretold(snapshots: readonly Snapshot[], readAt: number | undefined, after: Readings, at: number) {
   const today = dayOf(at)
   const span = { from: today - WINDOW_DAYS, to: today, readUntil: () => readAt }
-  return forecastSeries(seriesOf(after), dailyPoints(snapshots, span), today * DAY_MS)
+  return forecastSeries(seriesOf(after), dailyPoints(snapshots, span), today * UTC_DAY_MS)
 }
 
 function replay(rules: RuleSet, everyMs: number, { timeline, to }: Pick<ReturnType<typeof live>, 'timeline' | 'to'>) {
-  const span = { warmFrom: START - DAY_MS, from: START, to }
+  const span = { warmFrom: START - UTC_DAY_MS, from: START, to }
   return replayedSeries(ACCOUNT, timeline, { everyMs }).flatMap((series) =>
     replaySeries(rules, series, span).map((one): Told => ({ id: series.id, ...one })),
   )

@@ -13,7 +13,7 @@ import { type AccountSeries, nearestFirst, rangeChoice, seriesChart, seriesLink 
 import { recordsPart, seriesPart } from './series-table.ts'
 import { type FleetFacts, verdict } from './verdict.ts'
 
-export interface AccountPage {
+export interface AccountPageContent {
   view: AccountView
   explained: AccountExplanation
   all: AccountSeries
@@ -25,7 +25,7 @@ export interface AccountPage {
 }
 
 /** One account: how it is, what can be done, how its limits moved; then everything else, folded. */
-export function accountPage({ view, explained, all, fleet, may, crm }: AccountPage): Html {
+export function accountPage({ view, explained, all, fleet, may, crm }: AccountPageContent): Html {
   return html`<div data-live="account">${verdict(view, fleet, may !== undefined, all.now)}
 ${facts(view, all.now)}</div>
 ${actions(all.hubId, may, crm)}
@@ -61,7 +61,7 @@ function facts(view: AccountView, now: number): Html {
 }
 
 /** Each form works without a script, and the field with the link can be copied from. */
-function actions(hubId: number, may: AccountPage['may'], crm: string | undefined): Html {
+function actions(hubId: number, may: AccountPageContent['may'], crm: string | undefined): Html {
   const path = `/accounts/${hubId}`
   const site = crm === undefined ? undefined : html`<a class="button" href="${crm}" rel="noreferrer">Open in CRM</a>`
   if (may === undefined) return html`<div class="buttons">${site}</div>`

@@ -15,7 +15,7 @@ import { formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { PlannedAccount } from '../../../views/account-view.ts'
 import { stateBadge } from '../parts/badges.ts'
-import { type Column, nothing, table } from '../parts/table.ts'
+import { nothing, type TableColumn, table } from '../parts/table.ts'
 import { when } from '../parts/when.ts'
 import { type AccountsAddress, accountsAddress } from './accounts-address.ts'
 
@@ -107,7 +107,7 @@ interface AccountRow {
 }
 
 function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: number): Html {
-  const sortedBy = (title: string, sort: AccountSort): Column => ({ title, sort: sortLink(asked, sort) })
+  const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
   return table(
     'Accounts',
     [
@@ -134,7 +134,7 @@ function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: n
 }
 
 /** By a column, and the other way round where it is that already. */
-function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<Column['sort']> {
+function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<TableColumn['sort']> {
   const isNow = asked.sort === sort
   return {
     href: accountsAddress(asked, { sort, descending: isNow && !asked.descending }),

@@ -19,7 +19,7 @@ import {
   worsePage,
 } from './acknowledge-page.ts'
 
-export interface AcknowledgeDeps extends FleetStatusDeps {
+export interface AcknowledgePageDeps extends FleetStatusDeps {
   ackLinks: AckLinks
   actions: {
     acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
@@ -30,7 +30,7 @@ export interface AcknowledgeDeps extends FleetStatusDeps {
  * For people, by a signed link: in a mail, or on the page of alerts. Programs that follow links to see what is behind them
  * send GET and HEAD, which change nothing. They don't press the page's button, which sends a POST.
  */
-export function serveAcknowledgeLinks(app: FastifyInstance, deps: AcknowledgeDeps): void {
+export function serveAcknowledgeLinks(app: FastifyInstance, deps: AcknowledgePageDeps): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))))
   })
@@ -38,7 +38,7 @@ export function serveAcknowledgeLinks(app: FastifyInstance, deps: AcknowledgeDep
   app.post(ACKNOWLEDGE_PATH, (request, reply) => confirm(deps, request, reply))
 }
 
-async function show(deps: AcknowledgeDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function show(deps: AcknowledgePageDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const now = deps.clock.now()
   const link = deps.ackLinks.read(request.query, now)
   if (link.is !== 'good') return answer(reply, refusedLinkPage(link.is))
@@ -54,7 +54,7 @@ async function show(deps: AcknowledgeDeps, request: FastifyRequest, reply: Fasti
 
 const FORM = z.object({ ...ACKNOWLEDGED_BY, level: z.enum(['warning', 'critical']).optional() }).optional()
 
-async function confirm(deps: AcknowledgeDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function confirm(deps: AcknowledgePageDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const now = deps.clock.now()
   const link = deps.ackLinks.read(request.query, now)
   if (link.is !== 'good') return answer(reply, refusedLinkPage(link.is))
@@ -81,7 +81,11 @@ function hereWith(query: string): string {
   return `?${query}`
 }
 
-async function openAlert({ store, keys }: AcknowledgeDeps, hubId: number, id: string): Promise<OpenAlert | undefined> {
+async function openAlert(
+  { store, keys }: AcknowledgePageDeps,
+  hubId: number,
+  id: string,
+): Promise<OpenAlert | undefined> {
   return (await readOpenAlerts(store, keys, [hubId])).find((alert) => alert.id === id)
 }
 

@@ -15,7 +15,7 @@ import { type HealthReport, RECEIVERS } from '../../health.ts'
 import { accountName, worstText } from '../parts/account-alerts.ts'
 
 /** What someone has to do: a verb, with what is wrong, and the page where it is done. */
-export interface Action {
+export interface NeededAction {
   level: AlertLevel
   verb: string
   says: string
@@ -43,14 +43,14 @@ export function needsAction(status: FleetStatus, health: HealthReport): Html {
   )}${more > 0 ? html`<li class="warning"><a href="/alerts">Review</a> <span>and ${formatCount(more)} more</span></li>` : undefined}</ul></section>`
 }
 
-export function actionsOf(status: FleetStatus, health: HealthReport): Action[] {
+export function actionsOf(status: FleetStatus, health: HealthReport): NeededAction[] {
   const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
   const atWork = status.daemons.filter(({ silent }) => !silent)
   const allSilent = status.daemons.length > 0 && atWork.length === 0
   const undone = allSilent ? ['every daemon is silent: nothing is refreshed, polled or sent'] : leftUndone(atWork)
   return [
-    ...stuck.map(({ name, detail }): Action => ({ level: 'critical', verb: `Fix ${name}`, says: detail })),
-    ...undone.map((says): Action => ({ level: 'critical', verb: 'Start a daemon', says })),
+    ...stuck.map(({ name, detail }): NeededAction => ({ level: 'critical', verb: `Fix ${name}`, says: detail })),
+    ...undone.map((says): NeededAction => ({ level: 'critical', verb: 'Start a daemon', says })),
     ...heartbeatActions(status),
     ...tokenActions(status),
     ...receiverActions(status),
@@ -60,19 +60,19 @@ export function actionsOf(status: FleetStatus, health: HealthReport): Action[] {
   ]
 }
 
-function heartbeatActions({ heartbeat }: FleetStatus): Action[] {
+function heartbeatActions({ heartbeat }: FleetStatus): NeededAction[] {
   if (heartbeat === null || (heartbeat.ok && !heartbeat.late && heartbeat.ping?.sent !== false)) return []
   const level = heartbeat.ok ? 'warning' : 'critical'
   return [{ level, verb: 'Check the heartbeat', says: cleanText(heartbeatText(heartbeat), 200), at: '/runbook' }]
 }
 
-function uninstallActions({ uninstalls }: FleetStatus): Action[] {
+function uninstallActions({ uninstalls }: FleetStatus): NeededAction[] {
   if (uninstalls.overdue === 0) return []
   const says = `${countOf(uninstalls.overdue, 'uninstall')} overdue`
   return [{ level: 'warning', verb: 'Check uninstalls', says, at: '/accounts?state=uninstalling' }]
 }
 
-function receiverActions({ deliveries }: FleetStatus): Action[] {
+function receiverActions({ deliveries }: FleetStatus): NeededAction[] {
   return deliveries.receivers.filter(isBroken).map((status) => ({
     ...{ level: status.state === 'disabled' ? 'critical' : 'warning', verb: 'Fix the receiver', at: '/deliveries' },
     says: `${cleanText(status.receiver)} ${cleanText(receiverText(status), 160)}`,
@@ -86,12 +86,12 @@ const ENDPOINT_VERB: Record<Cause, string> = {
   throttled: 'Wait',
 }
 
-function tokenActions(status: FleetStatus): Action[] {
+function tokenActions(status: FleetStatus): NeededAction[] {
   const { accounts, alerts, tokens, tokenEndpoint } = status
   const { reauthorize, failing } = accounts.byState
   const lost = alerts.worst.find(({ kind, level }) => kind === 'token' && level === 'critical')
   const one = reauthorize === 1 && lost?.hubId != null ? `/accounts/${lost.hubId}` : '/accounts?state=reauthorize'
-  const actions: Action[] = []
+  const actions: NeededAction[] = []
   const add = (level: AlertLevel, verb: string, says: string, at: string) => actions.push({ level, verb, says, at })
   const isOpen = tokenEndpoint !== null && tokenEndpoint.breaker !== 'closed'
   if (isOpen)
@@ -113,8 +113,8 @@ function named(count: number, first: OpenAlertShape | undefined, what: string): 
   return `${accountName(first)}${count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''}: ${what}`
 }
 
-function pollActions({ polls, coverage, pollBudget }: FleetStatus): Action[] {
-  const actions: Action[] = []
+function pollActions({ polls, coverage, pollBudget }: FleetStatus): NeededAction[] {
+  const actions: NeededAction[] = []
   const add = (verb: string, says: string, at: string) => actions.push({ level: 'warning', verb, says, at })
   if (polls.overdue > 0) add('Check polls', `${countOf(polls.overdue, 'poll')} overdue`, '/accounts?sort=poll')
   const fresh = `${shareText(coverage)} of the accounts have a fresh reading`
@@ -124,9 +124,9 @@ function pollActions({ polls, coverage, pollBudget }: FleetStatus): Action[] {
 }
 
 /** Alerts of tokens and polls have lines of their own above. */
-function limitActions({ alerts }: FleetStatus): Action[] {
+function limitActions({ alerts }: FleetStatus): NeededAction[] {
   const [worst] = alerts.worst.filter(({ kind }) => kind === 'limit')
-  return (['critical', 'warning'] as const).flatMap((level): Action[] => {
+  return (['critical', 'warning'] as const).flatMap((level): NeededAction[] => {
     const count = alerts[level]
     if (count === 0) return []
     const example = worst?.level === level ? `; worst: ${accountName(worst)}, ${worstText(worst)}` : ''

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../../text/html.ts'
 
-export interface Column {
+export interface TableColumn {
   title: string
   /** Numbers stand on the right. */
   number?: boolean
@@ -11,7 +11,7 @@ export interface Column {
 /** A table that becomes a list of cards on a phone: each cell brings the title of its column along. */
 export function table(
   caption: string,
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly (readonly (Html | string)[])[],
 ): Html {
   const heads = columns.map(headOf)
@@ -28,7 +28,7 @@ ${body}</tbody>
 </table>`
 }
 
-function headOf({ title, number, sort }: Column): Html {
+function headOf({ title, number, sort }: TableColumn): Html {
   if (sort === undefined) return html`<th scope="col"${numeric(number)}>${title}</th>`
   const { href, is } = sort
   const ordered = is === undefined ? undefined : html` aria-sort="${is}"`

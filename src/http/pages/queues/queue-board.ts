@@ -1,5 +1,5 @@
 /** What shows the jobs of the queues, for the server: its files, its settings, and its reads. */
-export interface QueueBoard {
+export interface QueueBoardRoutes {
   /** The page as it comes with the package. */
   page: string
   /** A folder of scripts, styles and pictures. */

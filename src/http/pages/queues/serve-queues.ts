@@ -8,7 +8,7 @@ import { redisAway, requireRedis } from '../../redis-away.ts'
 import { queueTable } from '../fleet/fleet-page.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
-import { BOARD_PATH, boardPage, type QueueBoard } from './queue-board.ts'
+import { BOARD_PATH, boardPage, type QueueBoardRoutes } from './queue-board.ts'
 
 /** The number of jobs in each queue, and the jobs themselves, read-only. */
 export function serveQueues(app: FastifyInstance, deps: PagesDeps): void {
@@ -59,7 +59,7 @@ const TIMEOUT_MS = 5_000
 
 async function answerRead(
   { store, clock }: PagesDeps,
-  answer: QueueBoard['reads'][number]['answer'],
+  answer: QueueBoardRoutes['reads'][number]['answer'],
   { params, query }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {

@@ -17,13 +17,13 @@ export interface Gap {
   to: number
 }
 
-export interface Span {
+export interface TrackSpan {
   from: number
   to: number
 }
 
 /** How a series moved within a span that ends when it was read last. */
-export function trackOf(timeline: Timeline, gaps: readonly Gap[], seriesId: string, span: Span): Track {
+export function trackOf(timeline: Timeline, gaps: readonly Gap[], seriesId: string, span: TrackSpan): Track {
   const stretches = timeline.series.get(seriesId) ?? []
   const knownFrom = timeline.polls[0]?.at ?? timeline.readAt
   const stands: Stand[] = []
