@@ -36,6 +36,12 @@ export async function refreshNow(
   return isNew ? { is: 'refreshed', account } : judged(outcome, account)
 }
 
+function wayOut({ hubId, state }: Account): string {
+  return state === 'reauthorize'
+    ? `connect it again: plimsoll accounts reconnect-link ${hubId}`
+    : `the next one is planned: see plimsoll accounts show ${hubId}`
+}
+
 function judged(outcome: RefreshOutcome, account: Account): RefreshedNow {
   switch (outcome.is) {
     case 'refreshed':
@@ -44,7 +50,7 @@ function judged(outcome: RefreshOutcome, account: Account): RefreshedNow {
     case 'fresh':
       return {
         is: 'planned',
-        why: 'its last refresh failed, and the next one is planned: see plimsoll accounts show',
+        why: `its last refresh failed (${account.refreshFailure?.reason ?? 'no reason is known'}); ${wayOut(account)}`,
       }
     case 'held':
       return { is: 'held', why: 'another process works on it: try again in a moment' }

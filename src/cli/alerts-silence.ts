@@ -1,8 +1,11 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
+import { findAccount } from '../accounts/search/find-account.ts'
 import { newSilence, parseMatcher } from '../alerts/silences/new-silence.ts'
 import type { Matcher, Silence } from '../alerts/silences/silence.ts'
 import { silenceAlerts, unsilence } from '../app/alert-actions.ts'
+import type { Parts } from '../app/parts.ts'
+import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
@@ -27,13 +30,15 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   const { until, for: length = 0 } = options
   if (until === undefined && length === 0)
     return command.error('error: it also takes how long: --for 2h, or --until 2026-11-21T18:00')
-  const { made, openAlerts } = await withParts(io, options, async (parts) => {
+  const { made, openAlerts, unknown } = await withParts(io, options, async (parts) => {
     const matchers = matchersOf(options.match, parts.silences.tagNames, command)
     const checked = newSilence({ matchers, author, comment, endsAt: until?.() ?? now + length }, now)
     if (!checked.ok) return command.error(`error: ${OPTION_OF[checked.what]} ${checked.fault}`)
     const one = await silenceAlerts(parts, checked.silence)
-    return { made: one, openAlerts: (await countCovered(parts, [one])).get(one.id) ?? 0 }
+    const openAlerts = (await countCovered(parts, [one])).get(one.id) ?? 0
+    return { made: one, openAlerts, unknown: await unknownAccounts(parts, matchers) }
   })
+  for (const name of unknown) io.err(`plimsoll: there is no account ${cleanText(name)} now: is that its name?\n`)
   if (options.json === true) return printJson(io, 'alerts silence', silenceJson(made, openAlerts, now))
   const alerts = openAlerts === 0 ? 'no alert' : countOf(openAlerts, 'alert')
   say(
@@ -41,6 +46,21 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
     `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(made.endsAt)}`,
     `It covers ${alerts} that ${openAlerts > 1 ? 'are' : 'is'} open now. To end it before: plimsoll alerts unsilence ${made.id}`,
   )
+}
+
+/** Those that name one account, and no account has the name. */
+async function unknownAccounts(parts: Parts, matchers: readonly Matcher[]): Promise<string[]> {
+  const names = matchers
+    .filter(({ name, value }) => name === 'account' && !value.includes('*'))
+    .map(({ value }) => value)
+  const known = await Promise.all(
+    names.map(async (name) =>
+      /^\d+$/.test(name)
+        ? (await parts.store.exists(parts.keys.account(Number(name)).account)) === 1
+        : (await findAccount(parts, name.toLowerCase())).is !== 'unknown',
+    ),
+  )
+  return names.filter((_, n) => known[n] === false)
 }
 
 const OPTION_OF = { matchers: '--match', author: '--author', comment: '--comment', endsAt: 'the end' } as const

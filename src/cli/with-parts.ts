@@ -76,9 +76,10 @@ export async function showing<P, T>(
 ): Promise<void> {
   if (watch !== true) return print(await open(io, { config }, read))
   const repeat = async (parts: P) => {
-    while (!io.stop.aborted) {
+    for (let isFirst = true; !io.stop.aborted; isFirst = false) {
       const value = await read(parts)
-      if (io.isTerminal && json !== true) io.out(CLEAR)
+      if (json !== true && io.isTerminal) io.out(CLEAR)
+      else if (json !== true && !isFirst) io.out('\n')
       print(value)
       await io.drained()
       await io.clock.wait(WATCH_MS, io.stop)

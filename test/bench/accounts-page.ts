@@ -34,6 +34,7 @@ export function accountsPage(fleet: number): Figure {
     id: 'U1',
     rows: [
       { what: `accounts page ${among}, found by a part of the domain; lower is better`, ...PAGE },
+      { what: `accounts page ${among}, worst first; lower is better`, ...PAGE },
       { what: `accounts page ${among}, nearest limit first; lower is better`, ...PAGE },
       { what: `accounts page ${among}, from the middle, by next poll; lower is better`, ...PAGE },
       { what: `accounts page ${among}, first search after a start; lower is better`, unit: 'ms per page' },
@@ -46,7 +47,7 @@ export function accountsPage(fleet: number): Figure {
       await fill(store, keys, fleet, at)
       const wanted = `-${fleet / 2 + 7}.`
       const middle = `${ID_FROM}~${at + fleet / 2}`
-      const paths = [`?q=${wanted}`, '?sort=nearest', `?sort=poll&after=${middle}`]
+      const paths = [`?q=${wanted}`, '', '?sort=nearest', `?sort=poll&after=${middle}`]
       const served = serve(store, keys)
       // So that the first page of the first round is like any other.
       await pageOf(served, paths[0] ?? '')
@@ -60,7 +61,7 @@ export function accountsPage(fleet: number): Figure {
         reference: async () => {
           const bySearch = await msOf(1, () => readOn(store, keys, ({ hubDomain }) => hubDomain.includes(wanted)))
           const byOrder = await msOf(1, () => readOn(store, keys, () => true))
-          return [bySearch, byOrder, byOrder, bySearch]
+          return [bySearch, byOrder, byOrder, byOrder, bySearch]
         },
         close: async () => {
           await redis.stop()

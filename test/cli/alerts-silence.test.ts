@@ -75,9 +75,10 @@ describe('alerts silence', () => {
 
   test('that means no open alert is made all the same, and says so', async () => {
     const { run } = await installation()
-    const { code, out } = await run('silence', '--match', 'account=77', '--for', '1d', '--comment', 'soon')
+    const { code, out, err } = await run('silence', '--match', 'account=77', '--for', '1d', '--comment', 'soon')
     expect(code).toBe(0)
     expect(out).toContain('It covers no alert that is open now.')
+    expect(err).toBe('plimsoll: there is no account 77 now: is that its name?\n')
   })
 
   test('takes tags, several of a name, an end and an author, and prints JSON', async () => {

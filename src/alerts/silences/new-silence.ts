@@ -79,7 +79,7 @@ export function checkMatcher(name: string, value: string, tags: readonly string[
 function faultOfValue(name: MatcherName, value: string, tags: readonly string[]): string | undefined {
   switch (name) {
     case 'account':
-      return /\s/.test(value) ? 'account must be a hub id, or a domain in which * matches any text' : undefined
+      return /[\s,=]/.test(value) ? 'account must be a hub id, or a domain in which * matches any text' : undefined
     case 'level':
       return faultOfName(name, value, LEVELS)
     case 'kind':

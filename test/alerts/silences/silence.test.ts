@@ -78,6 +78,7 @@ describe('a matcher that could match nothing is refused', () => {
     ['zz=1', '"zz" is nothing to match by; there are account, level, kind, rule, tag, series, objectType, from, to'],
     ['account=', 'account has no value: * matches any text'],
     ['account=a b', 'account must be a hub id, or a domain in which * matches any text'],
+    ['account=1,level=warning', 'account must be a hub id, or a domain in which * matches any text'],
     ['level=waring', 'no level is "waring", did you mean warning?'],
     ['kind=tokens', 'no kind is "tokens", did you mean token?'],
     ['series=associations.atlimits', 'no series is "associations.atlimits", did you mean associations.atLimit?'],
