@@ -132,7 +132,9 @@ describe('one account in trouble, two daemons, lives of 10 seconds, tokens of 2,
     const alerts = await toldOf(hubId)
     expect(alerts).toMatchObject([{ kind: 'token', status: 'firing', level: 'critical', reason: 'entered' }])
     expect(alerts[0]?.account?.hubDomain).toMatch(/example\.com$/)
-    expect(alerts[0]?.message).toMatch(/uninstalled, or its access revoked\. Tokens last worked 20.*\. .*\/accounts\/\d+$/)
+    expect(alerts[0]?.message).toMatch(
+      /uninstalled, or its access revoked\. Tokens last worked 20.*\. .*\/accounts\/\d+$/,
+    )
   })
 
   test.concurrent('a token that expires while it can not be refreshed is not used, and that is told once', async () => {
