@@ -7,10 +7,13 @@ const DAY = 24 * HOUR
 
 /** One for the process, as its language is: every text that names a time shows it in the same zone. */
 let timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+/** Kept: to make one takes longer than the rest of a cell of a table. */
+let named = namedZone(timeZone)
 
 /** From now on people read times in this zone (`http.timeZone`, an IANA name); without one in the machine's. */
 export function showTimesIn(zone: string | undefined): void {
   timeZone = zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+  named = namedZone(timeZone)
 }
 
 /** What is added to UTC for the clock that people read, ms. */
@@ -18,10 +21,13 @@ export function localOffset(at: number): number {
   return offsetAt(timeZone, at)
 }
 
+function namedZone(zone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeZoneName: 'short' })
+}
+
 /** `CET`, `GMT+2`, `UTC`: the zone as it is named at that moment. */
 export function zoneName(at: number): string {
-  const format = new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' })
-  return format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
+  return named.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
 }
 
 /** The moment at which the clock that people read shows `2026-11-21T10:00`; undefined for what is no such time. */
