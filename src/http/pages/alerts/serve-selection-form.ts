@@ -8,6 +8,7 @@ import type { Matcher, MatcherName } from '../../../alerts/silences/silence.ts'
 import { parseSeriesId } from '../../../limits/series.ts'
 import { NOBODY } from '../../../redis/steps.ts'
 import { cleanText } from '../../../text/clean-text.ts'
+import { OPEN_KINDS } from '../../../views/find-alerts.ts'
 import { goTo } from '../../access/accept-forms.ts'
 import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
@@ -59,8 +60,8 @@ const FORM = z.object({
   shown: listOf(SEEN),
   alert: listOf(SEEN),
   // The list was narrowed by these.
-  level: z.string().max(20).optional(),
-  kind: z.string().max(20).optional(),
+  level: oneOf(['warning', 'critical']).optional(),
+  kind: oneOf(OPEN_KINDS).optional(),
 })
 type Form = z.output<typeof FORM>
 
@@ -110,7 +111,9 @@ async function acknowledge(
 async function silence({ actions, clock }: Deps, chosen: readonly Chosen[], form: Form, author: string): Promise<Done> {
   const now = clock.now()
   const accounts = [...new Set(chosen.flatMap(({ hubId, withAccount }) => (withAccount ? [String(hubId)] : [])))]
-  const narrowed = (['level', 'kind'] as const).flatMap((name) => (form[name] ? [{ name, value: form[name] }] : []))
+  const narrowed = (['level', 'kind'] as const).flatMap((name) =>
+    form[name] === undefined ? [] : [{ name, value: form[name] }],
+  )
   const whole =
     accounts.length === 0 ? [] : [[...accounts.map((value) => ({ name: 'account' as const, value })), ...narrowed]]
   const single = chosen.filter(({ withAccount }) => !withAccount).map(({ open }) => matchersOf(open))

@@ -30,7 +30,7 @@ function lineOf(account: AccountAlertsShape, now: number, { mayWrite, choose = f
 ${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map(({ id, level }) => html`<input type="hidden" name="shown" value="${hubId ?? 0}/${id}/${level}">`)}` : undefined}
 <details><summary><b>${name}</b>: ${countsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span>${quietText(alerts, more)}</summary>
 ${alertTable(alerts, now, 'of one account', { mayWrite, choose })}
-${more > 0 ? html`<p><a href="/accounts/${hubId ?? 0}#alerts">${countOf(more, 'more alert')}</a></p>` : undefined}
+${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
 </details>
 <span class="actions">${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath({ account: String(hubId) })}">Silence${of}</a>` : undefined}</span>
 </li>
