@@ -38,7 +38,7 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
     const openAlerts = (await countCovered(parts, [one])).get(one.id) ?? 0
     return { made: one, openAlerts, unknown: await unknownAccounts(parts, matchers) }
   })
-  for (const name of unknown) io.err(`plimsoll: there is no account ${cleanText(name)} now: is that its name?\n`)
+  for (const name of unknown) io.err(`plimsoll: no account is called ${cleanText(name)} now; the silence is kept\n`)
   if (options.json === true) return printJson(io, 'alerts silence', silenceJson(made, openAlerts, now))
   const alerts = openAlerts === 0 ? 'no alert' : countOf(openAlerts, 'alert')
   say(

@@ -78,7 +78,7 @@ describe('alerts silence', () => {
     const { code, out, err } = await run('silence', '--match', 'account=77', '--for', '1d', '--comment', 'soon')
     expect(code).toBe(0)
     expect(out).toContain('It covers no alert that is open now.')
-    expect(err).toBe('plimsoll: there is no account 77 now: is that its name?\n')
+    expect(err).toBe('plimsoll: no account is called 77 now; the silence is kept\n')
   })
 
   test('takes tags, several of a name, an end and an author, and prints JSON', async () => {
