@@ -59,10 +59,7 @@ test('five that begin further apart than a group waits are no mass', async () =>
 })
 
 test('what follows a mass within the interval is of it; later it is not', async () => {
-  const one = relay()
-  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  const one = await sentMass()
   await one.commit(of(6))
   await one.collect(NOW + INTERVAL)
   await one.commit(of(7))
@@ -134,11 +131,17 @@ test('what was sent with a mass repeats and ends with it, as polls bring it; wha
   }
 })
 
-test('an end waits for its beginning that is still in the group of the mass', async () => {
+/** Five accounts crossed, and their one message is on its way. */
+async function sentMass() {
   const one = relay()
   await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
   await one.collect(NOW)
   await one.close(NOW + WAIT)
+  return one
+}
+
+test('an end waits for its beginning that is still in the group of the mass', async () => {
+  const one = await sentMass()
   // Its own group closes at once, that of the mass when the interval is over.
   await one.commit(of(6))
   await one.collect(NOW + 2 * WAIT)
@@ -232,10 +235,7 @@ test.each([
 })
 
 test('what waits under a name that its rule had is not sent after what is newer', async () => {
-  const one = relay()
-  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  const one = await sentMass()
   await one.commit(of(6))
   await one.collect(NOW + 2 * WAIT)
   // SIGHUP renamed the rule.
