@@ -1,5 +1,4 @@
 import { type ForecastDeps, forecastAccount } from '../src/limits/forecast/forecast-account.ts'
-import { isFormat1 } from '../src/limits/history/format-1.ts'
 import type { AccountHistory } from '../src/limits/history/history.ts'
 import { thinOut } from '../src/limits/history/thin-out.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -69,6 +68,6 @@ async function tendAccount(deps: TendHistoryDeps, hubId: number): Promise<void> 
 /** Where a poll wrote meanwhile, nothing is replaced: the next day comes again. */
 async function thinOutRecord({ history, historyKeep, clock }: TendHistoryDeps, hubId: number, record: AccountHistory) {
   const thinned = thinOut(record.current, record.changes, clock.now(), historyKeep)
-  if (thinned.length === record.changes.length && !isFormat1(record.stored)) return 'unchanged'
+  if (thinned.length === record.changes.length) return 'unchanged'
   return history.replace(hubId, record, thinned)
 }

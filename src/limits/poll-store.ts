@@ -3,8 +3,6 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, table } from '../redis/steps.ts'
 import { encodeFingerprints, type Fingerprints } from './fingerprints.ts'
-import { isFormat1 } from './history/format-1.ts'
-import { History } from './history/history.ts'
 import { encodeSamples } from './history/kept-samples.ts'
 import { TIME_PLACE } from './history/packed.ts'
 import { type PollContext, StoredContext } from './poll-context.ts'
@@ -63,13 +61,7 @@ export class PollStore {
   async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
     const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), ...asking)
     if (answer.length === 0) return undefined
-    const context = new StoredContext(hubId, this.#keys, answer, asking[0])
-    const { readings } = context.packed
-    const isInForm = readings === null || !isFormat1(readings)
-    if (isInForm || !(await new History(this.#store, this.#keys).fromFormat1(hubId))) return context
-    const anew = await this.read(hubId)
-    if (anew !== undefined) anew.taken = context.taken
-    return anew
+    return new StoredContext(hubId, this.#keys, answer, asking[0])
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */

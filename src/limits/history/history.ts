@@ -4,9 +4,8 @@ import { accountStepKeys } from '../../redis/steps.ts'
 import type { Readings } from '../readings.ts'
 import { parseSeriesId, type Series, type SeriesName } from '../series.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
-import { changesOfFormat1, isFormat1 } from './format-1.ts'
-import { encodeReadings, keptReadings } from './kept-readings.ts'
-import { readKey, UnreadableKey } from './packed.ts'
+import { keptReadings } from './kept-readings.ts'
+import { readKey } from './packed.ts'
 import { changesBackward, encodeChanges } from './records.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it; since when is not known. */
@@ -78,27 +77,12 @@ export class History {
    * out its history meanwhile, and nothing was changed.
    */
   replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
-    const { stored, readings, current, changes } = asRead
-    // All records are written in one form: the one of the readings.
-    const written = isFormat1(stored) ? encodeReadings(readings) : ''
+    const { stored, current, changes } = asRead
     const records = encodeChanges(thinned, current)
     return this.#store.replaceHistory(
       ...accountStepKeys(this.#keys, hubId),
-      ...[stored, changes.length, written, ...records],
+      ...[stored, changes.length, ...records],
     )
-  }
-
-  /** Writes what an earlier version has left in the form of this one; false: there is none that can be read, and it stays as it is. */
-  async fromFormat1(hubId: number): Promise<boolean> {
-    try {
-      const read = await this.changes(hubId)
-      if (read === undefined || !isFormat1(read.stored)) return false
-      await this.replace(hubId, read, read.changes)
-      return true
-    } catch (error) {
-      if (error instanceof UnreadableKey) return false
-      throw error
-    }
   }
 
   async #stored(hubId: number) {
@@ -113,7 +97,7 @@ export class History {
     const readAt = readings && lastReadAt(readings)
     if (stored === null || readings === undefined || readAt === undefined) return undefined
     const current = valuesOf(readings)
-    const backward = () => (isFormat1(stored) ? changesOfFormat1(stored, records) : changesBackward(current, records))
+    const backward = () => changesBackward(current, records)
     return { readAt, readings, stored, current, records: records.length, backward }
   }
 

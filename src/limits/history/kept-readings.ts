@@ -1,7 +1,6 @@
 import type { AccountKeys } from '../../redis/keys.ts'
 import type { AssociationReading, Readings } from '../readings.ts'
 import { lastReadAt } from './change.ts'
-import { isFormat1, readingsOfFormat1 } from './format-1.ts'
 import { asCount, asList, asText, pack, readKey, UnreadableBytes, unpack } from './packed.ts'
 
 /**
@@ -35,7 +34,6 @@ export function encodeReadings(readings: Readings): Buffer {
 
 /** @throws UnreadableBytes */
 export function decodeReadings(stored: Buffer): Readings {
-  if (isFormat1(stored)) return readingsOfFormat1(stored)
   const { at: last, value } = unpack(stored)
   const [pairs, overall, types] = asList(value)
   const associations = Object.fromEntries(asList(pairs).map((pair) => readPair(asList(pair), last)))

@@ -1,7 +1,6 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { allowedSamples, type PairSamples, type SampleRecord, type SampleSettings, type Samples } from '../samples.ts'
-import { isFormat1, samplesOfFormat1 } from './format-1.ts'
 import { asCount, asList, asText, pack, readKey, unpack } from './packed.ts'
 
 /** The records behind accounts' last numbers, as far as the settings allow. */
@@ -48,7 +47,6 @@ export function encodeSamples(samples: Samples): Buffer {
 
 /** @throws UnreadableBytes */
 export function decodeSamples(stored: Buffer): Samples {
-  if (isFormat1(stored)) return samplesOfFormat1(stored)
   const { at: last, value } = unpack(stored)
   const pairs = asList(value).map((one): [string, PairSamples] => {
     const [pair, age, atLimit, nearLimit] = asList(one)
