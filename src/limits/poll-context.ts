@@ -61,7 +61,7 @@ export interface PackedContext {
   hasSamples: boolean
 }
 
-/** As begin-poll.lua packs it. */
+/** As the step `beginPoll` packs it. */
 interface Begun {
   fields: Partial<Record<string, string>>
   granted: number

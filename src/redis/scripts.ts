@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { ClientContext, Cluster, Result } from 'ioredis'
 
 export type Argument = string | number | Buffer
@@ -23,8 +23,8 @@ const given = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: fal
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
 /**
- * The atomic steps: one Lua file each, in `lua/`, `claimDue` in `claim-due.lua`. A file's head lists its keys and
- * arguments and what it returns; `--!include NAME` is replaced by the text of `lua/include/NAME.lua`.
+ * The atomic steps. Their texts are in `lua/`, a file for each subject; a step begins with `--!step NAME`, and its head lists
+ * its keys and arguments and what it returns. `--!include NAME` is replaced by the text of `lua/include/NAME.lua`.
  */
 const STEPS = {
   claimDue: OF_MANY,
@@ -104,24 +104,45 @@ export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, { ofMany }
 
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
 export function loadScripts(guards: 0 | 1): Record<string, { lua: string; numberOfKeys?: number }> {
+  texts ??= readTexts()
+  const all = texts
   const load = ([name, { keys, ofMany, guarded }]: [string, Step<unknown>]) => {
-    const { shared, step } = partsOf(name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
-    const lua = ofMany ? forMany({ shared, step }, guards) : `${shared}${step}`
+    const text = all.get(name)
+    if (text === undefined) throw new Error(`no file in lua/ has the step ${name}`)
+    const { shared, step } = text
+    const lua = ofMany ? forMany(text, guards) : `${shared}${step}`
     return [name, typeof keys === 'number' ? { lua, numberOfKeys: keys + (guarded ? guards : 0) } : { lua }]
   }
   return Object.fromEntries(Object.entries(STEPS).map(load))
 }
 
-/** What a file includes, at its head, and the rest of it. */
-function partsOf(path: string): { shared: string; step: string } {
-  const text = readFileSync(new URL(`./lua/${path}.lua`, import.meta.url), 'utf8')
+/** What a step includes, at its head, and the rest of it. */
+interface StepText {
+  shared: string
+  step: string
+}
+
+let texts: ReadonlyMap<string, StepText> | undefined
+
+function readTexts(): Map<string, StepText> {
+  const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'))
+  const steps = files.flatMap((file) =>
+    readFileSync(new URL(file, LUA), 'utf8')
+      .split(/^--!step /m)
+      .slice(1),
+  )
+  return new Map(steps.map((text) => [text.slice(0, text.indexOf('\n')), textOf(text.slice(text.indexOf('\n') + 1))]))
+}
+
+function textOf(text: string): StepText {
   const included = [...text.matchAll(INCLUDE)].map(([, name]) => {
-    const { shared, step } = partsOf(`include/${name}`)
+    const { shared, step } = textOf(readFileSync(new URL(`include/${name}.lua`, LUA), 'utf8'))
     return `${shared}${step}`
   })
   return { shared: included.join(''), step: text.replace(INCLUDE, '') }
 }
 
+const LUA = new URL('./lua/', import.meta.url)
 const INCLUDE = /^--!include (\S+)\n/gm
 
 /**

@@ -208,7 +208,7 @@ export class TokenStore {
   }
 }
 
-/** From the lines that `begin-refresh.lua` returns. The domain is the last: it is the only one that others chose. */
+/** From the lines that the step `beginRefresh` returns. The domain is the last: it is the only one that others chose. */
 function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer | undefined): RefreshContext {
   const [leaseMs, state, generation, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
   const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, grants = '', ...hubDomain] = more

@@ -1,3 +1,60 @@
+-- A refresh of one account, from its lease to its stored tokens, and who is given them.
+
+--!step beginRefresh
+--!include account-step
+-- Takes the account's lease and reads what a refresh needs. That this write succeeds is the proof, before a refresh
+-- token is redeemed, that the store takes writes.
+-- The lease is a tenth of the token's life, so that a dead worker's ends while there is still time to refresh.
+-- ARGV: with a space between: owner of the lease, now.
+-- Returns 'gone' | 'held' | { lines: lease ms, the account's state, generation, obtainedAt, expiresAt, failures,
+--   rejectedAt, refreshedAt, retryAt, when a worker died at it or '', whether it is to be asked whose
+--   it is ('1' or ''), open token alert or '', the account's last grants, hubDomain; refresh token;
+--   the one before, if it is kept }. One text of all that is text: of fifteen the reading cost more than the asking.
+local owner, now = string.match(ARGV[1], '^(%S+) (%d+)$')
+local SHORTEST_MS, LONGEST_MS = 1000, 15000
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'generation', 'obtainedAt', 'expiresAt', 'failures',
+  'rejectedAt', 'refreshedAt', 'retryAt', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'grants')
+-- Redeeming another account's refresh token could end it there.
+if not isLive(a[1]) or a[12] then return 'gone' end
+if isHeld(a[10], owner) then return 'held' end
+local interruptedAt = a[11] or ''
+if a[10] then
+  local by, at = string.match(a[10], '^(%S+) (%d+)')
+  -- Its own, when the answer to this very step was lost and it is asked again.
+  if by ~= owner then
+    interruptedAt = at
+    -- Kept until a refresh works or the account is connected again, whoever finds it and whatever comes of that.
+    redis.call('HSET', ACCOUNT, 'interruptedAt', at)
+  end
+end
+-- Longest while no life is known.
+local lease = tonumber(a[5]) > 0 and math.floor((a[5] - a[4]) / 10) or LONGEST_MS
+lease = math.max(SHORTEST_MS, math.min(LONGEST_MS, lease))
+takeLease(owner, now, lease)
+local tokens = redis.call('HMGET', tokensKey(), 'refresh', 'previous')
+local lines = table.concat({ lease, a[1], a[3], a[4] or '0', a[5], a[6] or '0', a[7] or '', a[8] or '', a[9] or '', interruptedAt,
+  a[13] or '', redis.call('HGET', alertsKey(), 'token') or '', a[14] or '', a[2] or '' }, '\n')
+return { lines, tokens[1] or '', tokens[2] or nil }
+
+--!step leaveRefresh
+--!include account-step
+-- A refresh was not needed after all: the lease is given back, and the account put where its plan says.
+-- ARGV: hubId, owner of the lease, next refresh.
+local hubId, owner, refreshAt = ARGV[1], ARGV[2], ARGV[3]
+
+if not endLease(redis.call('HGET', ACCOUNT, 'refreshing'), owner) then return 0 end
+return redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)
+
+--!step renewLease
+--!include account-step
+-- ARGV: owner, ms. Returns 1 while it is still the owner's.
+local by, since = string.match(redis.call('HGET', ACCOUNT, 'refreshing') or '', '^(%S+) (%d+)')
+if by ~= ARGV[1] then return 0 end
+takeLease(by, since, ARGV[2])
+return 1
+
+--!step storeTokens
 --!include account-step
 -- Stores what a refresh brought, unless somebody else wrote tokens since (the generation is higher) or the account
 -- was uninstalled meanwhile. An account that is being uninstalled takes a new refresh token only to have it deleted too,
@@ -79,3 +136,38 @@ if writes ~= '' then
   if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
 end
 return 'stored'
+
+--!step recordRefreshFailure
+--!include account-step
+-- Notes a failed refresh and when to try again, if the tokens are still the ones it was tried with. Where another
+-- worker has the lease since, what comes of its refresh counts: this one may have been refused because of it.
+-- ARGV: hubId, owner of the lease, generation as read, state from now on, next refresh, next poll ('' = as it is,
+--   'never' = not until the account is well again), fields of the account (JSON), alert writes (JSON).
+-- Returns 'recorded' | 'lost'.
+local hubId, owner, generation, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local refreshAt, pollAt, fields, writes = ARGV[5], ARGV[6], cjson.decode(ARGV[7]), cjson.decode(ARGV[8])
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'refreshing')
+endLease(a[3], owner)
+if not isLive(a[1]) or a[2] ~= generation or isHeld(a[3], owner) or not alertsAreAsRead(writes.changes) then return 'lost' end
+setState(hubId, state)
+setFields(fields)
+if fields.failureAt then redis.call('HSETNX', ACCOUNT, 'failingSince', fields.failureAt) end
+redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
+if pollAt == 'never' then stopPolling(hubId)
+elseif pollAt ~= '' then startPolling(hubId, pollAt, fields.failureAt or pollAt) end
+writeAlerts(hubId, writes)
+return 'recorded'
+
+--!step noteTokenServed
+--!include account-step
+-- Notes who is given the account's access token, if it is still the one that was read: what was replaced meanwhile, or
+-- belongs to an account that is being uninstalled, is handed to nobody.
+-- ARGV: generation as read, now, name of the admin token that asks.
+-- Returns 'noted' | 'stale'.
+local generation, now, to = ARGV[1], ARGV[2], ARGV[3]
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
+if not isLive(a[1]) or a[2] ~= generation then return 'stale' end
+redis.call('HSET', ACCOUNT, 'tokenServedAt', now, 'tokenServedTo', to)
+return 'noted'

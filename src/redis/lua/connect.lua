@@ -1,0 +1,102 @@
+-- How an account comes: with tokens, and the answer whose they are.
+
+--!step connectAccount
+--!include begin-grant
+-- Stores an account that was just authorised, for the first time or again: new tokens, a clean record, history kept.
+-- Of two grants whose calls crossed the older one may come last. No clock of ours tells which it is, the provider does: it
+-- takes no more refresh tokens of a grant that another one took the place of.
+-- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
+--   fields of the account (JSON), alert writes (JSON), operation, by how much clocks may differ (ms), a generation
+--   of the grant that was stored already when the provider took a token of this one ('' = none is known), the refresh token
+--   that it took then, if it gave out another one for it ('' = not so).
+-- Returns 'connected' | 'reconnected' | 'stale' (an alert changed since it was read: read again) | 'crossing' (another grant
+-- was stored since: ask the provider whether this one is alive).
+local hubId, now, access, refresh, scopes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local obtainedAt, expiresAt, refreshAt = ARGV[6], ARGV[7], ARGV[8]
+local fields, writes, operation = cjson.decode(ARGV[9]), cjson.decode(ARGV[10]), ARGV[11]
+local slack, provedAfter, previous = tonumber(ARGV[12]), ARGV[13], ARGV[14]
+
+local before = answerBefore(operation)
+if before then return before end
+local stored = redis.call('HMGET', ACCOUNT, 'connectedAt', 'generation')
+local isSince = stored[1] and tonumber(stored[1]) + slack >= tonumber(obtainedAt)
+if isSince and (provedAfter == '' or grantOf(provedAfter) ~= grantOf(stored[2])) then return 'crossing' end
+if not alertsAreAsRead(writes.changes) then return 'stale' end
+local known = redis.call('EXISTS', ACCOUNT) == 1
+redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
+local tokens = { 'access', access, 'refresh', refresh, 'scopes', scopes }
+if previous ~= '' then tokens[7], tokens[8] = 'previous', previous end
+beginGrant(hubId, operation, tokens, fields, refreshAt)
+redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt .. ' ' .. now, 'obtainedAt', obtainedAt,
+  'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
+startPolling(hubId, now, now)
+writeAlerts(hubId, writes)
+return answerWith(operation, known and 'reconnected' or 'connected')
+
+--!step importAccount
+--!include begin-grant
+-- Takes in an account with its refresh token alone: no access token yet, refreshed now, polled once it is known whose
+-- token it is.
+-- One that is known keeps what it has, because its tokens may have been refreshed since the file was written; with
+-- `replace` it is overwritten.
+-- ARGV: hubId, now, refresh token, 'replace' or '', fields of the account (JSON), operation.
+-- Returns 'imported' | 'kept' | 'uninstalled' (known, and kept so) | 'replaced'.
+local hubId, now, refresh, replace, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == 'replace', cjson.decode(ARGV[5])
+local operation = ARGV[6]
+
+local before = answerBefore(operation)
+if before then return before end
+local state = redis.call('HGET', ACCOUNT, 'state')
+if state and not replace then return isLive(state) and 'kept' or 'uninstalled' end
+redis.call('HDEL', ACCOUNT, 'refreshedAt', 'grantedAt')
+redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', fields.connectedAt or now)
+redis.call('HSET', ACCOUNT, 'obtainedAt', 0, 'expiresAt', 0)
+beginGrant(hubId, operation, { 'refresh', refresh }, fields, now)
+stopPolling(hubId)
+redis.call('HSET', ACCOUNT, 'firstReadingDue', '1')
+redis.call('ZADD', firstReadingsKey(), 1, hubId)
+return answerWith(operation, state and 'replaced' or 'imported')
+
+--!step storeMetadata
+--!include account-step
+-- Stores what the provider says of an account's access token. The mark that it is to be read goes with it, and the account
+-- is polled from now on.
+-- ARGV: hubId, now, generation as read, granted scopes, fields of the account (JSON; '' takes one away), expiresAt, next
+--   refresh, alert writes (JSON).
+-- Returns 'stored' | 'lost' (other tokens since, or gone, or an alert changed: asked again before long).
+local hubId, now, generation, scopes, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
+local expiresAt, refreshAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
+if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
+redis.call('HSET', tokensKey(), 'scopes', scopes)
+redis.call('HDEL', ACCOUNT, 'metadataDue')
+setFields(fields)
+redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
+redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)
+-- One that waits for other tokens is polled when it has them.
+if a[1] == 'active' or a[1] == 'failing' then startPolling(hubId, now, now) end
+writeAlerts(hubId, writes)
+return 'stored'
+
+--!step refuseForeignToken
+--!include account-step
+-- The account's refresh token belongs to another account: from here on nothing is read, refreshed or served under the
+-- wrong name until it is connected, or imported with a token of its own. The refresh token itself stays: it is good, and
+-- somebody else's. The generation moves on, so that whatever is under way with these tokens is refused.
+-- ARGV: hubId, generation as read, hub id that the token belongs to, fields of the account (JSON), alert writes (JSON).
+-- Returns 'refused' | 'lost'.
+local hubId, generation, owner, fields = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
+local writes = cjson.decode(ARGV[5])
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
+if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
+redis.call('HDEL', tokensKey(), 'access')
+redis.call('HSET', ACCOUNT, 'tokenOf', owner)
+redis.call('HINCRBY', ACCOUNT, 'generation', 1)
+setFields(fields)
+setState(hubId, 'reauthorize')
+redis.call('ZREM', dueKey('refresh'), hubId)
+stopPolling(hubId)
+writeAlerts(hubId, writes)
+return 'refused'

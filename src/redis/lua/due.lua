@@ -1,0 +1,141 @@
+-- What is due, and claims on it.
+
+--!step claimDue
+-- Claims what is due: each one's next moment becomes the end of the claim, so that a crash loses nothing - what a dead
+-- worker held is due again by itself.
+-- KEYS: due set. ARGV: now, most to claim, length of a claim (ms).
+-- Returns { { hubId, ... } nearest to its moment first, the earliest moment that remains or '' }.
+local due, now, most, claim = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- As many as are safely handed to one command, which takes half as long as one for each.
+local CHUNK = 500
+
+local claimed = redis.call('ZRANGEBYSCORE', due, '-inf', ARGV[1], 'LIMIT', 0, most)
+local ends, moved = string.format('%.17g', now + claim), {}
+for place, hubId in ipairs(claimed) do
+  moved[#moved + 1], moved[#moved + 2] = ends, hubId
+  if place % CHUNK == 0 or place == #claimed then
+    redis.call('ZADD', due, unpack(moved))
+    moved = {}
+  end
+end
+local earliest = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
+return { claimed, earliest[2] or '' }
+
+--!step dueTokens
+-- Whose tokens are due, with what it takes to choose among them. Of more than are wanted, half are those that are due
+-- longest and half those that came last: a thousand that were imported at once must not hide who came due after them.
+-- Reads only.
+-- KEYS: due set. ARGV: now, most to return, prefix of account keys.
+-- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, state, refreshedAt, ..., the earliest
+--   moment that is not due or '', how many accounts there are. Texts of their own cost who reads them three times as much.
+local due, now, most, accounts = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
+
+local chosen = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
+if #chosen == most then
+  local rest = redis.call('ZCOUNT', due, '-inf', now) - most
+  local half = math.min(math.floor(most / 2), rest)
+  for n, hubId in ipairs(redis.call('ZREVRANGEBYSCORE', due, now, '-inf', 'LIMIT', 0, half)) do
+    chosen[most + 1 - n] = hubId
+  end
+end
+
+local found = {}
+for _, hubId in ipairs(chosen) do
+  local a = redis.call('HMGET', accounts .. hubId, 'obtainedAt', 'expiresAt', 'failures', 'state', 'refreshedAt')
+  found[#found + 1] = hubId
+  for n = 1, 5 do found[#found + 1] = a[n] or '' end
+end
+found[#found + 1] = redis.call('ZRANGEBYSCORE', due, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2] or ''
+found[#found + 1] = redis.call('ZCARD', due)
+return table.concat(found, ',')
+
+--!step claimTokens
+-- Claims chosen accounts, as far as they are still due: each one's next moment becomes the end of the claim, so that a
+-- crash loses nothing - what a dead worker held is due again by itself.
+-- KEYS: due set. ARGV: now, then hubId and end of the claim of each.
+-- Returns the hubIds that were claimed.
+local due, now = KEYS[1], tonumber(ARGV[1])
+-- As many as are safely handed to one command.
+local CHUNK = 500
+
+local claimed = {}
+for first = 2, #ARGV, 2 * CHUNK do
+  local asked, moved = {}, {}
+  for n = first, math.min(first + 2 * CHUNK - 1, #ARGV), 2 do asked[#asked + 1] = ARGV[n] end
+  for place, at in ipairs(redis.call('ZMSCORE', due, unpack(asked))) do
+    if at and tonumber(at) <= now then
+      moved[#moved + 1], moved[#moved + 2] = ARGV[first + 2 * place - 1], asked[place]
+      claimed[#claimed + 1] = asked[place]
+    end
+  end
+  if #moved > 0 then redis.call('ZADD', due, unpack(moved)) end
+end
+return claimed
+
+--!step bringForward
+-- After the clock was set back: accounts whose token, or last reading, seems to come from the future. How much is left of
+-- its life, or how long ago that was, is not known, so they are due now.
+-- KEYS: due set. ARGV: now, slack (ms), prefix of account keys, field of the account's record with the moment. Returns how many.
+local due, now, slack, accounts, field = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+local count = 0
+for _, hubId in ipairs(redis.call('ZRANGEBYSCORE', due, '(' .. now, '+inf')) do
+  local at = tonumber(redis.call('HGET', accounts .. hubId, field) or '0')
+  if at > now + slack then
+    redis.call('ZADD', due, now, hubId)
+    count = count + 1
+  end
+end
+return count
+
+--!step countOverdue
+-- How many refreshes are overdue: due for long and not taken up, or tried again and again while the token has been over
+-- for as long. Those that fail are due at their next attempt, which is always soon. Reads only.
+-- KEYS: due set, accounts that fail. ARGV: since when, most failing accounts to look at, prefix of account keys.
+-- Returns the count.
+local due, failing, since, accounts = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[3]
+
+local count = redis.call('ZCOUNT', due, '-inf', since)
+for _, hubId in ipairs(redis.call('ZRANGE', failing, 0, ARGV[2] - 1)) do
+  local at = tonumber(redis.call('ZSCORE', due, hubId) or '')
+  if at and at > since then
+    local a = redis.call('HMGET', accounts .. hubId, 'expiresAt', 'failingSince')
+    local over = tonumber(a[1] or '') or 0
+    -- It was imported, and has had no token yet.
+    if over == 0 then over = tonumber(a[2] or '') or 0 end
+    if over <= since then count = count + 1 end
+  end
+end
+return count
+
+--!step nearestExpiry
+-- When the first token expires of those that are kept alive. An account whose refreshes fail counts as long as its token
+-- lives: after that its own alert tells of it. Reads only.
+-- KEYS: due set. ARGV: now, most accounts to look at, prefix of account keys.
+-- Returns the moment, or '', a comma, and how many accounts were looked at.
+local due, now, most, accounts = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+
+local nearest
+local looked = 0
+local function found()
+  return (nearest and string.format('%d', nearest) or '') .. ',' .. looked
+end
+
+for from = 0, most - 1, 100 do
+  local some = redis.call('ZRANGE', due, from, from + 99, 'WITHSCORES')
+  for n = 1, #some, 2 do
+    -- A refresh is due before its token ends: whoever comes now is hardly nearer. Only one that is being refreshed, or waits
+    -- for its next attempt, may be, by no more than that takes.
+    if nearest and tonumber(some[n + 1]) >= nearest then return found() end
+    looked = looked + 1
+    local account = accounts .. some[n]
+    local at = tonumber(redis.call('HGET', account, 'expiresAt') or '') or 0
+    -- Hardly any is nearer than what was found: only of those the state is read.
+    if at > 0 and (not nearest or at < nearest) then
+      local state = redis.call('HGET', account, 'state')
+      if state == 'active' or (state == 'failing' and at > now) then nearest = at end
+    end
+  end
+  if #some < 200 then break end
+end
+return found()

@@ -1,0 +1,48 @@
+-- What is written only as long as it is as it was read.
+
+--!step changeAlerts
+--!include account-step
+-- Changes alerts of an account, or of the fleet (account 0), if they still are as they were read.
+-- ARGV: hubId, alert writes (JSON). Returns 'changed' | 'stale'.
+local writes = cjson.decode(ARGV[2])
+
+if not alertsAreAsRead(writes.changes) then return 'stale' end
+writeAlerts(ARGV[1], writes)
+return 'changed'
+
+--!step changeEndpoint
+--!include account-step
+-- Changes what all daemons know of the token endpoint, if it still is as it was read, together with the alerts about the
+-- fleet that follow from it, if those are as they were read, too (they belong to no account: its keys are those of account 0).
+-- KEYS: that of account 0, then the state. ARGV: state as read ('' = none), state from now on, alert writes (JSON).
+-- Returns nil, or the state that was found instead.
+local STATE = KEYS[2]
+local before, after, writes = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
+
+local found = redis.call('GET', STATE) or ''
+if found ~= before then return found end
+for _, change in ipairs(writes.changes) do
+  if (redis.call('HGET', alertsKey(), change[1]) or '') ~= change[2] then return found end
+end
+redis.call('SET', STATE, after)
+writeAlerts(0, writes)
+return nil
+
+--!step changePollBudget
+-- Changes what is left of the fleet's calls, if it still is as it was read.
+-- KEYS: the budget. ARGV: budget as read ('' = none), budget from now on, how long it is kept (ms).
+-- Returns nil, or the budget that was found instead.
+local before, after, kept = ARGV[1], ARGV[2], ARGV[3]
+
+local found = redis.call('GET', KEYS[1]) or ''
+if found ~= before then return found end
+redis.call('SET', KEYS[1], after, 'PX', kept)
+return nil
+
+--!step replaceAdminToken
+-- Writes over an admin token's record, if it is still the one that was read: one that was removed must not come back.
+-- KEYS: hash of the admin tokens. ARGV: name, record as read, record from now on.
+-- Returns 'replaced' | 'stale'.
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'stale' end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 'replaced'

@@ -1,0 +1,130 @@
+-- How an account goes: tombstone, deletion of its refresh token, the end of its record.
+
+--!step beginUninstall
+--!include account-step
+-- The tombstone: from here on nothing refreshes, polls or alerts for this account, and a refresh under way can't bring
+-- it back (the generation moves on). Its open alerts are closed in the same step.
+-- ARGV: hubId, now, reason, number of alert states as read, alert writes (JSON), who asked, since when the refresh token
+--   has been refused as read ('' = whoever asked has other grounds), operation.
+-- Returns 'begun' | 'already' | 'unknown' | 'refuted' (the refusal is over) | 'stale' (an alert changed since it was read:
+-- read again).
+local hubId, now, reason, alertsRead, writes = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), cjson.decode(ARGV[5])
+local by, refusedSince, operation = ARGV[6], ARGV[7], ARGV[8]
+
+local state = redis.call('HGET', ACCOUNT, 'state')
+if not state then return 'unknown' end
+local before = answerBefore(operation)
+if before then return before end
+if not isLive(state) then return answerWith(operation, 'already') end
+-- Connected again since the refresh token was refused: that evidence is about another token.
+if refusedSince ~= '' and (state ~= 'reauthorize' or redis.call('HGET', ACCOUNT, 'rejectedAt') ~= refusedSince) then
+  return 'refuted'
+end
+if redis.call('HLEN', alertsKey()) ~= alertsRead or not alertsAreAsRead(writes.changes) then return 'stale' end
+setState(hubId, 'uninstalling')
+redis.call('HINCRBY', ACCOUNT, 'generation', 1)
+redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by)
+redis.call('HDEL', tokensKey(), 'access')
+redis.call('ZREM', dueKey('refresh'), hubId)
+stopPolling(hubId)
+redis.call('ZADD', dueKey('uninstall'), now, hubId)
+writeAlerts(hubId, writes)
+return answerWith(operation, 'begun')
+
+--!step takeUninstall
+--!include account-step
+-- Takes the lease of an account that is being uninstalled and reads, at one moment, all that its deletion is decided on: a
+-- new connection must not have its tokens taken for those of the old one.
+-- ARGV: hubId, owner of the lease, now, ms.
+-- Returns 'over' (unknown, or uninstalled: its time may be over) | 'reconnected' | 'held' | { hubDomain, asked at,
+--   attempts, token alert, refresh token, the one before, the account that they belong to if it is another; '' = none }.
+local hubId, owner, now, ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf', 'refreshing')
+if isLive(a[1]) then
+  redis.call('ZREM', dueKey('uninstall'), hubId)
+  return 'reconnected'
+end
+if a[1] ~= 'uninstalling' then return 'over' end
+if isHeld(a[6], owner) then return 'held' end
+takeLease(owner, now, ms)
+local tokens = redis.call('HMGET', tokensKey(), 'refresh', 'previous')
+return { a[2] or '', a[3] or '0', a[4] or '0', redis.call('HGET', alertsKey(), 'token') or '', tokens[1] or '', tokens[2] or '',
+  a[5] or '' }
+
+--!step recordUninstallFailure
+--!include account-step
+-- Notes an attempt to delete the refresh token that failed, and when to try again, unless the account was connected
+-- again or another worker noted one meanwhile.
+-- ARGV: hubId, attempts as read, now, reason, next attempt, alert writes (JSON).
+-- Returns 'recorded' | 'lost'.
+local hubId, attempts, now, reason, nextAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local writes = cjson.decode(ARGV[6])
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'uninstallAttempts')
+if a[1] ~= 'uninstalling' or (a[2] or '0') ~= attempts or not alertsAreAsRead(writes.changes) then return 'lost' end
+redis.call('HDEL', ACCOUNT, 'refreshing')
+redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
+redis.call('HSET', ACCOUNT, 'uninstallFailureReason', reason, 'uninstallFailureAt', now)
+redis.call('ZADD', dueKey('uninstall'), nextAt, hubId)
+writeAlerts(hubId, writes)
+return 'recorded'
+
+--!step finishUninstall
+--!include account-step
+-- The refresh token is deleted at the provider: its copies and all that only served the connection go at once. Record and
+-- readings stay as they are until `purgeAt`.
+-- ARGV: hubId, now, refresh token that was deleted (as stored), 'deleted' | 'was-gone', purgeAt, alert writes (JSON).
+-- Returns 'finished' | 'again' (a refresh under way left a newer token: delete that one too; or an alert changed since it
+-- was read) | 'reconnected'.
+local hubId, now, deleted, ending, purgeAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local writes = cjson.decode(ARGV[6])
+
+local state = redis.call('HGET', ACCOUNT, 'state')
+if isLive(state) then
+  redis.call('ZREM', dueKey('uninstall'), hubId)
+  return 'reconnected'
+end
+-- By this very step, whose answer was lost, or by another worker. When it is forgotten is planned already.
+if state ~= 'uninstalling' then return 'finished' end
+redis.call('HDEL', ACCOUNT, 'refreshing')
+if (redis.call('HGET', tokensKey(), 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
+  redis.call('ZADD', dueKey('uninstall'), now, hubId)
+  return 'again'
+end
+setState(hubId, 'uninstalled')
+redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
+redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', purgeAt)
+redis.call('HDEL', ACCOUNT, 'user', 'metadataDue', 'tokenDriftMs')
+redis.call('DEL', tokensKey(), callsKey())
+redis.call('ZADD', dueKey('uninstall'), purgeAt, hubId)
+writeAlerts(hubId, writes)
+return 'finished'
+
+--!step purgeAccount
+--!include account-step
+-- The end of an uninstalled account's time: everything of it is forgotten, unless it was connected again.
+-- ARGV: hubId, now, then every key of the account, to be deleted.
+-- Returns 'purged' | 'kept' | 'unknown'.
+local hubId, now = ARGV[1], tonumber(ARGV[2])
+
+local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'generation')
+if a[1] == 'uninstalling' then return 'kept' end
+if a[1] ~= 'uninstalled' then
+  redis.call('ZREM', dueKey('uninstall'), hubId)
+  return a[1] and 'kept' or 'unknown'
+end
+if now < tonumber(a[2]) then
+  redis.call('ZADD', dueKey('uninstall'), a[2], hubId)
+  return 'kept'
+end
+-- Never lower, or an account that comes back could be given a generation that some slow worker holds still.
+redis.call('SET', forgottenKey(), math.max(a[3] or 0, redis.call('GET', forgottenKey()) or 0))
+for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
+redis.call('ZREM', inState('uninstalled'), hubId)
+redis.call('INCR', domainsVersionKey())
+redis.call('ZREM', dueKey('refresh'), hubId)
+stopPolling(hubId)
+redis.call('ZREM', dueKey('uninstall'), hubId)
+redis.call('SREM', alertingKey(), hubId)
+return 'purged'

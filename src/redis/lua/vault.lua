@@ -1,0 +1,89 @@
+-- The keys that tokens are encrypted with.
+
+--!step registerKeys
+-- Notes the keys that a process is about to work with, if what it judged them by still stands: a canary for each, and
+-- that the first of them may encrypt something from now on. A process that is refused leaves nothing behind.
+-- KEYS: canaries, used keys. ARGV: whether used keys may be missing ('yes' | 'no'), then per configured key: id, canary as read
+--   ('' = none), canary for when there is none.
+-- Returns 'registered' | 'stale' (somebody else registered keys meanwhile: judge again).
+local mayMiss = ARGV[1] == 'yes'
+
+local configured = {}
+for n = 2, #ARGV, 3 do
+  configured[ARGV[n]] = true
+  if (redis.call('HGET', KEYS[1], ARGV[n]) or '') ~= ARGV[n + 1] then return 'stale' end
+end
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  if not configured[id] and not mayMiss then return 'stale' end
+end
+for n = 2, #ARGV, 3 do redis.call('HSETNX', KEYS[1], ARGV[n], ARGV[n + 2]) end
+redis.call('SADD', KEYS[2], ARGV[2])
+return 'registered'
+
+--!step reportWriter
+-- A process says which key it encrypts with, and hears what the others do. The clock is the server's: those of the
+-- machines may differ.
+-- KEYS: used keys, writers, how many that wrote with a key are gone, by key. ARGV: process ('' = only
+--   listens), id of its key ('' = it leaves), how long a process counts that says nothing (s).
+-- Returns { { process, id of its key }, ... }.
+local process, keyId, silence = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local now = tonumber(redis.call('TIME')[1])
+
+-- Once it is gone, this is all that tells a rekey under way that it was there.
+local function remove(writer, id)
+  redis.call('HDEL', KEYS[2], writer)
+  redis.call('HINCRBY', KEYS[3], id, 1)
+end
+
+if keyId ~= '' then
+  -- Again with every report: a rekey that ended just before this process came may have taken it away.
+  redis.call('SADD', KEYS[1], keyId)
+  redis.call('HSET', KEYS[2], process, now .. ' ' .. keyId)
+end
+local writers = {}
+local all = redis.call('HGETALL', KEYS[2])
+for n = 1, #all, 2 do
+  local at, id = string.match(all[n + 1], '^(%d+) (.+)$')
+  local leaves = all[n] == process and keyId == ''
+  if leaves or now - tonumber(at) > silence then remove(all[n], id)
+  else writers[#writers + 1] = { all[n], id } end
+end
+return writers
+
+--!step retireKeys
+-- Everything is encrypted with one key: forget the others, so that they may be taken out of the config. Not while a
+-- process writes with one of them, or where one did behind the back of the pass that found nothing to do.
+-- KEYS: canaries, used keys, writers, how many that wrote with a key are gone, by key. ARGV: these as they were before that pass
+--   (JSON), ids of the keys to keep.
+-- Returns 'retired' | 'writing'.
+local keep = {}
+local goneBefore = cjson.decode(ARGV[1])
+for n = 2, #ARGV do keep[ARGV[n]] = true end
+
+for _, said in ipairs(redis.call('HVALS', KEYS[3])) do
+  if not keep[string.match(said, '^%d+ (.+)$')] then return 'writing' end
+end
+local gone = redis.call('HGETALL', KEYS[4])
+for n = 1, #gone, 2 do
+  if not keep[gone[n]] and gone[n + 1] ~= goneBefore[gone[n]] then return 'writing' end
+end
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  if not keep[id] then redis.call('SREM', KEYS[2], id) end
+end
+for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if not keep[id] then redis.call('HDEL', KEYS[1], id) end
+end
+return 'retired'
+
+--!step rekeyTokens
+-- Puts the same tokens, encrypted anew, in the place of the old ones: each only if nobody has written it since it was
+-- read. The generation stays as it is, so that a refresh under way with these tokens can still be stored.
+-- KEYS: tokens of the account. ARGV: per value its field, as read, encrypted anew. Returns how many were replaced.
+local replaced = 0
+for n = 1, #ARGV, 3 do
+  if redis.call('HGET', KEYS[1], ARGV[n]) == ARGV[n + 1] then
+    redis.call('HSET', KEYS[1], ARGV[n], ARGV[n + 2])
+    replaced = replaced + 1
+  end
+end
+return replaced
