@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { isAlwaysQuiet } from '../src/alerts/routing/quiet-time.ts'
-import { endOf } from '../src/provider/dialects.ts'
-import { opensLimits } from '../src/provider/scopes.ts'
+import { endOf, opensLimits } from '../src/provider/dialects.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { isThisMachine } from './addresses.ts'
 import { formatDuration } from './duration.ts'

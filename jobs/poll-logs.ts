@@ -1,6 +1,6 @@
 import type { Readings } from '../src/limits/readings.ts'
 import { MOST_OBJECT_TYPES } from '../src/provider/bounds.ts'
-import { gapLines, type ReportGaps } from '../src/provider/report-gaps.ts'
+import { gapLines, type ReportGaps } from '../src/provider/read.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { cleanText } from '../src/text/clean-text.ts'
 

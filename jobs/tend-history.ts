@@ -1,6 +1,6 @@
 import { type ForecastDeps, forecastAccount } from '../src/limits/forecast/forecast-account.ts'
 import type { AccountHistory } from '../src/limits/history/history.ts'
-import { thinOut } from '../src/limits/history/thin-out.ts'
+import { thinOut } from '../src/limits/history/resolutions.ts'
 import type { JobDeps } from './job-deps.ts'
 import type { TendJob } from './queues.ts'
 

@@ -59,7 +59,7 @@ const ROOMS: RoomTable = {
   http: {
     of: ['views', 'heartbeat', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
     types: ['provider'],
-    files: ['src/provider/scopes.ts'],
+    files: ['src/provider/dialects.ts'],
   },
   // Beside the runtime only files that decide without a store or a call.
   config: {
@@ -67,7 +67,7 @@ const ROOMS: RoomTable = {
     files: [
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/alerts/evaluation/conditions.ts', 'src/alerts/evaluation/rules.ts'],
-      ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
+      ...['src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/readings.ts'],
       ...['src/text/pattern.ts', 'src/text/format-number.ts'],
     ],
@@ -205,8 +205,8 @@ describe('the check finds', () => {
     ['src/http/x.ts', `import type { ProviderFailure } from '../provider/failure.ts'`],
     ['src/cli/x.ts', `import { startSandbox } from '../sandbox/sandbox.ts'`],
     ['src/delivery/email/x.ts', `import { seriesName } from '../../alerts/series-name.ts'`],
-    ['src/http/x.ts', `import { opensLimits } from '../provider/scopes.ts'`],
-    ['config/x.ts', `import { opensLimits } from '../src/provider/scopes.ts'`],
+    ['src/http/x.ts', `import { opensLimits } from '../provider/dialects.ts'`],
+    ['config/x.ts', `import { opensLimits } from '../src/provider/dialects.ts'`],
     ['config/x.ts', `import { METRICS } from '../src/limits/series.ts'`],
     ['src/cli/x.ts', `import manifest from '../../package.json' with { type: 'json' }`],
     ['src/tokens/x.ts', `import { a } from './vault.ts'`],

@@ -1,4 +1,4 @@
-import { decodeGaps, gapLines } from '../provider/report-gaps.ts'
+import { decodeGaps, gapLines } from '../provider/read.ts'
 import type { AccountState } from '../redis/keys.ts'
 
 /** What is known of one installed account, without its tokens. Times are ms since 1970, null = never. */

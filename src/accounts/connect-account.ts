@@ -1,7 +1,7 @@
 import type { TokenAnswer, TokenOwner } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
+import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
-import { opensLimits } from '../provider/scopes.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, bothWrites, newOperation, stepJson } from '../redis/steps.ts'

@@ -1,4 +1,4 @@
-import { opensLimits } from '../provider/scopes.ts'
+import { opensLimits } from '../provider/dialects.ts'
 import { accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/in-flight.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'

@@ -1,6 +1,6 @@
-import { type AccountForecasts, decodeForecasts } from '../limits/forecast/account-forecasts.ts'
+import { type AccountForecasts, decodeForecasts } from '../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../limits/forecast/outlook.ts'
-import { keptReadings } from '../limits/history/kept-readings.ts'
+import { keptReadings } from '../limits/history/packed.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'

@@ -1,4 +1,4 @@
-import { keptReadings } from '../limits/history/kept-readings.ts'
+import { keptReadings } from '../limits/history/packed.ts'
 import { parseSeriesId, type SeriesName, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'

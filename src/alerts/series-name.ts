@@ -1,5 +1,4 @@
-import { objectTypeName } from '../limits/object-types.ts'
-import { pairName, type Series as ReadSeries } from '../limits/series.ts'
+import { objectTypeName, pairName, type Series as ReadSeries } from '../limits/series.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatCount } from '../text/format-number.ts'
 import type { Alert } from './alert.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import { grantAnnouncer, pollAnnouncer } from '../alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../alerts/kinds/token-alert.ts'
-import { opensLimits } from '../provider/scopes.ts'
+import { opensLimits } from '../provider/dialects.ts'
 
 /** Where an account's page is. */
 export function pageOf(config: Config): (hubId: number) => string {

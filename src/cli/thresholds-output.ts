@@ -1,5 +1,5 @@
 import { seriesName } from '../alerts/series-name.ts'
-import type { Zones } from '../limits/history/thin-out.ts'
+import type { Zones } from '../limits/history/resolutions.ts'
 import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'

@@ -1,5 +1,5 @@
 import type { DueSets } from '../accounts/due-sets.ts'
-import type { CoverageStore } from '../limits/coverage-store.ts'
+import type { CoverageStore } from '../limits/coverage.ts'
 import type { Store } from '../redis/connect.ts'
 import { everyPartition, type Keys } from '../redis/keys.ts'
 import { decodeEndpoint } from '../tokens/endpoint/state.ts'

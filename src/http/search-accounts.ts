@@ -6,7 +6,7 @@ import {
   type SearchDeps as FindDeps,
   searchAccounts as find,
 } from '../accounts/search/search-accounts.ts'
-import type { CoverageStore } from '../limits/coverage-store.ts'
+import type { CoverageStore } from '../limits/coverage.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Problem } from './problem.ts'
 

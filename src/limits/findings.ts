@@ -1,6 +1,5 @@
 import { type Change, changeBetween } from './history/change.ts'
-import { encodeReadings } from './history/kept-readings.ts'
-import { encodeChange } from './history/records.ts'
+import { encodeChange, encodeReadings } from './history/packed.ts'
 import type { PollContext } from './poll-context.ts'
 import { type Fetched, mergeReadings, type Readings, readAt } from './readings.ts'
 import { type Series, seriesById, seriesOf } from './series.ts'

@@ -3,13 +3,12 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, table } from '../redis/steps.ts'
 import { encodeFingerprints, type Fingerprints } from './fingerprints.ts'
-import { encodeSamples } from './history/kept-samples.ts'
 import { TIME_PLACE } from './history/packed.ts'
 import { type PollContext, StoredContext } from './poll-context.ts'
 import type { AskedCalls } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
-import type { Samples } from './samples.ts'
+import { encodeSamples, type Samples } from './samples.ts'
 
 /** An account's next poll. */
 export interface PlannedPoll {

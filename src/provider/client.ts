@@ -1,7 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import { type Secret, withoutSecrets } from '../runtime/secret.ts'
-import { type AccountBucket, readAccountBucket } from './account-bucket.ts'
 import {
   type AssociationReport,
   type BusyObjectType,
@@ -15,13 +14,11 @@ import {
   type TokenMetadata,
 } from './answers.ts'
 import { classifyAnswer, classifyError, type Family } from './classify.ts'
-import { ClockSkew } from './clock-skew.ts'
 import { type AppCredentials, DIALECTS, type DialectName } from './dialects.ts'
-import { type CrmResult, failed, type ProviderResult } from './failure.ts'
+import { type AccountBucket, type CrmResult, failed, type ProviderResult, readAccountBucket } from './failure.ts'
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts'
-import { classOfError, classOfStatus, type ObservedCall, type ProviderEndpoint } from './observed-call.ts'
-import { parseJson, UnreadableError } from './read.ts'
-import { Unread } from './unread.ts'
+import { ClockSkew, classOfError, classOfStatus, type ObservedCall, type ProviderEndpoint } from './observed-call.ts'
+import { parseJson, Unread, UnreadableError } from './read.ts'
 
 /** The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. */
 export interface ProviderClient {

@@ -210,3 +210,38 @@ function describe(value: unknown): string {
   if (typeof value === 'number') return `the number ${value}`
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
+
+/** A successful answer that is not parsed yet: the caller may recognize it by its bytes. */
+export class Unread<T> {
+  readonly body: Buffer
+  readonly #read: (json: unknown) => T
+  #value: { is: T } | undefined
+
+  constructor(body: Buffer, read: (json: unknown) => T) {
+    this.body = body
+    this.#read = read
+  }
+
+  /** @throws UnreadableError */
+  read(): T {
+    this.#value ??= { is: this.#read(parseJson(this.body)) }
+    return this.#value.is
+  }
+}
+
+/** Of an account's last reports, what could not be read of them, by report: `custom properties`, or a pair (`from/to`). */
+export type ReportGaps = Readonly<Record<string, readonly string[]>>
+
+/** As the account's record keeps them; '' = none. */
+export function encodeGaps(gaps: ReportGaps): string {
+  return Object.keys(gaps).length === 0 ? '' : JSON.stringify(gaps)
+}
+
+export function decodeGaps(stored: string): ReportGaps {
+  return stored === '' ? {} : (JSON.parse(stored) as ReportGaps)
+}
+
+/** One line for each, for people. */
+export function gapLines(gaps: ReportGaps): string[] {
+  return Object.entries(gaps).flatMap(([report, found]) => found.map((what) => `${report}: ${what}`))
+}

@@ -1,6 +1,5 @@
 import type { History, Snapshot } from '../limits/history/history.ts'
-import { regularSeries } from '../limits/history/regular-series.ts'
-import { type Keep, zonesOf } from '../limits/history/thin-out.ts'
+import { type Keep, regularSeries, zonesOf } from '../limits/history/resolutions.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import type { PlannedAccount } from './account-view.ts'

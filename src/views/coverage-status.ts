@@ -1,5 +1,4 @@
-import { coverageShare } from '../limits/coverage.ts'
-import type { CoverageStore } from '../limits/coverage-store.ts'
+import { type CoverageStore, coverageShare } from '../limits/coverage.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import type { CoverageShape } from './shapes/fleet-status.ts'
 

@@ -1,4 +1,4 @@
-import { decodeBudget } from '../limits/polling/poll-budget.ts'
+import { decodeBudget } from '../limits/polling/call-budget.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { countOf } from '../text/format-number.ts'

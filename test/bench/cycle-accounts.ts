@@ -1,4 +1,4 @@
-import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
+import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS } from '../../src/redis/keys.ts'

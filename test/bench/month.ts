@@ -1,5 +1,5 @@
 import { changeBetween } from '../../src/limits/history/change.ts'
-import { encodeChange } from '../../src/limits/history/records.ts'
+import { encodeChange } from '../../src/limits/history/packed.ts'
 import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
 import { type Series, seriesById, seriesId, seriesOf } from '../../src/limits/series.ts'
 import type { BenchAccount } from './accounts.ts'

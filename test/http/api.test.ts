@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
+import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { pollAccount } from '../limits/history/poll-account.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decodeBudget } from '../../src/limits/polling/poll-budget.ts'
+import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { properties, readings } from '../limits/reports.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'

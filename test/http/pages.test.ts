@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { alertId } from '../../src/alerts/alert-state.ts'
-import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
+import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'

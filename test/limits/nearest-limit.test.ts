@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { nearestLimit } from '../../src/limits/nearest-limit.ts'
+import { nearestLimit } from '../../src/limits/forecast/outlook.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 
 const NOW = 1_763_719_200_000

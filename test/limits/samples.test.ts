@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeSamples, encodeSamples } from '../../src/limits/history/kept-samples.ts'
-import { mergeSamples, RECORD_CHOICES, recordsOf, type SampleSettings, type Samples } from '../../src/limits/samples.ts'
+import {
+  decodeSamples,
+  encodeSamples,
+  mergeSamples,
+  RECORD_CHOICES,
+  recordsOf,
+  type SampleSettings,
+  type Samples,
+} from '../../src/limits/samples.ts'
 import { type Series, seriesOf } from '../../src/limits/series.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
 import { associations, fetched, properties, readings, samples } from './reports.ts'

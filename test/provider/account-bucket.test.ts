@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAccountBucket } from '../../src/provider/account-bucket.ts'
+import { readAccountBucket } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { json, startFarSide } from '../support/far-side.ts'
 import { CUSTOM_PROPERTIES } from './answers.ts'

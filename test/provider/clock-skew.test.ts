@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ClockSkew } from '../../src/provider/clock-skew.ts'
+import { ClockSkew } from '../../src/provider/observed-call.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const header = (at: number) => new Date(at).toUTCString()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Deadlines } from '../../src/provider/deadlines.ts'
+import { Deadlines } from '../../src/provider/http.ts'
 
 const LIMIT_MS = 1_000
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeReadings, encodeReadings } from '../../src/limits/history/kept-readings.ts'
+import { decodeReadings, encodeReadings } from '../../src/limits/history/packed.ts'
 import { type Fetched, mergeReadings } from '../../src/limits/readings.ts'
 import { seriesOf } from '../../src/limits/series.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'

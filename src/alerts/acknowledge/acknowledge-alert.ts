@@ -1,5 +1,5 @@
 import type { Registry } from '../../accounts/registry.ts'
-import { keptReadings } from '../../limits/history/kept-readings.ts'
+import { keptReadings } from '../../limits/history/packed.ts'
 import { type Series, seriesOf } from '../../limits/series.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'

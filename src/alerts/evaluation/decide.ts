@@ -1,4 +1,4 @@
-import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
+import type { AccountForecasts } from '../../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
 import { type Readings, readAt } from '../../limits/readings.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'

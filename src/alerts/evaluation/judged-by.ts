@@ -1,5 +1,5 @@
 import { fingerprint, NOT_JUDGED } from '../../limits/fingerprints.ts'
-import { areFresh } from '../../limits/forecast/account-forecasts.ts'
+import { areFresh } from '../../limits/forecast/forecast-account.ts'
 import type { PollContext } from '../../limits/poll-context.ts'
 import { type Pair, pairId } from '../../limits/readings.ts'
 import type { RecordChoice } from '../../limits/samples.ts'

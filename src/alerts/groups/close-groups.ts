@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readNewFleet } from '../../limits/coverage-store.ts'
+import { readNewFleet } from '../../limits/coverage.ts'
 import { Failures } from '../../runtime/failures.ts'
 import { type Alert, alertOf } from '../alert.ts'
 import { joinRefs, partitionOfRef } from '../ledger/ledger.ts'

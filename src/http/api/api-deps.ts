@@ -1,7 +1,7 @@
 import type { Tags } from '../../accounts/match-account.ts'
 import type { Directory } from '../../accounts/search/directory.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
-import type { KeptSamples } from '../../limits/history/kept-samples.ts'
+import type { KeptSamples } from '../../limits/samples.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { AccountHistoryDeps } from '../../views/account-history.ts'

@@ -1,7 +1,7 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { DueSets } from '../../accounts/due-sets.ts'
 import type { Registry } from '../../accounts/registry.ts'
-import type { CoverageStore } from '../../limits/coverage-store.ts'
+import type { CoverageStore } from '../../limits/coverage.ts'
 import type { DueKind } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { gauge, sharedRead } from '../../runtime/gauge.ts'

@@ -1,12 +1,11 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import type { History } from '../history/history.ts'
-import { keptReadings } from '../history/kept-readings.ts'
+import { accountStepKeys } from '../../redis/steps.ts'
+import type { History, Snapshot, SnapshotSeries } from '../history/history.ts'
+import { keptReadings } from '../history/packed.ts'
 import { readAt } from '../readings.ts'
-import { type Metric, type Series, type SeriesName, seriesOf } from '../series.ts'
-import { type AccountForecasts, storeForecasts } from './account-forecasts.ts'
-import { type DailyValue, dailyPoints, dayOf, UTC_DAY_MS } from './daily-points.ts'
-import { forecast, WINDOW_DAYS } from './forecast.ts'
+import { type Metric, type Series, type SeriesName, seriesId, seriesOf } from '../series.ts'
+import { type Forecast, forecast, WINDOW_DAYS } from './forecast.ts'
 import type { DailyPoint } from './pace.ts'
 
 export interface ForecastDeps {
@@ -69,4 +68,123 @@ function isForeseeable({ metric, limit, usage }: Series): boolean {
  */
 export function tellingPoints(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
   return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))
+}
+
+/** The last forecast of an account's series, by their ids. One that is in neither shows no steady growth. */
+export interface AccountForecasts {
+  /** When it was made, ms. */
+  at: number
+  rising: Record<string, Forecast>
+  /** How many daily points there are, where they are too few. */
+  tooFew: Record<string, number>
+}
+
+/** Three days: the pace of six weeks is not another one after a day or two without a new forecast. */
+const KEPT_MS = 3 * 86_400_000
+
+/** Undefined for what is too old to be used. */
+export function freshForecasts(forecasts: AccountForecasts | undefined, now: number): AccountForecasts | undefined {
+  return forecasts === undefined || now - forecasts.at > KEPT_MS ? undefined : forecasts
+}
+
+/** Whether forecasts as they are stored are fresh; '' = there are none. Nothing is parsed for it: every poll asks. */
+export function areFresh(stored: string, now: number): boolean {
+  return now - Number.parseInt(stored.slice(1), 10) <= KEPT_MS
+}
+
+/** Replaces the earlier forecast; undefined takes it away. An account that leaves, or is forgotten, gets none any more. */
+export function storeForecasts(
+  store: Store,
+  keys: Keys,
+  hubId: number,
+  forecasts: AccountForecasts | undefined,
+): Promise<'stored' | 'gone'> {
+  return store.storeForecasts(...accountStepKeys(keys, hubId), forecasts === undefined ? '' : encode(forecasts))
+}
+
+function encode({ at, rising, tooFew }: AccountForecasts): string {
+  const paces = Object.entries(rising).map(([id, { perDay, perDayLow, perDayHigh, scatter, shareHigh }]) => [
+    id,
+    ...[perDay, perDayLow, perDayHigh, scatter, shareHigh].map(short),
+  ])
+  return JSON.stringify([at, paces, Object.entries(tooFew)])
+}
+
+/** Undefined for what is no forecast: it is made anew within a day. */
+export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
+  if (stored === null || stored === '') return undefined
+  try {
+    const [at, paces, tooFew] = JSON.parse(stored) as [number, [string, ...number[]][], [string, number][]]
+    if (!Number.isFinite(at)) return undefined
+    // Earlier versions kept the first three numbers.
+    const rising = paces.map(
+      ([id, perDay = 0, perDayLow = 0, perDayHigh = 0, scatter = 0, shareHigh = 0]) =>
+        [id, { perDay, perDayLow, perDayHigh, scatter, shareHigh }] as const,
+    )
+    return { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Four digits: far more than any forecast is good for. */
+function short(perDay: number): number {
+  return Number(perDay.toPrecision(4))
+}
+
+export const UTC_DAY_MS = 86_400_000
+
+/** The value of a series at the end of one day. */
+export interface DailyValue {
+  /** UTC days since 1970-01-01 */
+  day: number
+  usage: number
+  limit: number | null
+}
+
+export interface Span {
+  /** The first day asked for, and the first one that is not. */
+  from: number
+  to: number
+  /** How long after midnight (UTC) days begin and end, ms; midnight where it is left out. */
+  offset?: number
+  /** When a series was read last, ms: of a day that began after that nothing is known. */
+  readUntil: (series: SeriesName) => number | undefined
+}
+
+/** The UTC day of a moment in ms. */
+export function dayOf(at: number): number {
+  return Math.floor(at / UTC_DAY_MS)
+}
+
+/**
+ * The values of every series at the end of each day, by series, oldest first. A series that did not exist at the end of a
+ * day has none for it, and so has a day that lies wholly in a gap: the value before the gap is no reading of that day.
+ *
+ * @param snapshots at changes, oldest first
+ */
+export function dailyPoints(
+  snapshots: readonly Snapshot[],
+  { from, to, offset = 0, readUntil }: Span,
+): Map<string, DailyValue[]> {
+  const points = new Map<string, DailyValue[]>()
+  let next = 0
+  for (let day = from; day < to; day++) {
+    const start = day * UTC_DAY_MS + offset
+    while ((snapshots[next]?.at ?? Number.POSITIVE_INFINITY) < start + UTC_DAY_MS) next++
+    const standing = snapshots[next - 1]
+    // Only the first snapshot after a day can have ended a gap that holds all of it.
+    if (standing === undefined || (snapshots[next]?.missingSince ?? start) < start) continue
+    for (const series of standing.series) {
+      if ((readUntil(series) ?? Number.NEGATIVE_INFINITY) >= start) add(points, series, day)
+    }
+  }
+  return points
+}
+
+function add(points: Map<string, DailyValue[]>, series: SnapshotSeries, day: number): void {
+  const id = seriesId(series)
+  const values = points.get(id) ?? []
+  points.set(id, values)
+  values.push({ day, usage: series.usage, limit: series.limit })
 }

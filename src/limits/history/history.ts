@@ -4,9 +4,7 @@ import { accountStepKeys } from '../../redis/steps.ts'
 import type { Readings } from '../readings.ts'
 import { parseSeriesId, type Series, type SeriesName } from '../series.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
-import { keptReadings } from './kept-readings.ts'
-import { readKey } from './packed.ts'
-import { changesBackward, encodeChanges } from './records.ts'
+import { changesBackward, encodeChanges, keptReadings, readKey } from './packed.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it; since when is not known. */
 export interface AccountHistory {
@@ -79,10 +77,7 @@ export class History {
   replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
     const { stored, current, changes } = asRead
     const records = encodeChanges(thinned, current)
-    return this.#store.replaceHistory(
-      ...accountStepKeys(this.#keys, hubId),
-      ...[stored, changes.length, ...records],
-    )
+    return this.#store.replaceHistory(...accountStepKeys(this.#keys, hubId), ...[stored, changes.length, ...records])
   }
 
   async #stored(hubId: number) {
@@ -140,4 +135,52 @@ function snapshotSeries(id: string, { usage, limit }: Value): SnapshotSeries {
     limit,
     percent: limit === null ? null : (usage * 100) / limit,
   }
+}
+
+/** The value of a series from a moment on, until its next stretch. */
+export interface TimelineStretch {
+  /** ms; -Infinity where it began before all that is kept. */
+  from: number
+  /** Undefined: it did not exist. */
+  value: Value | undefined
+}
+
+/** An account's history, series by series. */
+export interface Timeline {
+  /** By series id, oldest first; a series that appeared begins with a stretch in which it did not exist. */
+  series: ReadonlyMap<string, readonly TimelineStretch[]>
+  /** Moments of polls that are known: those that saw a change or ended a gap, oldest first. */
+  polls: readonly KnownPoll[]
+  /** When anything was read last, ms. */
+  readAt: number
+}
+
+export interface KnownPoll {
+  at: number
+  /** Nothing was read between this moment and `at`. */
+  missingSince?: number
+}
+
+export function timelineOf({
+  readAt,
+  current,
+  changes,
+}: Pick<AccountHistory, 'readAt' | 'current' | 'changes'>): Timeline {
+  const stretches = new Map<string, TimelineStretch[]>()
+  const standing = new Map<string, Value | undefined>(current)
+  const begin = (id: string, from: number) => {
+    const before = stretches.get(id) ?? []
+    stretches.set(id, before)
+    before.push({ from, value: standing.get(id) })
+  }
+  for (const { at, before } of changes.toReversed()) {
+    for (const [id, was] of before) {
+      begin(id, at)
+      standing.set(id, was)
+    }
+  }
+  for (const id of standing.keys()) begin(id, Number.NEGATIVE_INFINITY)
+  for (const each of stretches.values()) each.reverse()
+  const polls = changes.map(({ at, missingSince }) => (missingSince === undefined ? { at } : { at, missingSince }))
+  return { series: stretches, polls, readAt }
 }

@@ -2,7 +2,7 @@ import type { AssociationReport, BusyObjectType, CustomPropertyReport } from '..
 import { classifyError } from '../../provider/classify.ts'
 import type { Later, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
-import { Unread } from '../../provider/unread.ts'
+import { Unread } from '../../provider/read.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { answersFingerprint } from '../fingerprints.ts'
 import type { PollContext } from '../poll-context.ts'

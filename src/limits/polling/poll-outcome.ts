@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
-import type { ReportGaps } from '../../provider/report-gaps.ts'
+import type { ReportGaps } from '../../provider/read.ts'
 import { type Fetched, isFailure } from '../readings.ts'
 import type { Answers } from './fetch-reports.ts'
 

@@ -1,10 +1,15 @@
-import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
-import { type DailyValue, dailyPoints, dayOf, UTC_DAY_MS } from '../../limits/forecast/daily-points.ts'
 import { isSlowerThan, WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
-import { forecastSeries, tellingPoints } from '../../limits/forecast/forecast-account.ts'
+import {
+  type AccountForecasts,
+  type DailyValue,
+  dailyPoints,
+  dayOf,
+  forecastSeries,
+  tellingPoints,
+  UTC_DAY_MS,
+} from '../../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../../limits/forecast/outlook.ts'
-import type { Snapshot } from '../../limits/history/history.ts'
-import type { Timeline, TimelineStretch } from '../../limits/history/timeline.ts'
+import type { Snapshot, Timeline, TimelineStretch } from '../../limits/history/history.ts'
 import type { Series } from '../../limits/series.ts'
 
 /**

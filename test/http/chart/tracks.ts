@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ChartData } from '../../../src/http/pages/account/chart/geometry.ts'
 import { type Gap, gapsOf, type Track, trackOf } from '../../../src/http/pages/account/chart/track.ts'
-import type { KnownPoll, Timeline, TimelineStretch } from '../../../src/limits/history/timeline.ts'
+import type { KnownPoll, Timeline, TimelineStretch } from '../../../src/limits/history/history.ts'
 
 export const HOUR = 3_600_000
 export const FROM = Date.parse('2026-10-22T10:00:00Z')

@@ -1,4 +1,4 @@
-import { storeForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
+import { storeForecasts } from '../../../src/limits/forecast/forecast-account.ts'
 import type { Samples } from '../../../src/limits/samples.ts'
 import { pollAccount } from '../../limits/history/poll-account.ts'
 import { associations, properties, readings } from '../../limits/reports.ts'

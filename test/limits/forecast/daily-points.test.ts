@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { dailyPoints, dayOf, UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
+import { dailyPoints, dayOf, UTC_DAY_MS } from '../../../src/limits/forecast/forecast-account.ts'
 import type { Snapshot } from '../../../src/limits/history/history.ts'
 
 const FIRST = 20_000

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { purgeAccount } from '../../../src/accounts/uninstall.ts'
 import { packPoll } from '../../../src/limits/findings.ts'
-import { decodeForecasts, storeForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
-import { type DailyValue, UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
-import { forecastAccount, forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
+import {
+  type DailyValue,
+  decodeForecasts,
+  forecastAccount,
+  forecastSeries,
+  storeForecasts,
+  UTC_DAY_MS,
+} from '../../../src/limits/forecast/forecast-account.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History } from '../../../src/limits/history/history.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'

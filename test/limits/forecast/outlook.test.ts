@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AccountForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
+import type { AccountForecasts } from '../../../src/limits/forecast/forecast-account.ts'
 import { outlookOf, tenths } from '../../../src/limits/forecast/outlook.ts'
 
 const NOW = 1_763_719_200_000

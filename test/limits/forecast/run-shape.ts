@@ -1,7 +1,5 @@
-import type { AccountForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
-import { UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
 import { HORIZON_DAYS, WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
-import { forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
+import { type AccountForecasts, forecastSeries, UTC_DAY_MS } from '../../../src/limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf } from '../../../src/limits/forecast/outlook.ts'
 import type { Series } from '../../../src/limits/series.ts'
 import { DAY } from './days.ts'

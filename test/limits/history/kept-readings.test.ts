@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeReadings, encodeReadings } from '../../../src/limits/history/kept-readings.ts'
+import { decodeReadings, encodeReadings } from '../../../src/limits/history/packed.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import { properties, readings } from '../reports.ts'
 

@@ -2,9 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { packPoll } from '../../../src/limits/findings.ts'
 import { type Change, changeBetween, undo, type Value, valuesOf } from '../../../src/limits/history/change.ts'
-import { decodeReadings } from '../../../src/limits/history/kept-readings.ts'
-import { pack, UnreadableBytes } from '../../../src/limits/history/packed.ts'
-import { changesBackward, encodeChanges } from '../../../src/limits/history/records.ts'
+import {
+  changesBackward,
+  decodeReadings,
+  encodeChanges,
+  pack,
+  UnreadableBytes,
+} from '../../../src/limits/history/packed.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import { parseSeriesId } from '../../../src/limits/series.ts'
 import { associations, properties, readings } from '../reports.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Change, Value } from '../../../src/limits/history/change.ts'
-import type { Keep } from '../../../src/limits/history/thin-out.ts'
+import type { Keep } from '../../../src/limits/history/resolutions.ts'
 
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR

@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Snapshot, SnapshotSeries } from '../../../src/limits/history/history.ts'
-import { type Range, type Regular, regularSeries } from '../../../src/limits/history/regular-series.ts'
-import { spanOf, thinOut, zonesOf } from '../../../src/limits/history/thin-out.ts'
+import {
+  type Range,
+  type Regular,
+  regularSeries,
+  spanOf,
+  thinOut,
+  zonesOf,
+} from '../../../src/limits/history/resolutions.ts'
 import { type AccountRecord, DAY, HOUR, isMissing, keep, polls, recordOf, START, standingBefore } from './records.ts'
 
 const at = (hours: number) => START + hours * HOUR

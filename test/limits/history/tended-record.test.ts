@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { History } from '../../../src/limits/history/history.ts'
-import { thinOut } from '../../../src/limits/history/thin-out.ts'
+import { thinOut } from '../../../src/limits/history/resolutions.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { useRedis } from '../../support/test-store.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/limits/history/change.ts'
-import { thinOut, zonesOf } from '../../../src/limits/history/thin-out.ts'
+import { thinOut, zonesOf } from '../../../src/limits/history/resolutions.ts'
 import { type AccountRecord, DAY, HOUR, isMissing, keep, polls, recordOf, START, standingBefore } from './records.ts'
 
 /** Ends of hours or days in a range. */

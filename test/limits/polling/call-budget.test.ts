@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { PollStore } from '../../../src/limits/poll-store.ts'
-import { CallBudget } from '../../../src/limits/polling/call-budget.ts'
-import { decodeBudget, type PollRequest } from '../../../src/limits/polling/poll-budget.ts'
+import { CallBudget, decodeBudget, type PollRequest } from '../../../src/limits/polling/call-budget.ts'
 import { decodeTurn, type PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import { pollBudgetText, type SharedText } from '../../../src/redis/shared-text.ts'
 import { seedAccount } from '../../support/accounts.ts'

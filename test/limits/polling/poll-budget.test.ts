@@ -9,7 +9,7 @@ import {
   refill,
   refillPerHour,
   roomFor,
-} from '../../../src/limits/polling/poll-budget.ts'
+} from '../../../src/limits/polling/call-budget.ts'
 
 const NOW = 1_763_719_200_000
 const HOUR = 3_600_000

@@ -1,6 +1,6 @@
+import { admitPolls, decodeBudget, refill, roomFor, type Shortage } from '../../../src/limits/polling/call-budget.ts'
 import type { Boundaries } from '../../../src/limits/polling/plan-poll.ts'
 import { type PollPlan, planAfterFailure, planPoll, planWithoutRoom } from '../../../src/limits/polling/plan-poll.ts'
-import { admitPolls, decodeBudget, refill, roomFor, type Shortage } from '../../../src/limits/polling/poll-budget.ts'
 import type { PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import type { Series } from '../../../src/limits/series.ts'
 import type { ProviderFailure } from '../../../src/provider/failure.ts'

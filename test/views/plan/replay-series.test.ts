@@ -3,13 +3,16 @@ import { expect, test } from 'vitest'
 import { decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
-import type { AccountForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
-import { dailyPoints, dayOf, UTC_DAY_MS } from '../../../src/limits/forecast/daily-points.ts'
 import { WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
-import { forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
+import {
+  type AccountForecasts,
+  dailyPoints,
+  dayOf,
+  forecastSeries,
+  UTC_DAY_MS,
+} from '../../../src/limits/forecast/forecast-account.ts'
 import { type Change, changeBetween, valuesOf } from '../../../src/limits/history/change.ts'
-import type { Snapshot } from '../../../src/limits/history/history.ts'
-import { timelineOf } from '../../../src/limits/history/timeline.ts'
+import { type Snapshot, timelineOf } from '../../../src/limits/history/history.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import { seriesId, seriesOf } from '../../../src/limits/series.ts'
 import { replayedSeries, replaySeries } from '../../../src/views/plan/replay-series.ts'

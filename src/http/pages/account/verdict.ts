@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { subjectOf } from '../../../alerts/open-alerts.ts'
-import { opensLimits } from '../../../provider/scopes.ts'
+import { opensLimits } from '../../../provider/dialects.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
 import { formatSpan } from '../../../text/format-span.ts'

@@ -6,7 +6,7 @@ import {
   type Place,
 } from '../../../accounts/search/account-query.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
-import type { NearestLimit } from '../../../limits/nearest-limit.ts'
+import type { NearestLimit } from '../../../limits/forecast/outlook.ts'
 import type { Series } from '../../../limits/series.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../../redis/keys.ts'
 import { cleanText } from '../../../text/clean-text.ts'

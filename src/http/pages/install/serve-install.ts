@@ -8,8 +8,8 @@ import {
   type Redirect,
 } from '../../../accounts/install.ts'
 import { readReconnectLink } from '../../../accounts/reconnect-link.ts'
+import { opensLimits } from '../../../provider/dialects.ts'
 import type { ProviderFailure } from '../../../provider/failure.ts'
-import { opensLimits } from '../../../provider/scopes.ts'
 import type { Store } from '../../../redis/connect.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { LineQuota } from '../../../runtime/line-quota.ts'

@@ -1,4 +1,4 @@
-import type { KnownPoll, Timeline } from '../../../../limits/history/timeline.ts'
+import type { KnownPoll, Timeline } from '../../../../limits/history/history.ts'
 
 /** What a series stood at, from when until when, ms. */
 export interface Stand {
