@@ -1,5 +1,5 @@
 import type { Commands, Store } from '../src/redis/connect.ts'
-import type { QueueDepth } from '../src/views/queue-depth.ts'
+import type { QueueDepth } from '../src/views/fleet-health.ts'
 import { QUEUE, type Queues } from './queues.ts'
 
 /** Every queue's, in two round trips at any length: how many, and the time of the oldest; no job's data. */

@@ -20,7 +20,7 @@ import { type PlannedAccount, withPlan } from '../views/account-view.ts'
 import type { PolledShape } from '../views/shapes/account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson, unreadable } from './io.ts'
-import { hubIdOf, hubIdsOf, unknownAccount } from './named-account.ts'
+import { hubIdNamed, hubIdsNamed, noSuchAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { ageCell, named, printTable, prose, spare, state, whole } from './table.ts'
@@ -68,8 +68,8 @@ function readToken(file: string, name: string): Secret {
 /** `plimsoll accounts reconnect-link`. */
 export async function printReconnectLink(io: Io, name: AccountArgument, options: CommonOptions): Promise<void> {
   const { hubId, url, expiresAt } = await withStore(io, options, async (parts) => {
-    const hubId = await hubIdOf(parts, name)
-    if ((await parts.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
+    const hubId = await hubIdNamed(parts, name)
+    if ((await parts.registry.get(hubId)) === undefined) throw noSuchAccount(hubId)
     return { hubId, ...reconnectLink(parts.vault, parts.config.http.publicUrl, hubId, io.clock.now()) }
   })
   const until = new Date(expiresAt).toISOString()
@@ -81,7 +81,7 @@ export async function printReconnectLink(io: Io, name: AccountArgument, options:
 /** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */
 export async function poll(io: Io, names: readonly AccountArgument[], options: CommonOptions): Promise<void> {
   const needs = { ...options, writesAs: 'accounts poll', stops: 'by itself' } as const
-  const polled = await withParts(io, needs, async (parts) => pollAll(io, parts, await hubIdsOf(parts, names)))
+  const polled = await withParts(io, needs, async (parts) => pollAll(io, parts, await hubIdsNamed(parts, names)))
   if (options.json === true) printJson(io, 'accounts poll', polled)
   else {
     printTable(
@@ -113,12 +113,12 @@ async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise
 export async function refresh(io: Io, name: AccountArgument, options: CommonOptions): Promise<void> {
   const needs = { ...options, writesAs: 'accounts refresh', stops: 'by itself' } as const
   const { hubId, ...refreshed } = await withParts(io, needs, async (parts) => {
-    const hubId = await hubIdOf(parts, name)
+    const hubId = await hubIdNamed(parts, name)
     const progress = showProgress(io, `refreshing account ${hubId}`)
     const outcome = await refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
     return { hubId, ...outcome }
   })
-  if (refreshed.is === 'unknown') throw unknownAccount(hubId)
+  if (refreshed.is === 'unknown') throw noSuchAccount(hubId)
   if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
   const told = refreshedJson(refreshed.account)
   if (options.json === true) return printJson(io, 'accounts refresh', told)
@@ -131,16 +131,16 @@ interface RemoveOptions extends CommonOptions {
 }
 
 /** `plimsoll accounts uninstall`. */
-export async function uninstallAccount(io: Io, name: AccountArgument, options: RemoveOptions): Promise<void> {
+export async function leaveAccount(io: Io, name: AccountArgument, options: RemoveOptions): Promise<void> {
   const { hubId, begun, departure } = await withParts(io, { ...options, stops: 'by itself' }, async (parts) => {
-    const hubId = await hubIdOf(parts, name)
+    const hubId = await hubIdNamed(parts, name)
     const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
     if (options.wait !== true || asked === 'unknown') return { hubId, begun: asked, departure: undefined }
     const progress = showProgress(io, 'seconds waited for the provider')
     const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)
     return { hubId, begun: asked, departure: departed }
   })
-  if (begun === 'unknown') throw unknownAccount(hubId)
+  if (begun === 'unknown') throw noSuchAccount(hubId)
   if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
   if (options.json === true)
     return printJson(io, 'accounts uninstall', { hubId, outcome: begun === 'begun' ? 'begun' : 'already' })

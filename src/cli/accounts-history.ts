@@ -7,13 +7,19 @@ import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
+import {
+  historyHead,
+  historyLines,
+  type LineFormat,
+  type Resolution,
+  readAccountHistory,
+  snapshotJson,
+} from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
-import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import type { AccountHistoryShape } from '../views/shapes/series.ts'
 import type { AccountArgument, CommonOptions, Moment } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
-import { hubIdsOf, unknownAccount } from './named-account.ts'
+import { hubIdsNamed, noSuchAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { limitCells, momentCell, named, number, printTable, whole } from './table.ts'
@@ -41,7 +47,7 @@ export async function history(
     const to = options.to?.() ?? io.clock.now()
     const asked = { to, from: options.from?.() ?? to - WEEK_MS, resolution: options.resolution }
     if (asked.from > to) return command.error('--from must be before --to')
-    const { accounts, count } = await chosenAccounts(parts, await hubIdsOf(parts, names))
+    const { accounts, count } = await chosenAccounts(parts, await hubIdsNamed(parts, names))
     const deps = { ...parts, historyKeep: historyKeep(parts.config) }
     // Where people read along, the accounts themselves show how far it is.
     const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
@@ -72,7 +78,7 @@ async function chosenAccounts(
   const accounts = await Promise.all(
     hubIds.map(async (hubId) => {
       const account = await parts.registry.get(hubId)
-      if (account === undefined) throw unknownAccount(hubId)
+      if (account === undefined) throw noSuchAccount(hubId)
       return withPlan(parts.due, account)
     }),
   )

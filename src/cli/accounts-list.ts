@@ -11,7 +11,7 @@ import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { accountJson, withPlan } from '../views/account-view.ts'
 import { type AlertCounts, surveyAlerts } from '../views/find-alerts.ts'
-import { watchText } from '../views/watch.ts'
+import { watchText } from '../views/poll-texts.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
@@ -29,7 +29,7 @@ interface ListOptions extends CommonOptions {
 }
 
 /** `plimsoll accounts list`. */
-export async function list(io: Io, options: ListOptions, command: Command): Promise<void> {
+export async function listAccounts(io: Io, options: ListOptions, command: Command): Promise<void> {
   const { found, open } = await withStore(io, options, (parts) => find(parts, options, command))
   if (options.json === true) return printJson(io, 'accounts list', found.map(accountJson))
   if (found.length === 0) return say(io, noneText(options))

@@ -4,10 +4,10 @@ import { cleanText } from '../text/clean-text.ts'
 import { formatDaysRange } from '../text/days-left.ts'
 import { formatCount } from '../text/format-number.ts'
 import { accountDetailsJson, driftText, nextPollBecause, readAccountView } from '../views/account-view.ts'
-import { gapsText, leftOutText, watchText } from '../views/watch.ts'
+import { gapsText, leftOutText, watchText } from '../views/poll-texts.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
-import { hubIdOf, unknownAccount } from './named-account.ts'
+import { hubIdNamed, noSuchAccount } from './named-account.ts'
 import { printFacts } from './say.ts'
 import { limitCells, momentCell, named, number, printTable, prose, state, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
@@ -15,9 +15,9 @@ import { withStore } from './with-parts.ts'
 /** `plimsoll accounts show`: one account's facts, its story, its series. */
 export async function show(io: Io, name: AccountArgument, options: CommonOptions): Promise<void> {
   const shown = await withStore(io, options, async (parts) => {
-    const hubId = await hubIdOf(parts, name)
+    const hubId = await hubIdNamed(parts, name)
     const view = await readAccountView(parts, hubId)
-    if (view === undefined) throw unknownAccount(hubId)
+    if (view === undefined) throw noSuchAccount(hubId)
     return view
   })
   const { account, scopes, alerts, series, story } = shown

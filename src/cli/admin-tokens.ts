@@ -22,7 +22,7 @@ export async function make(io: Io, name: string, options: CommonOptions & { scop
   say(io, `Keep it: it is shown this once. ${name} may: ${scopes.join(', ')}`)
 }
 
-export async function list(io: Io, options: CommonOptions): Promise<void> {
+export async function listAdminTokens(io: Io, options: CommonOptions): Promise<void> {
   const tokens = await withStore(io, options, ({ store, keys, vault }) =>
     new AdminTokenStore(store, keys, vault).list(),
   )

@@ -6,20 +6,20 @@ import { formatDaysLeft, formatDaysRange } from '../text/days-left.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
-import type { ToldTransition } from '../views/account-facts.ts'
 import { nextPollBecause } from '../views/account-view.ts'
 import {
   type AccountExplanation,
   type ExplainedAlert,
   type ExplainedSeries,
-  placeText,
+  ruleLineText,
   type RulePlace,
 } from '../views/explain-account.ts'
 import { explanationJson } from '../views/explanation-json.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
+import type { ToldTransition } from '../views/told-of-account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { hubIdOf, unknownAccount } from './named-account.ts'
+import { hubIdNamed, noSuchAccount } from './named-account.ts'
 import { type Fact, fact, printFacts } from './say.ts'
 import { named, printTable, prose, spare, state } from './table.ts'
 
@@ -31,11 +31,11 @@ interface ExplainOptions extends CommonOptions {
 }
 
 /** `plimsoll alerts explain`. */
-export async function explain(io: Io, name: AccountArgument, options: ExplainOptions): Promise<void> {
+export async function explainAlerts(io: Io, name: AccountArgument, options: ExplainOptions): Promise<void> {
   const found = await withStore(io, options, async (parts) => {
-    const hubId = await hubIdOf(parts, name)
+    const hubId = await hubIdNamed(parts, name)
     const explanation = await readExplanation(explanationDeps(parts), hubId)
-    if (explanation === undefined) throw unknownAccount(hubId)
+    if (explanation === undefined) throw noSuchAccount(hubId)
     return explanation
   })
   const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
@@ -175,5 +175,5 @@ function readingText({ series }: ExplainedSeries): string {
 }
 
 function ruleText(rule: RulePlace): string {
-  return rule.line === null ? rule.title : `${rule.title} (${placeText(rule)})`
+  return rule.line === null ? rule.title : `${rule.title} (${ruleLineText(rule)})`
 }

@@ -2,8 +2,7 @@ import type { Command } from 'commander'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
 import type { StoreParts } from '../app/parts.ts'
-import { findAlerts, type OpenAlertFilter } from '../views/find-alerts.ts'
-import { timedAlert } from '../views/open-alert-json.ts'
+import { findAlerts, type OpenAlertFilter, timedAlert } from '../views/find-alerts.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
@@ -28,7 +27,7 @@ const ORDERS = {
 }
 
 /** `plimsoll alerts list`. */
-export async function list(io: Io, options: ListOptions, command: Command): Promise<void> {
+export async function listAlerts(io: Io, options: ListOptions, command: Command): Promise<void> {
   await showing(
     io,
     options,

@@ -2,12 +2,10 @@ import type { Alert, AlertLevel } from '../alerts/alert.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { formatMoment, formatTime } from '../text/format-time.ts'
-import { forgottenUntil, readAlertLog } from '../views/alert-log.ts'
-import { transitionJson, whyOf } from '../views/transition-json.ts'
-import { whyPending } from '../views/why-pending.ts'
+import { forgottenUntil, readAlertLog, transitionJson, whyOf, whyPending } from '../views/alert-log.ts'
 import type { AccountArgument, CommonOptions, Moment } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
-import { hubIdOf } from './named-account.ts'
+import { hubIdNamed } from './named-account.ts'
 import { say } from './say.ts'
 import { accountCells, ageCell, named, number, printTable, prose, spare, state, usageCell, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
@@ -28,7 +26,7 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
     const since = from()
     const query = {
       since,
-      ...(account === undefined ? {} : { hubId: await hubIdOf(parts, account) }),
+      ...(account === undefined ? {} : { hubId: await hubIdNamed(parts, account) }),
       ...(level === undefined ? {} : { level }),
     }
     const logged = await readAlertLog(parts, query)

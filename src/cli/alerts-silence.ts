@@ -73,7 +73,7 @@ function matchersOf(texts: readonly string[], tags: readonly string[], command: 
 }
 
 /** `plimsoll alerts unsilence`. */
-export async function endSilence(io: Io, id: string, options: CommonOptions): Promise<void> {
+export async function endSilenceEarly(io: Io, id: string, options: CommonOptions): Promise<void> {
   const ended = await withParts(io, options, (parts) => unsilence(parts, id))
   if (ended.is === 'unknown') throw new CommandError(`there is no silence ${id}: plimsoll alerts silences shows all`)
   const endsAt = iso(ended.silence.endsAt)
@@ -87,7 +87,7 @@ export async function endSilence(io: Io, id: string, options: CommonOptions): Pr
 }
 
 /** `plimsoll alerts silences`. */
-export async function listSilences(io: Io, options: CommonOptions & { all?: boolean }): Promise<void> {
+export async function showSilences(io: Io, options: CommonOptions & { all?: boolean }): Promise<void> {
   const now = io.clock.now()
   const { silences, counts } = await withParts(io, options, async (parts) => {
     const found = options.all === true ? await parts.silences.all() : await parts.silences.active(now)

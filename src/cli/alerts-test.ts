@@ -1,7 +1,7 @@
 import { unknownName } from '../../config/problems.ts'
 import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
 import { formatSeconds } from '../text/format-number.ts'
-import { receiverTestJson } from '../views/receiver-test-json.ts'
+import { receiverTestJson } from '../views/deliveries.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'

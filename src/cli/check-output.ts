@@ -4,10 +4,15 @@ import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
-import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
-import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
-import type { CheckedAccountShape, CheckShape } from '../views/shapes/check.ts'
-import { thresholdText } from '../views/threshold-text.ts'
+import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-fleet.ts'
+import {
+  byLevel,
+  type CheckLevel,
+  type JudgedAccount,
+  type JudgedSeries,
+  thresholdText,
+} from '../views/judge-account.ts'
+import type { CheckedAccountShape, CheckShape } from '../views/shapes/thresholds.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
 import {
@@ -21,7 +26,7 @@ import {
   spare,
   state,
   whole,
-  worstOf,
+  keepWorst,
 } from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */
@@ -84,7 +89,7 @@ const OF_SERIES = [
 const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), named('DOMAIN'), prose('WHY'), spare(whole('READ'))]
 
 function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOutput {
-  const kept = worstOf(max, worstFirst)
+  const kept = keepWorst(max, worstFirst)
   let count = 0
   return {
     account: (judged) => {

@@ -5,13 +5,20 @@ import { coverageSettings } from '../app/coverage-settings.ts'
 import type { Parts } from '../app/parts.ts'
 import { staleAfter } from '../limits/coverage.ts'
 import { type AccountPollSettings, pollSettingsOf } from '../limits/polling/poll-settings.ts'
-import { addAccount, type CheckCounts, EXIT_CODES, noCounts, statusOf } from '../views/check-counts.ts'
-import { checkFleet, countLive } from '../views/check-fleet.ts'
+import {
+  addAccount,
+  type CheckCounts,
+  checkFleet,
+  countLive,
+  EXIT_CODES,
+  noCounts,
+  statusOf,
+} from '../views/check-fleet.ts'
 import type { JudgeSettings } from '../views/judge-account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
-import { hubIdsOf } from './named-account.ts'
+import { hubIdsNamed } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { withParts } from './with-parts.ts'
 
@@ -26,13 +33,13 @@ export function checkUsage(io: Io, problem: string): number {
 }
 
 /** Anything that keeps it from knowing ends as unknown, with one line on standard output: the one that is shown. */
-export async function check(io: Io, names: readonly AccountArgument[], options: CheckOptions): Promise<void> {
+export async function checkAccounts(io: Io, names: readonly AccountArgument[], options: CheckOptions): Promise<void> {
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {
     const writes = options.live === true ? { writesAs: 'check --live' } : {}
     await withParts(io, { config: options.config, ...writes, stops: 'by itself' }, async (parts) =>
-      judgeAll(io, parts, await hubIdsOf(parts, names), options, output, counts),
+      judgeAll(io, parts, await hubIdsNamed(parts, names), options, output, counts),
     )
   } catch (error) {
     const why = describeError(error)

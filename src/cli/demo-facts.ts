@@ -70,7 +70,7 @@ function fewest(hubIds: readonly number[], entries: readonly JournalEntry[]): nu
   return Math.min(...counts.values())
 }
 
-export function printFacts(io: Io, facts: DemoFacts): void {
+export function printDemoFacts(io: Io, facts: DemoFacts): void {
   io.out(
     `\nWhat happened:\n` +
       `  accounts: ${facts.accounts}\n` +

@@ -13,7 +13,7 @@ import { createLogger } from '../runtime/logger.ts'
 import { pinoPretty } from '../runtime/pretty.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { countOf } from '../text/format-number.ts'
-import { type DemoDaemon, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
+import { type DemoDaemon, gatherFacts, missingFacts, printDemoFacts } from './demo-facts.ts'
 import { readConfig } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 
@@ -46,7 +46,7 @@ export async function demo(io: Io, options: DemoOptions): Promise<void> {
 
     const facts = await gatherFacts(daemon, sandbox, hubIds, io.clock.now())
     if (options.json === true) printJson(io, 'demo', facts)
-    else printFacts(io, facts)
+    else printDemoFacts(io, facts)
     const missing = missingFacts(facts)
     if (missing.length > 0) throw new CommandError(`not everything happened: ${missing.join('; ')}`)
   } finally {

@@ -9,9 +9,15 @@ import {
   ReconnectLinkShape,
   RefreshedShape,
 } from '../views/shapes/account.ts'
-import { AcknowledgedShape, OpenAlertShape, TransitionShape, UnacknowledgedShape } from '../views/shapes/alert.ts'
-import { CheckShape } from '../views/shapes/check.ts'
-import { ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
+import {
+  AcknowledgedShape,
+  OpenAlertShape,
+  SilenceShape,
+  TransitionShape,
+  UnacknowledgedShape,
+  UnsilencedShape,
+} from '../views/shapes/alert.ts'
+import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
 import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import {
@@ -25,11 +31,9 @@ import {
   RekeyedShape,
   RemovedAdminTokenShape,
 } from '../views/shapes/installation.ts'
-import { type DescribedShape, listOf, type Shape } from '../views/shapes/json-schema.ts'
-import { OutboxProofShape } from '../views/shapes/outbox.ts'
-import { PlanOutcomeShape } from '../views/shapes/plan.ts'
 import { AccountHistoryShape } from '../views/shapes/series.ts'
-import { SilenceShape, UnsilencedShape } from '../views/shapes/silence.ts'
+import { CheckShape, PlanOutcomeShape } from '../views/shapes/thresholds.ts'
+import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
 
 /** What each command prints with `--json`. */
 export const JSON_SHAPES = {

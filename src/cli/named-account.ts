@@ -5,7 +5,7 @@ import type { AccountArgument } from './arguments.ts'
 import { CommandError } from './io.ts'
 
 /** Throws CommandError for a domain that no account has, or several have; whether a hub id is known, its command finds out. */
-export async function hubIdOf(parts: Pick<Parts, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
+export async function hubIdNamed(parts: Pick<Parts, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
   if (typeof name === 'number') return name
   const found = await findAccount(parts, name)
   if (found.is === 'found') return found.hubId
@@ -21,13 +21,13 @@ export async function hubIdOf(parts: Pick<Parts, 'store' | 'keys'>, name: Accoun
 }
 
 /** Each account once, in the order given. */
-export async function hubIdsOf(
+export async function hubIdsNamed(
   parts: Pick<Parts, 'store' | 'keys'>,
   names: readonly AccountArgument[],
 ): Promise<number[]> {
-  return [...new Set(await Promise.all(names.map((name) => hubIdOf(parts, name))))]
+  return [...new Set(await Promise.all(names.map((name) => hubIdNamed(parts, name))))]
 }
 
-export function unknownAccount(hubId: number): CommandError {
+export function noSuchAccount(hubId: number): CommandError {
   return new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
 }

@@ -1,5 +1,5 @@
 import { suggest } from '../text/suggest.ts'
-import { jsonSchemaOf } from '../views/shapes/json-schema.ts'
+import { jsonSchemaOf } from '../views/shapes/words.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { JSON_COMMANDS, JSON_SHAPES } from './json-shapes.ts'
 

@@ -1,13 +1,17 @@
 import { subjectOf } from '../alerts/open-alerts.ts'
 import type { Parts } from '../app/parts.ts'
 import { formatTime } from '../text/format-time.ts'
-import { coverageNotes, shareText } from '../views/coverage-status.ts'
-import { daemonsText } from '../views/daemon-status.ts'
+import { isBroken, receiverText } from '../views/deliveries.ts'
+import {
+  budgetText,
+  coverageNotes,
+  daemonsText,
+  endpointStatusText,
+  heartbeatText,
+  shareText,
+  skewText,
+} from '../views/fleet-health.ts'
 import { type FleetStatus, newFleetText, readFleetStatus } from '../views/fleet-status.ts'
-import { heartbeatText } from '../views/heartbeat-status.ts'
-import { pollBudgetText } from '../views/poll-budget.ts'
-import { isBroken, receiverText } from '../views/receiver-status.ts'
-import { endpointText, skewText } from '../views/token-endpoint.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { type Fact, printFacts } from './say.ts'
@@ -53,7 +57,7 @@ function endpointFact(fleet: FleetStatus): string {
   if (fleet.tokenEndpoint === null) return ''
   const { requestsPerSecond, clockSkewMs } = fleet.tokenEndpoint
   const skew = clockSkewMs === null ? '' : `, its clock ${skewText(clockSkewMs)}`
-  return `${endpointText(fleet)}; at most ${requestsPerSecond} requests a second${skew}`
+  return `${endpointStatusText(fleet)}; at most ${requestsPerSecond} requests a second${skew}`
 }
 
 function momentOr(at: string | null, none: string): string {
@@ -70,7 +74,7 @@ function factsOf(fleet: FleetStatus): Fact[] {
     ['token endpoint', endpointFact(fleet)],
     ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
-    ['call budget', pollBudget === null ? '' : pollBudgetText(pollBudget)],
+    ['call budget', pollBudget === null ? '' : budgetText(pollBudget)],
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],
     ...deliveries.receivers.filter(isBroken).map((one): Fact => [`receiver ${one.receiver}`, receiverText(one)]),

@@ -145,7 +145,7 @@ function printRecords(io: Io, columns: readonly Laid[], count: number): void {
 }
 
 /** Of any number of rows the worst `max`: not many more are ever in memory. */
-export function worstOf<T>(max: number, worstFirst: (a: T, b: T) => number) {
+export function keepWorst<T>(max: number, worstFirst: (a: T, b: T) => number) {
   let rows: T[] = []
   const found = () => {
     rows = rows.sort(worstFirst).slice(0, max)

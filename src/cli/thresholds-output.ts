@@ -3,14 +3,14 @@ import type { Zones } from '../limits/history/resolutions.ts'
 import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
+import { thresholdText } from '../views/judge-account.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
 import type { AccountPlan, PlanSummary } from '../views/plan/plan-thresholds.ts'
 import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
-import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/plan.ts'
-import { thresholdText } from '../views/threshold-text.ts'
+import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/thresholds.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
-import { named, number, printTable, spare, state, whole, worstOf } from './table.ts'
+import { named, number, printTable, spare, state, whole, keepWorst } from './table.ts'
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {
@@ -37,7 +37,7 @@ export function planOutput(io: Io, context: PlanContext): PlanOutput {
 }
 
 function textOutput(io: Io, context: PlanContext): PlanOutput {
-  const changes = worstOf(context.max, worstFirst)
+  const changes = keepWorst(context.max, worstFirst)
   return {
     account: (account) => changes.add(account.changes.map((change) => ({ ...change, account }))),
     end: (summary) => {

@@ -1,6 +1,8 @@
-import type { History, Snapshot } from '../limits/history/history.ts'
+import type { History, Snapshot, SnapshotSeries } from '../limits/history/history.ts'
 import { type Keep, regularSeries, zonesOf } from '../limits/history/resolutions.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { jsonText } from '../runtime/json-text.ts'
+import { csvLine } from '../text/csv.ts'
 import { iso } from '../text/format-time.ts'
 import type { PlannedAccount } from './account-view.ts'
 import type { SnapshotShape } from './shapes/series.ts'
@@ -48,4 +50,32 @@ export function readUntil({
 export function snapshotJson({ at, missingSince, series }: Snapshot): SnapshotShape {
   const since = iso(missingSince ?? null)
   return { at: new Date(at).toISOString(), ...(since === null ? {} : { missingSince: since }), series }
+}
+
+/** One line per series and moment, for other programs. */
+export type LineFormat = 'csv' | 'jsonl'
+
+const COLUMNS = ['hubId', 'at', 'metric', 'objectTypeId', 'from', 'to', 'usage', 'limit', 'percent'] as const
+
+/** What comes before the first line. */
+export function historyHead(format: LineFormat): string {
+  return format === 'csv' ? csvLine(COLUMNS) : ''
+}
+
+/** The lines of one snapshot. */
+export function historyLines(format: LineFormat, hubId: number, { at, series }: Snapshot): string {
+  const time = iso(at) ?? ''
+  return series
+    .map((one) => (format === 'csv' ? csvLine(cells(hubId, time, one)) : jsonLine(hubId, time, one)))
+    .join('')
+}
+
+function jsonLine(hubId: number, at: string, { metric, objectTypeId, from, to, ...numbers }: SnapshotSeries): string {
+  const { usage, limit, percent } = numbers
+  return `${jsonText({ hubId, at, metric, objectTypeId, from, to, usage, limit, percent })}\n`
+}
+
+function cells(hubId: number, at: string, { metric, objectTypeId, from, to, ...numbers }: SnapshotSeries) {
+  const { usage, limit, percent } = numbers
+  return [hubId, at, metric, objectTypeId ?? '', from ?? '', to ?? '', usage, limit, percent]
 }

@@ -16,7 +16,7 @@ export interface StoryEvent {
 type TimedAccount = Account & { nextUninstallAt: number | null }
 
 /** An account's life in order of time, as far as its record and its open alerts tell it. */
-export function storyOf(account: TimedAccount, alerts: readonly OpenAlert[]): StoryEvent[] {
+export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]): StoryEvent[] {
   const events = [
     ...connections(account),
     ...refreshes(account),

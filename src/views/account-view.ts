@@ -14,13 +14,12 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
-import { type StoryEvent, storyJson, storyOf } from './account-story.ts'
-import { type Labels, pollBecause } from './next-poll.ts'
-import { timedAlert } from './open-alert-json.ts'
+import { type StoryEvent, storyJson, accountStory } from './account-story.ts'
+import { timedAlert } from './find-alerts.ts'
+import { type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
 import type { ForecastShape, SeriesShape } from './shapes/series.ts'
 import { withMarks } from './silenced.ts'
-import { watchJson } from './watch.ts'
 
 /** Accounts read at once. */
 const PAGE = 500
@@ -86,7 +85,7 @@ export async function readAccountView(deps: AccountViewDeps, hubId: number): Pro
       ? []
       : // Only associations have any.
         series.map((one) => (one.from === undefined ? one : { ...one, records: shownRecords(one, kept, samples) }))
-  return { account: planned, scopes, series: withRecords, alerts, story: storyOf(planned, alerts) }
+  return { account: planned, scopes, series: withRecords, alerts, story: accountStory(planned, alerts) }
 }
 
 export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {

@@ -19,12 +19,12 @@ import { seriesFields, seriesName } from '../alerts/series-name.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { fits } from '../text/pattern.ts'
-import type { AccountFacts, ToldTransition } from './account-facts.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
+import { thresholdText } from './judge-account.ts'
 import type { RuleSet } from './plan/rule-set.ts'
-import { thresholdText } from './threshold-text.ts'
-import { watchText } from './watch.ts'
+import { watchText } from './poll-texts.ts'
+import type { AccountFacts, ToldTransition } from './told-of-account.ts'
 
 export interface ExplainSettings extends RuleSet {
   /** How long polls of an account must fail before that is told, ms; never less than two of its periods. */
@@ -86,7 +86,7 @@ export interface RulePlace {
 }
 
 /** Why every alert of an account is, or is not: a composition of what was read, nothing else. */
-export function explainAccount(settings: ExplainSettings, facts: AccountFacts, now: number): AccountExplanation {
+export function explainFacts(settings: ExplainSettings, facts: AccountFacts, now: number): AccountExplanation {
   const { account, series } = facts
   return {
     account,
@@ -203,7 +203,7 @@ function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
 }
 
 /** `thresholds line 31`: where people find a rule; nothing where it is of no file. */
-export function placeText({ line }: Pick<RulePlace, 'line'>): string {
+export function ruleLineText({ line }: Pick<RulePlace, 'line'>): string {
   return line === null ? '' : `thresholds line ${line}`
 }
 

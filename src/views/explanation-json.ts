@@ -1,6 +1,6 @@
 import { iso } from '../text/format-time.ts'
 import { nextPollBecause, seriesJson } from './account-view.ts'
-import { timedAttempt } from './attempt-json.ts'
+import { timedAttempt } from './deliveries.ts'
 import type { AccountExplanation, ExplainedAlert } from './explain-account.ts'
 import type { ExplainedAlertShape, ExplanationShape } from './shapes/explanation.ts'
 

@@ -16,6 +16,7 @@ import { type Silence, silenceOf } from '../alerts/silences/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
+import type { AccountAlertsShape, AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
 import { withMarks } from './silenced.ts'
 
 export const OPEN_KINDS = ['limit', 'token', 'poll', 'fleet', 'delivery'] as const
@@ -44,7 +45,7 @@ export const PLACE = z
   .string('must be given once')
   .regex(/^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){5}$/, 'is no place in this list')
 
-export function placeText(place: AlertPlace): string {
+export function alertPlaceText(place: AlertPlace): string {
   return place.join('_')
 }
 
@@ -171,4 +172,31 @@ function fits(open: OpenState, filter: OpenAlertFilter, silences: readonly Silen
 
 function isAbout({ hubId, hubDomain }: OpenState, text: string): boolean {
   return hubId !== NOBODY && (hubDomain.toLowerCase().includes(text) || String(hubId).includes(text))
+}
+
+/** An open alert as pages and programs are told of it: times in ISO 8601. */
+export type TimedAlert = OpenAlertShape
+
+export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
+  return {
+    ...alert,
+    since: new Date(alert.since).toISOString(),
+    ...(acknowledged === undefined ? {} : { acknowledged: timedAcknowledgement(acknowledged) }),
+  }
+}
+
+export function timedAcknowledgement(given: NonNullable<OpenAlert['acknowledged']>): AcknowledgementShape {
+  const { at, by, comment, until } = given
+  return {
+    ...{ at: new Date(at).toISOString(), by },
+    ...(comment === undefined ? {} : { comment }),
+    until: new Date(until).toISOString(),
+  }
+}
+
+export function accountAlertsJson(
+  { hubId, hubDomain, counts, alerts }: AccountAlerts,
+  most: number,
+): AccountAlertsShape {
+  return { hubId, hubDomain, ...counts, alerts: alerts.slice(0, most).map(timedAlert) }
 }

@@ -11,18 +11,18 @@ import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
-import { timedAttempt } from './attempt-json.ts'
-import { readCoverage } from './coverage-status.ts'
-import { daemonStatus } from './daemon-status.ts'
-import { findAlerts } from './find-alerts.ts'
-import { readHeartbeat } from './heartbeat-status.ts'
+import { receiverStatus, timedAttempt } from './deliveries.ts'
+import { accountAlertsJson, findAlerts, timedAlert } from './find-alerts.ts'
+import {
+  daemonStatus,
+  type QueueDepth,
+  readCoverage,
+  readHeartbeat,
+  readPollBudget,
+  readTokenEndpoint,
+} from './fleet-health.ts'
 import { readNearestLimits } from './nearest-limits.ts'
-import { accountAlertsJson, timedAlert } from './open-alert-json.ts'
-import { readPollBudget } from './poll-budget.ts'
-import type { QueueDepth } from './queue-depth.ts'
-import { receiverStatus } from './receiver-status.ts'
 import type { DueShape, FleetStatusShape, TokensDueShape } from './shapes/fleet-status.ts'
-import { readTokenEndpoint } from './token-endpoint.ts'
 
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export type FleetStatus = FleetStatusShape

@@ -5,8 +5,8 @@ import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { routeOf } from '../alerts/routing/route.ts'
 import { silenceOf } from '../alerts/silences/silence.ts'
 import { formatMoment } from '../text/format-time.ts'
-import type { AccountFacts, ToldTransition, WaitingFor } from './account-facts.ts'
 import type { RuleSet } from './plan/rule-set.ts'
+import type { AccountFacts, ToldTransition, WaitingFor } from './told-of-account.ts'
 
 /** Something that keeps people from being told. */
 export interface HeldBack {

@@ -7,7 +7,7 @@ import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import type { CurrentSeries } from './account-view.ts'
-import { watchText } from './watch.ts'
+import { watchText } from './poll-texts.ts'
 
 export type CheckLevel = 'ok' | 'warning' | 'critical' | 'unknown'
 
@@ -171,4 +171,20 @@ function notSince(at: number): string {
 
 function later(one: number | null, other: number | null): number | null {
   return one === null || (other !== null && other > one) ? other : one
+}
+
+const CONDITIONS: Readonly<Record<string, (bound: number) => string>> = {
+  percent: (bound) => `from ${bound} %`,
+  count: (bound) => `from ${bound}`,
+  remaining: (bound) => `${bound} left`,
+  daysLeft: (bound) => `${bound} ${bound === 1 ? 'day' : 'days'} left`,
+}
+
+/** The conditions of a level, in a few words; nothing where no level holds. */
+export function thresholdText(threshold: Level | null): string {
+  return Object.entries(threshold ?? {})
+    .flatMap(([condition, bound]) =>
+      bound === undefined ? [] : [CONDITIONS[condition]?.(Number(bound)) ?? `${condition} ${bound}`],
+    )
+    .join(' or ')
 }

@@ -3,7 +3,7 @@ import { decodeEntry } from '../alerts/outbox/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
-import type { OutboxShape } from './shapes/outbox.ts'
+import type { OutboxShape } from './shapes/delivery.ts'
 
 /**
  * What became of all transitions that were ever committed: opened = delivered + pending + dead, where opened is what was

@@ -1,7 +1,7 @@
 import { readCircumstances } from '../alerts/groups/hold.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import { type AccountView, type AccountViewDeps, readAccountView } from './account-view.ts'
-import { type AccountExplanation, type ExplainSettings, explainAccount } from './explain-account.ts'
+import { type AccountExplanation, type ExplainSettings, explainFacts } from './explain-account.ts'
 import { type MostTold, toldOfAccount } from './told-of-account.ts'
 
 export interface ExplanationDeps extends AccountViewDeps {
@@ -31,5 +31,5 @@ export async function explainView(
     readCircumstances({ ...deps, routes: explain.routes }, now),
     toldOfAccount({ ...deps, group: explain.group }, account.hubId, most),
   ])
-  return explainAccount(explain, { account, series, states, silences, fleet, log }, now)
+  return explainFacts(explain, { account, series, states, silences, fleet, log }, now)
 }

@@ -3,7 +3,7 @@ import { type OpenAlert, readOpenStates, silenceable } from '../alerts/open-aler
 import { covers, isInForce, matcherText, type Silence, silenceOf } from '../alerts/silences/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import type { SilenceShape } from './shapes/silence.ts'
+import type { SilenceShape } from './shapes/alert.ts'
 
 /** Alerts with what keeps them from being told at the moment: an acknowledgement that has run out is none. */
 export function withMarks(alerts: readonly OpenAlert[], silences: readonly Silence[], now: number): OpenAlert[] {

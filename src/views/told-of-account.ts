@@ -1,14 +1,15 @@
 import { type Alert, alertOf } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { decodeHeld, type GroupSettings, groupKey, heldField, homesOf, isDigest } from '../alerts/groups/group.ts'
-import type { TransitionRef } from '../alerts/ledger/ledger.ts'
+import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
+import type { Fate, TransitionRef } from '../alerts/ledger/ledger.ts'
+import type { Silence } from '../alerts/silences/silence.ts'
 import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS, seriesId } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import type { ToldTransition, WaitingFor } from './account-facts.ts'
-import { readAlertLog } from './alert-log.ts'
-import { heldText } from './why-pending.ts'
+import type { CurrentSeries, PlannedAccount } from './account-view.ts'
+import { heldText, readAlertLog } from './alert-log.ts'
 
 export interface ToldDeps {
   store: Store
@@ -115,4 +116,45 @@ async function placeFor(
   const { of, held } = decodeHeld(stored)
   if (!of.some(([one]) => one === ref)) return undefined
   return { receiver, where: 'held', until: held.is === 'fleet' ? null : held.until, because: heldText(held) }
+}
+
+/** All that is read of an account to say why it was told of, or was not. */
+export interface AccountFacts {
+  account: PlannedAccount
+  series: readonly CurrentSeries[]
+  /** States of its alerts as stored, by field. */
+  states: Readonly<Record<string, string>>
+  /** In force now. */
+  silences: readonly Silence[]
+  /** Troubles of the whole fleet whose alert is open. */
+  fleet: readonly FleetTrouble[]
+  /** Its transitions in the alert log, newest first. */
+  log: readonly ToldTransition[]
+}
+
+/** A transition with what became of it. */
+export interface ToldTransition {
+  /** As the ledger knows it. */
+  ref: TransitionRef
+  /** When it was committed, ms. */
+  at: number
+  /** The field of the state that it changed: a series' id, `token`, `poll`. */
+  field: string
+  alert: Alert
+  /** Where it is: waiting for somebody, told, given up, or withheld from everybody; `unknown`: that is no longer remembered. */
+  fate: Fate['is'] | 'unknown'
+  /** What it ended by; empty where there is nothing to say. */
+  why: string
+  /** Who still waits for it, and where. */
+  waiting: readonly WaitingFor[]
+  attempts: readonly LoggedAttempt[]
+}
+
+export interface WaitingFor {
+  receiver: string
+  where: 'outbox' | 'group' | 'digest' | 'held' | 'delivery'
+  /** When that is looked at again, ms. */
+  until: number | null
+  /** Why it is held back. */
+  because?: string
 }

@@ -3,7 +3,7 @@ import { startDaemonReports } from '../../src/app/daemon-reports.ts'
 import { DaemonStore } from '../../src/heartbeat/daemon-store.ts'
 import { ROLES } from '../../src/heartbeat/roles.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { daemonStatus } from '../../src/views/daemon-status.ts'
+import { daemonStatus } from '../../src/views/fleet-health.ts'
 import { configOf, SMALLEST, smallestWith } from '../config/load-text.ts'
 import { useRedis } from '../support/test-store.ts'
 

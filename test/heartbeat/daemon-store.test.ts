@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Daemon, DaemonStore } from '../../src/heartbeat/daemon-store.ts'
 import { ROLES } from '../../src/heartbeat/roles.ts'
-import { daemonStatus } from '../../src/views/daemon-status.ts'
+import { daemonStatus } from '../../src/views/fleet-health.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()

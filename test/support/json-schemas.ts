@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { jsonSchemaOf, type Shape } from '../../src/views/shapes/json-schema.ts'
+import { jsonSchemaOf, type Shape } from '../../src/views/shapes/words.ts'
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true })
 addFormats.default(ajv)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Account, readAccount } from '../../src/accounts/account.ts'
 import type { OpenAlert } from '../../src/alerts/open-alerts.ts'
-import { storyJson, storyOf } from '../../src/views/account-story.ts'
+import { storyJson, accountStory } from '../../src/views/account-story.ts'
 
 const at = (time: string) => Date.parse(`2026-10-${time}:00Z`)
 const text = (time: string) => String(at(time))
@@ -14,7 +14,7 @@ function account(hash: Record<string, string>, nextUninstallAt: number | null = 
 
 /** As a person reads it. */
 function told(hash: Record<string, string>, next?: number | null, alerts: OpenAlert[] = []): string[] {
-  return storyOf(account(hash, next), alerts).map(({ at, event, detail }) =>
+  return accountStory(account(hash, next), alerts).map(({ at, event, detail }) =>
     [new Date(at).toISOString().slice(8, 16), event, detail].filter(Boolean).join(' | '),
   )
 }
@@ -87,6 +87,6 @@ test('an uninstall that is done says how it ended and when the record goes', () 
 
 test('what a record does not tell is left out, and programs get ISO times', () => {
   const orphan = { ...readAccount(1, { state: 'uninstalling', uninstallReason: 'x' }), nextUninstallAt: null }
-  expect(storyOf(orphan, [])).toEqual([])
-  expect(storyJson(storyOf(account({}), []))).toEqual([{ at: '2026-10-01T10:00:00.000Z', event: 'connected' }])
+  expect(accountStory(orphan, [])).toEqual([])
+  expect(storyJson(accountStory(account({}), []))).toEqual([{ at: '2026-10-01T10:00:00.000Z', event: 'connected' }])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ROLES, type Role } from '../../src/heartbeat/roles.ts'
-import { daemonStatus, daemonsText } from '../../src/views/daemon-status.ts'
+import { daemonStatus, daemonsText } from '../../src/views/fleet-health.ts'
 
 const NOW = Date.parse('2026-11-22T03:00:00.000Z')
 const SEEN = { version: '1.0.0', startedAt: NOW - 86_400_000, config: 'a1b2c3' }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import type { CurrentSeries } from '../../src/views/account-view.ts'
-import { addAccount, noCounts, statusOf } from '../../src/views/check-counts.ts'
+import { addAccount, noCounts, statusOf } from '../../src/views/check-fleet.ts'
 import { type JudgedSubject, judgeAbsent, judgeAccount } from '../../src/views/judge-account.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')

@@ -2,8 +2,16 @@ import * as z from 'zod'
 import { findAlert } from '../../alerts/acknowledge/acknowledge-alert.ts'
 import { type OpenState, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { NOBODY } from '../../redis/steps.ts'
-import { findAlerts, MARKS, OPEN_KINDS, PLACE, placeText, readPlace } from '../../views/find-alerts.ts'
-import { timedAcknowledgement, timedAlert } from '../../views/open-alert-json.ts'
+import {
+  findAlerts,
+  MARKS,
+  OPEN_KINDS,
+  PLACE,
+  alertPlaceText,
+  readPlace,
+  timedAcknowledgement,
+  timedAlert,
+} from '../../views/find-alerts.ts'
 import { AcknowledgedShape, OpenAlertShape, UnacknowledgedShape } from '../../views/shapes/alert.ts'
 import { withMarks } from '../../views/silenced.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
@@ -45,7 +53,7 @@ async function readPage(deps: ApiDeps, { limit, after, ...filter }: z.output<typ
   const page = { after: after === undefined ? undefined : readPlace(after), accounts: limit, alerts: limit }
   const { accounts, next } = await findAlerts(deps, filter, await deps.silences.active(now), page, now)
   const items = accounts.flatMap(({ alerts }) => alerts.map(timedAlert))
-  return { items, ...nextOf(next === undefined ? undefined : placeText(next)) }
+  return { items, ...nextOf(next === undefined ? undefined : alertPlaceText(next)) }
 }
 
 const EXAMPLE_ID = '72254a98b7594a1f'

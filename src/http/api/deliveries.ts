@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { timedAttempt } from '../../views/attempt-json.ts'
-import { receiverStatus } from '../../views/receiver-status.ts'
+import { receiverStatus, timedAttempt } from '../../views/deliveries.ts'
 import { AttemptShape, ReceiverShape, ReplayedShape } from '../../views/shapes/delivery.ts'
 import { count } from '../../views/shapes/words.ts'
 import { Problem } from '../problem.ts'

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { receiverStatus } from '../../views/receiver-status.ts'
-import { receiverTestJson } from '../../views/receiver-test-json.ts'
+import { receiverStatus, receiverTestJson } from '../../views/deliveries.ts'
 import { ReceiverShape, ReceiverTestShape } from '../../views/shapes/delivery.ts'
 import { Problem } from '../problem.ts'
 import { requireRedis } from '../redis-away.ts'

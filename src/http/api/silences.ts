@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkMatcher, newSilence } from '../../alerts/silences/new-silence.ts'
 import type { Silence } from '../../alerts/silences/silence.ts'
-import { SilenceShape } from '../../views/shapes/silence.ts'
+import { SilenceShape } from '../../views/shapes/alert.ts'
 import { countCovered, silenceJson } from '../../views/silenced.ts'
 import { Problem } from '../problem.ts'
 import { atMost, cursor, momentInJson, oneOf } from '../query.ts'

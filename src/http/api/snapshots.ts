@@ -1,9 +1,15 @@
 import { Readable } from 'node:stream'
 import * as z from 'zod'
 import type { Snapshot } from '../../limits/history/history.ts'
-import { RESOLUTIONS, readAccountHistory, snapshotJson } from '../../views/account-history.ts'
+import {
+  historyHead,
+  historyLines,
+  type LineFormat,
+  RESOLUTIONS,
+  readAccountHistory,
+  snapshotJson,
+} from '../../views/account-history.ts'
 import { withPlan } from '../../views/account-view.ts'
-import { historyHead, historyLines, type LineFormat } from '../../views/history-lines.ts'
 import { SnapshotShape } from '../../views/shapes/series.ts'
 import { unknownAccount } from '../problem.ts'
 import { cursor, moment, oneOf, wholeNumber } from '../query.ts'

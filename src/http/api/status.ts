@@ -1,8 +1,8 @@
-import { readCoverage } from '../../views/coverage-status.ts'
+import { readCoverage } from '../../views/fleet-health.ts'
 import { readFleetStatus } from '../../views/fleet-status.ts'
 import { outboxJson, readOutboxBalance } from '../../views/outbox-balance.ts'
+import { OutboxShape } from '../../views/shapes/delivery.ts'
 import { CoverageShape, FleetStatusShape } from '../../views/shapes/fleet-status.ts'
-import { OutboxShape } from '../../views/shapes/outbox.ts'
 import { ok, route, TAKES_NOTHING } from './route.ts'
 
 export const showStatus = route({

@@ -6,8 +6,8 @@ import type { DueKind } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { gauge, sharedRead } from '../../runtime/gauge.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import { readCoverage } from '../../views/coverage-status.ts'
 import { type FindAlertsDeps, surveyAlerts } from '../../views/find-alerts.ts'
+import { readCoverage } from '../../views/fleet-health.ts'
 
 export interface FleetGaugeDeps extends FindAlertsDeps {
   registry: Registry

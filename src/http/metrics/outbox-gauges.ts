@@ -6,9 +6,9 @@ import type { Keys } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { gauge, sharedRead } from '../../runtime/gauge.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import { readHeartbeat } from '../../views/heartbeat-status.ts'
+import { isBroken, receiverStatus } from '../../views/deliveries.ts'
+import { readHeartbeat } from '../../views/fleet-health.ts'
 import { readOutboxBalance } from '../../views/outbox-balance.ts'
-import { isBroken, receiverStatus } from '../../views/receiver-status.ts'
 
 export interface OutboxGaugeDeps {
   metrics: Metrics

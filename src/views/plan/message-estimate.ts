@@ -143,7 +143,7 @@ export class MessageEstimate {
 
   /** One for each receiver of its route. */
   #groupsOf(account: AccountName, told: ToldThen): Moments[] {
-    const alert = alertOf(account, told)
+    const alert = plannedAlert(account, told)
     const entry = told.inDigest ? { alert, firstReading: true as const } : { alert }
     return receiversOf(this.#rules.routes, alert).map((receiver) =>
       entryOf(this.#groups, groupKey(receiver, entry, this.#rules.group.by), () => new Map()),
@@ -191,7 +191,7 @@ function sumOf(all: Iterable<Counts>): Counts {
 }
 
 /** As far as routes and groups look at one. */
-export function alertOf(
+export function plannedAlert(
   { hubId, hubDomain }: AccountName,
   { at, kind, rule, level, reason }: Pick<ToldThen, 'at' | 'kind' | 'rule' | 'level' | 'reason'>,
 ): Alert {

@@ -12,7 +12,7 @@ import type { Keys } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type CurrentSeries, currentSeries } from '../account-view.ts'
 import { type LevelChange, levelChanges, type PlannedMove } from './level-changes.ts'
-import { alertOf } from './message-estimate.ts'
+import { plannedAlert } from './message-estimate.ts'
 import {
   type ReadingTurns,
   type ReplayedSeries,
@@ -183,7 +183,7 @@ class Plan {
   #route(account: AccountName, change: LevelChange): void {
     const event = eventOf(change)
     if (event === undefined) return
-    const receivers = receiversOf(this.#request.planned.routes, alertOf(account, { at: this.#now, ...event }))
+    const receivers = receiversOf(this.#request.planned.routes, plannedAlert(account, { at: this.#now, ...event }))
     if (receivers.length === 0) this.#told.nobody++
     const { byReceiver } = this.#told
     for (const receiver of receivers) byReceiver.set(receiver, (byReceiver.get(receiver) ?? 0) + 1)

@@ -3,8 +3,8 @@ import { formatDaysRange } from '../../../text/days-left.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
-import { type ExplainedAlert, placeText, type RulePlace } from '../../../views/explain-account.ts'
-import { timedAlert } from '../../../views/open-alert-json.ts'
+import { type ExplainedAlert, ruleLineText, type RulePlace } from '../../../views/explain-account.ts'
+import { timedAlert } from '../../../views/find-alerts.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { alertTable } from '../parts/alert-table.ts'
 import { fullness } from '../parts/bar.ts'
@@ -109,7 +109,7 @@ export function stateOf(state: ExplainedAlert['state']): Html {
 export function ruleText(rule: RulePlace | null): Html {
   return rule === null
     ? html`<span class="soft">none</span>`
-    : html`<span class="rule"><span>${rule.title}</span> <span class="soft">${placeText(rule)}</span></span>`
+    : html`<span class="rule"><span>${rule.title}</span> <span class="soft">${ruleLineText(rule)}</span></span>`
 }
 
 /** Records shown at once. */

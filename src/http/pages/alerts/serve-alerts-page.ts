@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '../../../text/html.ts'
-import { findAlerts, placeText, readPlace } from '../../../views/find-alerts.ts'
-import { accountAlertsJson } from '../../../views/open-alert-json.ts'
+import { accountAlertsJson, findAlerts, alertPlaceText, readPlace } from '../../../views/find-alerts.ts'
 import { countCovered, silenceJson } from '../../../views/silenced.ts'
 import { formToken } from '../../access/form-token.ts'
 import { check } from '../../query.ts'
@@ -32,7 +31,7 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
   const body = alertsPage({
     ...{ counts, query, now },
     accounts: accounts.map((account) => accountAlertsJson(account, ALERTS_A_PAGE)),
-    next: next === undefined ? undefined : placeText(next),
+    next: next === undefined ? undefined : alertPlaceText(next),
     silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
     token: request.mayWrite ? formToken(request) : undefined,
   })

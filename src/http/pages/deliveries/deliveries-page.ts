@@ -3,9 +3,13 @@ import type { WaitingDelivery } from '../../../delivery/delivery-lists.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedAttempt } from '../../../views/attempt-json.ts'
-import type { AttemptFilter, Carried } from '../../../views/delivery-list.ts'
-import { type ReceiverStatus, receiverText } from '../../../views/receiver-status.ts'
+import {
+  type AttemptFilter,
+  type Carried,
+  type ReceiverStatus,
+  receiverText,
+  type TimedAttempt,
+} from '../../../views/deliveries.ts'
 import { formTokenField } from '../../access/form-token.ts'
 import { attemptTable } from '../parts/attempt-table.ts'
 import { carriedAlerts } from '../parts/carried-alerts.ts'

@@ -4,13 +4,10 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { Cause } from '../../../tokens/endpoint/breaker.ts'
-import { isLow, shareText } from '../../../views/coverage-status.ts'
+import { isBroken, receiverText } from '../../../views/deliveries.ts'
+import { budgetText, endpointStatusText, heartbeatText, isLow, shareText } from '../../../views/fleet-health.ts'
 import { type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
-import { heartbeatText } from '../../../views/heartbeat-status.ts'
-import { pollBudgetText } from '../../../views/poll-budget.ts'
-import { isBroken, receiverText } from '../../../views/receiver-status.ts'
 import type { OpenAlertShape } from '../../../views/shapes/alert.ts'
-import { endpointText } from '../../../views/token-endpoint.ts'
 import { type HealthReport, RECEIVERS } from '../../health.ts'
 import { accountName, worstText } from '../parts/account-alerts.ts'
 
@@ -95,7 +92,12 @@ function tokenActions(status: FleetStatus): NeededAction[] {
   const add = (level: AlertLevel, verb: string, says: string, at: string) => actions.push({ level, verb, says, at })
   const isOpen = tokenEndpoint !== null && tokenEndpoint.breaker !== 'closed'
   if (isOpen)
-    add('critical', ENDPOINT_VERB[tokenEndpoint.cause ?? 'unreachable'], endpointText(status), '/alerts?kind=fleet')
+    add(
+      'critical',
+      ENDPOINT_VERB[tokenEndpoint.cause ?? 'unreachable'],
+      endpointStatusText(status),
+      '/alerts?kind=fleet',
+    )
   const refused = `${reauthorize === 1 ? 'its' : 'their'} refresh token is refused`
   if (reauthorize > 0) add('critical', 'Reconnect', named(reauthorize, lost, refused), one)
   // While the endpoint fails for all, each of them fails with it.
@@ -119,7 +121,7 @@ function pollActions({ polls, coverage, pollBudget }: FleetStatus): NeededAction
   if (polls.overdue > 0) add('Check polls', `${countOf(polls.overdue, 'poll')} overdue`, '/accounts?sort=poll')
   const fresh = `${shareText(coverage)} of the accounts have a fresh reading`
   if (isLow(coverage)) add('Check polls', fresh, '/accounts?stale=1')
-  if (pollBudget?.short != null) add('Raise limits.callsPerHour', pollBudgetText(pollBudget), '/accounts?sort=poll')
+  if (pollBudget?.short != null) add('Raise limits.callsPerHour', budgetText(pollBudget), '/accounts?sort=poll')
   return actions
 }
 

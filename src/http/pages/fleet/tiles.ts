@@ -2,12 +2,18 @@ import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { formatSpan } from '../../../text/format-span.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { coverageNotes, isLow, shareText } from '../../../views/coverage-status.ts'
+import { isBroken } from '../../../views/deliveries.ts'
+import {
+  budgetText,
+  coverageNotes,
+  endpointStatusText,
+  type HeartbeatStatus,
+  heartbeatText,
+  isLow,
+  shareText,
+  skewText,
+} from '../../../views/fleet-health.ts'
 import { type DueStatus, type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
-import { type HeartbeatStatus, heartbeatText } from '../../../views/heartbeat-status.ts'
-import { pollBudgetText } from '../../../views/poll-budget.ts'
-import { isBroken } from '../../../views/receiver-status.ts'
-import { endpointText, skewText } from '../../../views/token-endpoint.ts'
 import { distance } from '../parts/when.ts'
 
 /** The figures of the fleet, one tile each. */
@@ -52,7 +58,7 @@ function alertsTile({ alerts }: FleetStatus): Html {
 function endpointTile(status: FleetStatus): Html | undefined {
   if (status.tokenEndpoint === null) return undefined
   const { breaker, requestsPerSecond, clockSkewMs } = status.tokenEndpoint
-  const [figure = '', ...more] = endpointText(status).split(': ')
+  const [figure = '', ...more] = endpointStatusText(status).split(': ')
   if (breaker !== 'closed') return tile('Token endpoint', figure, more.join(': '), 1)
   const skew = clockSkewMs === null ? '' : `, clock ${skewText(clockSkewMs)}`
   return tile(
@@ -106,7 +112,7 @@ function nextText(what: string, { nextAt }: DueStatus, now: number): string {
 
 function pollsNote({ polls, pollBudget }: FleetStatus, now: number): string {
   const next = nextText('poll', polls, now)
-  return pollBudget === null ? next : `${next}; call budget ${pollBudgetText(pollBudget)}`
+  return pollBudget === null ? next : `${next}; call budget ${budgetText(pollBudget)}`
 }
 
 function dueIn(ms: number): string {

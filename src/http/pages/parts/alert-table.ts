@@ -1,7 +1,7 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedAlert } from '../../../views/open-alert-json.ts'
+import type { TimedAlert } from '../../../views/find-alerts.ts'
 import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
 import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'

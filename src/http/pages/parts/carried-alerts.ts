@@ -3,7 +3,7 @@ import { seriesName } from '../../../alerts/series-name.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { Carried } from '../../../views/delivery-list.ts'
+import type { Carried } from '../../../views/deliveries.ts'
 import { accountLink } from './badges.ts'
 
 /** The alerts of a delivery, a line each; `type` is what its message is where nothing is known of them. */

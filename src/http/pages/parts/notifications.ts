@@ -1,7 +1,7 @@
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { ToldTransition, WaitingFor } from '../../../views/account-facts.ts'
+import type { ToldTransition, WaitingFor } from '../../../views/told-of-account.ts'
 import { levelBadge } from './badges.ts'
 import { nothing, table } from './table.ts'
 import { when } from './when.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeTurn, type TurnBecause } from '../../src/limits/polling/poll-turn.ts'
-import { pollBecause } from '../../src/views/next-poll.ts'
+import { pollBecause } from '../../src/views/poll-texts.ts'
 
 const AT = Date.parse('2026-11-21T10:00:00.000Z')
 const LABELS = new Map([['type/2-7', { label: 'Invoices\u202e' }]])

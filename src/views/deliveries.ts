@@ -1,0 +1,125 @@
+import type { Alert } from '../alerts/alert.ts'
+import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
+import type { AttemptOutcome } from '../delivery/receiver.ts'
+import type { ReceiverHealth } from '../delivery/receiver-health.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import { readTransitions } from './alert-log.ts'
+import type { AttemptShape, ReceiverShape, ReceiverTestShape } from './shapes/delivery.ts'
+
+/** What a delivery is about: the first of its alerts, and how many more there are. */
+export interface Carried {
+  alerts: Alert[]
+  more: number
+}
+
+export interface AttemptFilter {
+  receiver?: string | undefined
+  outcome?: string | undefined
+}
+
+/** Attempts that the log keeps at most. */
+const ALL_ATTEMPTS = 10_000
+/** Named of each delivery. */
+const MOST_NAMED = 3
+
+/** The newest attempts that fit. */
+export async function findAttempts(
+  deliveries: Deliveries,
+  { receiver, outcome }: AttemptFilter,
+  most: number,
+): Promise<LoggedAttempt[]> {
+  const isNarrowed = receiver !== undefined || outcome !== undefined
+  const log = await deliveries.log(isNarrowed ? ALL_ATTEMPTS : most)
+  return log
+    .filter((one) => receiver === undefined || one.receiver === receiver)
+    .filter((one) => outcome === undefined || one.outcome === outcome)
+    .slice(0, most)
+}
+
+/** What each delivery carries, by its id. One that carries nothing is a test. */
+export async function carriedBy(
+  deps: { store: Store; keys: Keys; deliveries: Deliveries },
+  ids: readonly string[],
+): Promise<Map<string, Carried>> {
+  const heads = await Promise.all([...new Set(ids)].map((id) => deps.deliveries.head(id)))
+  const known = heads.filter((head): head is DeliveryHead => head !== undefined)
+  const named = known.flatMap(({ transitions }) => transitions.slice(0, MOST_NAMED))
+  const alerts = await readTransitions(deps, named)
+  return new Map(
+    known.map(({ id, transitions }) => {
+      const first = transitions.slice(0, MOST_NAMED).flatMap((ref) => alerts.get(ref) ?? [])
+      return [id, { alerts: first, more: transitions.length - first.length }]
+    }),
+  )
+}
+
+/** An attempt as pages and programs are told of it: times in ISO 8601. */
+export type TimedAttempt = AttemptShape
+
+export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
+  return { ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) }
+}
+
+/** How a receiver fares, as the pages, the API and the command line show it. */
+export type ReceiverStatus = ReceiverShape
+
+export function receiverStatus(health: ReceiverHealth): ReceiverStatus {
+  const { receiver, lastDeliveredAt, failingSince, failures, lastReason, disabled } = health
+  return {
+    receiver,
+    state: stateOf(health),
+    lastDeliveredAt: iso(lastDeliveredAt ?? null),
+    failingSince: iso(failingSince ?? null),
+    failedAttempts: failures,
+    reason: disabled ?? lastReason ?? null,
+  }
+}
+
+function stateOf({ disabled, failingSince, lastDeliveredAt }: ReceiverHealth): ReceiverStatus['state'] {
+  if (disabled !== undefined) return 'disabled'
+  if (failingSince !== undefined) return 'failing'
+  return lastDeliveredAt === undefined ? 'new' : 'delivers'
+}
+
+export function isBroken({ state }: ReceiverStatus): boolean {
+  return state === 'failing' || state === 'disabled'
+}
+
+/** `fails since 2026-11-21 10:00 UTC, 7 attempts: connection refused`. */
+export function receiverText({ state, failingSince, failedAttempts, lastDeliveredAt, reason }: ReceiverStatus): string {
+  const why = cleanText(reason ?? 'not known', 200)
+  switch (state) {
+    case 'disabled':
+      return `switched off: ${why}`
+    case 'failing':
+      return `fails since ${formatTime(failingSince ?? '')}, ${countOf(failedAttempts, 'attempt')}: ${why}`
+    case 'delivers':
+      return `delivered last ${formatTime(lastDeliveredAt ?? '')}`
+    case 'new':
+      return 'nothing sent yet'
+  }
+}
+
+interface Tested {
+  outcome: AttemptOutcome
+  ms: number
+  noted: 'recorded' | 'enabled' | 'away'
+  /** What to do, where it failed. */
+  fix: string | undefined
+}
+
+/** What came of a test message, as API and command line tell it. */
+export function receiverTestJson(receiver: string, { outcome, ms, noted, fix }: Tested): ReceiverTestShape {
+  const isDelivered = outcome.outcome === 'delivered'
+  return {
+    receiver,
+    outcome: isDelivered ? 'delivered' : 'failed',
+    reason: isDelivered ? (outcome.detail ?? null) : outcome.reason,
+    ...{ answer: outcome.answer ?? null, ms, fix: fix ?? null },
+    ...{ noted: noted !== 'away', enabled: noted === 'enabled' },
+  }
+}

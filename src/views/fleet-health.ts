@@ -1,0 +1,175 @@
+import { ENDPOINT_CAUSE, firstExpiry } from '../alerts/kinds/fleet-alert.ts'
+import { type Daemon, isSilent } from '../heartbeat/daemon-store.ts'
+import type { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
+import { leftUndone, ROLES } from '../heartbeat/roles.ts'
+import { type CoverageStore, coverageShare } from '../limits/coverage.ts'
+import { decodeBudget } from '../limits/polling/call-budget.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import { decodeEndpoint } from '../tokens/endpoint/state.ts'
+import type {
+  CoverageShape,
+  DaemonShape,
+  FleetStatusShape,
+  HeartbeatShape,
+  PollBudgetShape,
+  TokenEndpointShape,
+} from './shapes/fleet-status.ts'
+
+/** How far the readings of the fleet can be relied on. */
+export type CoverageStatus = CoverageShape
+
+export async function readCoverage(coverage: CoverageStore, now: number): Promise<CoverageStatus> {
+  const found = await coverage.read(now)
+  const { polled, stale, failing, notWatched } = found
+  return { share: coverageShare(found), objective: coverage.settings.objective, polled, stale, failing, notWatched }
+}
+
+export function isLow({ share, objective }: CoverageStatus): boolean {
+  return share !== null && share < objective
+}
+
+export function shareText({ share }: CoverageStatus): string {
+  return share === null ? 'nothing to read' : formatPercent(share * 100)
+}
+
+/** What there is to say beside the share. */
+export function coverageNotes({ objective, stale, failing, notWatched }: CoverageStatus): string[] {
+  return [
+    `${formatCount(stale)} stale`,
+    `${formatCount(failing)} failing`,
+    ...(notWatched === 0 ? [] : [`${formatCount(notWatched)} cannot be watched`]),
+    `should be at least ${formatPercent(objective * 100)}`,
+  ]
+}
+
+export type DaemonStatus = DaemonShape
+
+export function daemonStatus(daemon: Daemon, now: number): DaemonStatus {
+  const { name, version, startedAt, lastSeenAt, roles } = daemon
+  return {
+    ...{ name, version, roles: [...roles] },
+    startedAt: new Date(startedAt).toISOString(),
+    lastSeenAt: new Date(lastSeenAt).toISOString(),
+    silent: isSilent(daemon, now),
+  }
+}
+
+/** Who is at work, in a line; without anybody all else that a status tells is of the past. */
+export function daemonsText(daemons: readonly DaemonStatus[]): string {
+  const working = daemons
+    .filter(({ silent }) => !silent)
+    .map((daemon) => cleanText(daemon.name, 80) + rolesNote(daemon))
+  const silent = daemons
+    .filter((daemon) => daemon.silent)
+    .map(({ name, lastSeenAt }) => `${cleanText(name, 80)} is silent since ${formatTime(lastSeenAt)}`)
+  const atWork = working.length === 0 ? 'none is at work' : `${working.length} at work (${working.join(', ')})`
+  return [atWork, ...leftUndone(daemons.filter(({ silent }) => !silent)), ...silent].join(', ')
+}
+
+function rolesNote({ roles }: DaemonStatus): string {
+  return roles.length === ROLES.length ? '' : `: ${roles.join(' and ')}`
+}
+
+/** What somebody outside was told last. */
+export type HeartbeatStatus = HeartbeatShape
+
+/** Null where there is no heartbeat, or none yet. */
+export async function readHeartbeat(heartbeats: HeartbeatStore, now: number): Promise<HeartbeatStatus | null> {
+  const last = await heartbeats.last()
+  if (last === undefined) return null
+  const { at, since, nextBy, verdict, ping } = last
+  return {
+    at: iso(at),
+    ok: verdict.ok,
+    late: now > nextBy,
+    since: iso(since),
+    reasons: verdict.ok ? [] : verdict.reasons,
+    ping: ping && { sent: ping.outcome === 'sent', reason: ping.outcome === 'sent' ? null : ping.reason },
+  }
+}
+
+/** One line for people. */
+export function heartbeatText({ ok, late, reasons, ping }: HeartbeatStatus): string {
+  if (late) return 'none since: the service outside hears nothing'
+  const verdict = ok ? 'within bounds' : `out of bounds: ${reasons.join(' ')}`
+  return ping === null || ping.sent ? verdict : `${verdict} (not sent: ${ping.reason})`
+}
+
+/** What is left of the fleet's calls to the limits endpoints. */
+export type PollBudgetStatus = PollBudgetShape
+
+/** Null where the config sets no budget. */
+export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudgetStatus | null> {
+  const stored = await store.get(keys.pollBudget)
+  if (stored === null) return null
+  const { level, meanCalls, short } = decodeBudget(stored, 0)
+  return {
+    calls: Math.floor(level),
+    callsPerPoll: Math.round(meanCalls * 10) / 10,
+    short: short && {
+      since: iso(short.since),
+      polls: short.polls,
+      latestSeconds: Math.round(short.latestMs / 1_000),
+    },
+  }
+}
+
+/** One line for people. */
+export function pollBudgetText({ calls, short }: PollBudgetStatus): string {
+  if (short === null) return calls > 0 ? 'has room' : 'has room for regular turns only'
+  const late = `${countOf(Math.ceil(short.latestSeconds / 60), 'minute')} late`
+  return `too small: ${countOf(short.polls, 'poll')} waited since ${formatTime(short.since ?? '')}, up to ${late}`
+}
+
+/** How much stands in a queue. */
+export interface QueueDepth {
+  queue: string
+  waiting: number
+  active: number
+  delayed: number
+  failed: number
+  /** Since when the job that is next to be taken up could have been, ms; null where none waits. */
+  oldestWaitingAt: number | null
+}
+
+/** How the provider's token endpoint fares with the whole fleet. */
+export type TokenEndpointStatus = TokenEndpointShape
+
+/** Null before the first daemon has asked for a token. */
+export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointStatus | null> {
+  const state = decodeEndpoint((await store.get(keys.endpoint)) ?? '')
+  if (state === undefined) return null
+  const { breaker, pace, skewMs } = state
+  const isClosed = breaker.is === 'closed'
+  return {
+    breaker: breaker.is,
+    cause: breaker.cause,
+    detail: isClosed ? null : breaker.detail,
+    since: isClosed ? null : iso(breaker.since),
+    requestsPerSecond: Math.round(pace.ceiling * 10) / 10,
+    clockSkewMs: skewMs,
+  }
+}
+
+/** `0.4 s ahead of ours`: the provider's clock. */
+export function skewText(clockSkewMs: number): string {
+  return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
+}
+
+/** What is wrong with it: `client secret rejected`. */
+export function endpointTrouble({ cause }: Pick<TokenEndpointStatus, 'cause'>): string {
+  return cause === null ? 'provider fails' : ENDPOINT_CAUSE[cause]
+}
+
+/** `Failing: client secret rejected, 24 accounts, first token expires in 4 min`; `works`. */
+export function endpointText({ at, tokenEndpoint, tokens, accounts }: FleetStatusShape): string {
+  if (tokenEndpoint === null || tokenEndpoint.breaker === 'closed') return 'works'
+  const { active, failing, parked } = accounts.byState
+  const { nearestExpiryAt } = tokens
+  const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(Date.parse(nearestExpiryAt), Date.parse(at))}`
+  return `${tokenEndpoint.breaker === 'open' ? 'Failing' : 'Recovering'}: ${endpointTrouble(tokenEndpoint)}, ${countOf(active + failing + parked, 'account')}${first}`
+}
