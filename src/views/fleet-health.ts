@@ -119,7 +119,7 @@ export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudg
 }
 
 /** One line for people. */
-export function pollBudgetText({ calls, short }: PollBudgetStatus): string {
+export function budgetText({ calls, short }: PollBudgetStatus): string {
   if (short === null) return calls > 0 ? 'has room' : 'has room for regular turns only'
   const late = `${countOf(Math.ceil(short.latestSeconds / 60), 'minute')} late`
   return `too small: ${countOf(short.polls, 'poll')} waited since ${formatTime(short.since ?? '')}, up to ${late}`
@@ -166,7 +166,7 @@ export function endpointTrouble({ cause }: Pick<TokenEndpointStatus, 'cause'>): 
 }
 
 /** `Failing: client secret rejected, 24 accounts, first token expires in 4 min`; `works`. */
-export function endpointText({ at, tokenEndpoint, tokens, accounts }: FleetStatusShape): string {
+export function endpointStatusText({ at, tokenEndpoint, tokens, accounts }: FleetStatusShape): string {
   if (tokenEndpoint === null || tokenEndpoint.breaker === 'closed') return 'works'
   const { active, failing, parked } = accounts.byState
   const { nearestExpiryAt } = tokens

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { byConsequence, type Ranked, rankOf } from '../../src/alerts/rank.ts'
-import { PLACE, placeText, readPlace } from '../../src/views/find-alerts.ts'
+import { alertPlaceText, PLACE, readPlace } from '../../src/views/find-alerts.ts'
 
 const overall = { metric: 'customProperties.overall' }
 const WORST_FIRST: readonly (readonly [what: string, alert: Ranked])[] = [
@@ -39,6 +39,6 @@ test('whatever the numbers, a rank is a place that a cursor carries', () => {
       ...rankOf({ kind: 'limit', level: 'critical', series: overall, usage, percent, daysLeft: 0.1 }),
       most,
     ]
-    expect(readPlace(PLACE.parse(placeText(place)))).toEqual(place.map((one) => one || 0))
+    expect(readPlace(PLACE.parse(alertPlaceText(place)))).toEqual(place.map((one) => one || 0))
   }
 })
