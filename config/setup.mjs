@@ -1,7 +1,7 @@
 /**
  * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, where the arguments begin with
  * `--with-redis`, `--with-chromium`, `--with-promtool` or `--with-systemd`, a Redis server, a browser to look at mails with, a
- * checker for what Prometheus reads, one for units. Each step is skipped when done.
+ * checker for what Prometheus reads, one for units; with `--with-build`, `dist/`. Each step is skipped when done.
  * Then the program named in the arguments runs on that Node.
  *
  * Plain JavaScript without packages, because it is what runs before there are any, on any Node from 18 on.
@@ -15,7 +15,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const NODE_NEEDED = [22, 19]
 
 /** What a machine may lack: any of the commands will do, or the one that the variable names. */
-const PROGRAMS = {
+const WITH = {
   '--with-redis': {
     what: 'redis-server',
     variable: 'REDIS_SERVER_BIN',
@@ -35,6 +35,7 @@ const PROGRAMS = {
     aptPackage: 'prometheus',
     // Installing that package would start a server: only the one program is taken out of it.
     unpacks: 'usr/bin/promtool',
+    make: findOrUnpack,
   },
   '--with-systemd': {
     what: 'systemd-analyze',
@@ -43,6 +44,7 @@ const PROGRAMS = {
     // Many machines have no use for it, and can't have it: the tests of the unit are then left out, and say so.
     isOptional: true,
   },
+  '--with-build': { make: build },
 }
 
 /** Root's downloads go through a user who may not write here; apt says so each time. */
@@ -52,16 +54,15 @@ const AS_WE_ARE = ['-o', 'APT::Sandbox::User=root']
 process.on('SIGUSR1', () => {})
 
 const given = process.argv.slice(2)
-const end = given.findIndex((argument) => PROGRAMS[argument] === undefined)
+const end = given.findIndex((argument) => WITH[argument] === undefined)
 const needed = end === -1 ? given : given.slice(0, end)
 const [program, ...args] = given.slice(needed.length)
 if (program === undefined) stop('nothing to run', 'npm run demo, or npm test')
 installPackages()
 const node = findNode()
 for (const option of needed) {
-  const { unpacks } = PROGRAMS[option]
-  if (unpacks === undefined) findOrInstall(PROGRAMS[option])
-  else findOrUnpack(PROGRAMS[option])
+  const { make = findOrInstall } = WITH[option]
+  make(WITH[option])
 }
 await run(node, join(ROOT, program), args)
 
@@ -117,6 +118,11 @@ function findOrInstall({ what, variable, commands, aptPackage, isOptional = fals
   apt(['update', '-qq'])
   apt(['install', '-y', '-qq', '--no-install-recommends', aptPackage])
   if (!commands.some(isOnPath)) miss(`a ${what} could not be installed`, byHand)
+}
+
+function build() {
+  const { status } = spawnSync(node, [join(ROOT, 'config', 'build.mjs')], { stdio: ['ignore', 2, 2] })
+  if (status !== 0) stop('dist/ could not be made of the sources', 'npm run build')
 }
 
 /** As anybody: nothing is installed. What was unpacked before is where tests look for it. */

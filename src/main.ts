@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 import { join } from 'node:path'
 import { wantsColours } from './cli/colours.ts'
 import { openOutput } from './cli/output.ts'
@@ -42,12 +41,11 @@ const output = openOutput(
 )
 
 /**
- * Half of what a command takes is making JavaScript of what it loads. In the folder of the packages, since what is in there is
+ * Half of what a command takes is making JavaScript of what it loads. Kept beside the code itself, since what is in there is
  * run, too: where only root may write it, nothing is kept. Not for a daemon, which would hold all of it in memory.
  */
 function keepCompiled(): void {
-  const packages = join(import.meta.dirname, '..', 'node_modules')
-  if (existsSync(packages)) enableCompileCache(join(packages, '.cache', 'plimsoll'))
+  if (import.meta.filename.endsWith('.js')) module.enableCompileCache?.(join(import.meta.dirname, '..', '.cache'))
 }
 
 async function run(): Promise<number> {

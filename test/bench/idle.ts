@@ -1,12 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { MAIN } from '../support/main.ts'
 import type { Figure } from './figure.ts'
 import { type IdleScene, openIdleScene } from './idle-scene.ts'
 import { cpuSecondsOf, residentMiBOf } from './process-cost.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /**
  * By then the start is over, all that it left behind is gone, and what is done every few seconds is compiled: a daemon is
  * idle for months. In its first half minute it costs twice as much.
@@ -16,7 +13,7 @@ const WATCHED_MS = 20_000
 
 /**
  * P10: what a daemon costs while nothing happens: 1,000 accounts with tokens of 30 minutes that rotate, polled every 15
- * minutes, none near a limit. The daemon as users run it, from `npm run build`; Redis is not in it. Against
+ * minutes, none near a limit. The daemon as users run it, from `dist/`; Redis is not in it. Against
  * the least that a daemon on BullMQ can be, in the same seconds.
  */
 export const idle: Figure = {
@@ -31,8 +28,7 @@ export const idle: Figure = {
     { what: 'the same', unit: 'resident MiB', goal: { of: 'ours', atMost: 120 } },
   ],
   open: async () => {
-    execFileSync('npm', ['run', '-s', 'build'], { cwd: ROOT, stdio: 'inherit' })
-    const scene = await openIdleScene(join(ROOT, 'dist/src/main.js'))
+    const scene = await openIdleScene(MAIN)
     await pause(SETTLED_AFTER_MS)
     // One look for both: they share the machine's seconds.
     const watched = watch(scene)

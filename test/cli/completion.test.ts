@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plimsoll, plimsollHere, run } from '../support/command.ts'
+import { MAIN } from '../support/main.ts'
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 let folder: string

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run } from '../support/command.ts'
 import { connectAccount, eventually, getJson, send } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
@@ -27,7 +28,7 @@ beforeAll(async () => {
   })
   script = blocks('sh')
     .map((block) => block.replaceAll('http://127.0.0.1:8088', url))
-    .map((block) => block.replaceAll('npm run -s plimsoll --', `node ${join(ROOT, 'src/main.ts')}`))
+    .map((block) => block.replaceAll('npm run -s plimsoll --', `node ${MAIN}`))
     .join('\necho; echo =====\n')
 })
 afterAll(() => scene.close())

@@ -15,9 +15,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { run } from '../support/command.ts'
 import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
 import { freePort } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 import { isOnPath } from '../support/programs.ts'
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const NOBODY = 65_534
 
 let folder: string

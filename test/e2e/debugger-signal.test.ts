@@ -6,7 +6,7 @@ import { expectNoDebugger } from '../support/no-debugger.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
-const SETUP = [join(ROOT, 'config/setup.mjs'), 'src/main.ts']
+const SETUP = [join(ROOT, 'config/setup.mjs'), 'dist/src/main.js']
 /** For set-up: a Node too old, beside which it starts the one of the packages. */
 const OLD_NODE = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.0.0'})"
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { configOf, smallestWith } from '../config/load-text.ts'
 import { type Ran, run } from '../support/command.ts'
+import { MAIN } from '../support/main.ts'
 import { isOnPath } from '../support/programs.ts'
 
 /**
@@ -53,7 +54,7 @@ const here = (text: string) =>
   text
     .replace(/(^|[\s>"=-])\/(etc|opt|var\/lib|usr\/local)\b/gm, `$1${machine}/$2`)
     .replaceAll('/usr/bin/node', process.execPath)
-    .replaceAll(`${machine}/opt/plimsoll/dist/src/main.js`, join(ROOT, 'src/main.ts'))
+    .replaceAll(`${machine}/opt/plimsoll/dist/src/main.js`, MAIN)
 
 function follow(block: string, cwd = clone): Promise<Ran> {
   const path = `${join(machine, 'usr/local/bin')}:${join(machine, 'bin')}:${process.env.PATH}`

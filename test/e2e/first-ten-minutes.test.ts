@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Ran, run } from '../support/command.ts'
-import { blocksOf, ROOT, readDocuments } from '../support/documents.ts'
+import { blocksOf, readDocuments } from '../support/documents.ts'
 import { eventually, freePort, mailsOf } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 
 /**
  * "First ten minutes" of the README, pasted block by block into a shell. What differs: the ports, which may be taken here, and
@@ -18,7 +19,7 @@ const STEPS = readDocuments()
   .filter(({ kind, heading }) => kind === 'sh' && heading === 'First ten minutes')
   .map(({ text }) => text)
 
-const PLIMSOLL = `"${process.execPath}" "${join(ROOT, 'src/main.ts')}"`
+const PLIMSOLL = `"${process.execPath}" "${MAIN}"`
 
 let folder: string
 let ports: { provider: number; mail: number; daemon: number }

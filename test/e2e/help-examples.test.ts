@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plimsollHere, type Ran } from '../support/command.ts'
 import { connectAccount, customProperties, eventually, refreshTokenFor, send } from '../support/fleet.ts'
 import { examplesIn, type HelpText, helpTexts } from '../support/help-texts.ts'
+import { MAIN } from '../support/main.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 /** Every example of every `--help`, typed as it stands there in a folder with an installation. */
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const HUB = 1234567
 const [BEFORE, IMPORTED] = [1234568, 1234569]
 

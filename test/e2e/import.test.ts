@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { ask, eventually, getJson, hooksOf, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 const CLIENT = { client_id: 'sandbox-client-id', redirect_uri: 'https://elsewhere.example.com/callback' }
@@ -160,8 +161,7 @@ test('an import that is killed is run again, and what is in already is kept', as
   const rows = Array.from({ length: ROWS }, (_, n) => `${5_000_000 + n},na1-token-${n}\n`)
   writeFileSync(join(scene.folder, 'big.csv'), `hubId,refreshToken\n${rows.join('')}`)
   const there = await scene.configFile({ redis: { url: scene.redis.url, prefix: 'big' } })
-  const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [main, 'accounts', 'import', 'big.csv', '--config', there], {
+  const child = spawn(process.execPath, [MAIN, 'accounts', 'import', 'big.csv', '--config', there], {
     cwd: scene.folder,
   })
   const store = scene.redis.store()

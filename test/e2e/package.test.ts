@@ -1,28 +1,45 @@
-import { rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { run } from '../support/command.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { readDocuments } from '../support/documents.ts'
-import { connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
-import { expectNoDebugger } from '../support/no-debugger.ts'
-import { openScene } from '../support/scene.ts'
+import { MAIN } from '../support/main.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
 
-afterAll(() => rmSync(join(ROOT, 'dist'), { recursive: true, force: true }))
-
-test('what npm run build makes runs as plain JavaScript, with its Lua steps, style sheet and configs', async () => {
-  const built = await run('npm', ['run', '-s', 'build'], ROOT)
-  expect({ code: built.code, out: built.out + built.err }).toEqual({ code: 0, out: '' })
-  const main = join(ROOT, 'dist', 'src', 'main.js')
-  const version = await run(process.execPath, [main, '--version'], ROOT)
+test('what was made of the sources runs, with its Lua steps, style sheet and configs', async () => {
+  const version = await run(process.execPath, [MAIN, '--version'], ROOT)
   expect(version).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
-  const [demo] = await Promise.all([
-    run(process.execPath, [main, 'demo', '--for', '60s', '--json'], ROOT),
-    refreshes(main),
-  ])
-  expect(demo.code, demo.err).toBe(0)
+})
+
+test('a build is skipped until something has changed; then what is new runs, and what ran before stays', async () => {
+  const copy = mkdtempSync(join(tmpdir(), 'plimsoll-build-'))
+  const build = (...more: string[]) => run(process.execPath, [join(copy, 'config/build.mjs'), ...more], copy)
+  const version = async () => (await run(process.execPath, [join(copy, 'dist/src/main.js'), '--version'], copy)).out
+  const made = () => statSync(join(copy, 'dist/src/main.js')).mtimeMs
+  const chunks = () => readdirSync(join(copy, 'dist/chunks'))
+  try {
+    for (const path of ['src', 'jobs', 'config', 'package.json', 'package-lock.json'])
+      cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+    expect(await build()).toEqual({ code: 0, out: '', err: '' })
+    const [firstMade, first] = [made(), chunks()]
+
+    expect((await build()).code).toBe(0)
+    expect(made()).toBe(firstMade)
+
+    const manifest = join(copy, 'package.json')
+    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"version": "[\d.]+"/, '"version": "77.0.0"'))
+    expect((await build()).code).toBe(0)
+    expect(await version()).toBe('77.0.0\n')
+    expect(chunks()).toEqual(expect.arrayContaining(first))
+
+    expect((await build('--anew')).code).toBe(0)
+    expect(chunks()).toHaveLength(first.length)
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
 })
 
 test('the package brings the documents for whoever runs it', async () => {
@@ -36,22 +53,5 @@ test('the package brings the documents for whoever runs it', async () => {
     )
   expect(wanted).toContain('config/runbook.md')
   expect([...wanted, 'config/example.yaml', 'LICENSE'].filter((path) => !paths.includes(path))).toEqual([])
-  expect(paths.filter((path) => /^(test|src|jobs|node_modules)\//.test(path))).toEqual([])
+  expect(paths.filter((path) => /^(test|src|jobs|node_modules|dist\/\.)\//.test(path))).toEqual([])
 })
-
-async function refreshes(main: string): Promise<void> {
-  const scene = await openScene({ accounts: 1, tokenLifetimeMs: 4_000 })
-  const daemon = await startDaemon(await scene.configFile(), {}, main)
-  try {
-    await connectAll(daemon.url, await hubIdsOf(scene.sandbox.url))
-    const since = (await journalOf(scene.sandbox.url)).length
-    await eventually('a refresh', async () => {
-      const journal = (await journalOf(scene.sandbox.url)).slice(since)
-      return journal.some(({ endpoint, status }) => endpoint === 'token' && status === 200)
-    })
-    await expectNoDebugger(daemon, [daemon.child.pid ?? 0])
-  } finally {
-    expect(await daemon.stop()).toBe(0)
-    await scene.close()
-  }
-}

@@ -10,11 +10,11 @@ import { pollAccount } from '../limits/history/poll-account.ts'
 import { properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
+import { MAIN } from '../support/main.ts'
 import { openPipe, spawnInto, untilIdle } from '../support/pipe.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 /** What a command prints of a large fleet, through a pipe that holds 64 KiB: whole, however slow its reader is. */
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const FLEET = 3_000
 const HUB_IDS = Array.from({ length: FLEET }, (_, n) => 1_000_000 + n)
 

@@ -6,8 +6,7 @@ import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { plimsollHere } from '../support/command.ts'
 import { freePort, getJson } from '../support/fleet.ts'
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
+import { MAIN } from '../support/main.ts'
 
 test('the sandbox runs by itself until it is told to stop', async () => {
   const args = [MAIN, 'sandbox', '--port', '0', '--smtp-port', '0', '--accounts', '3', '--token-lifetime', '20s']

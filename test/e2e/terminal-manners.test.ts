@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plimsollHere, run } from '../support/command.ts'
 import { refreshTokenFor, send } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 /** What a program owes to a shell: signals, standard input and output, whole processes. Pipes: pipes.test.ts. */
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const HUB = 1234567
 
 let scene: Scene

@@ -9,9 +9,9 @@ import { createVault, keyIdOf } from '../../src/tokens/vault.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { type Daemon, startDaemon } from '../support/daemon.ts'
 import { connectAll, eventually, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const KEYS = createKeys('plimsoll')
 const K1 = { id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }
 const K2 = { id: 'k2', key: Buffer.alloc(32, 8).toString('base64') }

@@ -3,14 +3,13 @@ import { once } from 'node:events'
 import type { Io } from '../../src/cli/io.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { anIo } from './an-io.ts'
+import { MAIN } from './main.ts'
 
 export interface Ran {
   code: number | null
   out: string
   err: string
 }
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 
 /** `plimsoll ARGS` in a folder, as a user runs it. */
 export function plimsoll(args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Ran> {

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { ADMIN_TOKEN } from './fleet.ts'
+import { MAIN } from './main.ts'
 
 /** A daemon as users run it: a process of its own, told by a config file, seen through its log. */
 export interface Daemon {
@@ -18,8 +19,6 @@ export interface Daemon {
   /** No chance to clean up. */
   kill(): Promise<void>
 }
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 
 /** Starts a daemon and waits until it is at work. `main`: what Node is to run, if it isn't the sources. */
 export async function startDaemon(

@@ -1,0 +1,89 @@
+/**
+ * `npm run build`: makes `dist/` of the sources, which is what `npm start`, `plimsoll` and the daemons of the tests run. Their code
+ * and that of the packages becomes a few files, since loading hundreds of small ones is most of what a short command takes.
+ *
+ * Plain JavaScript, because it is part of the set-up; skipped where nothing has changed since the last build. Files of older
+ * builds stay, for what still runs from them; `--anew` removes them first.
+ */
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const DIST = join(ROOT, 'dist')
+const ROOMS = ['src', 'jobs', 'config']
+/** What is read while running: Lua steps, YAML files, what pages load, the guide. */
+const ASSETS = /\.(lua|yaml|css|js|svg)$|^(guide\/.*|reference|runbook)\.md$/
+/** These bring files of their own that they look for beside their code. */
+const AS_PACKAGES = [/^@bull-board\//, 'pino-pretty']
+
+/** A module finds its files by its own place, which in `dist/` is that of a chunk: one folder below `dist/`, as the entry is. */
+const placesOfModules = {
+  name: 'places-of-modules',
+  transform(code, id) {
+    if (!code.includes('import.meta.url') || id.includes('node_modules')) return null
+    const place = relative(ROOT, id).replaceAll('\\', '/')
+    return code.replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`)
+  },
+}
+
+const sources = ROOMS.flatMap((room) =>
+  readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
+    .filter((file) => !file.includes('node_modules') && statSync(join(ROOT, room, file)).isFile())
+    .map((file) => ({ room, file, path: join(room, file) })),
+)
+const stamp = stampOf([...sources.map(({ path }) => path), 'package.json', 'package-lock.json'])
+const stampFile = join(DIST, '.stamp')
+if (process.argv.includes('--anew')) rmSync(DIST, { recursive: true, force: true })
+if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) await build()
+
+async function build() {
+  copyAssets()
+  const { build: bundle } = await import('rolldown')
+  await bundle({
+    input: join(ROOT, 'src/main.ts'),
+    platform: 'node',
+    external: AS_PACKAGES,
+    plugins: [placesOfModules],
+    logLevel: 'warn',
+    output: {
+      dir: DIST,
+      format: 'esm',
+      // The names of chunks follow their content: what runs from an older build finds its own.
+      entryFileNames: 'src/main.new.js',
+      chunkFileNames: 'chunks/[name]-[hash].js',
+    },
+  })
+  renameSync(join(DIST, 'src/main.new.js'), join(DIST, 'src/main.js'))
+  writeFileSync(stampFile, stamp)
+}
+
+function copyAssets() {
+  for (const { file, path } of sources) {
+    if (!ASSETS.test(file)) continue
+    mkdirSync(dirname(join(DIST, path)), { recursive: true })
+    cpSync(join(ROOT, path), join(DIST, path))
+  }
+  cpSync(join(ROOT, 'package.json'), join(DIST, 'package.json'))
+}
+
+/** Changes with any file that comes, goes or is written. */
+function stampOf(paths) {
+  const hash = createHash('sha256')
+  for (const path of paths.toSorted()) {
+    const { mtimeMs, size } = statSync(join(ROOT, path))
+    hash.update(`${path} ${mtimeMs} ${size}\n`)
+  }
+  return hash.digest('hex')
+}
