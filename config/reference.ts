@@ -12,7 +12,7 @@ export function configReference(): string {
 
 const HEAD = `# Every setting
 
-<!-- Written by \`npm run -s plimsoll -- config schema --markdown > config/reference.md\`: change config/schema.ts, not this file. -->
+<!-- Written by \`plimsoll config schema --markdown > config/reference.md\`: change config/schema.ts, not this file. -->
 
 One YAML file; what it leaves out has the default below. \`[]\` is each entry of a list, \`NAME\` for a name of yours. Durations are
 \`30s\`, \`15m\`, \`12h\`, \`7d\`; percentages 0 to 100; \`\${NAME}\` takes an environment variable. A secret may come from a file instead: then the

@@ -7,7 +7,7 @@ const ROOT = new URL('../../', import.meta.url).pathname
 const reference = configReference()
 const line = (setting: string) => reference.split('\n').find((one) => one.startsWith(`| \`${setting}\``))
 
-test('the committed reference is what the schema says now: npm run -s plimsoll -- config schema --markdown > config/reference.md', () => {
+test('the committed reference is what the schema says now: plimsoll config schema --markdown > config/reference.md', () => {
   const committed = readFileSync(join(ROOT, 'config', 'reference.md'), 'utf8').split('\n')
   expect(
     reference

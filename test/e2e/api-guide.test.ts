@@ -28,7 +28,7 @@ beforeAll(async () => {
   })
   script = blocks('sh')
     .map((block) => block.replaceAll('http://127.0.0.1:8088', url))
-    .map((block) => block.replaceAll('npm run -s plimsoll --', `node ${MAIN}`))
+    .map((block) => block.replaceAll(/(?<=^|\$\()plimsoll /gm, `"${process.execPath}" ${MAIN} `))
     .join('\necho; echo =====\n')
 })
 afterAll(() => scene.close())

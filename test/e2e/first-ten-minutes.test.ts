@@ -44,8 +44,7 @@ afterAll(async () => {
 
 function onThisMachine(step: string): string {
   return step
-    .replaceAll('npm run plimsoll --', PLIMSOLL)
-    .replaceAll('npm start', `${PLIMSOLL} start`)
+    .replaceAll(/^npm start|^plimsoll/gm, (command) => (command === 'plimsoll' ? PLIMSOLL : `${PLIMSOLL} start`))
     .replace(/ sandbox .*/, (command) => `${command.trimEnd()} --port ${ports.provider} --smtp-port ${ports.mail}`)
     .replace(/^( *)publicUrl: .*/m, (line, indent) => `${line}\n${indent}listen: 127.0.0.1:${ports.daemon}`)
     .replaceAll('127.0.0.1:8090', `127.0.0.1:${ports.provider}`)
@@ -62,7 +61,8 @@ function leaveRunning(step: string | undefined): ChildProcess {
 const paste = (step: string | undefined): Promise<Ran> => run('sh', ['-ec', onThisMachine(step ?? '')], folder)
 
 test('from nothing to a connected account and mails about it, by the commands of the README alone', async () => {
-  const [sandbox, config, start, testMail, connect, look, ...more] = STEPS
+  const [alias, sandbox, config, start, testMail, connect, look, ...more] = STEPS
+  expect(alias).toBe('alias plimsoll="npm run -s plimsoll --"\n')
   expect(more).toEqual([])
 
   leaveRunning(sandbox)
