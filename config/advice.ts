@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { isAlwaysQuiet } from '../src/alerts/routing/quiet-time.ts'
+import { isAlwaysQuiet } from '../src/alerts/route.ts'
 import { endOf, opensLimits } from '../src/provider/dialects.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { isThisMachine } from './addresses.ts'

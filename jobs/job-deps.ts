@@ -1,16 +1,15 @@
 import type { FinishDeps } from '../src/accounts/finish-grant.ts'
 import type { Registry } from '../src/accounts/registry.ts'
 import type { UninstallDeps } from '../src/accounts/uninstall.ts'
-import type { DigestStore } from '../src/alerts/digest/digest-store.ts'
-import type { DigestSchedule } from '../src/alerts/digest/next-digest-at.ts'
+import type { DigestSchedule, DigestStore } from '../src/alerts/digest-store.ts'
+import type { AlertsDeps } from '../src/alerts/groups/group.ts'
 import type { DeliveryAnnouncer } from '../src/alerts/kinds/delivery-alert.ts'
 import type { FleetAnnouncer } from '../src/alerts/kinds/fleet-alert.ts'
 import type { OpenAlertSettings } from '../src/alerts/open-alert-message.ts'
-import type { RelayDeps } from '../src/alerts/outbox/relay.ts'
-import type { Route } from '../src/alerts/routing/route.ts'
+import type { Route } from '../src/alerts/route.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
-import type { ReceiverStore } from '../src/delivery/receiver-store.ts'
+import type { ReceiverStore } from '../src/delivery/receiver-health.ts'
 import type { WatchedDaemon } from '../src/heartbeat/heartbeat-facts.ts'
 import type { HeartbeatStore } from '../src/heartbeat/heartbeat-store.ts'
 import type { HeartbeatBounds } from '../src/heartbeat/judge-heartbeat.ts'
@@ -48,7 +47,7 @@ type JobsOfAccounts = PollLimitsDeps & RefreshTokensDeps & UninstallDeps & Finis
 /** All that jobs and sweeps work with. Each names the part that it takes. */
 export interface JobDeps extends JobsOfAccounts {
   registry: Registry
-  relay: RelayDeps
+  relay: AlertsDeps
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
   receiverStore: ReceiverStore

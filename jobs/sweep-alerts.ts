@@ -1,6 +1,6 @@
 import { closeGroups } from '../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../src/alerts/groups/release-held.ts'
-import { collectOutbox } from '../src/alerts/outbox/relay.ts'
+import { lookAtHeld } from '../src/alerts/groups/held.ts'
+import { collectOutbox } from '../src/alerts/relay.ts'
 import { Failures } from '../src/runtime/failures.ts'
 import type { JobDeps } from './job-deps.ts'
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { DigestDraft } from '../src/alerts/digest/digest-draft.ts'
-import type { MadeDigest } from '../src/alerts/digest/digest-store.ts'
-import { type DigestSchedule, judgeDue, nextDigestAt } from '../src/alerts/digest/next-digest-at.ts'
+import { DigestDraft } from '../src/alerts/digest.ts'
+import type { MadeDigest } from '../src/alerts/digest-store.ts'
+import { type DigestSchedule, judgeDue, nextDigestAt } from '../src/alerts/digest-store.ts'
 import { openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
-import { receiversOf } from '../src/alerts/routing/route.ts'
+import { receiversOf } from '../src/alerts/route.ts'
 import type { JobDeps } from './job-deps.ts'
 
 type SweepDigestsDeps = Pick<JobDeps, 'store' | 'keys' | 'registry' | 'digests' | 'digest' | 'clock' | 'log'> & {

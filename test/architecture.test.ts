@@ -45,7 +45,7 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['alert', 'rank', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
+    files: ['alert', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
   },
   heartbeat: {
     of: ['accounts', 'limits', 'redis', 'text', 'runtime'],
@@ -65,7 +65,7 @@ const ROOMS: RoomTable = {
   config: {
     of: ['runtime'],
     files: [
-      ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/routing/quiet-time.ts'],
+      ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/route.ts'],
       ...['src/alerts/evaluation/conditions.ts', 'src/alerts/evaluation/rules.ts'],
       ...['src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/readings.ts'],

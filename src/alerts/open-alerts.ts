@@ -3,12 +3,11 @@ import { parseSeriesId, type SeriesName, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
-import { type AlertKind, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
+import { type AlertKind, type AlertLevel, byConsequence, type Ranked, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, kindOf, type SeriesState } from './alert-state.ts'
 import { ENDPOINT_CAUSE, type FleetTrouble } from './kinds/fleet-alert.ts'
-import { byConsequence, type Ranked } from './rank.ts'
 import { seriesName } from './series-name.ts'
-import type { Silenceable } from './silences/silence.ts'
+import type { Silenceable } from './silence.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {

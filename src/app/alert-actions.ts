@@ -4,10 +4,10 @@ import {
   type SeenAlert,
   type UnacknowledgeOutcome,
   unacknowledgeAlert,
-} from '../alerts/acknowledge/acknowledge-alert.ts'
-import { lookAgain } from '../alerts/groups/release-held.ts'
-import { matcherText, type Silence } from '../alerts/silences/silence.ts'
-import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silences/silence-store.ts'
+} from '../alerts/acknowledge.ts'
+import { lookAgain } from '../alerts/groups/held.ts'
+import { matcherText, type Silence } from '../alerts/silence.ts'
+import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silence-store.ts'
 import { wakeNow } from './account-actions.ts'
 import type { Parts } from './parts.ts'
 

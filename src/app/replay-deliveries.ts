@@ -1,5 +1,5 @@
 import { unknownName } from '../../config/problems.ts'
-import type { Replay, Replayed } from '../delivery/replay.ts'
+import type { Replay, Replayed } from '../delivery/deliveries.ts'
 import { wakeNow } from './account-actions.ts'
 import type { Parts } from './parts.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
+import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
 import { acknowledge, unacknowledge } from '../app/alert-actions.ts'
 import { NOBODY } from '../redis/steps.ts'

@@ -1,6 +1,12 @@
+import { randomBytes } from 'node:crypto'
+import type { Message } from '../alerts/alert.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { type AlertWrites, accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
+import type { AttemptOutcome } from './receiver.ts'
 
 /** The state of a receiver, by its attempts. Times in ms. */
 export interface ReceiverHealth {
@@ -91,4 +97,98 @@ function describeUnproven({ receiver, lastDeliveredAt }: ReceiverHealth, provenA
 
 function timeOf(at: number): string {
   return formatTime(new Date(at).toISOString())
+}
+
+/** A receiver that no daemon has had in its config for so long is gone. */
+const GONE_AFTER_MS = 10 * 60_000
+/** What is known of it is kept for longer: it may only be away for a while. */
+const KEPT_MS = 90 * 86_400_000
+/** Fields of the alerts about receivers, among the alerts of the whole installation. */
+const FIELD = 'delivery/'
+
+export class ReceiverStore {
+  readonly #store: Store
+  readonly #keys: Keys
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  /** These are in a daemon's config: the clock of each starts when it is seen first. */
+  async see(names: readonly string[], now: number): Promise<void> {
+    const { receivers, receiver } = this.#keys.delivery
+    await Promise.all(
+      names.flatMap((name) => [
+        this.#store.hsetnx(receiver(name), 'seenAt', now),
+        this.#store.pexpire(receiver(name), KEPT_MS),
+        this.#store.zadd(receivers, now, name),
+      ]),
+    )
+    await this.#store.zremrangebyscore(receivers, '-inf', now - GONE_AFTER_MS)
+  }
+
+  /** The state of all receivers of all daemons, by name. */
+  async read(): Promise<ReceiverHealth[]> {
+    const { receivers, receiver, disabled } = this.#keys.delivery
+    const [names, off] = await Promise.all([this.#store.zrange(receivers, '0', '-1'), this.#store.hgetall(disabled)])
+    const hashes = await Promise.all(names.map((name) => this.#store.hgetall(receiver(name))))
+    return names
+      .map((name, n) => healthOf(name, hashes[n] ?? {}, off[name]))
+      .sort((a, b) => (a.receiver < b.receiver ? -1 : 1))
+  }
+
+  /** A drill for a receiver that has delivered nothing for `everyMs`, once for all callers. */
+  async planDrill(receiver: string, message: Message, everyMs: number, now: number): Promise<'planned' | 'not-due'> {
+    const keys = this.#keys.delivery
+    const id = `msg_${randomBytes(12).toString('hex')}`
+    return this.#store.planDrill(
+      ...[keys.receiver(receiver), keys.deliveriesDue, keys.delivery(id)],
+      ...[now, everyMs, id, receiver, JSON.stringify(message)],
+    )
+  }
+
+  /** A test by request; `enabled`: it was switched off, and is not any more. */
+  recordTest(
+    id: string,
+    receiver: string,
+    outcome: AttemptOutcome,
+    ms: number,
+    now: number,
+  ): Promise<'recorded' | 'enabled'> {
+    const { log, receiver: keyOf, disabled } = this.#keys.delivery
+    const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
+    return this.#store.recordTest(
+      ...[log, keyOf(receiver), disabled, now, id, receiver],
+      ...[outcome.outcome === 'delivered' ? 'delivered' : 'failed', reason, ms, outcome.answer ?? ''],
+    )
+  }
+
+  /** States of the alerts about receivers, by receiver. */
+  async alertStates(): Promise<Map<string, string>> {
+    const states = await this.#store.hgetall(this.#keys.account(NOBODY).alerts)
+    return new Map(
+      Object.entries(states)
+        .filter(([field]) => field.startsWith(FIELD))
+        .map(([field, state]) => [field.slice(FIELD.length), state]),
+    )
+  }
+
+  /** `stale`: another daemon changed the alert since it was read. */
+  changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
+    return this.#store.changeAlerts(...accountStepKeys(this.#keys, NOBODY), NOBODY, stepJson(writes))
+  }
+}
+
+function healthOf(receiver: string, hash: Record<string, string>, disabled: string | undefined): ReceiverHealth {
+  const { seenAt, lastDeliveredAt, failingSince, failures, lastReason } = hash
+  return {
+    receiver,
+    ...(seenAt !== undefined && { seenAt: Number(seenAt) }),
+    ...(lastDeliveredAt !== undefined && { lastDeliveredAt: Number(lastDeliveredAt) }),
+    ...(failingSince !== undefined && { failingSince: Number(failingSince) }),
+    failures: Number(failures ?? 0),
+    ...(lastReason !== undefined && { lastReason }),
+    ...(disabled !== undefined && { disabled }),
+  }
 }

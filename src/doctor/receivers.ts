@@ -1,5 +1,4 @@
-import { judgeReceiver } from '../delivery/receiver-health.ts'
-import { ReceiverStore } from '../delivery/receiver-store.ts'
+import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Finding, ok, warn } from './finding.ts'

@@ -1,10 +1,10 @@
 import type { Account } from '../accounts/account.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
-import type { AcknowledgeOutcome, SeenAlert, UnacknowledgeOutcome } from '../alerts/acknowledge/acknowledge-alert.ts'
-import type { Silence } from '../alerts/silences/silence.ts'
-import type { EndedSilence } from '../alerts/silences/silence-store.ts'
+import type { AcknowledgeOutcome, SeenAlert, UnacknowledgeOutcome } from '../alerts/acknowledge.ts'
+import type { Silence } from '../alerts/silence.ts'
+import type { EndedSilence } from '../alerts/silence-store.ts'
+import type { Replay, Replayed } from '../delivery/deliveries.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
-import type { Replay, Replayed } from '../delivery/replay.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 
 /** What pages and API may ask for: the same steps as the command line takes. */

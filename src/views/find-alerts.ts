@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { isAccount } from '../accounts/match-account.ts'
 import type { Registry } from '../accounts/registry.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
+import { compareRanks, rankOf } from '../alerts/alert.ts'
 import { lastingAcknowledgement } from '../alerts/alert-state.ts'
 import {
   type OpenAlert,
@@ -11,8 +12,7 @@ import {
   readOpenStates,
   silenceable,
 } from '../alerts/open-alerts.ts'
-import { compareRanks, rankOf } from '../alerts/rank.ts'
-import { type Silence, silenceOf } from '../alerts/silences/silence.ts'
+import { type Silence, silenceOf } from '../alerts/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'

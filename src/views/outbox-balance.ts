@@ -1,5 +1,5 @@
-import { type LedgerStanding, readLedger } from '../alerts/ledger/ledger.ts'
-import { decodeEntry } from '../alerts/outbox/outbox.ts'
+import { type LedgerStanding, readLedger } from '../alerts/ledger.ts'
+import { decodeEntry } from '../alerts/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'

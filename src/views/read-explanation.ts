@@ -1,4 +1,4 @@
-import { readCircumstances } from '../alerts/groups/hold.ts'
+import { readCircumstances } from '../alerts/groups/held.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import { type AccountView, type AccountViewDeps, readAccountView } from './account-view.ts'
 import { type AccountExplanation, type ExplainSettings, explainFacts } from './explain-account.ts'

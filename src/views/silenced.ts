@@ -1,6 +1,6 @@
 import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
-import { covers, isInForce, matcherText, type Silence, silenceOf } from '../alerts/silences/silence.ts'
+import { covers, isInForce, matcherText, type Silence, silenceOf } from '../alerts/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { SilenceShape } from './shapes/alert.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byConsequence, type Ranked, rankOf } from '../../src/alerts/rank.ts'
+import { byConsequence, type Ranked, rankOf } from '../../src/alerts/alert.ts'
 import { alertPlaceText, PLACE, readPlace } from '../../src/views/find-alerts.ts'
 
 const overall = { metric: 'customProperties.overall' }

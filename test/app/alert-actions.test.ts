@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { withTags } from '../../src/accounts/match-account.ts'
 import type { Alert } from '../../src/alerts/alert.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../../src/alerts/groups/release-held.ts'
-import { collectOutbox, type RelayDeps } from '../../src/alerts/outbox/relay.ts'
-import { parseMatcher } from '../../src/alerts/silences/new-silence.ts'
+import type { AlertsDeps } from '../../src/alerts/groups/group.ts'
+import { lookAtHeld } from '../../src/alerts/groups/held.ts'
+import { collectOutbox } from '../../src/alerts/relay.ts'
+import { parseMatcher } from '../../src/alerts/silence.ts'
 import { silenceAlerts, unsilence } from '../../src/app/alert-actions.ts'
 import { openParts } from '../../src/app/parts.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
@@ -41,7 +42,7 @@ routes: ${routes}
   const clock = new HandClock()
   const parts = await openParts({ config, clock, random: () => 0.5, log: logLines().log }, lifecycle, 'steps')
   const { store, keys } = parts
-  const relay: RelayDeps = {
+  const relay: AlertsDeps = {
     ...parts,
     routes: withTags(config.routes, config.tags),
     receivers: ['ops'],

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
-import { acknowledgeState } from '../../src/alerts/acknowledge/acknowledge-alert.ts'
+import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { collectOutbox, type RelayDeps } from '../../src/alerts/outbox/relay.ts'
-import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
+import type { AlertsDeps } from '../../src/alerts/groups/group.ts'
+import { collectOutbox } from '../../src/alerts/relay.ts'
+import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/rule-set.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -30,7 +31,7 @@ let store: Store
 let keys: Keys
 let folder: string
 let config: string
-let relay: RelayDeps
+let relay: AlertsDeps
 
 const SETTINGS = {
   limits: { every: '15m', associations: [{ from: '0-1', to: '0-2' }] },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wayOut } from '../../src/delivery/way-out.ts'
+import { wayOut } from '../../src/delivery/receiver.ts'
 
 test.each<['email' | 'webhook', number | undefined, RegExp]>([
   ['webhook', undefined, /receivers\.ops\.url, and that this machine may connect/],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
-import { readLedger } from '../../src/alerts/ledger/ledger.ts'
+import { readLedger } from '../../src/alerts/ledger.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { formatCount } from '../../src/text/format-number.ts'

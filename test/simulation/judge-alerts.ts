@@ -1,6 +1,6 @@
 import { type Alert, alertOf } from '../../src/alerts/alert.ts'
 import { readOpenIds } from '../../src/alerts/open-alerts.ts'
-import { decodeEntry } from '../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../src/alerts/outbox.ts'
 import { verifyOutbox } from '../../src/views/verify-outbox.ts'
 import type { Scene } from './daemon.ts'
 import type { Violation } from './judge.ts'

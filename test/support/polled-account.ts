@@ -1,6 +1,6 @@
 import type { Alert } from '../../src/alerts/alert.ts'
 import { type AlertSettings, decideAlerts } from '../../src/alerts/evaluation/decide.ts'
-import { decodeEntry } from '../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../src/alerts/outbox.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'

@@ -1,6 +1,5 @@
 import type { Series } from '../../limits/series.ts'
 import type { AlertLevel, Asks, Condition } from '../alert.ts'
-import { risesTo } from './because.ts'
 import type { Level } from './rules.ts'
 
 /** A series with what its pace foretells. */
@@ -132,4 +131,9 @@ export function marginOf(asks: Asks, threshold: number, ownMargin: number | unde
     case 'daysLeft':
       return 1
   }
+}
+
+/** Whether the condition is met from below, as usage grows. */
+export function risesTo(asks: Asks): boolean {
+  return asks === 'percent' || asks === 'count'
 }

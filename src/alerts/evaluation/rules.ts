@@ -1,7 +1,9 @@
 import { type AccountMatch, type AccountName, matchesAccount } from '../../accounts/match-account.ts'
 import type { SeriesName } from '../../limits/series.ts'
+import { cleanText } from '../../text/clean-text.ts'
 import { fits } from '../../text/pattern.ts'
 import type { AlertLevel, Asks } from '../alert.ts'
+import { metricName } from '../series-name.ts'
 
 /** What a level asks of a series; several conditions mean any of them. */
 export interface Level {
@@ -94,4 +96,26 @@ const COUNTS: ReadonlySet<string> = new Set(['associations.atLimit', 'associatio
 export function measures(on: string, metric: string, asks: Asks): boolean {
   if (COUNTS.has(metric)) return asks === 'count'
   return asks !== 'count' || metric !== 'associations.fullest' || on === metric
+}
+
+const GROUPS: Readonly<Record<string, string>> = {
+  '*': 'all limits',
+  'customProperties.*': 'custom properties',
+  'associations.*': 'associations',
+  'customProperties.objectType': 'custom properties',
+  'limit-changed': 'limits that moved',
+}
+
+/** A rule for people: its name, or what it watches where it was given none: `custom properties, object types 2-*`. */
+export function ruleName({ name, on, match }: Pick<Rule, 'name' | 'on' | 'match'>): string {
+  if (name !== on) return cleanText(name, 80)
+  const given: [string, readonly string[] | undefined][] = [
+    ['object types', match?.objectType ?? (on === 'customProperties.objectType' ? ['*'] : undefined)],
+    ['from', match?.from],
+    ['to', match?.to],
+    ['accounts', match?.account],
+    ['tags', match?.tag?.map((tag) => tag.name)],
+  ]
+  const which = given.flatMap(([what, values]) => (values === undefined ? [] : [`${what} ${values.join(' or ')}`]))
+  return cleanText([GROUPS[on] ?? metricName(on), ...which].join(', '), 120)
 }

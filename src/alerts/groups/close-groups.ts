@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { readNewFleet } from '../../limits/coverage.ts'
 import { Failures } from '../../runtime/failures.ts'
 import { type Alert, alertOf } from '../alert.ts'
-import { joinRefs, partitionOfRef } from '../ledger/ledger.ts'
-import type { RelayDeps } from '../outbox/relay.ts'
+import { joinRefs, partitionOfRef } from '../ledger.ts'
 import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'
 import {
+  type AlertsDeps,
   byOrder,
   decodeWaiting,
   earlierGroups,
@@ -16,8 +16,7 @@ import {
   receiverOf,
   type WaitingAlert,
 } from './group.ts'
-import { type Circumstances, holdOf, readCircumstances } from './hold.ts'
-import { release } from './release-held.ts'
+import { type Circumstances, holdOf, readCircumstances, release } from './held.ts'
 import { isBurst, readHeard } from './told.ts'
 
 /** Alerts that move in one step. */
@@ -28,7 +27,7 @@ const MOST_AT_ONCE = 20_000
 const MOST_GROUPS = 500
 
 /** Closes the groups whose time has come: each becomes deliveries. Returns when the next one is due. */
-export async function closeGroups(deps: RelayDeps, now: number): Promise<number | undefined> {
+export async function closeGroups(deps: AlertsDeps, now: number): Promise<number | undefined> {
   const { delivery } = deps.keys
   const failures = new Failures()
   await bringForward(deps, now)
@@ -43,7 +42,7 @@ export async function closeGroups(deps: RelayDeps, now: number): Promise<number 
 }
 
 /** No group is planned so late, unless by a clock that was ahead and was set back, or by longer intervals. */
-async function bringForward({ store, keys, group }: RelayDeps, now: number): Promise<void> {
+async function bringForward({ store, keys, group }: AlertsDeps, now: number): Promise<void> {
   const latest = now + group.waitMs + group.intervalMs
   const late = await store.zrangebyscore(keys.delivery.groupsDue, `(${latest}`, '+inf')
   if (late.length > 0)
@@ -52,14 +51,14 @@ async function bringForward({ store, keys, group }: RelayDeps, now: number): Pro
 
 /** A group that closes, for its receiver. */
 interface Closing {
-  deps: RelayDeps
+  deps: AlertsDeps
   key: string
   receiver: string
   now: number
 }
 
 /** Where another daemon took alerts out of the group meanwhile, the rest is left to the next check. */
-async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumstances, now: number): Promise<void> {
+async function closeGroup(deps: AlertsDeps, key: string, circumstances: Circumstances, now: number): Promise<void> {
   if (isDigest(key) && (await isStillConnecting(deps, key, now))) return
   const receiver = receiverOf(key)
   const closing: Closing = { deps, key, receiver, now }
@@ -94,7 +93,7 @@ interface ReadGroup {
 }
 
 /** `taken` is read first: what is taken out after that is noticed by the steps. */
-async function readGroup({ store, keys }: RelayDeps, key: string): Promise<ReadGroup> {
+async function readGroup({ store, keys }: AlertsDeps, key: string): Promise<ReadGroup> {
   const taken = (await store.hget(keys.delivery.groupState(key), 'taken')) ?? '0'
   const found = new Map<string, WaitingAlert>()
   let cursor = '0'
@@ -224,7 +223,7 @@ function chunksOf<T>(all: readonly T[]): T[][] {
 }
 
 /** The digest of a fleet that is being connected waits until no account has come, or is still to be read, but not for ever. */
-async function isStillConnecting(deps: RelayDeps, key: string, now: number): Promise<boolean> {
+async function isStillConnecting(deps: AlertsDeps, key: string, now: number): Promise<boolean> {
   const { delivery } = deps.keys
   const [connectedAt, openedAt, fleet] = await Promise.all([
     deps.store.get(delivery.connectedAt),

@@ -1,6 +1,5 @@
-import { type Alert, alertOf, type Message } from '../alert.ts'
-import type { TransitionRef } from '../ledger/ledger.ts'
-import { byConsequence } from '../rank.ts'
+import { type Alert, alertOf, byConsequence, type Message } from '../alert.ts'
+import type { TransitionRef } from '../ledger.ts'
 import {
   byOrder,
   type GroupSettings,

@@ -1,6 +1,11 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import type { Alert, AlertLevel } from '../alert.ts'
-import { byCommit, type TransitionRef } from '../ledger/ledger.ts'
-import type { OutboxEntry } from '../outbox/outbox.ts'
+import { byCommit, type TransitionRef } from '../ledger.ts'
+import type { OutboxEntry } from '../outbox.ts'
+import type { Route } from '../route.ts'
+import type { SilenceStore } from '../silence-store.ts'
 
 export type GroupBy = 'rule' | 'account' | 'level' | 'kind'
 
@@ -10,6 +15,18 @@ export interface GroupSettings {
   intervalMs: number
   /** The most alerts that one message shows. */
   max: number
+}
+
+/** What alerts need on their way from the outbox into messages. */
+export interface AlertsDeps {
+  store: Store
+  keys: Keys
+  routes: readonly Route[]
+  /** Names of all receivers. */
+  receivers: readonly string[]
+  silences: Pick<SilenceStore, 'active'>
+  group: GroupSettings
+  log: Logger
 }
 
 const LEVELS: readonly AlertLevel[] = ['warning', 'critical']

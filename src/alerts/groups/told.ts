@@ -1,7 +1,7 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type Alert, alertOf, matterOf } from '../alert.ts'
-import type { OutboxEntry } from '../outbox/outbox.ts'
+import type { OutboxEntry } from '../outbox.ts'
 import { type GroupBy, type GroupSettings, heldField, homesOf, isDigest } from './group.ts'
 
 /** How soon a group closes once an alert has joined it. */

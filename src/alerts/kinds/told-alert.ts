@@ -13,7 +13,7 @@ import {
   transitionOf,
   withoutAcknowledgement,
 } from '../alert-state.ts'
-import { encodeEntry, entryOf } from '../outbox/outbox.ts'
+import { encodeEntry, entryOf } from '../outbox.ts'
 
 /** What an alert is about that is no number, and its state as stored. */
 export interface ToldSubject {

@@ -1,9 +1,8 @@
-import { type Alert, compareStanding, type Message } from '../../alerts/alert.ts'
-import { byConsequence } from '../../alerts/rank.ts'
+import { type Alert, byConsequence, compareStanding, type Message } from '../../alerts/alert.ts'
+import { csvLine } from '../../text/csv.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
-import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'
-import { type DescribedAlert, describeAlert } from './describe-alert.ts'
+import { type DescribedAlert, describeAlert, percentOf } from './describe-alert.ts'
 import type { MailLinks } from './mail-links.ts'
 import { accountsIn, badgeOfMessage, subjectOf, totalOf } from './subject.ts'
 
@@ -89,4 +88,56 @@ function summaryOf({ type, data }: Message): string | undefined {
   if (truncated === 0 && accountsIn(alerts) <= 1) return undefined
   const listed = truncated > 0 ? `, the first ${alerts.length}` : ''
   return `${countOf(alerts.length + truncated, 'alert')}${listed}: ${totalOf({ ...data, truncated: 0 })}.`
+}
+
+export interface AlertsCsv {
+  filename: string
+  content: string
+}
+
+type Cell = string | number | null
+
+const COLUMNS: readonly (readonly [name: string, cell: (alert: Alert) => Cell | undefined])[] = [
+  ['status', ({ status }) => status],
+  ['level', ({ level }) => level],
+  ['kind', ({ kind }) => kind],
+  ['reason', ({ reason }) => reason],
+  ['hubId', ({ account }) => account?.hubId],
+  ['hubDomain', ({ account }) => account?.hubDomain],
+  ['metric', ({ series }) => series?.metric],
+  ['objectTypeId', ({ series }) => series?.objectTypeId],
+  ['label', ({ series }) => series?.label],
+  ['from', ({ series }) => series?.from],
+  ['to', ({ series }) => series?.to],
+  ['usage', ({ usage }) => usage],
+  ['limit', ({ limit }) => limit],
+  ['percent', (alert) => rounded(percentOf(alert))],
+  ['remaining', ({ remaining }) => remaining],
+  ['daysLeft', ({ daysLeft }) => rounded(daysLeft)],
+  ['rule', ({ rule }) => rule],
+  ['since', ({ since }) => since],
+  ['measuredAt', ({ measuredAt }) => measuredAt],
+  ['message', ({ message }) => message],
+  ['url', ({ url }) => url],
+  ['id', ({ id }) => id],
+]
+
+/** By this spreadsheets know that it is UTF-8. */
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** All alerts that a message carries, for a spreadsheet, in the order of the mail. */
+export function alertsCsv(alerts: readonly Alert[], { timestamp }: Message): AlertsCsv {
+  const lines = [COLUMNS.map(([name]) => name), ...alerts.map(cellsOf)].map(csvLine)
+  return {
+    filename: `alerts-${/^\d{4}-\d\d-\d\d/.exec(timestamp)?.[0] ?? 'all'}.csv`,
+    content: BYTE_ORDER_MARK + lines.join('').replaceAll('\n', '\r\n'),
+  }
+}
+
+function cellsOf(alert: Alert): Cell[] {
+  return COLUMNS.map(([, cell]) => cell(alert) ?? null)
+}
+
+function rounded(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.round(value * 100) / 100
 }

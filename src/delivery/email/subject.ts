@@ -1,5 +1,5 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
-import { byConsequence } from '../../alerts/rank.ts'
+import { byConsequence } from '../../alerts/alert.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'

@@ -1,14 +1,17 @@
+import { createHmac } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import type { Agent, Dispatcher } from 'undici'
 import packageJson from '../../../package.json' with { type: 'json' }
+import { retryAfterMs } from '../../runtime/retry-after.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { formatSeconds } from '../../text/format-number.ts'
 import { networkFailure } from '../network-failure.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
 import { splitCredentials } from '../url-credentials.ts'
-import { BODIES, type WebhookFormat } from './formats/bodies.ts'
-import type { BodyContext } from './formats/format.ts'
-import { readAnswer } from './read-answer.ts'
-import { sign, signingKey } from './sign.ts'
+import { alertmanagerBody } from './alertmanager.ts'
+import type { BodyContext, BodyOf } from './plimsoll.ts'
+import { plimsollBody } from './plimsoll.ts'
+import { slackBody } from './slack.ts'
 
 const CONNECTIONS = 8
 const MAX_ANSWER_BYTES = 64 * 1024
@@ -94,4 +97,62 @@ async function discard(body: Dispatcher.ResponseData['body'], signal: AbortSigna
 
 function firstValue(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
+}
+
+interface Meaning {
+  from: number
+  to: number
+  outcome: AttemptOutcome['outcome']
+  /** The next attempt waits for as long as `Retry-After` asks. */
+  waits?: true
+  /** In place of the status' own name. */
+  why?: string
+}
+
+/** What each status means, by Standard Webhooks: the first row that has it decides. */
+const MEANINGS: readonly Meaning[] = [
+  { from: 100, to: 199, outcome: 'retry', why: 'no final answer' },
+  { from: 200, to: 299, outcome: 'delivered' },
+  { from: 300, to: 399, outcome: 'retry', why: 'redirects are not followed' },
+  { from: 410, to: 410, outcome: 'disable', why: 'this receiver wants no more messages' },
+  { from: 429, to: 429, outcome: 'retry', waits: true },
+  { from: 503, to: 503, outcome: 'retry', waits: true },
+  { from: 400, to: 599, outcome: 'retry' },
+]
+
+export function readAnswer(status: number, retryAfter: string | undefined, now: number): AttemptOutcome {
+  const meaning = MEANINGS.find(({ from, to }) => status >= from && status <= to)
+  if (meaning?.outcome === 'delivered') return { outcome: 'delivered', answer: status }
+  const why = meaning?.why ?? STATUS_CODES[status] ?? ''
+  const reason = why === '' ? `answered ${status}` : `answered ${status}: ${why}`
+  if (meaning?.outcome === 'disable') return { outcome: 'disable', answer: status, reason }
+  const wait = meaning?.waits === true ? retryAfterMs(retryAfter, now) : undefined
+  return { outcome: 'retry', answer: status, reason, ...(wait !== undefined && { retryAfterMs: wait }) }
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
+
+/** The key in a secret of the form `whsec_<base64>` (the prefix may be missing). */
+export function signingKey(secret: Secret): Buffer {
+  const encoded = secret.reveal().replace(/^whsec_/, '')
+  if (encoded === '' || !BASE64.test(encoded))
+    throw new Error('a webhook secret must be base64, with or without whsec_')
+  return Buffer.from(encoded, 'base64')
+}
+
+/**
+ * The `webhook-signature` header of Standard Webhooks: one signature per key, so that receivers can change to a new
+ * secret at leisure while both are sent.
+ */
+export function sign(keys: readonly Buffer[], id: string, timestamp: number, body: string): string {
+  const content = `${id}.${timestamp}.${body}`
+  return keys.map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`).join(' ')
+}
+
+export type WebhookFormat = 'plimsoll' | 'alertmanager' | 'slack'
+
+export const BODIES: Record<WebhookFormat, BodyOf> = {
+  plimsoll: plimsollBody,
+  alertmanager: alertmanagerBody,
+  slack: slackBody,
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { findAlert } from '../../alerts/acknowledge/acknowledge-alert.ts'
+import { findAlert } from '../../alerts/acknowledge.ts'
 import { type OpenState, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { NOBODY } from '../../redis/steps.ts'
 import {

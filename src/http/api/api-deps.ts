@@ -1,6 +1,6 @@
 import type { Tags } from '../../accounts/match-account.ts'
 import type { Directory } from '../../accounts/search/directory.ts'
-import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
+import type { SilenceStore } from '../../alerts/silence-store.ts'
 import type { KeptSamples } from '../../limits/samples.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Metrics } from '../../runtime/metrics.ts'

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { checkMatcher, newSilence } from '../../alerts/silences/new-silence.ts'
-import type { Silence } from '../../alerts/silences/silence.ts'
+import { checkMatcher, newSilence, type Silence } from '../../alerts/silence.ts'
 import { SilenceShape } from '../../views/shapes/alert.ts'
 import { countCovered, silenceJson } from '../../views/silenced.ts'
 import { Problem } from '../problem.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { TransitionRef } from '../../alerts/ledger/ledger.ts'
+import type { TransitionRef } from '../../alerts/ledger.ts'
 import { type LoggedTransition, readAlertLog, transitionJson, whyPending } from '../../views/alert-log.ts'
 import { TransitionShape } from '../../views/shapes/alert.ts'
 import { atMost, cursor, moment, oneOf, wholeNumber } from '../query.ts'

@@ -1,5 +1,5 @@
 import type { Deliveries } from '../../delivery/deliveries.ts'
-import type { ReceiverStore } from '../../delivery/receiver-store.ts'
+import type { ReceiverStore } from '../../delivery/receiver-health.ts'
 import { HeartbeatStore } from '../../heartbeat/heartbeat-store.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'

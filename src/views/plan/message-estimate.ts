@@ -1,7 +1,7 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Alert } from '../../alerts/alert.ts'
 import { gathersMasses, groupKey, receiverOf } from '../../alerts/groups/group.ts'
-import { receiversOf } from '../../alerts/routing/route.ts'
+import { receiversOf } from '../../alerts/route.ts'
 import type { ToldThen } from './replay-series.ts'
 import type { RuleSet } from './rule-set.ts'
 

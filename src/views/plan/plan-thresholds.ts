@@ -3,7 +3,7 @@ import { inBatches, LIVE_STATES, liveHubIds } from '../../accounts/live-accounts
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Registry } from '../../accounts/registry.ts'
 import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
-import { receiversOf } from '../../alerts/routing/route.ts'
+import { receiversOf } from '../../alerts/route.ts'
 import { decodeForecasts } from '../../limits/forecast/forecast-account.ts'
 import { type AccountHistory, type History, timelineOf } from '../../limits/history/history.ts'
 import { keptReadings, UnreadableKey } from '../../limits/history/packed.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-alert.ts'
+import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
 import { decodeState, encodeState, type SeriesState } from '../../../src/alerts/alert-state.ts'
 import { type EvaluationSettings, evaluate, remembered } from '../../../src/alerts/evaluation/evaluate.ts'

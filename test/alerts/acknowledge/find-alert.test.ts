@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { acknowledgeAlert, findAlert } from '../../../src/alerts/acknowledge/acknowledge-alert.ts'
+import { acknowledgeAlert, findAlert } from '../../../src/alerts/acknowledge.ts'
 import { alertId, decodeState, encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import { useRedis } from '../../support/test-store.ts'
 

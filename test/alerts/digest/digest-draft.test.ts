@@ -6,7 +6,7 @@ import {
   decodeMemory,
   encodeMemory,
   MOST_REMEMBERED,
-} from '../../../src/alerts/digest/digest-draft.ts'
+} from '../../../src/alerts/digest.ts'
 import { anAlert } from '../an-alert.ts'
 
 const NOW = Date.parse('2026-11-21T07:00:00.000Z')

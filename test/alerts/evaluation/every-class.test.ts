@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-alert.ts'
+import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import type { AlertLevel, Because } from '../../../src/alerts/alert.ts'
 import type { SeriesState } from '../../../src/alerts/alert-state.ts'
 import { sayBecause } from '../../../src/alerts/evaluation/because.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decodeState } from '../../../src/alerts/alert-state.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import { mergeSamples, type RecordChoice } from '../../../src/limits/samples.ts'
 import type { AssociationReport } from '../../../src/provider/answers.ts'
 import { associations, fetched, readings } from '../../limits/reports.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ruleName } from '../../../src/alerts/evaluation/rule-name.ts'
+import { ruleName } from '../../../src/alerts/evaluation/rules.ts'
 
 test.each([
   [{ name: 'custom objects', on: 'customProperties.objectType' }, 'custom objects'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../../../src/alerts/groups/release-held.ts'
+import { lookAtHeld } from '../../../src/alerts/groups/held.ts'
 import { NOBODY } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { useRedis } from '../../support/test-store.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
-import { holdOf } from '../../../src/alerts/groups/hold.ts'
+import { holdOf } from '../../../src/alerts/groups/held.ts'
 import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-alert.ts'
 import { anAlert } from '../an-alert.ts'
 import { NOW } from '../outbox/a-relay.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
 import type { News } from '../../../src/alerts/kinds/told-alert.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../../src/alerts/outbox.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000

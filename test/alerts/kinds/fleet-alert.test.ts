@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')

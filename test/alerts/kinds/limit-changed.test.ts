@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import { associations, properties, readings } from '../../limits/reports.ts'
 

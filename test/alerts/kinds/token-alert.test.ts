@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { tokenAnnouncer } from '../../../src/alerts/kinds/token-alert.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../../src/alerts/outbox.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const announcer = tokenAnnouncer({

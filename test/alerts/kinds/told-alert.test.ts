@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-alert.ts'
+import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import { closeAlert, type Telling, type ToldSubject, tellAlert } from '../../../src/alerts/kinds/told-alert.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import { collectOutbox } from '../../../src/alerts/outbox/relay.ts'
+import { collectOutbox } from '../../../src/alerts/relay.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
 import { useRedis } from '../../support/test-store.ts'

@@ -1,10 +1,11 @@
 import { expect } from 'vitest'
 import { type Alert, alertOf, type Message } from '../../../src/alerts/alert.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import { lookAgain, lookAtHeld } from '../../../src/alerts/groups/release-held.ts'
-import type { OutboxEntry } from '../../../src/alerts/outbox/outbox.ts'
-import { collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.ts'
-import type { Silence } from '../../../src/alerts/silences/silence.ts'
+import type { AlertsDeps } from '../../../src/alerts/groups/group.ts'
+import { lookAgain, lookAtHeld } from '../../../src/alerts/groups/held.ts'
+import type { OutboxEntry } from '../../../src/alerts/outbox.ts'
+import { collectOutbox } from '../../../src/alerts/relay.ts'
+import type { Silence } from '../../../src/alerts/silence.ts'
 import { type AttemptRecord, Deliveries } from '../../../src/delivery/deliveries.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
@@ -17,13 +18,13 @@ export const WAIT = 30_000
 export const INTERVAL = 300_000
 export const DAY = 86_400_000
 
-type Settings = Partial<Omit<RelayDeps, 'group'>> & { group?: Partial<RelayDeps['group']> }
+type Settings = Partial<Omit<AlertsDeps, 'group'>> & { group?: Partial<AlertsDeps['group']> }
 
 /** The way of an alert from its commit to its end, step by step. */
 export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   const silences: Silence[] = []
   const lines = logLines()
-  const deps: RelayDeps = {
+  const deps: AlertsDeps = {
     ...{ store, keys, log: lines.log, routes: [{ to: ['mail'] }], receivers: ['mail', 'hook'] },
     silences: { active: async (now) => silences.filter(({ endsAt }) => now < endsAt) },
     ...more,

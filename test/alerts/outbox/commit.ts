@@ -1,4 +1,4 @@
-import { encodeEntry, type OutboxEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { encodeEntry, type OutboxEntry } from '../../../src/alerts/outbox.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'

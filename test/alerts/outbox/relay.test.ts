@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import type { AlertsDeps } from '../../../src/alerts/groups/group.ts'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
-import type { OutboxEntry } from '../../../src/alerts/outbox/outbox.ts'
-import { collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.ts'
-import type { Route } from '../../../src/alerts/routing/route.ts'
+import type { OutboxEntry } from '../../../src/alerts/outbox.ts'
+import { collectOutbox } from '../../../src/alerts/relay.ts'
+import type { Route } from '../../../src/alerts/route.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'
@@ -19,10 +20,10 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const WAIT = 30_000
 const INTERVAL = 300_000
 
-type Settings = Partial<Omit<RelayDeps, 'group'>> & { group?: Partial<RelayDeps['group']> }
+type Settings = Partial<Omit<AlertsDeps, 'group'>> & { group?: Partial<AlertsDeps['group']> }
 
 function relay(more: Settings = {}, keys = redis.freshKeys()) {
-  const deps: RelayDeps = {
+  const deps: AlertsDeps = {
     store: redis.store,
     keys,
     routes: [{ to: ['ops-mail'] }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endSilence, SilenceStore } from '../../../src/alerts/silences/silence-store.ts'
+import { endSilence, SilenceStore } from '../../../src/alerts/silence-store.ts'
 import { useRedis } from '../../support/test-store.ts'
 
 const redis = useRedis()

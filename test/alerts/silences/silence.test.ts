@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkMatcher, parseMatcher } from '../../../src/alerts/silences/new-silence.ts'
-import { type Silence, silenceOf, withCarriers } from '../../../src/alerts/silences/silence.ts'
+import { checkMatcher, parseMatcher, type Silence, silenceOf, withCarriers } from '../../../src/alerts/silence.ts'
 import { anAlert } from '../an-alert.ts'
 
 const TAGS = { vip: ['123', '*.big.example.com'], quiet: ['7'] }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readAnswer } from '../../../src/delivery/webhook/read-answer.ts'
+import { readAnswer } from '../../../src/delivery/webhook/send-webhook.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 24 * 60 * 60 * 1000

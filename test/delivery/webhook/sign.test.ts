@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { sign, signingKey } from '../../../src/delivery/webhook/sign.ts'
+import { sign, signingKey } from '../../../src/delivery/webhook/send-webhook.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 
 const body = '{"type":"alert.test","text":"Grüße 👋"}'

@@ -1,4 +1,4 @@
-import { encodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { encodeEntry } from '../../../src/alerts/outbox.ts'
 import { anAlert } from '../../alerts/an-alert.ts'
 import type { TestRedis } from '../../support/redis-server.ts'
 import { openServer, openState, readings } from '../open-server.ts'

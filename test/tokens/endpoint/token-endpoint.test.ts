@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-alert.ts'
+import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { endpointAnnouncer, fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import type { ProviderResult } from '../../../src/provider/failure.ts'

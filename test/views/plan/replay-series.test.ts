@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
+import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import { WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
 import {
   type AccountForecasts,

@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
+import { byConsequence, compareRanks, type Ranked } from '../../../alerts/alert.ts'
 import { levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
-import { byConsequence, compareRanks, type Ranked } from '../../../alerts/rank.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { type AccountHistory, type History, type Timeline, timelineOf } from '../../../limits/history/history.ts'
 import { parseSeriesId, type SeriesName, seriesId } from '../../../limits/series.ts'

@@ -1,6 +1,12 @@
 import * as z from 'zod'
-import { checkMatcher, type NewSilence, newSilence } from '../../../alerts/silences/new-silence.ts'
-import { MATCHER_NAMES, type Matcher, type MatcherName } from '../../../alerts/silences/silence.ts'
+import {
+  checkMatcher,
+  MATCHER_NAMES,
+  type Matcher,
+  type MatcherName,
+  type NewSilence,
+  newSilence,
+} from '../../../alerts/silence.ts'
 import { parseLocalTime } from '../../../text/format-time.ts'
 import type { SilenceFields } from '../parts/alert-links.ts'
 

@@ -1,4 +1,4 @@
-import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silences/silence.ts'
+import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silence.ts'
 import { METRICS } from '../../../limits/series.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'

@@ -1,5 +1,4 @@
-import type { DeliveryHead } from '../../../delivery/deliveries.ts'
-import type { WaitingDelivery } from '../../../delivery/delivery-lists.ts'
+import type { DeliveryHead, WaitingDelivery } from '../../../delivery/deliveries.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { deadDeliveries, waitingDeliveries } from '../../../delivery/delivery-lists.ts'
+import { deadDeliveries, waitingDeliveries } from '../../../delivery/deliveries.ts'
 import { html } from '../../../text/html.ts'
 import { carriedBy, findAttempts, receiverStatus, timedAttempt } from '../../../views/deliveries.ts'
 import { formToken } from '../../access/form-token.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { Replay } from '../../../delivery/replay.ts'
+import type { Replay } from '../../../delivery/deliveries.ts'
 import { goTo } from '../../access/accept-forms.ts'
 import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'

@@ -1,6 +1,6 @@
 import type { Alert } from '../../../alerts/alert.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
-import type { MatcherName } from '../../../alerts/silences/silence.ts'
+import type { MatcherName } from '../../../alerts/silence.ts'
 
 /** The page of one alert. The account beside it spares looking through all of them. */
 export function alertPath({ id, hubId }: Pick<OpenAlert, 'id' | 'hubId'>): string {

@@ -1,8 +1,8 @@
-import { accountSteps } from '../../redis/account-steps.ts'
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
-import type { Alert } from '../alert.ts'
-import type { SeriesState } from '../alert-state.ts'
+import { accountSteps } from '../redis/account-steps.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Alert } from './alert.ts'
+import type { SeriesState } from './alert-state.ts'
 
 /** What is committed to the outbox. */
 export interface OutboxEntry {

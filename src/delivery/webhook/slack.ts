@@ -1,11 +1,11 @@
-import type { Message } from '../../../alerts/alert.ts'
-import { byConsequence } from '../../../alerts/rank.ts'
-import { shorten } from '../../../text/clean-text.ts'
-import { countOf } from '../../../text/format-number.ts'
-import { formatTime } from '../../../text/format-time.ts'
-import { type Badge, type DescribedAlert, describeAlert } from '../../email/describe-alert.ts'
-import { subjectOf } from '../../email/subject.ts'
-import type { BodyContext } from './format.ts'
+import type { Message } from '../../alerts/alert.ts'
+import { byConsequence } from '../../alerts/alert.ts'
+import { shorten } from '../../text/clean-text.ts'
+import { countOf } from '../../text/format-number.ts'
+import { formatTime } from '../../text/format-time.ts'
+import { type Badge, type DescribedAlert, describeAlert } from '../email/describe-alert.ts'
+import { subjectOf } from '../email/subject.ts'
+import type { BodyContext } from './plimsoll.ts'
 
 /** Slack's own limits: a longer message is refused whole. */
 const MOST_BLOCKS = 50

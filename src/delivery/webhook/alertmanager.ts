@@ -1,8 +1,8 @@
-import { type Alert, alertOfTransition, type Message } from '../../../alerts/alert.ts'
-import type { GroupBy } from '../../../alerts/groups/group.ts'
-import { cleanText } from '../../../text/clean-text.ts'
-import { describeAlert } from '../../email/describe-alert.ts'
-import type { BodyContext } from './format.ts'
+import { type Alert, alertOfTransition, type Message } from '../../alerts/alert.ts'
+import type { GroupBy } from '../../alerts/groups/group.ts'
+import { cleanText } from '../../text/clean-text.ts'
+import { describeAlert } from '../email/describe-alert.ts'
+import type { BodyContext } from './plimsoll.ts'
 
 type Pairs = Record<string, string>
 

@@ -1,6 +1,11 @@
-import type { Message } from '../../../alerts/alert.ts'
-import type { GroupBy } from '../../../alerts/groups/group.ts'
-import type { MailLinks } from '../../email/mail-links.ts'
+import type { Message } from '../../alerts/alert.ts'
+import type { GroupBy } from '../../alerts/groups/group.ts'
+import type { MailLinks } from '../email/mail-links.ts'
+
+/** The message as it is. */
+export function plimsollBody({ type, timestamp, data }: Message): string {
+  return JSON.stringify({ type, timestamp, data })
+}
 
 /** What a body may have beside the message. */
 export interface BodyContext {

@@ -1,5 +1,5 @@
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
 
 /** How a transition ended. */
 export type End = 'delivered' | 'dead' | 'withheld'

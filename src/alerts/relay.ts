@@ -1,25 +1,11 @@
-import type { Store } from '../../redis/connect.ts'
-import { type Keys, PARTITIONS } from '../../redis/keys.ts'
-import type { Logger } from '../../runtime/logger.ts'
-import type { Alert } from '../alert.ts'
-import { type GroupSettings, receiverOf, waitingAlert } from '../groups/group.ts'
-import { holdOf, readCircumstances } from '../groups/hold.ts'
-import { type Heard, readHeard, readPaces, wayOf } from '../groups/told.ts'
-import { refOf } from '../ledger/ledger.ts'
-import { type Route, receiversOf } from '../routing/route.ts'
-import type { SilenceStore } from '../silences/silence-store.ts'
+import { PARTITIONS } from '../redis/keys.ts'
+import type { Alert } from './alert.ts'
+import { type AlertsDeps, receiverOf, waitingAlert } from './groups/group.ts'
+import { holdOf, readCircumstances } from './groups/held.ts'
+import { type Heard, readHeard, readPaces, wayOf } from './groups/told.ts'
+import { refOf } from './ledger.ts'
 import { type Committed, type OutboxEntry, readUncollected, type Uncollected } from './outbox.ts'
-
-export interface RelayDeps {
-  store: Store
-  keys: Keys
-  routes: readonly Route[]
-  /** Names of all receivers. */
-  receivers: readonly string[]
-  silences: Pick<SilenceStore, 'active'>
-  group: GroupSettings
-  log: Logger
-}
+import { receiversOf } from './route.ts'
 
 /** Transitions taken from one partition at a time. */
 const BATCH = 500
@@ -29,7 +15,7 @@ const BATCH = 500
  * every receiver; dying in between does it again, and each is collected once. What left it and was lost all the same is
  * taken from the partition's log.
  */
-export async function collectOutbox(deps: RelayDeps, now: number): Promise<number> {
+export async function collectOutbox(deps: AlertsDeps, now: number): Promise<number> {
   let [collected, partitions] = [0, Array.from({ length: PARTITIONS }, (_, number) => number)]
   while (partitions.length > 0) {
     const found = await readUncollected(deps, partitions, BATCH, now)
@@ -41,7 +27,7 @@ export async function collectOutbox(deps: RelayDeps, now: number): Promise<numbe
 }
 
 async function collectPartition(
-  deps: RelayDeps,
+  deps: AlertsDeps,
   { partition, before, lost, waiting }: Uncollected,
   now: number,
 ): Promise<{ joined: number; hasMore: boolean }> {
@@ -55,7 +41,7 @@ async function collectPartition(
 }
 
 async function collectBatch(
-  deps: RelayDeps,
+  deps: AlertsDeps,
   partition: number,
   before: string,
   batch: readonly Committed[],
@@ -96,7 +82,7 @@ async function collectBatch(
 type HeardBy = (receiver: string, alert: Alert) => Heard
 
 /** What each receiver was sent of alerts that go on or are over. */
-async function readWhoHeard(deps: RelayDeps, batch: readonly Committed[]): Promise<HeardBy> {
+async function readWhoHeard(deps: AlertsDeps, batch: readonly Committed[]): Promise<HeardBy> {
   const later = batch.map(({ entry }) => entry.alert).filter(({ reason }) => reason !== 'entered')
   const heard = new Map<string, (alert: Alert) => Heard>()
   if (later.length > 0) {
@@ -111,7 +97,7 @@ async function readWhoHeard(deps: RelayDeps, batch: readonly Committed[]): Promi
  * By the routes, and an end also to who was sent the beginning; what is about a receiver goes to others, any others if need
  * be. Else why no receiver gets it.
  */
-function whoGets(deps: RelayDeps, entry: OutboxEntry, heardBy: HeardBy): { to: readonly string[]; why: string } {
+function whoGets(deps: AlertsDeps, entry: OutboxEntry, heardBy: HeardBy): { to: readonly string[]; why: string } {
   const { alert, notTo } = entry
   const levels = entry.toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
   // The routes may be others since.
@@ -132,12 +118,12 @@ function happenedAt({ measuredAt }: Alert, now: number): number {
   return Number.isNaN(at) ? now : at
 }
 
-function note({ log }: RelayDeps, alert: Alert, to: readonly string[]): void {
+function note({ log }: AlertsDeps, alert: Alert, to: readonly string[]): void {
   const { id, status, level, reason, rule, account } = alert
   log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
 }
 
-function noteRecovered({ log }: RelayDeps, partition: number, recovered: readonly Committed[]): void {
+function noteRecovered({ log }: AlertsDeps, partition: number, recovered: readonly Committed[]): void {
   const alerts = recovered.map(({ entry }) => entry.alert.id).join(' ')
   log.warn(
     { code: 'outbox.recovered', partition, alerts },

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
 import { isInForce, MATCHER_NAMES, type Matcher, type Silence, withCarriers } from './silence.ts'
 
 /** How long one that is over is kept, so that it can be shown why nothing was sent. */

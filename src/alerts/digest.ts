@@ -1,5 +1,4 @@
-import { type Alert, type AlertLevel, alertOf, compareStanding, type Message } from '../alert.ts'
-import { byConsequence } from '../rank.ts'
+import { type Alert, type AlertLevel, alertOf, byConsequence, compareStanding, type Message } from './alert.ts'
 
 export interface DigestFrame {
   period: 'day' | 'week'

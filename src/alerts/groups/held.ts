@@ -1,0 +1,170 @@
+import { COVERAGE } from '../../limits/coverage.ts'
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { NOBODY } from '../../redis/steps.ts'
+import type { Alert } from '../alert.ts'
+import { decodeState } from '../alert-state.ts'
+import type { FleetTrouble } from '../kinds/fleet-alert.ts'
+import { endOfQuietTime, type Route, receiversOf, routeOf } from '../route.ts'
+import { type Silence, silenceOf } from '../silence.ts'
+import type { SilenceStore } from '../silence-store.ts'
+import {
+  type AlertsDeps,
+  decodeHeld,
+  type HeldBecause,
+  homesOf,
+  isDigest,
+  lookAgainAt,
+  placeOf,
+  receiverOfHeld,
+  type WaitingAlert,
+} from './group.ts'
+import { readPaces } from './told.ts'
+
+/** What may keep an alert from being sent. */
+export interface Circumstances {
+  silences: readonly Silence[]
+  routes: readonly Route[]
+  /** Troubles of all accounts whose alert is open. */
+  fleet: readonly FleetTrouble[]
+}
+
+/** Why an alert that fires is not sent to a receiver for now; undefined: it is sent. */
+export function holdOf(
+  alert: Alert,
+  receiver: string,
+  { silences, routes, fleet }: Circumstances,
+  now: number,
+): HeldBecause | undefined {
+  const silence = silenceOf(silences, alert, now)
+  if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
+  const trouble = getsFleetAlerts(routes, receiver) ? fleet.find((open) => speaksFor(open, alert)) : undefined
+  if (trouble !== undefined) return { is: 'fleet', trouble }
+  const until = quietUntil(routes, alert, now)
+  return until === undefined ? undefined : { is: 'quiet-hours', until }
+}
+
+/** A receiver that does not get fleet alerts learns of the trouble only by those of the accounts. */
+function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
+  return receiversOf(routes, { kind: 'fleet', level: 'critical', rule: 'fleet' }).includes(receiver)
+}
+
+/**
+ * Whether the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
+ * scopes don't do, has a trouble of its own.
+ */
+export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
+  switch (trouble) {
+    case 'token-endpoint':
+    case 'clock':
+      return (kind === 'token' && level === 'warning') || kind === 'poll'
+    case 'coverage':
+      return kind === 'poll' && cause === 'failing'
+    case 'data':
+      return false
+  }
+}
+
+const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
+
+interface CircumstanceDeps {
+  store: Store
+  keys: Keys
+  silences: Pick<SilenceStore, 'active'>
+  routes: readonly Route[]
+}
+
+/** What may keep alerts from being sent now. */
+export async function readCircumstances(
+  { store, keys, silences, routes }: CircumstanceDeps,
+  now: number,
+): Promise<Circumstances> {
+  const [active, states] = await Promise.all([
+    silences.active(now),
+    store.hmget(keys.account(NOBODY).alerts, ...TROUBLES),
+  ])
+  const fleet = TROUBLES.filter((_, n) => {
+    const stored = states[n]
+    return stored != null && decodeState(stored).level !== 'ok'
+  })
+  return { silences: active, routes, fleet }
+}
+
+/** Until when an alert is not sent because its route is quiet; undefined where it may be sent now. */
+export function quietUntil(routes: readonly Route[], alert: Alert, now: number): number | undefined {
+  const { quiet = [] } = routeOf(routes, alert) ?? {}
+  return endOfQuietTime(quiet, now)
+}
+
+/** Something that is held back, as it was read, and the group that it goes to, or that of a mass. */
+export interface StoredHeld {
+  field: string
+  stored: string
+  homes: readonly [own: string, mass: string]
+}
+
+/** What is held back goes to a group again; 500 at most. Returns how many were still as they were read. */
+export async function release(
+  deps: Pick<AlertsDeps, 'store' | 'keys' | 'group'>,
+  found: readonly StoredHeld[],
+  now: number,
+): Promise<number> {
+  const decoded = found.map((one) => ({ ...one, held: decodeHeld(one.stored) }))
+  const paces = await readPaces(
+    deps,
+    decoded.flatMap(({ homes, held: { alert } }) => homes.map((key) => ({ key, alert }))),
+    now,
+  )
+  return deps.store.releaseHeld(
+    ...[deps.keys.delivery.ledger, now, deps.group.waitMs, deps.group.intervalMs],
+    ...decoded.flatMap(({ field, stored, homes, held }) => {
+      const { order = 0, alert, of, held: because } = held
+      const waiting: WaitingAlert = { order, alert, of, held: because }
+      const places = homes.flatMap((key) => [key, paces(key, alert)])
+      return [field, stored, ...places, placeOf(waiting), JSON.stringify(waiting)]
+    }),
+  )
+}
+
+/** What is checked, and moved, at a time. */
+const CHUNK = 500
+
+/**
+ * Looks again at what is held back and has come to its time: what nothing holds back any more goes to its group again, and
+ * is judged anew when that closes. Returns when to check next.
+ */
+export async function lookAtHeld(deps: AlertsDeps, now: number): Promise<number | undefined> {
+  const { held, heldDue } = deps.keys.delivery
+  for (;;) {
+    const fields = await deps.store.zrangebyscore(heldDue, '-inf', now, 'LIMIT', 0, CHUNK)
+    if (fields.length === 0) break
+    const [circumstances, stored] = await Promise.all([readCircumstances(deps, now), deps.store.hmget(held, ...fields)])
+    const still: (string | number)[] = []
+    const free: StoredHeld[] = []
+    for (const [n, field] of fields.entries()) {
+      const value = stored[n]
+      if (value == null) continue
+      const { alert, group } = decodeHeld(value)
+      const receiver = receiverOfHeld(field)
+      const because = holdOf(alert, receiver, circumstances, now)
+      const homes = homesOf(receiver, { alert, ...(isDigest(group) && { firstReading: true }) }, deps.group.by)
+      if (because === undefined) free.push({ field, stored: value, homes })
+      else still.push(lookAgainAt(because, now), field)
+    }
+    if (still.length > 0) await deps.store.zadd(heldDue, 'XX', ...still)
+    const released = free.length === 0 ? 0 : await release(deps, free, now)
+    // Somebody else is at it.
+    if (still.length === 0 && released === 0) break
+  }
+  const [, earliest] = await deps.store.zrange(heldDue, 0, '0', 'WITHSCORES')
+  return earliest === undefined ? undefined : Number(earliest)
+}
+
+/** When a silence ends early, all that is held back is checked now. */
+export async function lookAgain({ store, keys }: { store: Store; keys: Keys }, now: number): Promise<void> {
+  for (;;) {
+    const later = await store.zrangebyscore(keys.delivery.heldDue, `(${now}`, '+inf', 'LIMIT', 0, CHUNK)
+    if (later.length === 0) return
+    await store.zadd(keys.delivery.heldDue, 'XX', ...later.flatMap((field) => [now, field]))
+  }
+}
