@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import type * as z from 'zod'
-import { asYamlScalar, type Environment, interpolate } from './environment.ts'
 import { type ConfigProblem, type Path, type Position, renderPath, unknownName } from './problems.ts'
 import { type ConfigShape, namesIn, secretForm, secretOfTwin, shapeOf } from './shape.ts'
-import type { Entry, Node } from './yaml-source.ts'
+import { asYamlScalar, type Entry, type Environment, interpolate, type Node } from './yaml-source.ts'
 
 export interface Surroundings {
   env: Environment

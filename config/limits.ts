@@ -1,7 +1,44 @@
 import * as z from 'zod'
-import { associationPairs } from './associations.ts'
-import { pollOverrides, pollPeriod } from './poll-overrides.ts'
-import { duration, share, whole } from './values.ts'
+import { accountMatch } from './account-match.ts'
+import { asGroup, distinct, duration, objectTypeId, related, share, wholeNumber } from './values.ts'
+
+/** Ordered pairs of object types whose association limits are polled, or `auto`: all of those that an account has. */
+export const associationPairs = z.union([
+  z.literal('auto'),
+  distinct(
+    z.array(
+      z.strictObject({
+        from: objectTypeId().describe('objectTypeId that the association starts from.'),
+        to: objectTypeId().describe('objectTypeId that it leads to.'),
+      }),
+      { error: () => 'must be auto, or a list of { from, to }' },
+    ),
+    ({ from, to }) => `${String(from)} ${String(to)}`,
+    'this pair is listed already',
+  ),
+])
+
+const pollPeriod = () => duration({ min: '1s', max: '7d' })
+
+const SETTINGS = ['every', 'soonest', 'associations']
+
+/** What is polled otherwise for some accounts; what an override leaves out is as for all. */
+const pollOverrides = z.array(
+  related(
+    z.strictObject({
+      match: related(z.strictObject(accountMatch()), ({ account, tag }, report) => {
+        if (account === undefined && tag === undefined) report([], 'needs account or tag')
+      }).describe('Which accounts. All that is given must fit.'),
+      every: pollPeriod().exactOptional().describe('Longest period between two polls of such an account.'),
+      soonest: pollPeriod().exactOptional().describe('Shortest period between two polls of such an account.'),
+      associations: associationPairs.exactOptional().describe('Pairs of object types to poll for such an account.'),
+    }),
+    (override, report) => {
+      if (SETTINGS.some((name) => asGroup(override)[name] !== undefined)) return
+      report([], `changes nothing: needs at least one of ${SETTINGS.join(', ')}`)
+    },
+  ),
+)
 
 export const limits = z
   .strictObject({
@@ -11,14 +48,14 @@ export const limits = z
       .describe(
         'Shortest period: for accounts near a threshold, rising fast or just changed. Where `every` is shorter, it counts.',
       ),
-    callsPerHour: whole(10, 1_000_000_000)
+    callsPerHour: wholeNumber(10, 1_000_000_000)
       .exactOptional()
       .describe('Most calls for all accounts to the limits endpoints in an hour. Default: as many as there are.'),
     accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
     associations: associationPairs
       .prefault([])
       .describe('Ordered pairs of object types to poll; auto: all pairs of the object types that an account has.'),
-    pairsPerPoll: whole(1, 1_000)
+    pairsPerPoll: wholeNumber(1, 1_000)
       .prefault(20)
       .describe('With `associations: auto`: the most pairs of one poll. The others have their turn in the next.'),
     alertAfter: duration({ min: '1s', max: '365d' })

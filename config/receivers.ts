@@ -1,11 +1,23 @@
 import * as z from 'zod'
-import { Secret } from '../src/runtime/secret.ts'
-import { isPlainHttpElsewhere, isThisMachine } from './addresses.ts'
-import { digest } from './digest.ts'
-import { asGroup, related } from './relations.ts'
-import { bytesInBase64, mailAddress, secret, secretAddress, toggle } from './values.ts'
+import type { Secret } from '../src/runtime/secret.ts'
+import { isThisMachine } from './addresses.ts'
+import { bytesInBase64, checkPlainHttp, mailAddress, secret, secretAddress } from './secrets.ts'
+import { related, timeOfDay, timeZone, toggle, weekday } from './values.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+const digest = () =>
+  related(
+    z.strictObject({
+      every: z.enum(['day', 'week']).prefault('day').describe('How often.'),
+      at: timeOfDay().prefault('08:00').describe('When, by the clock in `timeZone`.'),
+      on: weekday().exactOptional().describe('The day of a weekly one. Default: mon.'),
+      timeZone: timeZone().prefault('UTC').describe('Name of a time zone: Europe/Berlin.'),
+    }),
+    ({ every, on }, report) => {
+      if (on !== undefined && every !== 'week') report(['on'], 'has a meaning only with every: week')
+    },
+  ).describe('One message, every day or week, of all that is open and that routes send here; also when nothing is.')
 
 const email = z.strictObject({
   type: z.literal('email').describe('One readable message per group of alerts.'),
@@ -49,28 +61,22 @@ const webhook = related(
     digest: digest().exactOptional(),
     insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
   }),
-  ({ url, insecure, format, secrets }, report) => {
-    if (format === 'plimsoll' && Array.isArray(secrets) && secrets.length === 0)
+  (given, report) => {
+    if (given.format === 'plimsoll' && Array.isArray(given.secrets) && given.secrets.length === 0)
       report(['secrets'], 'must have at least one: openssl rand -base64 32; for Slack write format: slack instead')
-    if (!(url instanceof Secret) || insecure === true || !isPlainHttpElsewhere(url.reveal())) return
-    report(['url'], 'must start with https:// (http:// needs insecure: true, or a host that is this machine)')
+    checkPlainHttp(given, ['url'], report)
   },
 )
 
-export const receivers = z
-  .record(z.string(), z.discriminatedUnion('type', [email, webhook]))
-  .superRefine(
-    (receivers, context) => {
-      const names = Object.keys(asGroup(receivers))
-      if (names.length === 0) context.addIssue({ code: 'custom', message: 'must have at least one receiver' })
-      for (const name of names.filter((one) => !NAME.test(one))) {
-        const message = "a receiver's name is made of letters, digits, _ and -"
-        context.addIssue({ code: 'custom', path: [name], message })
-      }
-    },
-    { when: () => true },
-  )
-  .meta({ minProperties: 1, propertyNames: { pattern: NAME.source } })
+export const receivers = related(
+  z.record(z.string(), z.discriminatedUnion('type', [email, webhook])),
+  (receivers, report) => {
+    const names = Object.keys(receivers)
+    if (names.length === 0) report([], 'must have at least one receiver')
+    for (const name of names.filter((one) => !NAME.test(one)))
+      report([name], "a receiver's name is made of letters, digits, _ and -")
+  },
+).meta({ minProperties: 1, propertyNames: { pattern: NAME.source } })
 
 export type ReceiverConfig = z.output<typeof receivers>[string]
 

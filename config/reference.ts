@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
+import { takeOver } from './in-force.ts'
 import { type Config, settings } from './schema.ts'
 import { isSecret, shapeOf, twinOf } from './shape.ts'
-import { takeOver } from './take-over.ts'
 
 /** Every setting as Markdown, from the same schema that checks the file. */
 export function configReference(): string {

@@ -1,8 +1,27 @@
 import * as z from 'zod'
 import { accountMatch } from './account-match.ts'
-import { quietHours } from './quiet-hours.ts'
-import { ruleName } from './thresholds.ts'
-import { oneOrMany, text } from './values.ts'
+import { ruleNameText } from './thresholds.ts'
+import { oneOrMany, plainText, related, timeOfDay, timeZone, weekday } from './values.ts'
+
+const HOUR = '([01]\\d|2[0-3]):[0-5]\\d'
+
+const to = () => plainText(new RegExp(`^(${HOUR}|24:00)$`), 'must be a time from "00:00" to "24:00", in quotes')
+
+const hours = related(
+  z.strictObject({
+    from: timeOfDay().describe('When they begin, by the clock of the time zone: "22:00".'),
+    to: to().describe('When they end, up to "24:00"; at or before `from` on the next day.'),
+    days: oneOrMany(weekday()).exactOptional().describe('Days on which they begin. Default: every day.'),
+    timeZone: timeZone().prefault('UTC').describe('IANA name of a time zone, like Europe/Berlin.'),
+  }),
+  (given, report) => {
+    if (typeof given.from !== 'string' || given.from !== given.to) return
+    report(['to'], 'must differ from `from`: a whole day is from "00:00" to "24:00"')
+  },
+)
+
+/** When a route holds back what it takes. */
+const quietHours = () => oneOrMany(hours)
 
 export const LEVELS = ['warning', 'critical'] as const
 
@@ -12,7 +31,9 @@ const match = z
   .strictObject({
     level: oneOrMany(z.enum(LEVELS)).exactOptional().describe('Levels of the alert.'),
     kind: oneOrMany(z.enum(KINDS)).exactOptional().describe('Kinds of the alert.'),
-    rule: oneOrMany(ruleName()).exactOptional().describe('Names of threshold rules; for other kinds the kind itself.'),
+    rule: oneOrMany(ruleNameText())
+      .exactOptional()
+      .describe('Names of threshold rules; for other kinds the kind itself.'),
     ...accountMatch(),
   })
   .describe('What the route is for. All that is given must fit; without it the route takes everything.')
@@ -20,7 +41,7 @@ const match = z
 const route = z.strictObject({
   match: match.prefault({}),
   to: z
-    .array(text())
+    .array(plainText())
     .min(1, 'must name at least one receiver')
     .describe('Names of the receivers that get what the route takes.'),
   quiet: quietHours()

@@ -2,8 +2,19 @@ import * as z from 'zod'
 import { NEAR_PERCENT } from '../src/limits/readings.ts'
 import { METRICS, type Metric } from '../src/limits/series.ts'
 import { accountMatch } from './account-match.ts'
-import { asGroup, type Report, related, type Unchecked } from './relations.ts'
-import { fill, oneOrMany, says, text, toggle, whole } from './values.ts'
+import {
+  asGroup,
+  distinct,
+  fill,
+  oneOrMany,
+  plainText,
+  type Report,
+  related,
+  says,
+  toggle,
+  type Unchecked,
+  wholeNumber,
+} from './values.ts'
 
 /** Series that are a number of records: they have no limit, so no percentage and nothing that remains. */
 const COUNTS: ReadonlySet<string> = new Set<Metric>(['associations.atLimit', 'associations.nearLimit'])
@@ -23,8 +34,8 @@ const amount = (allowed: string) => z.number(says(allowed)).min(0, allowed)
 const level = z
   .strictObject({
     percent: fill().exactOptional().describe('Holds from this percentage of the limit on.'),
-    count: whole(1, 1_000_000_000).exactOptional().describe('Holds from this usage, or number of records, on.'),
-    remaining: whole(0, 1_000_000_000)
+    count: wholeNumber(1, 1_000_000_000).exactOptional().describe('Holds from this usage, or number of records, on.'),
+    remaining: wholeNumber(0, 1_000_000_000)
       .exactOptional()
       .describe('Holds when this many are left to the limit, or fewer.'),
     daysLeft: amount('must be a number of days')
@@ -36,7 +47,7 @@ const level = z
 export type LevelConfig = z.output<typeof level>
 
 const typePattern = () =>
-  text(/^[\d*]+(-[\d*]+)?$/, 'must be an objectTypeId like 0-1 or a pattern like 2-*, not a name')
+  plainText(/^[\d*]+(-[\d*]+)?$/, 'must be an objectTypeId like 0-1 or a pattern like 2-*, not a name')
 
 const match = z
   .strictObject({
@@ -47,11 +58,11 @@ const match = z
   })
   .describe('What else must fit for the rule to decide. All that is given must fit.')
 
-export const ruleName = () => text(/^[^\p{Cc}]{1,100}$/u, 'must be text of at most 100 characters')
+export const ruleNameText = () => plainText(/^[^\p{Cc}]{1,100}$/u, 'must be text of at most 100 characters')
 
 export const thresholdRule = related(
   z.strictObject({
-    name: ruleName().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
+    name: ruleNameText().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
     on: z
       .enum([...METRICS, 'customProperties.*', 'associations.*', '*', LIMIT_CHANGED])
       .describe(
@@ -74,18 +85,11 @@ export const thresholdRule = related(
 
 export type ThresholdRule = z.output<typeof thresholdRule>
 
-export const thresholdRules = z.array(thresholdRule).superRefine(
-  (rules, context) => {
-    const seen = new Set<unknown>()
-    for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
-      const { name, on } = asGroup(rule)
-      if (typeof name !== 'string' || name === on) continue
-      if (seen.has(name))
-        context.addIssue({ code: 'custom', path: [index, 'name'], message: 'an earlier rule has this name' })
-      seen.add(name)
-    }
-  },
-  { when: () => true },
+export const thresholdRules = distinct(
+  z.array(thresholdRule),
+  ({ name, on }) => (typeof name !== 'string' || name === on ? undefined : name),
+  'an earlier rule has this name',
+  'name',
 )
 
 function checkRule(rule: Unchecked, report: Report): void {

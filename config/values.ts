@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { Secret } from '../src/runtime/secret.ts'
 import { formatCount } from '../src/text/format-number.ts'
+import { suggest } from '../src/text/suggest.ts'
 import { WEEKDAYS } from '../src/text/wall-clock.ts'
-import { formatHostPort, maskAddress, parseHostPort } from './addresses.ts'
 import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
+import type { Path } from './problems.ts'
 
 /** What a kind of value needs beyond its schema: how the file may write it, and how it is written back. */
 export interface Form {
@@ -38,7 +38,7 @@ interface Kind<T> extends Form {
   json: JsonFacts
 }
 
-function value<T>({ read, json, ...form }: Kind<T>) {
+export function value<T>({ read, json, ...form }: Kind<T>) {
   return z
     .unknown()
     .transform((input, context): T => {
@@ -58,7 +58,7 @@ export const says = (allowed: string) => ({
   error: (issue: { input?: unknown }) => (issue.input === undefined ? REQUIRED : allowed),
 })
 
-export function text(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be text on one line') {
+export function plainText(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be text on one line') {
   return z
     .string(says(allowed))
     .regex(pattern, allowed)
@@ -67,7 +67,7 @@ export function text(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be text 
 
 export const toggle = () => z.boolean(says('must be true or false'))
 
-export function whole(from: number, to: number) {
+export function wholeNumber(from: number, to: number) {
   const allowed = says(`must be a whole number from ${from} to ${to}`)
   const type = `whole number, ${formatCount(from)} to ${formatCount(to)}`
   return z.int(allowed).min(from, allowed).max(to, allowed).register(forms, { type })
@@ -162,94 +162,13 @@ export function share({ most = 95 }: { most?: number } = {}) {
   })
 }
 
-interface SecretKind {
-  type?: string
-  /** Why the text can't be it; undefined when it can. */
-  fault?: (text: string) => string | undefined
-  show?: (text: string) => string
-  make?: (file: string) => string
-}
-
-export function secret({ type = 'secret', fault, show, make }: SecretKind = {}) {
-  return value<Secret>({
-    type,
-    read(input, refuse) {
-      if (typeof input !== 'string') return refuse('must be text')
-      if (input === '') return refuse('must not be empty')
-      if (/\p{Cc}/u.test(input)) return refuse('must be text on one line')
-      const why = fault?.(input)
-      return why === undefined ? new Secret(input) : refuse(why)
-    },
-    show: (kept: Secret) => show?.(kept.reveal()) ?? '[secret]',
-    text: true,
-    secret: make === undefined ? {} : { make },
-    json: { type: 'string', writeOnly: true },
-  })
-}
-
-/** An address with a password in it, or that is itself what gives access. */
-export function secretAddress(schemes: readonly string[], extra?: (url: URL) => string | undefined) {
-  const written = schemes.map((scheme) => `${scheme}://`).join(' or ')
-  return secret({
-    type: `secret address, ${written}`,
-    fault(address) {
-      const url = URL.parse(address)
-      if (url === null || url.hostname === '' || !schemes.includes(url.protocol.slice(0, -1))) {
-        return `must be an address that starts with ${written}; special characters in a password are %-encoded`
-      }
-      return extra?.(url)
-    },
-    // What follows the host of a web address is often what gives access; of a Redis it is the number of a database.
-    show: (address) => maskAddress(address, { keepPath: !address.startsWith('http') }),
-  })
-}
-
-/** An https address, or http; which hosts http is good for is decided beside its `insecure`. */
-export function webAddress({ strip = true } = {}) {
-  return value<string>({
-    type: 'address, https://',
-    read(input, refuse) {
-      const url = typeof input === 'string' ? URL.parse(input) : null
-      if (typeof input !== 'string' || url === null || !/^https?:$/.test(url.protocol) || /[\s\p{Cc}]/u.test(input)) {
-        return refuse('must be an address that starts with https://')
-      }
-      if (url.username !== '' || url.password !== '') return refuse('must be an address without user and password')
-      if (url.hash !== '') return refuse('must be an address without #')
-      if (strip && url.search !== '') return refuse('must be an address without ?')
-      return strip ? input.replace(/\/+$/, '') : input
-    },
-    json: { type: 'string', pattern: '^https?://' },
-  })
-}
-
-export function hostPort() {
-  return value({
-    type: 'host:port',
-    read(input, refuse) {
-      const parsed = typeof input === 'string' ? parseHostPort(input) : undefined
-      return parsed ?? refuse('must be host:port, like 127.0.0.1:8088 or [::1]:8088')
-    },
-    show: formatHostPort,
-    json: { type: 'string', pattern: ':\\d{1,5}$' },
-  })
-}
-
-const ADDRESS = '[^\\s@<>",;]+@[^\\s@<>",;]+'
-
-export function mailAddress() {
-  // A name with one of these signs is more than one address, or a group of them, unless it is in quotes.
-  const pattern = new RegExp(`^(${ADDRESS}|("[^"<>\\\\\\p{Cc}]*"|[^<>"@,;:\\p{Cc}]*) *<${ADDRESS}>)$`, 'u')
-  return text(pattern, 'must be one e-mail address: a@example.com, Name <a@example.com> or "Name, too" <a@example.com>')
-}
-
 export function objectTypeId() {
-  return text(
+  return plainText(
     /^\d{1,10}-\d{1,18}$/,
     'must be an objectTypeId, not a name: 0-1 contacts, 0-2 companies, 0-3 deals, 0-5 tickets, 2-123 a custom object',
   )
 }
 
-/** One or several: `level: critical` and `level: [critical]` are the same. */
 const LONG_WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 
 /** A day of the week: `mon` or `monday` in the file, `mon` in the program. */
@@ -259,14 +178,78 @@ export function weekday() {
     .meta({ enum: [...WEEKDAYS, ...LONG_WEEKDAYS] })
 }
 
+/** One or several: `level: critical` and `level: [critical]` are the same. */
 export function oneOrMany<Item extends z.ZodType>(item: Item) {
   const many = z.array(item).min(1, 'must have at least one entry, or be left out')
   return z.preprocess((input) => (Array.isArray(input) ? input : [input]), many).meta({ oneOrMany: true })
 }
 
-/** Why a text is not a key of so many bytes in base64. */
-export function bytesInBase64(text: string): number | undefined {
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
-  const bytes = Buffer.from(text, 'base64')
-  return bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '') ? bytes.length : undefined
+/** A time as a clock on the wall shows it. */
+export const timeOfDay = () =>
+  plainText(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from "00:00" to "23:59", in quotes')
+
+/** Where the clock hangs. */
+export const timeZone = () =>
+  z.string(says('must be the name of a time zone, like Europe/Berlin')).superRefine((name, context) => {
+    if (isTimeZone(name)) return
+    const near = suggest(name, Intl.supportedValuesOf('timeZone'))
+    const hint = near === undefined ? 'use a name like Europe/Berlin' : `did you mean "${near}"?`
+    context.addIssue({ code: 'custom', message: `no time zone has this name, ${hint}` })
+  })
+
+function isTimeZone(name: string): boolean {
+  try {
+    // An offset such as +02:00 is understood too, and would be wrong half of the year.
+    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Values that were not checked yet, or failed their own check: a relation checks what it can use and leaves the rest.
+ * That way all problems are reported at once, not the second half after the first half was fixed.
+ */
+export type Unchecked = Readonly<Record<string, unknown>>
+
+export type Report = (path: Path, message: string) => void
+
+/** A schema whose settings must also agree with one another. */
+export function related<Schema extends z.ZodType>(schema: Schema, check: (value: Unchecked, report: Report) => void) {
+  return schema.superRefine(
+    (value, context) => {
+      if (!isGroup(value)) return
+      check(value, (path, message) => context.addIssue({ code: 'custom', path: [...path], message }))
+    },
+    { when: () => true },
+  )
+}
+
+export function isGroup(value: unknown): value is Unchecked {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export const asGroup = (value: unknown): Unchecked => (isGroup(value) ? value : {})
+
+export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** A schema of a list in which no two entries may have the same key; an entry without a key agrees with all others. */
+export function distinct<Schema extends z.ZodType>(
+  list: Schema,
+  keyOf: (entry: Unchecked) => unknown,
+  message: string,
+  ...place: string[]
+) {
+  return list.superRefine(
+    (entries, context) => {
+      const seen = new Set<unknown>()
+      for (const [index, entry] of asList(entries).entries()) {
+        const key = keyOf(asGroup(entry))
+        if (key === undefined) continue
+        if (seen.has(key)) context.addIssue({ code: 'custom', path: [index, ...place], message })
+        seen.add(key)
+      }
+    },
+    { when: () => true },
+  )
 }

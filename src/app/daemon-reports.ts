@@ -1,4 +1,4 @@
-import { fingerprint } from '../../config/fingerprint.ts'
+import { configFingerprint } from '../../config/in-force.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import type { Role } from '../heartbeat/roles.ts'
@@ -26,7 +26,7 @@ export async function startDaemonReports(
   const startedAt = clock.now()
   const report = () => {
     const { config, vault } = parts()
-    const inForce = fingerprint(config, vault.derive('config'))
+    const inForce = configFingerprint(config, vault.derive('config'))
     return daemons.report({
       ...{ name, version: packageJson.version, startedAt, lastSeenAt: clock.now() },
       config: inForce,

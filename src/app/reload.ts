@@ -1,6 +1,5 @@
-import { changedPaths } from '../../config/changes.ts'
+import { changedPaths, takeOver } from '../../config/in-force.ts'
 import type { Config } from '../../config/schema.ts'
-import { takeOver } from '../../config/take-over.ts'
 import type { TickingClock as Ticks } from '../../jobs/clock.ts'
 import { replanPolls } from '../../jobs/replan-polls.ts'
 import type { Workers } from '../../jobs/workers.ts'

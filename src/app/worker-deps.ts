@@ -1,4 +1,4 @@
-import { unprovenAfter } from '../../config/drill.ts'
+import { unprovenAfter } from '../../config/alerts.ts'
 import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { DigestSettings, HeartbeatSettings } from '../../jobs/job-deps.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { configInForce, printConfig } from '../../config/in-force.ts'
 import { configJsonSchema } from '../../config/json-schema.ts'
-import { configInForce, printConfig } from '../../config/print.ts'
 import { renderProblem } from '../../config/problems.ts'
 import { configReference } from '../../config/reference.ts'
 import { countOf } from '../text/format-number.ts'

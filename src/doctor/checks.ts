@@ -1,4 +1,4 @@
-import { unprovenAfter } from '../../config/drill.ts'
+import { unprovenAfter } from '../../config/alerts.ts'
 import { checkAdminTokens } from './admin-tokens.ts'
 import { checkConfig } from './config.ts'
 import { checkDaemon } from './daemon.ts'

@@ -1,4 +1,4 @@
-import { fingerprint } from '../../config/fingerprint.ts'
+import { configFingerprint } from '../../config/in-force.ts'
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { createVault } from '../tokens/vault.ts'
 import { liveWriters } from '../tokens/writers.ts'
@@ -19,7 +19,7 @@ export async function checkInForce({ config, redis, keys, vaultKeys }: Installat
   if (alive === undefined) return warn(NAME, 'not known: Redis does not answer')
   const ring = keysOf({ vaultKeys, config })
   if (alive.length === 0 || ring === undefined) return ok(NAME, 'no daemon is at work')
-  const ours = fingerprint(config, createVault(ring).derive('config'))
+  const ours = configFingerprint(config, createVault(ring).derive('config'))
   return judgeInForce(alive.filter(({ config: inForce }) => inForce !== ours).map(({ name }) => name))
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changedPaths } from '../../config/changes.ts'
+import { changedPaths } from '../../config/in-force.ts'
 import { configOf, SMALLEST, smallestWith } from './load-text.ts'
 
 const config = configOf(SMALLEST)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { fingerprint } from '../../config/fingerprint.ts'
+import { configFingerprint } from '../../config/in-force.ts'
 import { configOf, SMALLEST, smallestWith } from './load-text.ts'
 
 const KEY = Buffer.alloc(32, 1)
-const of = (text: string, key = KEY) => fingerprint(configOf(text), key)
+const of = (text: string, key = KEY) => configFingerprint(configOf(text), key)
 
 test('of one config it is always the same, whatever may differ between daemons', () => {
   expect(of(SMALLEST)).toMatch(/^[0-9a-f]{16}$/)

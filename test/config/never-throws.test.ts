@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { printConfig } from '../../config/print.ts'
+import { printConfig } from '../../config/in-force.ts'
 import { renderProblem } from '../../config/problems.ts'
 import { KEY, load } from './load-text.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { printConfig } from '../../config/print.ts'
+import { printConfig } from '../../config/in-force.ts'
 import { configOf, SMALLEST } from './load-text.ts'
 
 const planted = (name: string) =>

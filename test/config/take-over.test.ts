@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { changedPaths } from '../../config/changes.ts'
-import { takeOver } from '../../config/take-over.ts'
+import { changedPaths, takeOver } from '../../config/in-force.ts'
 import { configOf, SMALLEST, smallestWith } from './load-text.ts'
 
 const inForce = configOf(SMALLEST)

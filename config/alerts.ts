@@ -1,0 +1,79 @@
+import * as z from 'zod'
+import { duration, durationOrNever, related, wholeNumber } from './values.ts'
+
+const drillSettings = related(
+  z.strictObject({
+    every: durationOrNever({ min: '1m', max: '365d' })
+      .prefault('7d')
+      .describe(
+        'A receiver that delivered nothing for so long gets a test message, marked as the drill; never: none does.',
+      ),
+    alertAfter: durationOrNever({ min: '1m', max: '730d' })
+      .prefault('14d')
+      .describe('A receiver that delivered nothing for so long, drills included, is an alert to the others.'),
+  }),
+  ({ every, alertAfter }, report) => {
+    if (typeof every !== 'number' || typeof alertAfter !== 'number' || every < alertAfter) return
+    report(['alertAfter'], 'must be longer than every: a drill has to come first')
+  },
+)
+
+/** Whether a receiver works is known before it matters. */
+const drill = drillSettings.prefault({}).describe('How receivers that have nothing to deliver prove that they work.')
+
+export const alerts = z
+  .strictObject({
+    recoverBelow: z
+      .number('must be a number')
+      .min(0, 'must be from 0 to 100')
+      .max(100, 'must be from 0 to 100')
+      .prefault(3)
+      .describe(
+        'Percentage points inside a percent condition before a level is left, so that alerts do not flap. Other conditions: see `recoverBelow` of a rule in `thresholds`.',
+      ),
+    for: wholeNumber(0, 100)
+      .prefault(0)
+      .describe('Polls in a row that must agree before a level is entered; 0 and 1: at once.'),
+    repeatEvery: duration({ min: '1s', max: '365d' }).prefault('24h').describe('How often a firing alert is repeated.'),
+    worse: z
+      .enum(['on', 'off'], 'must be on or off')
+      .prefault('on')
+      .describe(
+        'on: what gets worse at its level - 5 percentage points, half of what remained, one more record at its limit - is ' +
+          'sent again, at most once in `group.interval`. off: only a higher level is.',
+      ),
+    acknowledgeFor: duration({ min: '1m', max: '365d' })
+      .prefault('7d')
+      .describe('How long an acknowledged alert is not repeated, unless it gets worse.'),
+    group: z
+      .strictObject({
+        by: z
+          .array(z.enum(['rule', 'account', 'level', 'kind']))
+          .prefault(['account'])
+          .describe(
+            'What alerts must have in common to share a message. By account alone: alerts of one rule that begin at five accounts or ' +
+              'more within `wait` are one message by rule, and so are those that follow within `interval`, their repeats and ends, ' +
+              'and five ends or more within `wait`.',
+          ),
+        wait: duration({ min: 0, max: '1h' }).prefault('30s').describe('How long a new group waits for more.'),
+        interval: duration({ min: 0, max: '1d' })
+          .prefault('5m')
+          .describe('Least time between two messages of a group.'),
+        max: wholeNumber(1, 10_000).prefault(200).describe('Most alerts in one message; it counts the rest.'),
+      })
+      .prefault({})
+      .describe('How alerts are gathered into messages.'),
+    firstRun: z
+      .enum(['digest', 'alert'])
+      .prefault('digest')
+      .describe(
+        "digest: what accounts' very first readings breach comes as one ranked message. alert: like any other.",
+      ),
+    drill,
+  })
+  .describe('How a crossed threshold becomes a message.')
+
+/** After how long a receiver that delivered nothing is an alert: without drills a quiet one may be well. */
+export function unprovenAfter({ drill }: { drill: Readonly<z.output<typeof drillSettings>> }): number | 'never' {
+  return drill.every === 'never' ? 'never' : drill.alertAfter
+}

@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import { checkPlainHttp, hostPort, secret, secretAddress, webAddress } from './secrets.ts'
+import { duration, plainText, related, share, timeZone, toggle } from './values.ts'
+
+export const http = related(
+  z.strictObject({
+    listen: hostPort().prefault('127.0.0.1:8088').describe('host:port to listen on.'),
+    publicUrl: webAddress().describe('Where people and the provider reach this server.'),
+    adminToken: secret({
+      fault: (token) => {
+        if (!/^[!-~]+$/.test(token)) return 'must be letters, digits and signs without spaces'
+        return token.length < 16 ? 'must have at least 16 characters; to make one: openssl rand -base64 24' : undefined
+      },
+    })
+      .exactOptional()
+      .describe(
+        'What pages, API and metrics ask for, beside named tokens (admin-tokens add). Without it the first start makes one in ' +
+          'dataDir/admin-token.',
+      ),
+    metrics: z
+      .enum(['token', 'open'])
+      .prefault('token')
+      .describe('Who may read /metrics: token: clients with an admin token with the scope read; open: any client.'),
+    timeZone: timeZone()
+      .exactOptional()
+      .describe(
+        "IANA name of the time zone of times in pages, mails and commands: Europe/Berlin. Default: the machine's.",
+      ),
+    insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
+  }),
+  (given, report) => checkPlainHttp(given, ['publicUrl'], report, 'http.'),
+).describe('The HTTP server: install, callback, health, pages, API.')
+
+export const heartbeat = related(
+  z.strictObject({
+    url: secretAddress(['https', 'http'], ({ username, password, hash }) => {
+      if (username !== '' || password !== '') return 'must be an address without user and password'
+      return hash === '' ? undefined : 'must be an address without #'
+    }).describe(
+      'The address that gets a ping while all is within bounds: a POST to it, or to it + /fail with the reasons, as Healthchecks takes them.',
+    ),
+    every: duration({ min: '30s', max: '1h' })
+      .prefault('1m')
+      .describe(
+        'How often, by one daemon for all. The service should expect it so often, and allow a few more minutes.',
+      ),
+    tokens: share({ most: 100 })
+      .prefault('95%')
+      .describe('Share of the accounts whose tokens must be refreshed in time; beside it limits.coverage counts.'),
+    overdueRefresh: duration({ min: '10s', max: '1d' })
+      .prefault('5m')
+      .describe('How long a refresh may be due, and the token endpoint be in trouble.'),
+    outboxAge: duration({ min: '1m', max: '3d' })
+      .prefault('15m')
+      .describe(
+        'How long an alert may be on its way: in the outbox, in a group that is due, at a receiver that does not take it.',
+      ),
+    insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
+  }),
+  (given, report) => checkPlainHttp(given, ['url'], report),
+).describe(
+  'Pings a service outside as long as Plimsoll does its work. When the pings stop, that service raises the alarm.',
+)
+
+export const log = z
+  .strictObject({
+    level: z
+      .enum(['debug', 'info', 'warn', 'error', 'silent'])
+      .prefault('info')
+      .describe('Least level that is logged.'),
+    pretty: toggle().prefault(false).describe('Lines for people instead of JSON, on standard output.'),
+    file: plainText()
+      .exactOptional()
+      .describe(
+        'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
+      ),
+  })
+  .describe('The log: JSON lines, on standard output unless `file` is set.')

@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { checkPlainHttp, secret, webAddress } from './secrets.ts'
+import { duration, plainText, related, share, toggle, wholeNumber } from './values.ts'
+
+const scope = () => plainText(/^[^\s,\p{Cc}]+$/u, 'must be the name of one scope, without spaces')
+
+export const provider = related(
+  z.strictObject({
+    api: z
+      .enum(['v1', '2026-03'])
+      .prefault('v1')
+      .describe("Which version of the provider's OAuth and limits endpoints is spoken."),
+    baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
+    installUrl: webAddress({ strip: false })
+      .prefault('https://app.hubspot.com/oauth/authorize')
+      .describe('The address that customers who install the app are sent to.'),
+    clientId: plainText().describe("The app's client id."),
+    clientSecret: secret().describe("The app's client secret."),
+    redirectUri: webAddress({ strip: false })
+      .exactOptional()
+      .describe('Where the provider sends the code, as set for the app. Default: http.publicUrl + /oauth/callback.'),
+    scopes: z
+      .array(scope())
+      .min(1, 'must have at least one scope')
+      .prefault(['oauth'])
+      .describe('Scopes an account must grant.'),
+    optionalScopes: z.array(scope()).prefault([]).describe('Scopes an account may grant.'),
+    timeout: duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
+    connections: wholeNumber(4, 4_000)
+      .prefault(64)
+      .describe(
+        'Calls under way at a time, for each process. Hundreds of them cost twice the CPU for each: raise it only where latency holds a large fleet up.',
+      ),
+    accountRate: z
+      .strictObject({
+        requests: wholeNumber(1, 10_000).prefault(20).describe('Calls for one account ...'),
+        per: duration({ min: '100ms', max: '1h' }).prefault('10s').describe('... within so long.'),
+      })
+      .prefault({})
+      .describe("Plimsoll's own share of one account's rate limit: a sliding window over all workers."),
+    tokenRate: z
+      .strictObject({
+        requests: wholeNumber(1, 1_000_000).prefault(1_000).describe('Token requests of all workers together ...'),
+        per: duration({ min: '100ms', max: '1h' }).prefault('1s').describe('... within so long.'),
+      })
+      .prefault({})
+      .describe('Never more than this. What the provider allows is learnt from its 429s; usually it is less.'),
+    errorCeiling: share()
+      .prefault('5%')
+      .describe('Share of all calls that may be errors: retries wait rather than push it higher.'),
+    insecure: toggle().prefault(false).describe('Allows http:// for hosts other than this machine.'),
+  }),
+  (given, report) => checkPlainHttp(given, ['baseUrl', 'installUrl', 'redirectUri'], report, 'provider.'),
+).describe('The CRM provider and the app that is installed in its accounts.')

@@ -1,0 +1,104 @@
+import { Secret } from '../src/runtime/secret.ts'
+import { formatHostPort, isPlainHttpElsewhere, maskAddress, parseHostPort } from './addresses.ts'
+import { plainText, type Report, type Unchecked, value } from './values.ts'
+
+interface SecretKind {
+  type?: string
+  /** Why the text can't be it; undefined when it can. */
+  fault?: (text: string) => string | undefined
+  show?: (text: string) => string
+  make?: (file: string) => string
+}
+
+export function secret({ type = 'secret', fault, show, make }: SecretKind = {}) {
+  return value<Secret>({
+    type,
+    read(input, refuse) {
+      if (typeof input !== 'string') return refuse('must be text')
+      if (input === '') return refuse('must not be empty')
+      if (/\p{Cc}/u.test(input)) return refuse('must be text on one line')
+      const why = fault?.(input)
+      return why === undefined ? new Secret(input) : refuse(why)
+    },
+    show: (kept: Secret) => show?.(kept.reveal()) ?? '[secret]',
+    text: true,
+    secret: make === undefined ? {} : { make },
+    json: { type: 'string', writeOnly: true },
+  })
+}
+
+/** An address with a password in it, or that is itself what gives access. */
+export function secretAddress(schemes: readonly string[], extra?: (url: URL) => string | undefined) {
+  const written = schemes.map((scheme) => `${scheme}://`).join(' or ')
+  return secret({
+    type: `secret address, ${written}`,
+    fault(address) {
+      const url = URL.parse(address)
+      if (url === null || url.hostname === '' || !schemes.includes(url.protocol.slice(0, -1))) {
+        return `must be an address that starts with ${written}; special characters in a password are %-encoded`
+      }
+      return extra?.(url)
+    },
+    // What follows the host of a web address is often what gives access; of a Redis it is the number of a database.
+    show: (address) => maskAddress(address, { keepPath: !address.startsWith('http') }),
+  })
+}
+
+/** An https address, or http; which hosts http is good for is decided beside its `insecure`. */
+export function webAddress({ strip = true } = {}) {
+  return value<string>({
+    type: 'address, https://',
+    read(input, refuse) {
+      const url = typeof input === 'string' ? URL.parse(input) : null
+      if (typeof input !== 'string' || url === null || !/^https?:$/.test(url.protocol) || /[\s\p{Cc}]/u.test(input)) {
+        return refuse('must be an address that starts with https://')
+      }
+      if (url.username !== '' || url.password !== '') return refuse('must be an address without user and password')
+      if (url.hash !== '') return refuse('must be an address without #')
+      if (strip && url.search !== '') return refuse('must be an address without ?')
+      return strip ? input.replace(/\/+$/, '') : input
+    },
+    json: { type: 'string', pattern: '^https?://' },
+  })
+}
+
+export function hostPort() {
+  return value({
+    type: 'host:port',
+    read(input, refuse) {
+      const parsed = typeof input === 'string' ? parseHostPort(input) : undefined
+      return parsed ?? refuse('must be host:port, like 127.0.0.1:8088 or [::1]:8088')
+    },
+    show: formatHostPort,
+    json: { type: 'string', pattern: ':\\d{1,5}$' },
+  })
+}
+
+/** Addresses that would carry what they are used for over a network in plain text, unless `insecure` allows it. */
+export function checkPlainHttp(given: Unchecked, names: readonly string[], report: Report, group = ''): void {
+  if (given.insecure === true) return
+  for (const name of names) {
+    const setting = given[name]
+    const address = setting instanceof Secret ? setting.reveal() : setting
+    if (typeof address !== 'string' || !isPlainHttpElsewhere(address)) continue
+    report([name], `must start with https:// (http:// needs ${group}insecure: true, or a host that is this machine)`)
+  }
+}
+
+const ADDRESS = '[^\\s@<>",;]+@[^\\s@<>",;]+'
+
+export function mailAddress() {
+  // A name with one of these signs is more than one address, or a group of them, unless it is in quotes.
+  const pattern = new RegExp(`^(${ADDRESS}|("[^"<>\\\\\\p{Cc}]*"|[^<>"@,;:\\p{Cc}]*) *<${ADDRESS}>)$`, 'u')
+  return plainText(
+    pattern,
+    'must be one e-mail address: a@example.com, Name <a@example.com> or "Name, too" <a@example.com>',
+  )
+}
+
+/** Why a text is not a key of so many bytes in base64. */
+export function bytesInBase64(text: string): number | undefined {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '') ? bytes.length : undefined
+}
