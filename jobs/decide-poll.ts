@@ -8,8 +8,7 @@ import { nearestLimit } from '../src/limits/forecast/outlook.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import { packedAt } from '../src/limits/history/packed.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
-import type { PollContext } from '../src/limits/poll-context.ts'
-import type { PollResult } from '../src/limits/poll-store.ts'
+import type { PollContext, PollResult } from '../src/limits/poll-store.ts'
 import type { Answers, FetchedHead } from '../src/limits/polling/fetch-reports.ts'
 import {
   failingAfter,

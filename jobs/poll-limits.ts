@@ -1,5 +1,4 @@
-import type { PollContext } from '../src/limits/poll-context.ts'
-import type { PollStore } from '../src/limits/poll-store.ts'
+import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { firstCalls } from '../src/limits/polling/account-calls.ts'
 import type { CallBudget } from '../src/limits/polling/call-budget.ts'
 import { type FetchDeps, type FetchedHead, hearReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'

@@ -1,6 +1,5 @@
 import { type Change, changeBetween } from './history/change.ts'
 import { encodeChange, encodeReadings } from './history/packed.ts'
-import type { PollContext } from './poll-context.ts'
 import { type Fetched, mergeReadings, type Readings, readAt } from './readings.ts'
 import { type Series, seriesById, seriesOf } from './series.ts'
 
@@ -23,7 +22,11 @@ export interface Findings {
   packed: PackedPoll
 }
 
-export function findingsOf({ readings: before }: PollContext, fetched: Fetched, gapMs: number): Findings {
+export function findingsOf(
+  { readings: before }: { readings: Readings | undefined },
+  fetched: Fetched,
+  gapMs: number,
+): Findings {
   const after = mergeReadings(before, fetched)
   const change = changeBetween(before, after, fetched.at, gapMs)
   return { before, after, change, packed: packPoll(after, change) }

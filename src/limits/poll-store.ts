@@ -1,13 +1,15 @@
+import { decodeGaps, type ReportGaps } from '../provider/read.ts'
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, table } from '../redis/steps.ts'
-import { encodeFingerprints, type Fingerprints } from './fingerprints.ts'
-import { TIME_PLACE } from './history/packed.ts'
-import { type PollContext, StoredContext } from './poll-context.ts'
-import type { AskedCalls } from './polling/call-share.ts'
+import { type AlertWrites, accountStepKeys, fromTable, table } from '../redis/steps.ts'
+import { decodeFingerprints, encodeFingerprints, type Fingerprints } from './fingerprints.ts'
+import { type AccountForecasts, decodeForecasts } from './forecast/forecast-account.ts'
+import { keptReadings, TIME_PLACE } from './history/packed.ts'
+import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
+import type { Readings } from './readings.ts'
 import { encodeSamples, type Samples } from './samples.ts'
 
 /** An account's next poll. */
@@ -60,7 +62,7 @@ export class PollStore {
   async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
     const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), ...asking)
     if (answer.length === 0) return undefined
-    return new StoredContext(hubId, this.#keys, answer, asking[0])
+    return new PollContext(hubId, this.#keys, answer, asking[0])
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
@@ -121,4 +123,111 @@ function timeBytes(at: number): Buffer {
   const bytes = Buffer.allocUnsafe(TIME_PLACE.bytes)
   bytes.writeUIntBE(at, 0, TIME_PLACE.bytes)
   return bytes
+}
+
+/** Of what a poll starts from, what is packed. */
+export interface PackedContext {
+  readings: Buffer | null
+  forecasts: string
+  /** Whether records are kept. */
+  hasSamples: boolean
+}
+
+/** As begin-poll.lua packs it. */
+interface Begun {
+  fields: Partial<Record<string, string>>
+  granted: number
+  pausedUntil: number
+  hasSamples: number
+  /** Names and states in turns. */
+  alerts: string[]
+}
+
+/**
+ * What a poll starts from. A class for the sake of what is unpacked when it is asked for: accessors in a literal made each
+ * context an object of a shape of its own, and every access to one of its fields slow.
+ */
+export class PollContext {
+  state: AccountState
+  hubDomain: string
+  expiresAt: number
+  obtainedAt: number
+  generation: string
+  /** Number of the last poll that was committed: the next one is refused if it has moved on. */
+  polls: string
+  polledAt: number
+  /** In a row, and since when (ms, 0 = the last one worked). */
+  pollFailures: number
+  pollFailingSince: number
+  /** Since when a scope is missing, ms; 0 = none is. */
+  pollBlockedSince: number
+  /** When a poll last found a number changed, ms; 0 = never. */
+  changedAt: number
+  /** Why it is polled now, and when its regular turn is; undefined where none is stored. */
+  turn: PollTurn | undefined
+  /** Whether its metadata was never read: it was imported. */
+  metadataDue: boolean
+  /** Whether it was logged already that a reported percentage disagrees. */
+  disagreed: boolean
+  /** Object types that the last report named beyond what is kept of one account. */
+  typesLeftOut: number
+  /** What could not be read of the last reports. */
+  gaps: ReportGaps
+  /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
+  companionsAwayUntil: number
+  /** With automatic pairs: one that was not read before had nothing at or near its limit. */
+  pairsSeen: boolean
+  accessToken: Buffer | null
+  packed: PackedContext
+  /** What the last poll saw, if it read everything. */
+  seen: Fingerprints | undefined
+  /** Calls that were taken from the account's share for this poll. */
+  taken: Taken | undefined
+  /** States of the account's alerts as stored, by series. */
+  alertStates: Record<string, string> = {}
+  readonly #unpack: () => Readings | undefined
+  #unpacked: { is: Readings | undefined } | undefined
+  #foretold: { is: AccountForecasts | undefined } | undefined
+
+  constructor(hubId: number, keys: Keys, answer: (Buffer | null)[], askedAt: number) {
+    const [packed, accessToken = null, forecast, readings = null] = answer
+    const { fields, granted, pausedUntil, hasSamples, alerts } = fromTable(packed as Buffer) as Begun
+    const number = (name: string) => Number(fields[name] ?? 0)
+    this.state = fields.state as AccountState
+    this.expiresAt = number('expiresAt')
+    this.obtainedAt = number('obtainedAt')
+    this.metadataDue = fields.metadataDue === '1'
+    this.hubDomain = fields.hubDomain ?? ''
+    this.generation = fields.generation ?? ''
+    this.polls = fields.polls ?? '0'
+    this.polledAt = number('polledAt')
+    this.pollFailures = number('pollFailures')
+    this.disagreed = fields.disagreed === '1'
+    this.companionsAwayUntil = number('companionsAwayUntil')
+    this.pairsSeen = fields.pairsSeen === '1'
+    this.pollFailingSince = number('pollFailingSince')
+    this.pollBlockedSince = number('pollBlockedSince')
+    this.changedAt = number('changedAt')
+    this.turn = decodeTurn(fields.pollBecause)
+    this.seen = decodeFingerprints(fields.seen ?? '')
+    this.typesLeftOut = number('typesLeftOut')
+    this.gaps = decodeGaps(fields.gaps ?? '')
+    for (let n = 0; n < alerts.length; n += 2) this.alertStates[alerts[n] as string] = alerts[n + 1] as string
+    this.accessToken = accessToken
+    this.taken = takenNow(granted, pausedUntil, askedAt)
+    this.#unpack = () => keptReadings(hubId, keys.account(hubId), readings)
+    this.packed = { readings, forecasts: forecast?.toString() ?? '', hasSamples: hasSamples === 1 }
+  }
+
+  /** Unpacked when they are asked for: a poll that finds nothing changed needs none. */
+  get readings(): Readings | undefined {
+    this.#unpacked ??= { is: this.#unpack() }
+    return this.#unpacked.is
+  }
+
+  /** The last one, however old. */
+  get forecasts(): AccountForecasts | undefined {
+    this.#foretold ??= { is: decodeForecasts(this.packed.forecasts) }
+    return this.#foretold.is
+  }
 }

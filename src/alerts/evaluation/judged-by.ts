@@ -1,6 +1,6 @@
 import { fingerprint, NOT_JUDGED } from '../../limits/fingerprints.ts'
 import { areFresh } from '../../limits/forecast/forecast-account.ts'
-import type { PollContext } from '../../limits/poll-context.ts'
+import type { PollContext } from '../../limits/poll-store.ts'
 import { type Pair, pairId } from '../../limits/readings.ts'
 import type { RecordChoice } from '../../limits/samples.ts'
 import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'

@@ -5,7 +5,7 @@ import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/
 import { Unread } from '../../provider/read.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { answersFingerprint } from '../fingerprints.ts'
-import type { PollContext } from '../poll-context.ts'
+import type { PollContext } from '../poll-store.ts'
 import {
   type AssociationReading,
   type Fetched,

@@ -19,29 +19,12 @@ function daysOf(snapshots: Snapshot[], days: number, readUntil: number | undefin
 }
 
 describe('the value of a day', () => {
-  test('is the last one that was read on it', () => {
-    const snapshots = [overall(at(FIRST, 8), 1), overall(at(FIRST, 9), 2), overall(at(FIRST + 1, 23), 3)]
-    expect(daysOf(snapshots, 2)).toEqual([
-      [0, 2],
-      [1, 3],
-    ])
-  })
-
   test('ends with the day: what is read at midnight is of the next one', () => {
     expect(daysOf([overall(at(FIRST), 1), overall(at(FIRST + 1, 0), 2)], 2)).toEqual([
       [0, 1],
       [1, 2],
     ])
     expect(daysOf([overall(at(FIRST), 1), overall(at(FIRST + 1, 0) - 1, 2)], 1)).toEqual([[0, 2]])
-  })
-
-  test('stays through days on which nothing changed, also from before the first', () => {
-    expect(daysOf([overall(at(FIRST - 9), 5), overall(at(FIRST + 2), 6)], 4)).toEqual([
-      [0, 5],
-      [1, 5],
-      [2, 6],
-      [3, 6],
-    ])
   })
 
   test('of days that end at another time of day is the one that was last read by then', () => {
@@ -51,14 +34,6 @@ describe('the value of a day', () => {
       span,
     )
     expect(points.get('overall')?.map(({ usage }) => usage)).toEqual([2, 3])
-  })
-
-  test('is none before the first reading', () => {
-    expect(daysOf([overall(at(FIRST + 2), 6)], 4)).toEqual([
-      [2, 6],
-      [3, 6],
-    ])
-    expect(daysOf([], 4)).toEqual([])
   })
 
   test('is none for days that began after the last reading', () => {
@@ -71,35 +46,9 @@ describe('the value of a day', () => {
     )
   })
 
-  test('is none for days wholly in a gap, and is for those in which it began and ended', () => {
-    const snapshots = [overall(at(FIRST - 3), 1), overall(at(FIRST + 4, 6), 9, at(FIRST + 1, 18))]
-    expect(daysOf(snapshots, 6)).toEqual([
-      [0, 1],
-      [1, 1],
-      [4, 9],
-      [5, 9],
-    ])
-  })
-
-  test('is there where a gap lies within the day, or over one midnight', () => {
-    const within = [overall(at(FIRST, 1), 1), overall(at(FIRST, 20), 2, at(FIRST, 2))]
-    expect(daysOf(within, 1)).toEqual([[0, 2]])
-    const over = [overall(at(FIRST, 1), 1), overall(at(FIRST + 1, 20), 2, at(FIRST, 2))]
-    expect(daysOf(over, 2)).toEqual([
-      [0, 1],
-      [1, 2],
-    ])
-  })
-
   test('is that of each series, under its id, while it exists', () => {
     const type = (usage: number) => ({
-      ...{
-        metric: 'customProperties.objectType' as const,
-        objectTypeId: 'p1/odd',
-        usage,
-        limit: 10,
-        percent: usage * 10,
-      },
+      ...{ metric: 'customProperties.objectType' as const, objectTypeId: 'p1/odd', usage, limit: 10, percent: 10 },
     })
     const pair = {
       metric: 'associations.fullest' as const,
@@ -109,31 +58,25 @@ describe('the value of a day', () => {
       limit: null,
       percent: null,
     }
-    const snapshots: Snapshot[] = [
-      { at: at(FIRST), series: [type(1)] },
-      { at: at(FIRST + 1), series: [type(2), pair] },
-      { at: at(FIRST + 2), series: [pair] },
-    ]
+    const snapshots = [[type(1)], [type(2), pair], [pair]].map((series, n): Snapshot => ({ at: at(FIRST + n), series }))
     const points = dailyPoints(snapshots, { from: FIRST, to: FIRST + 3, readUntil: () => at(FIRST + 9) })
-    expect([...points]).toEqual([
-      [
-        'type/p1%2Fodd',
-        [
-          { day: FIRST, usage: 1, limit: 10 },
-          { day: FIRST + 1, usage: 2, limit: 10 },
-        ],
-      ],
-      [
-        'fullest/0-1/0-2',
-        [
-          { day: FIRST + 1, usage: 3, limit: null },
-          { day: FIRST + 2, usage: 3, limit: null },
-        ],
-      ],
+    const values = [...points].map(([id, days]) => [
+      id,
+      days.map(({ day, usage, limit }) => [day - FIRST, usage, limit]),
     ])
+    expect(Object.fromEntries(values)).toEqual({
+      'type/p1%2Fodd': [
+        [0, 1, 10],
+        [1, 2, 10],
+      ],
+      'fullest/0-1/0-2': [
+        [1, 3, null],
+        [2, 3, null],
+      ],
+    })
   })
 
-  test('is what a look at every day by itself finds', () => {
+  test('is the last one read by its end, and none before the first reading or wholly in a gap', () => {
     const changes = fc.array(fc.record({ passes: fc.integer({ min: 1, max: 40 }), lost: fc.boolean() }), {
       maxLength: 30,
     })

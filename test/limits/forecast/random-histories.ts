@@ -16,7 +16,9 @@ const between = (roll: Roll, low: number, high: number) => low + (high - low) * 
 /** As often from 1 to 10 as from 10 to 100. */
 const evenly = (roll: Roll, low: number, high: number) => low * (high / low) ** roll()
 
-const KINDS: Record<string, (roll: Roll, days: number) => Made> = {
+type Kind = (roll: Roll, days: number) => Made
+
+const KINDS: Record<string, Kind> = {
   'random walk with drift': (roll) => {
     const [pace, spread] = [evenly(roll, 0.5, 50), between(roll, 0.2, 2)]
     return { start: 500, perDay: () => pace, next: (usage) => usage + pace * (1 + spread * bell(roll)) }
@@ -50,33 +52,20 @@ const KINDS: Record<string, (roll: Roll, days: number) => Made> = {
   },
 }
 
-export interface Coverage {
-  kind: string
-  histories: number
-  /** Of how many an end was told, and how often the truth was in the range, came before it, came after it. */
-  told: number
-  inside: number
-  before: number
-  after: number
+/** How often the range that is told of a history holds what came true when that went on. */
+export function coverageOf(histories: number): { told: number; inside: number } {
+  const kinds = Object.values(KINDS)
+  const fates = Array.from({ length: histories }, (_, seed) =>
+    isInside(kinds[seed % kinds.length] as Kind, dice(seed * 7_919 + 17)),
+  )
+  const told = fates.filter((is) => is !== undefined)
+  return { told: told.length, inside: told.filter(Boolean).length }
 }
 
-/** How often the range that is told of a history holds what came true when that went on; one row for each kind. */
-export function coverageOf(histories: number): Coverage[] {
-  const rows = Object.keys(KINDS).map((kind) => ({ kind, histories: 0, told: 0, inside: 0, before: 0, after: 0 }))
-  for (let seed = 0; seed < histories; seed++) {
-    const row = rows[seed % rows.length] as Coverage
-    row.histories++
-    const fate = fateOf(row.kind, dice(seed * 7_919 + 17))
-    if (fate === 'nothing told') continue
-    row.told++
-    row[fate]++
-  }
-  return rows
-}
-
-function fateOf(kind: string, roll: Roll): 'nothing told' | 'inside' | 'before' | 'after' {
+/** Undefined: no end was told. */
+function isInside(kind: Kind, roll: Roll): boolean | undefined {
   const days = Math.floor(between(roll, 10, 60))
-  const { start, perDay, next, error } = (KINDS[kind] as (typeof KINDS)[string])(roll, days)
+  const { start, perDay, next, error } = kind(roll, days)
   let exact = start
   const read = (day: number) => {
     exact = next(exact, day)
@@ -88,9 +77,8 @@ function fateOf(kind: string, roll: Roll): 'nothing told' | 'inside' | 'before' 
   const truth = daysUntil(limit, usage, (n) => read(days + n))
   const pace = forecast(points.slice(-WINDOW_DAYS))
   const left = typeof pace === 'string' ? pace : daysLeft(usage, limit, pace)
-  if (typeof left === 'string') return 'nothing told'
-  if (truth < left.earliest) return 'before'
-  return truth <= (left.latest ?? Number.POSITIVE_INFINITY) ? 'inside' : 'after'
+  if (typeof left === 'string') return undefined
+  return left.earliest <= truth && truth <= (left.latest ?? Number.POSITIVE_INFINITY)
 }
 
 function daysUntil(limit: number, usage: number, read: (n: number) => number): number {

@@ -6,15 +6,17 @@ import { DAY } from './days.ts'
 import type { Shape } from './shapes.ts'
 
 /** What was said on one day, and what came true: days until the series has its limit of that day, infinite if never. */
-export interface Said {
+interface Said {
   day: number
   outlook: Outlook
   truth: number
   isRight: boolean
 }
 
+type Movement = Omit<Shape, 'name' | 'expected'>
+
 /** What is told of a shape on each day after the change, from what is known on it. */
-export function runShape(shape: Shape): Said[] {
+export function runShape(shape: Movement): Said[] {
   const said: Said[] = []
   for (let day = 1; day <= shape.days && shape.usage(day) < limitOn(shape, day); day++) {
     if (shape.isMissing?.(day) === true) continue
@@ -25,37 +27,22 @@ export function runShape(shape: Shape): Said[] {
   return said
 }
 
-export interface Outcome {
-  /** What was said when it was right for the first time. */
-  first: Said | undefined
-  noticed: number
-  /** Days after that on which the truth is outside of the range, and on which an end that comes is not foretold at all. */
-  wrong: number
-  silent: number
-  last: number | null
-}
-
-export function outcomeOf(said: readonly Said[]): Outcome {
-  const first = said.find(({ isRight }) => isRight)
-  const noticed = first?.day ?? Number.POSITIVE_INFINITY
+/** As `Shape.expected` has it. */
+export function outcomeOf(said: readonly Said[]): Shape['expected'] {
+  const noticed = said.find(({ isRight }) => isRight)?.day ?? Number.POSITIVE_INFINITY
   const failed = said.filter(({ day, isRight }) => day > noticed && !isRight)
   const wrong = failed.filter(({ outlook }) => outlook.forecast !== null).length
-  return {
-    first,
-    noticed,
-    wrong,
-    silent: failed.length - wrong,
-    last: said.findLast(({ outlook }) => outlook.forecast !== null)?.day ?? null,
-  }
+  const last = said.findLast(({ outlook }) => outlook.forecast !== null)?.day ?? null
+  return [noticed, wrong, failed.length - wrong, last]
 }
 
 /** In whole days, as people read it: from the day that may be the first to the one that may be the last. */
-export function isRight({ daysLeft, forecast }: Outlook, truth: number): boolean {
+function isRight({ daysLeft, forecast }: Outlook, truth: number): boolean {
   if (forecast === null) return daysLeft === null && truth > HORIZON_DAYS
   return Math.floor(forecast.earliest) <= truth && truth <= Math.ceil(forecast.latest ?? Number.POSITIVE_INFINITY)
 }
 
-function outlookOn(shape: Shape, today: number): Outlook {
+function outlookOn(shape: Movement, today: number): Outlook {
   const limit = limitOn(shape, today)
   const usage = shape.usage(today)
   const metric = 'customProperties.overall'
@@ -69,7 +56,7 @@ function outlookOn(shape: Shape, today: number): Outlook {
   return outlookOf(series, told, now)
 }
 
-function truthOn(shape: Shape, today: number): number {
+function truthOn(shape: Movement, today: number): number {
   const limit = limitOn(shape, today)
   for (let day = today + 1; day <= today + HORIZON_DAYS; day++) {
     const [before, usage] = [shape.usage(day - 1), shape.usage(day)]
@@ -78,6 +65,6 @@ function truthOn(shape: Shape, today: number): number {
   return Number.POSITIVE_INFINITY
 }
 
-function limitOn({ limit }: Shape, day: number): number {
+function limitOn({ limit }: Movement, day: number): number {
   return limit?.(day) ?? 1_000
 }

@@ -2,6 +2,7 @@ import { bell, dice } from './days.ts'
 
 /** A way in which a series moves, and what is to be told of it. Days count from the one before which something changes. */
 export interface Shape {
+  /** What happens, and what is to be told of it. */
   name: string
   /** Days on which it is read before that. */
   before: number
@@ -13,12 +14,15 @@ export interface Shape {
   isMissing?: (n: number) => boolean
   /** For how long it is looked at; less where it becomes full. */
   days: number
-  outcome: string
   /**
    * The first day on which what is said is right; on how many later ones the truth is outside of the range, and on how many
    * nothing is foretold though an end comes; the last one on which an end is foretold.
    */
-  expected: { noticed: number; wrong: number; silent: number; last: number | null }
+  expected: readonly [noticed: number, wrong: number, silent: number, last: number | null]
+}
+
+const shape = (name: string, expected: Shape['expected'], moves: Omit<Shape, 'name' | 'expected'>): Shape => {
+  return { name, expected, ...moves }
 }
 
 const after = (n: number) => Math.max(0, n)
@@ -30,135 +34,108 @@ const weekdays = (n: number) => {
 /** Errs each day by itself, the same on the same day. */
 const noise = (n: number) => bell(dice(n * 7_919 + 3))
 
-export const SHAPES: Shape[] = [
-  {
-    ...{ name: 'steady, 5 a day', before: 1, days: 100, usage: (n) => 500 + 5 * n },
-    outcome: 'the exact day, as soon as a week is read',
-    expected: { noticed: 6, wrong: 0, silent: 0, last: 99 },
-  },
-  {
-    ...{ name: 'flat for five weeks, then 10 a day', before: 35, days: 60, usage: (n) => 500 + 10 * after(n) },
-    outcome: 'said on the second day; from the third on the exact day',
-    expected: { noticed: 2, wrong: 0, silent: 0, last: 49 },
-  },
-  {
-    ...{ name: 'the same, beginning late in a day', before: 35, days: 60, usage: (n) => 500 + 10 * after(n - 0.7) },
-    outcome: 'said on the third day',
-    expected: { noticed: 3, wrong: 0, silent: 0, last: 50 },
-  },
-  {
-    ...{ name: 'the same, among days that err', before: 35, days: 60 },
+export const SHAPES = [
+  shape('steady, 5 a day: the exact day, as soon as a week is read', [6, 0, 0, 99], {
+    before: 1,
+    days: 100,
+    usage: (n) => 500 + 5 * n,
+  }),
+  shape('flat for five weeks, then 10 a day: said on the second day; from the third on the exact day', [2, 0, 0, 49], {
+    before: 35,
+    days: 60,
+    usage: (n) => 500 + 10 * after(n),
+  }),
+  shape('the same, beginning late in a day: said on the third day', [3, 0, 0, 50], {
+    before: 35,
+    days: 60,
+    usage: (n) => 500 + 10 * after(n - 0.7),
+  }),
+  shape('the same, among days that err: said within three days', [3, 2, 0, 50], {
+    before: 35,
+    days: 60,
     usage: (n) => Math.round(500 + 10 * after(n) + 4 * noise(n)),
-    outcome: 'said within three days',
-    expected: { noticed: 3, wrong: 2, silent: 0, last: 50 },
-  },
-  {
-    ...{ name: 'grows by 3 % a day', before: 1, days: 100, usage: (n) => Math.round(100 * 1.03 ** n) },
-    outcome: 'the days are of an even pace, the range holds the far sooner truth',
-    expected: { noticed: 6, wrong: 0, silent: 0, last: 77 },
-  },
-  {
-    ...{ name: 'flat, then 3 % a day', before: 35, days: 100, usage: (n) => Math.round(400 * 1.03 ** after(n)) },
-    outcome: 'said on the second day, right from then on',
-    expected: { noticed: 2, wrong: 0, silent: 0, last: 30 },
-  },
-  {
-    ...{ name: 'on weekdays only, 14 a day', before: 28, days: 60, usage: (n) => 500 + 14 * weekdays(n) },
-    outcome: 'weekends are no change of pace',
-    expected: { noticed: 1, wrong: 0, silent: 0, last: 49 },
-  },
-  {
-    ...{ name: 'flat, then 14 on weekdays', before: 35, days: 60, usage: (n) => 500 + 14 * weekdays(after(n)) },
-    outcome: 'said on the second day, and on weekends, too',
-    expected: { noticed: 2, wrong: 0, silent: 0, last: 49 },
-  },
-  {
-    ...{ name: 'twice as fast, from 5 to 10 a day', before: 35, days: 60, usage: (n) => 500 + 5 * n + 5 * after(n) },
-    outcome: 'the sooner end within three days',
-    expected: { noticed: 2, wrong: 0, silent: 0, last: 49 },
-  },
-  {
-    ...{ name: 'slower, from 10 to 2 a day', before: 35, days: 60, usage: (n) => 600 + 10 * n - 8 * after(n) },
-    outcome: 'the later end is in the range within three days',
-    expected: { noticed: 2, wrong: 0, silent: 0, last: 60 },
-  },
-  {
-    ...{ name: 'stops to grow', before: 35, days: 60, usage: (n) => 600 + 10 * (n - after(n)) },
-    outcome: 'an open range within two days, no end any more after four weeks',
-    expected: { noticed: 2, wrong: 0, silent: 0, last: 25 },
-  },
-  {
-    ...{
-      name: 'deletions: 10 a day up, then 10 down',
-      before: 35,
-      days: 30,
-      usage: (n) => 700 + 10 * n - 20 * after(n),
-    },
-    outcome: 'what falls has no end',
-    expected: { noticed: 2, wrong: 0, silent: 0, last: 5 },
-  },
-  {
-    ...{
-      name: 'a cleanup of 200 in steady growth',
-      before: 28,
-      days: 80,
-      usage: (n) => 700 + 5 * n - (n > 0 ? 200 : 0),
-    },
-    outcome: 'the day moves, the pace does not',
-    expected: { noticed: 1, wrong: 0, silent: 0, last: 80 },
-  },
-  {
-    ...{ name: 'an import of 200, else flat', before: 28, days: 60, usage: (n) => (n > 0 ? 700 : 500) },
-    outcome: 'nothing: one step is no growth',
-    expected: { noticed: 1, wrong: 0, silent: 0, last: null },
-  },
-  {
-    ...{
-      name: 'an import of 200 in steady growth',
-      before: 28,
-      days: 60,
-      usage: (n) => 500 + 5 * n + (n > 0 ? 200 : 0),
-    },
-    outcome: 'the day moves, the pace does not',
-    expected: { noticed: 1, wrong: 0, silent: 0, last: 59 },
-  },
-  {
-    ...{
-      name: 'an import over three days, else flat',
-      before: 28,
-      days: 60,
-      usage: (n) => 500 + 60 * Math.min(3, after(n)),
-    },
-    outcome: 'like growth, with an open range; over after a week',
-    expected: { noticed: 1, wrong: 0, silent: 0, last: 8 },
-  },
-  {
-    ...{ name: 'month-end peaks, 60 in two days', before: 28, days: 200 },
-    usage: (n) => 500 + 60 * Math.floor(n / 30) + (((n % 30) + 30) % 30 >= 29 ? 30 : 0),
-    outcome: 'an open range after each peak; in between nothing, since two of them are no steady growth',
-    expected: { noticed: 1, wrong: 0, silent: 159, last: 185 },
-  },
-  {
-    ...{ name: 'the limit moves from 1,000 to 1,500', before: 28, days: 60, usage: (n) => 600 + 10 * n },
+  }),
+  shape('grows by 3 % a day: the days are of an even pace, the range holds the far sooner truth', [6, 0, 0, 77], {
+    before: 1,
+    days: 100,
+    usage: (n) => Math.round(100 * 1.03 ** n),
+  }),
+  shape('flat, then 3 % a day: said on the second day, right from then on', [2, 0, 0, 30], {
+    before: 35,
+    days: 100,
+    usage: (n) => Math.round(400 * 1.03 ** after(n)),
+  }),
+  shape('on weekdays only, 14 a day: weekends are no change of pace', [1, 0, 0, 49], {
+    before: 28,
+    days: 60,
+    usage: (n) => 500 + 14 * weekdays(n),
+  }),
+  shape('flat, then 14 on weekdays: said on the second day, and on weekends, too', [2, 0, 0, 49], {
+    before: 35,
+    days: 60,
+    usage: (n) => 500 + 14 * weekdays(after(n)),
+  }),
+  shape('twice as fast, from 5 to 10 a day: the sooner end within three days', [2, 0, 0, 49], {
+    before: 35,
+    days: 60,
+    usage: (n) => 500 + 5 * n + 5 * after(n),
+  }),
+  shape('slower, from 10 to 2 a day: the later end is in the range within three days', [2, 0, 0, 60], {
+    before: 35,
+    days: 60,
+    usage: (n) => 600 + 10 * n - 8 * after(n),
+  }),
+  shape('stops to grow: an open range within two days, no end any more after four weeks', [2, 0, 0, 25], {
+    before: 35,
+    days: 60,
+    usage: (n) => 600 + 10 * (n - after(n)),
+  }),
+  shape('deletions: 10 a day up, then 10 down: what falls has no end', [2, 0, 0, 5], {
+    before: 35,
+    days: 30,
+    usage: (n) => 700 + 10 * n - 20 * after(n),
+  }),
+  shape('a cleanup of 200 in steady growth: the day moves, the pace does not', [1, 0, 0, 80], {
+    before: 28,
+    days: 80,
+    usage: (n) => 700 + 5 * n - (n > 0 ? 200 : 0),
+  }),
+  shape('an import of 200, else flat: nothing: one step is no growth', [1, 0, 0, null], {
+    before: 28,
+    days: 60,
+    usage: (n) => (n > 0 ? 700 : 500),
+  }),
+  shape('an import of 200 in steady growth: the day moves, the pace does not', [1, 0, 0, 59], {
+    before: 28,
+    days: 60,
+    usage: (n) => 500 + 5 * n + (n > 0 ? 200 : 0),
+  }),
+  shape('an import over three days, else flat: like growth, with an open range; over after a week', [1, 0, 0, 8], {
+    before: 28,
+    days: 60,
+    usage: (n) => 500 + 60 * Math.min(3, after(n)),
+  }),
+  shape(
+    'month-end peaks, 60 in two days: an open range after each peak; in between nothing, since two of them are no steady growth',
+    [1, 0, 159, 185],
+    { before: 28, days: 200, usage: (n) => 500 + 60 * Math.floor(n / 30) + (((n % 30) + 30) % 30 >= 29 ? 30 : 0) },
+  ),
+  shape('the limit moves from 1,000 to 1,500: the day moves at once, the pace does not', [1, 0, 0, 60], {
+    before: 28,
+    days: 60,
+    usage: (n) => 600 + 10 * n,
     limit: (n) => (n > 0 ? 1_500 : 1_000),
-    outcome: 'the day moves at once, the pace does not',
-    expected: { noticed: 1, wrong: 0, silent: 0, last: 60 },
-  },
-  {
-    ...{
-      name: 'a limit that comes down on a flat series',
-      before: 28,
-      days: 40,
-      usage: () => 500,
-      limit: (n) => 1_000 - 10 * n,
-    },
-    outcome: 'nothing: a limit that moves is no growth',
-    expected: { noticed: 1, wrong: 0, silent: 0, last: null },
-  },
-  {
-    ...{ name: 'ten days without readings in steady growth', before: 28, days: 60, usage: (n) => 500 + 10 * n },
+  }),
+  shape('a limit that comes down on a flat series: nothing: a limit that moves is no growth', [1, 0, 0, null], {
+    before: 28,
+    days: 40,
+    usage: () => 500,
+    limit: (n) => 1_000 - 10 * n,
+  }),
+  shape('ten days without readings in steady growth: as before, from the first reading on', [11, 0, 0, 49], {
+    before: 28,
+    days: 60,
+    usage: (n) => 500 + 10 * n,
     isMissing: (n) => n > 0 && n <= 10,
-    outcome: 'as before, from the first reading on',
-    expected: { noticed: 11, wrong: 0, silent: 0, last: 49 },
-  },
+  }),
 ]
