@@ -23,8 +23,10 @@ import { fileURLToPath } from 'node:url'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const DIST = join(ROOT, 'dist')
 const ROOMS = ['src', 'jobs', 'config']
+/** What changes with any file that comes, goes or is written. */
+const STAMP = join(DIST, '.stamp')
 /** What is read while running: Lua steps, YAML files, what pages load, the guide. */
-const ASSETS = /\.(lua|yaml|css|js|svg)$|^(guide\/.*|reference|runbook)\.md$/
+const ASSETS = /\.(lua|yaml|css|js|svg)$|^config\/(guide\/.*|reference|runbook)\.md$/
 /** These bring files of their own that they look for beside their code. */
 const AS_PACKAGES = [/^@bull-board\//, 'pino-pretty']
 
@@ -38,18 +40,21 @@ const placesOfModules = {
   },
 }
 
-const sources = ROOMS.flatMap((room) =>
-  readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
-    .filter((file) => !file.includes('node_modules') && statSync(join(ROOT, room, file)).isFile())
-    .map((file) => ({ room, file, path: join(room, file) })),
-)
-const stamp = stampOf([...sources.map(({ path }) => path), 'package.json', 'package-lock.json'])
-const stampFile = join(DIST, '.stamp')
-if (process.argv.includes('--anew')) rmSync(DIST, { recursive: true, force: true })
-if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) await build()
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes('--anew')) rmSync(DIST, { recursive: true, force: true })
+  if (!isBuilt()) await build()
+}
+
+/** Whether `dist/` was made of the sources as they are. */
+export function isBuilt() {
+  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === stampOf(sourceFiles())
+}
 
 async function build() {
-  copyAssets()
+  const files = sourceFiles()
+  const stamp = stampOf(files)
+  const entry = `src/main.${process.pid}.js` // Two builds at once must not meet.
+  copyAssets(files)
   const { build: bundle } = await import('rolldown')
   await bundle({
     input: join(ROOT, 'src/main.ts'),
@@ -61,27 +66,34 @@ async function build() {
       dir: DIST,
       format: 'esm',
       // The names of chunks follow their content: what runs from an older build finds its own.
-      entryFileNames: 'src/main.new.js',
+      entryFileNames: entry,
       chunkFileNames: 'chunks/[name]-[hash].js',
     },
   })
-  renameSync(join(DIST, 'src/main.new.js'), join(DIST, 'src/main.js'))
-  writeFileSync(stampFile, stamp)
+  renameSync(join(DIST, entry), join(DIST, 'src/main.js'))
+  writeFileSync(STAMP, stamp)
 }
 
-function copyAssets() {
-  for (const { file, path } of sources) {
-    if (!ASSETS.test(file)) continue
+function sourceFiles() {
+  return ROOMS.flatMap((room) =>
+    readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
+      .map((file) => join(room, file))
+      .filter((path) => !path.includes('node_modules') && statSync(join(ROOT, path)).isFile()),
+  )
+}
+
+function copyAssets(files) {
+  for (const path of files) {
+    if (!ASSETS.test(path)) continue
     mkdirSync(dirname(join(DIST, path)), { recursive: true })
     cpSync(join(ROOT, path), join(DIST, path))
   }
   cpSync(join(ROOT, 'package.json'), join(DIST, 'package.json'))
 }
 
-/** Changes with any file that comes, goes or is written. */
-function stampOf(paths) {
+function stampOf(files) {
   const hash = createHash('sha256')
-  for (const path of paths.toSorted()) {
+  for (const path of [...files, 'package.json', 'package-lock.json'].sort()) {
     const { mtimeMs, size } = statSync(join(ROOT, path))
     hash.update(`${path} ${mtimeMs} ${size}\n`)
   }

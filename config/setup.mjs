@@ -62,7 +62,7 @@ installPackages()
 const node = findNode()
 for (const option of needed) {
   const { make = findOrInstall } = WITH[option]
-  make(WITH[option])
+  await make(WITH[option])
 }
 await run(node, join(ROOT, program), args)
 
@@ -120,7 +120,9 @@ function findOrInstall({ what, variable, commands, aptPackage, isOptional = fals
   if (!commands.some(isOnPath)) miss(`a ${what} could not be installed`, byHand)
 }
 
-function build() {
+async function build() {
+  const { isBuilt } = await import('./build.mjs')
+  if (isBuilt()) return
   const { status } = spawnSync(node, [join(ROOT, 'config', 'build.mjs')], { stdio: ['ignore', 2, 2] })
   if (status !== 0) stop('dist/ could not be made of the sources', 'npm run build')
 }
