@@ -1,7 +1,7 @@
 import { afterAttempt } from '../src/delivery/after-attempt.ts'
 import { BEHIND_MS, type Delivery } from '../src/delivery/deliveries.ts'
 import type { AttemptOutcome } from '../src/delivery/receiver.ts'
-import { InFlight } from '../src/runtime/in-flight.ts'
+import { InFlight } from '../src/runtime/concurrency.ts'
 import type { LogEvent } from '../src/runtime/logger.ts'
 import type { JobDeps } from './job-deps.ts'
 import type { DeliverJob } from './queues.ts'

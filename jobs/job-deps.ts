@@ -18,7 +18,7 @@ import type { CoverageStore } from '../src/limits/coverage.ts'
 import type { History } from '../src/limits/history/history.ts'
 import type { Keep } from '../src/limits/history/resolutions.ts'
 import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
-import type { ClockWatch } from '../src/runtime/clock-watch.ts'
+import type { ClockWatch } from '../src/runtime/clock.ts'
 import type { PollLimitsDeps } from './poll-limits.ts'
 import type { RefreshTokensDeps } from './refresh-tokens.ts'
 

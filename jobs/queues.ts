@@ -2,7 +2,7 @@ import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { Clock } from '../src/runtime/clock.ts'
-import { atInterval } from '../src/runtime/interval.ts'
+import { atInterval } from '../src/runtime/concurrency.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 
 /** What a sweep searches for. */

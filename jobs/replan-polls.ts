@@ -1,6 +1,6 @@
 import { planSooner } from '../src/limits/polling/plan-poll.ts'
 import { pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import { InFlight } from '../src/runtime/in-flight.ts'
+import { InFlight } from '../src/runtime/concurrency.ts'
 import type { JobDeps } from './job-deps.ts'
 
 type ReplanPollsDeps = Pick<JobDeps, 'due' | 'polls' | 'polling' | 'clock' | 'log'>

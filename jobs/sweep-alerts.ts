@@ -1,7 +1,7 @@
 import { closeGroups } from '../src/alerts/groups/close-groups.ts'
 import { lookAtHeld } from '../src/alerts/groups/held.ts'
 import { collectOutbox } from '../src/alerts/relay.ts'
-import { Failures } from '../src/runtime/failures.ts'
+import { Failures } from '../src/runtime/concurrency.ts'
 import type { JobDeps } from './job-deps.ts'
 
 export type SweepAlertsDeps = Pick<JobDeps, 'relay' | 'deliveries' | 'queues' | 'metrics' | 'clock'>

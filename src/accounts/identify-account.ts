@@ -1,6 +1,6 @@
 import { opensLimits } from '../provider/dialects.ts'
 import { accountStepKeys, stepJson } from '../redis/steps.ts'
-import type { InFlight } from '../runtime/in-flight.ts'
+import type { InFlight } from '../runtime/concurrency.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { planRefresh } from '../tokens/plan-refresh.ts'
 import { openToken } from '../tokens/vault.ts'

@@ -2,7 +2,7 @@ import { configFingerprint } from '../../config/in-force.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import type { Role } from '../heartbeat/roles.ts'
-import { atInterval } from '../runtime/interval.ts'
+import { atInterval } from '../runtime/concurrency.ts'
 import type { Parts } from './parts.ts'
 
 const REPORT_EVERY_MS = 10_000

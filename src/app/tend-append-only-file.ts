@@ -1,5 +1,5 @@
 import { AppendOnlyFile } from '../redis/append-only-file.ts'
-import { atInterval } from '../runtime/interval.ts'
+import { atInterval } from '../runtime/concurrency.ts'
 import type { Parts } from './parts.ts'
 
 const LOOK_EVERY_MS = 10_000

@@ -8,8 +8,8 @@ import {
 } from '../redis/data-trouble.ts'
 import { perilsOf, readServers } from '../redis/servers.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
+import { atInterval } from '../runtime/concurrency.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
-import { atInterval } from '../runtime/interval.ts'
 import type { Parts } from './parts.ts'
 import { fleetAnnouncements } from './token-endpoint.ts'
 

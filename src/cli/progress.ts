@@ -1,6 +1,5 @@
 import { cutToWidth } from '../text/display-width.ts'
-import { formatCount } from '../text/format-number.ts'
-import { formatSpan } from '../text/format-span.ts'
+import { formatCount, formatSpan } from '../text/format-number.ts'
 import type { Io } from './io.ts'
 
 /** Work that is done sooner needs no word about how far it is; in a log it may take longer than before somebody's eyes. */

@@ -1,7 +1,6 @@
 import { cleanText } from '../text/clean-text.ts'
 import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
-import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
-import { formatSpan } from '../text/format-span.ts'
+import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { coloured } from './colours.ts'
 import type { Io } from './io.ts'

@@ -1,7 +1,6 @@
 import { type Coverage, type CoverageSettings, coverageShare } from '../limits/coverage.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
-import { formatSpan } from '../text/format-span.ts'
+import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
 
 /** What is checked before the service outside gets a good ping. Moments in ms; null = there is none. */
 export interface HeartbeatFacts {

@@ -3,7 +3,7 @@ import type { Agent } from 'undici'
 import packageJson from '../../package.json' with { type: 'json' }
 import { networkFailure } from '../delivery/network-failure.ts'
 import type { Secret } from '../runtime/secret.ts'
-import { formatSpan } from '../text/format-span.ts'
+import { formatSpan } from '../text/format-number.ts'
 import type { PingOutcome } from './heartbeat-store.ts'
 
 /** Services keep the first 10 kB of a ping's body. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { parseMoment } from '../text/parse-moment.ts'
+import { parseMoment } from '../text/format-time.ts'
 import { type ParameterFault, Problem, unknownAccount } from './problem.ts'
 
 /** The same schema; documents say `json` of it: what is asked for, where the check reads a text to get at it. */

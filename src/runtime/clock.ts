@@ -42,7 +42,7 @@ let timer: NodeJS.Timeout | undefined
  * One timer for all that is repeated: nearly all leases end before they are renewed once, and a timer of its own for each
  * was 2 % of a refresh. By the monotonic clock: a clock that is set must not end a lease.
  */
-export function every(ms: number, work: () => Promise<void>): () => void {
+function every(ms: number, work: () => Promise<void>): () => void {
   const one = { work, everyMs: ms, nextAt: performance.now() + ms }
   repeated.add(one)
   timer ??= setInterval(repeatDue, LOOK_EVERY_MS)
@@ -59,4 +59,28 @@ function repeatDue(): void {
   if (repeated.size > 0) return
   clearInterval(timer)
   timer = undefined
+}
+
+/** Smaller corrections of a clock do no harm. */
+const TOLERATED_MS = 5_000
+
+/** Notices that this machine's clock was set back, by a clock that can't be set. */
+export class ClockWatch {
+  readonly #clock: Clock
+  readonly #steady: () => number
+  #ahead: number | undefined
+
+  /** `steady`: ms since whenever, never set. */
+  constructor(clock: Clock, steady: () => number) {
+    this.#clock = clock
+    this.#steady = steady
+  }
+
+  /** Since the last call. True at the first one: no earlier value is known. */
+  mayHaveBeenSetBack(): boolean {
+    const ahead = this.#clock.now() - this.#steady()
+    const before = this.#ahead ?? Number.POSITIVE_INFINITY
+    this.#ahead = ahead
+    return before - ahead > TOLERATED_MS
+  }
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** What Plimsoll makes in its data folder. One that holds other things may be open for their sake. */
@@ -36,5 +36,21 @@ class OpenFolderError extends Error {
       `${folder} is open to other users of this machine (mode ${mode.toString(8)}) and was not closed: ${why}; ` +
         `run chmod 700 ${folder}, or set dataDir to a folder of Plimsoll's own`,
     )
+  }
+}
+
+/** For this user's eyes only. Linked into place whole: another process must never find half of it. False: it was there. */
+export function writeOnce(file: string, text: () => string): boolean {
+  if (existsSync(file)) return false
+  const own = `${file}.${process.pid}`
+  writeFileSync(own, text(), { mode: 0o600 })
+  try {
+    linkSync(own, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(own, { force: true })
   }
 }

@@ -1,7 +1,7 @@
 import { type ChildLoggerOptions, type DestinationStream, pino } from 'pino'
+import pretty from 'pino-pretty'
 import { escapeUnseen, keepEscapes } from './json-text.ts'
 import type { LogCode } from './log-codes.ts'
-import { pinoPretty } from './pretty.ts'
 
 /**
  * Structured logs: one JSON object a line. Every line carries the `code` of its event (`token.expired`,
@@ -24,7 +24,7 @@ export interface Logger {
   child(facts: Record<string, unknown>, options: ChildLoggerOptions): Logger
 }
 
-export interface LogSettings {
+interface LogSettings {
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   pretty: boolean
 }
@@ -98,4 +98,40 @@ function standardOutput(): DestinationStream {
   // It may lead to a disk that is full: no reason to end.
   output.on('error', () => {})
   return output
+}
+
+/** Log lines for people at a terminal; `destination` is a file descriptor. */
+export function pinoPretty(destination = 1): DestinationStream {
+  return pretty({ sync: true, destination, ignore: 'code', translateTime: 'SYS:HH:MM:ss', singleLine: true })
+}
+
+const WINDOW_MS = 60_000
+
+/** For what strangers can have logged as often as they like: so many lines a minute, the rest is counted. */
+export class LineQuota {
+  readonly #most: number
+  #windowEnds = Number.NEGATIVE_INFINITY
+  #lines = 0
+  #unlogged = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** How many lines were left out since the last one; undefined: this one is left out too. */
+  take(now: number): number | undefined {
+    // A clock that was set back must not silence the log until it has caught up.
+    if (now >= this.#windowEnds || this.#windowEnds - now > WINDOW_MS) {
+      this.#windowEnds = now + WINDOW_MS
+      this.#lines = 0
+    }
+    if (this.#lines >= this.#most) {
+      this.#unlogged++
+      return undefined
+    }
+    this.#lines++
+    const unlogged = this.#unlogged
+    this.#unlogged = 0
+    return unlogged
+  }
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openDataFolder } from '../runtime/data-folder.ts'
-import { writeOnce } from '../runtime/write-once.ts'
+import { openDataFolder, writeOnce } from '../runtime/data-folder.ts'
 import type { VaultKey } from './vault.ts'
 
 /**

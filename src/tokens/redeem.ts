@@ -1,7 +1,7 @@
 import type { TokenAnswer } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { AlertWrites } from '../redis/steps.ts'
-import type { InFlight } from '../runtime/in-flight.ts'
+import type { InFlight } from '../runtime/concurrency.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { RefreshFailure } from './after-failure.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'

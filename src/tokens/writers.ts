@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { atInterval } from '../runtime/interval.ts'
+import { atInterval } from '../runtime/concurrency.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Vault } from './vault.ts'
 

@@ -9,9 +9,9 @@ import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts
 import { connectRedis } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { growHeapEvenly } from '../../src/runtime/heap.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
+import { growHeapEvenly } from '../../src/runtime/process.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 

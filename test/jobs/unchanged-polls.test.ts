@@ -12,7 +12,7 @@ import { readAssociationReport, readCustomPropertyReport } from '../../src/provi
 import { Unread } from '../../src/provider/read.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { InFlight } from '../../src/runtime/in-flight.ts'
+import { InFlight } from '../../src/runtime/concurrency.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'

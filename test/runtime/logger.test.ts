@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { redactUrls } from '../../src/runtime/logger.ts'
+import { LineQuota, redactUrls } from '../../src/runtime/logger.ts'
 import { logLines } from '../support/log-lines.ts'
 
 const TOKEN = 'na1-8f2c-9911'
@@ -121,4 +121,15 @@ describe('a log line', () => {
     log.error({ code: 'http.error', err: thrown }, 'still here')
     expect(lines()[0]?.msg).toBe('still here')
   })
+})
+
+test('so many lines a minute are written, and the next one after them says how many are missing', () => {
+  const quota = new LineQuota(2)
+  expect([0, 1, 2, 3, 59_999].map((now) => quota.take(now))).toEqual([0, 0, undefined, undefined, undefined])
+  expect([60_000, 60_001, 60_002].map((now) => quota.take(now))).toEqual([3, 0, undefined])
+})
+
+test('a clock that was set back does not silence the log', () => {
+  const quota = new LineQuota(1)
+  expect([3_600_000, 3_600_001, 0].map((now) => quota.take(now))).toEqual([0, undefined, 1])
 })

@@ -2,7 +2,7 @@ import { Movement } from '../../jobs/movement.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { InFlight } from '../../src/runtime/in-flight.ts'
+import { InFlight } from '../../src/runtime/concurrency.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatSeconds } from '../../src/text/format-number.ts'
+import { formatDaysLeft, formatDaysRange, formatSeconds } from '../../src/text/format-number.ts'
 
 test.each([
   [0, '0 ms'],
@@ -9,4 +9,25 @@ test.each([
   [15_240, '15.2 s'],
 ])('what took %i ms took %s', (ms, text) => {
   expect(formatSeconds(ms)).toBe(text)
+})
+
+test.each([
+  [0, 'full'],
+  [-1, 'full'],
+  [0.1, 'less than a day left'],
+  [1, 'about 1 day left'],
+  [6.9, 'about 6 days left'],
+  [1_000, 'about 1,000 days left'],
+])('%d days: %s', (days, text) => {
+  expect(formatDaysLeft(days)).toBe(text)
+})
+
+test.each([
+  [12, { earliest: 9.9, latest: 19.1 }, ' (9 to 20)'],
+  [12, { earliest: 9, latest: null }, ' (9 or more)'],
+  [12, { earliest: 9 }, ' (9 or more)'],
+  [12, { earliest: 12, latest: 12 }, ''],
+  [12.5, { earliest: 12.2, latest: 12.9 }, ''],
+])('the range of %d days, %o', (days, range, text) => {
+  expect(formatDaysRange(days, range)).toBe(text)
 })

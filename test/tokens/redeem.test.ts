@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { InFlight } from '../../src/runtime/in-flight.ts'
+import { InFlight } from '../../src/runtime/concurrency.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type RedeemJob, redeemAndStore } from '../../src/tokens/redeem.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readNewFleet } from '../../limits/coverage.ts'
-import { Failures } from '../../runtime/failures.ts'
+import { Failures } from '../../runtime/concurrency.ts'
 import { type Alert, alertOf } from '../alert.ts'
 import { joinRefs, partitionOfRef } from '../ledger.ts'
 import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'

@@ -2,9 +2,15 @@ import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
 import { sayBecause } from '../../alerts/evaluation/because.ts'
 import { countedRecords, countsRecords, seriesName } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
-import { formatDaysLeft, formatDaysRange } from '../../text/days-left.ts'
-import { countOf, formatCount, formatDays, formatPercent } from '../../text/format-number.ts'
-import { formatSpan } from '../../text/format-span.ts'
+import {
+  countOf,
+  formatCount,
+  formatDays,
+  formatDaysLeft,
+  formatDaysRange,
+  formatPercent,
+  formatSpan,
+} from '../../text/format-number.ts'
 import { formatTime, formatTimeAndAge } from '../../text/format-time.ts'
 import { type DescribedRecords, describeRecords } from './describe-records.ts'
 import { type Action, actionsOf, type MailLinks, safeUrl } from './mail-links.ts'

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../runtime/clock.ts'
-import { LineQuota } from '../../runtime/line-quota.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import { LineQuota, type Logger } from '../../runtime/logger.ts'
 import { clientOf } from './client.ts'
 
 /** Lines of each kind, a minute. */

@@ -1,8 +1,7 @@
 import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openDataFolder } from '../../runtime/data-folder.ts'
+import { openDataFolder, writeOnce } from '../../runtime/data-folder.ts'
 import { Secret } from '../../runtime/secret.ts'
-import { writeOnce } from '../../runtime/write-once.ts'
 import { makeToken, OF_FILE } from './admin-token.ts'
 
 /** As of `http.adminToken`. */

@@ -1,6 +1,6 @@
 import type { CrmResult } from '../../provider/failure.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { InFlight } from '../../runtime/in-flight.ts'
+import type { InFlight } from '../../runtime/concurrency.ts'
 import type { CallShare, Taken } from './call-share.ts'
 import type { PollSettings } from './poll-settings.ts'
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { SharedText } from '../../redis/shared-text.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { SharedRun } from '../../runtime/concurrency.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { SharedRun } from '../../runtime/shared-run.ts'
 
 export interface CallBudgetDeps {
   text: SharedText

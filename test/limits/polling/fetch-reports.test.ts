@@ -4,7 +4,7 @@ import { type Asked, type FetchDeps, hearReports, wasUnauthorized } from '../../
 import { isFailure, mergeReadings, NOT_ASKED, type Pair, type Readings } from '../../../src/limits/readings.ts'
 import type { ProviderClient } from '../../../src/provider/client.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
-import { InFlight } from '../../../src/runtime/in-flight.ts'
+import { InFlight } from '../../../src/runtime/concurrency.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { failure, fakeProvider } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'

@@ -1,7 +1,6 @@
 import type { Value } from '../../../limits/history/change.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatCount } from '../../../text/format-number.ts'
-import { formatSpan } from '../../../text/format-span.ts'
+import { formatCount, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type AccountView, driftText, nextPollBecause } from '../../../views/account-view.ts'
 import type { AccountExplanation, ExplainedAlert } from '../../../views/explain-account.ts'

@@ -1,5 +1,5 @@
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatDaysLeft, formatDaysRange } from '../../../text/days-left.ts'
+import { formatDaysLeft, formatDaysRange } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountExplanation, ExplainedAlert, ExplainedSeries } from '../../../views/explain-account.ts'
 import { fullness } from '../parts/bar.ts'

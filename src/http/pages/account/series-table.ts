@@ -1,6 +1,5 @@
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatDaysRange } from '../../../text/days-left.ts'
-import { countOf, formatCount } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatDaysRange } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
 import { type ExplainedAlert, ruleLineText, type RulePlace } from '../../../views/explain-account.ts'

@@ -1,7 +1,6 @@
 import { seriesName } from '../../../alerts/series-name.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatDaysLeft } from '../../../text/days-left.ts'
-import { countOf, formatCount } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'

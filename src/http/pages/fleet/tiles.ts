@@ -1,6 +1,5 @@
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
-import { countOf, formatCount } from '../../../text/format-number.ts'
-import { formatSpan } from '../../../text/format-span.ts'
+import { countOf, formatCount, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { isBroken } from '../../../views/deliveries.ts'
 import {

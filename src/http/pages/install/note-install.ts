@@ -1,7 +1,6 @@
 import type { InstallOutcome } from '../../../accounts/install.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import type { LineQuota } from '../../../runtime/line-quota.ts'
-import type { Logger } from '../../../runtime/logger.ts'
+import type { LineQuota, Logger } from '../../../runtime/logger.ts'
 import type { InstallResult, Metrics } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import type { Client } from '../../access/client.ts'

@@ -1,7 +1,6 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatDaysLeft } from '../../../text/days-left.ts'
-import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountAlertsShape, OpenAlertShape } from '../../../views/shapes/alert.ts'
 import { newSilencePath } from './alert-links.ts'

@@ -1,5 +1,4 @@
-import { formatDaysLeft, formatDaysRange } from '../../../../text/days-left.ts'
-import { formatCount } from '../../../../text/format-number.ts'
+import { formatCount, formatDaysLeft, formatDaysRange } from '../../../../text/format-number.ts'
 import { formatMoment } from '../../../../text/format-time.ts'
 import { type ChartData, limitMoves, thresholdUsage } from './geometry.ts'
 import type { Stand, Track } from './track.ts'

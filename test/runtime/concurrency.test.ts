@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { InFlight } from '../../src/runtime/in-flight.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { atInterval, InFlight, InForce, inTurn } from '../../src/runtime/concurrency.ts'
 
 /** Work that ends when it is told to. */
 function work(order: string[], name: string) {
@@ -109,4 +109,94 @@ describe('calls in flight', () => {
       }),
     )
   })
+})
+
+test('what is asked for while it is under way is done once more after that, however often it was asked for', async () => {
+  const ends: (() => void)[] = []
+  let underWay = 0
+  let most = 0
+  const ask = inTurn(async () => {
+    most = Math.max(most, ++underWay)
+    await new Promise<void>((resolve) => ends.push(resolve))
+    underWay--
+  })
+  ask()
+  ask()
+  ask()
+  expect(ends).toHaveLength(1)
+  ends[0]?.()
+  await new Promise(setImmediate)
+  expect(ends).toHaveLength(2)
+  ends[1]?.()
+  await new Promise(setImmediate)
+  expect(ends).toHaveLength(2)
+
+  ask()
+  expect(ends).toHaveLength(3)
+  expect(most).toBe(1)
+})
+
+describe('repeated work', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  test('it is done again and again, also after it failed, until it is stopped', async () => {
+    const work = vi.fn(() => Promise.reject(new Error('no Redis')))
+    const stop = atInterval(work, 1_000)
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(work).toHaveBeenCalledTimes(3)
+    stop()
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(work).toHaveBeenCalledTimes(3)
+  })
+
+  test('where it takes long it is never under way twice', async () => {
+    const done = Promise.withResolvers<void>()
+    const work = vi.fn(() => done.promise)
+    const stop = atInterval(work, 1_000)
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(work).toHaveBeenCalledTimes(1)
+    done.resolve()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(work).toHaveBeenCalledTimes(2)
+    stop()
+  })
+})
+
+test('work goes on to its end with what was in force when it began; what begins later has the new', async () => {
+  const inForce = new InForce('old')
+  const gate = Promise.withResolvers<void>()
+  const seen: string[] = []
+  const begun = inForce.run(async (value) => {
+    await gate.promise
+    seen.push(value)
+  })
+  void inForce.replace('new')
+  await inForce.run(async (value) => void seen.push(value))
+  gate.resolve()
+  await begun
+  expect(seen).toEqual(['new', 'old'])
+  expect(inForce.value).toBe('new')
+})
+
+test('what was replaced is over when the last who works with it ends, also one that fails', async () => {
+  const inForce = new InForce(1)
+  const first = Promise.withResolvers<void>()
+  const second = Promise.withResolvers<void>()
+  const works = [inForce.run(() => first.promise), inForce.run(() => second.promise)]
+  let isOver = false
+  const over = inForce.replace(2).then(() => {
+    isOver = true
+  })
+  first.resolve()
+  await works[0]
+  expect(isOver).toBe(false)
+  second.reject(new Error('failed'))
+  await expect(works[1]).rejects.toThrow('failed')
+  await over
+  expect(isOver).toBe(true)
+})
+
+test('what nobody works with is over at once', async () => {
+  await new InForce(1).replace(2)
 })
