@@ -51,7 +51,10 @@ export default defineConfig({
       {
         extends: true,
         // Every core: the default leaves one free, which is half of a small machine.
-        test: { name: 'rooms', include: ['test/**/*.test.ts'], exclude: [...whole, ...apart], maxWorkers: '100%' },
+        test: {
+          ...{ name: 'rooms', include: ['test/**/*.test.ts'], exclude: [...whole, ...apart], maxWorkers: '100%' },
+          globalSetup: 'test/support/redis-per-worker.ts',
+        },
       },
       {
         extends: true,

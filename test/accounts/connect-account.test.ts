@@ -11,10 +11,10 @@ import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.t
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { announce, HUB, metadata, office } from './connected.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const code = new Secret('the-code')
 
 describe('connecting with a code', () => {

@@ -3,10 +3,10 @@ import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { office } from './connected.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const KINDS: DueKind[] = ['refresh', 'poll', 'uninstall']
 
 async function fleet(hubIds: readonly number[], lifeMs?: number) {

@@ -10,10 +10,10 @@ import { TokenStore } from '../../src/tokens/token-store.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { HUB, metadata, office } from './connected.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const LIFE = 1_800_000
 
 /** An account that was imported and has been refreshed once since. */

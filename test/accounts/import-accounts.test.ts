@@ -20,9 +20,9 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 
 /** An installation, and a file of rows to import into it. */

@@ -3,10 +3,10 @@ import { beginInstall, finishInstall, type InstallSettings, installUrl } from '.
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, vault, vaultKey } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { metadata, office } from './connected.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000

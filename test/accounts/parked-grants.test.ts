@@ -17,10 +17,10 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { office } from './connected.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 1_000_001
 const MINUTE = 60_000
 const REDIRECT = 'https://plimsoll.example.com/oauth/callback'

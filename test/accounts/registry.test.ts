@@ -4,9 +4,9 @@ import { readAccount } from '../../src/accounts/account.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = 1_763_719_200_000
 
 async function setState(keys: Keys, hubId: number, state: AccountState): Promise<void> {

@@ -6,10 +6,10 @@ import type { Fault } from '../../src/sandbox/faults.ts'
 import { connectClient } from '../provider/connect-client.ts'
 import { CLIENT, visit } from '../sandbox/visit.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { HUB, office } from './connected.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 /** An account that is being uninstalled, its refresh token alive at a provider that answers its deletion so. */
 async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {

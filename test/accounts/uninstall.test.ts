@@ -19,10 +19,10 @@ import { dump, endLease, leaseOf, outboxOf, seedAccount, storedTokens, takeLease
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { announce, HUB, KEEP_MS, metadata, office } from './connected.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 /** What a `Retry-After` header makes of a failure. */
 const told = (header: string) => ({ retryAfterMs: retryAfterMs(header, new HandClock().now()) ?? 0 })

@@ -4,9 +4,9 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 86_400_000
 

@@ -3,9 +3,9 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import { readOpenAlerts, subjectOf } from '../../src/alerts/open-alerts.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 test('the open alerts of accounts are listed with their last numbers, the worst first', async () => {
   const keys = redis.freshKeys()

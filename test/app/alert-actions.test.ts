@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { withTags } from '../../src/accounts/match-account.ts'
 import type { Alert } from '../../src/alerts/alert.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
@@ -15,13 +15,9 @@ import { commit } from '../alerts/outbox/commit.ts'
 import { configOf, KEY } from '../config/load-text.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const HOUR = 3_600_000
 

@@ -5,9 +5,9 @@ import { ROLES } from '../../src/heartbeat/roles.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { daemonStatus } from '../../src/views/fleet-health.ts'
 import { configOf, SMALLEST, smallestWith } from '../config/load-text.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = 1_763_719_200_000
 afterEach(() => void vi.useRealTimers())
 

@@ -41,7 +41,7 @@ export function accountsPage(fleet: number): Figure {
     ],
     open: async () => {
       const redis = await startRedis()
-      const store = redis.store('pages')
+      const store = redis.connect('pages')
       const keys = createKeys('bench')
       const at = Date.UTC(2026, 0, 1)
       await fill(store, keys, fleet, at)

@@ -30,7 +30,7 @@ export async function openIdleScene(main: string, env: Record<string, string> = 
   const redis = await startRedis()
   const provider = await startQuietProvider({ rotates: true })
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-idle-'))
-  await connectQuietAccounts(redis.store(), Date.now())
+  await connectQuietAccounts(redis.connect(), Date.now())
   const config = join(folder, 'plimsoll.json')
   writeFileSync(config, JSON.stringify(settingsOf(provider.url, redis.url)))
   const daemon = await startDaemon(config, env, main)

@@ -16,7 +16,7 @@ export interface MemoryGauge {
 
 export async function openMemoryGauge(): Promise<MemoryGauge> {
   const redis = await startRedis()
-  const store = redis.store()
+  const store = redis.connect()
   return {
     url: redis.url,
     growth: async (fill) => {

@@ -50,7 +50,7 @@ export async function startWholeDaemon(
     throw error
   })
   return {
-    ...{ daemon, store: redis.store(), keys: createKeys('plimsoll') },
+    ...{ daemon, store: redis.connect(), keys: createKeys('plimsoll') },
     cpuSeconds: () => cpuSecondsOf(daemon.child.pid ?? 0),
     ask: async (path) => {
       const answer = await fetch(daemon.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })

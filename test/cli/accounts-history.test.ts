@@ -9,19 +9,18 @@ import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 const HOUR = 3_600_000
 const clock = new HandClock()
-let redis: TestRedis
+const redis = redisOfFile()
 let folder: string
 let config: string
 
 /** Two accounts that were polled three times within the last three hours, and one that never was. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-history-'))
-  redis = await startRedis()
-  const store = redis.store()
+  const store = redis.connect()
   const keys = createKeys('plimsoll')
   const begun = clock.now() - 2.5 * HOUR
   for (const hubId of [9, 70, 1_000])
@@ -46,7 +45,6 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -21,7 +21,7 @@ test('tokens go on under another encryption key once it was taken over, and no r
   expect(await plimsoll(configs.old, 'admin-tokens', 'add', 'ann', '--scopes', 'read')).toMatchObject({ code: 0 })
   expect(await plimsoll(configs.both, 'keys', 'rekey')).toMatchObject({ code: 0 })
   const names = createKeys('plimsoll').adminTokens
-  await scene.redis.store().hset(names, 'eve', (await scene.redis.store().hget(names, 'ann')) ?? '')
+  await scene.redis.connect().hset(names, 'eve', (await scene.redis.connect().hget(names, 'ann')) ?? '')
 
   const listed = await plimsoll(configs.new, 'admin-tokens', 'list', '--json')
   expect(JSON.parse(listed.out)).toMatchObject([

@@ -19,14 +19,14 @@ import { plimsoll, plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const [FULL, UNREAD, PENDING, QUIET, GONE, SILENT, MOVED, LOWERED] = [1, 2, 3, 4, 5, 6, 7, 8] as const
 
-let redis: TestRedis
+const redis = redisOfFile()
 let store: Store
 let keys: Keys
 let folder: string
@@ -51,8 +51,7 @@ const SETTINGS = {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-explain-'))
-  redis = await startRedis()
-  store = redis.store()
+  store = redis.connect()
   keys = createKeys('plimsoll')
   config = writeDaemonConfig(folder, {
     ...{
@@ -92,7 +91,6 @@ beforeAll(async () => {
   await poll(PENDING, NOW - 15 * MINUTE, 850, 3)
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -7,18 +7,16 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { formatTime, showTimesIn } from '../../src/text/format-time.ts'
 import { plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
+const redis = redisOfFile()
 let folder: string
 let made = 0
 beforeAll(async () => {
-  redis = await startRedis()
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-silence-'))
 })
 afterAll(async () => {
   showTimesIn(undefined)
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -39,7 +37,7 @@ routes: [ { to: [ops] } ]
 `,
   )
   const keys = createKeys(prefix)
-  const store = redis.store()
+  const store = redis.connect()
   const clock = new HandClock()
   const since = clock.now() - 60_000
   for (const [hubId, level] of [

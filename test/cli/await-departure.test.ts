@@ -7,9 +7,9 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { HUB, office } from '../accounts/connected.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { failure } from '../support/fake-provider.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 /** Somebody waits for the end of an uninstall that has just begun. */
 async function waiting(deleteRefreshToken: ProviderClient['deleteRefreshToken']) {

@@ -321,7 +321,7 @@ test("strangers' words break neither line, nor table, nor CSV, nor the terminal"
 
 test('readings that are spoilt make their account unknown, and hide no other', async () => {
   const keys = createKeys('plimsoll')
-  await scene.redis.store().set(keys.account(HOSTILE).readings, 'spoilt')
+  await scene.redis.connect().set(keys.account(HOSTILE).readings, 'spoilt')
   const ran = await check(String(HOSTILE), String(ACME))
   expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^unknown +3 .* spoilt/m) })
   expect(ran.out).toMatch(/ accounts=2 .* series=3 /)

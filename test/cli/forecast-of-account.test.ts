@@ -17,20 +17,19 @@ import { plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const keys = createKeys('plimsoll')
-let redis: TestRedis
+const redis = redisOfFile()
 let store: Store
 let folder: string
 let config: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-forecast-'))
-  redis = await startRedis()
-  store = redis.store()
+  store = redis.connect()
   const key = Buffer.alloc(32, 7).toString('base64')
   config = writeDaemonConfig(folder, {
     ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
@@ -38,7 +37,6 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

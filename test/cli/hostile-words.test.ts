@@ -19,20 +19,19 @@ import { plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 /** Colours, a cursor that goes up, a title of the window, a line of its own, and letters that run backwards. */
 const HOSTILE = '\u001b[31m\u001b[2A\u001b]0;owned\u0007\u009b1mword\r\nPLIMSOLL OK - all is well\u2028\u202eevil\u200b'
 
-let redis: TestRedis
+const redis = redisOfFile()
 let folder: string
 let config: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-hostile-'))
-  redis = await startRedis()
   const settings = {
     encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
     alerts: { firstRun: 'alert' },
@@ -44,13 +43,12 @@ beforeAll(async () => {
   await anAccountOfStrangers()
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
 /** Domain, label and id of an object type, who acknowledged and who silenced, what a mail server said: all hostile. */
 async function anAccountOfStrangers(): Promise<void> {
-  const [store, keys] = [redis.store(), createKeys('plimsoll')]
+  const [store, keys] = [redis.connect(), createKeys('plimsoll')]
   const loaded = loadConfig({ file: config, env: {}, cwd: folder, now: NOW })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const rules = ruleSetOf(loaded.config)

@@ -9,7 +9,7 @@ import { NOBODY } from '../../src/redis/steps.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 /** Account 1 with 87 limits in trouble, 2 whose token is dead, 3 whose polls fail, 4 that is well. */
 const [FULL, DEAD, UNREAD, WELL] = [1, 2, 3, 4] as const
@@ -17,14 +17,13 @@ const MINUTE = 60_000
 const clock = new HandClock()
 const NOW = clock.now()
 
-let redis: TestRedis
+const redis = redisOfFile()
 let folder: string
 let config: string
 let store: Store
 let keys: Keys
 
 beforeAll(async () => {
-  redis = await startRedis()
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-lists-'))
   config = join(folder, 'plimsoll.yaml')
   writeFileSync(
@@ -38,7 +37,7 @@ receivers: { ops: { type: email, smtp: "smtps://u:p@mail.example.com", from: a@e
 routes: [ { to: [ops] } ]
 `,
   )
-  store = redis.store()
+  store = redis.connect()
   keys = createKeys('plimsoll')
   for (const hubId of [FULL, DEAD, UNREAD, WELL]) {
     await seedAccount(store, keys, { hubId, hubDomain: `n${hubId}.example.com`, obtainedAt: NOW - 10 * MINUTE })
@@ -52,7 +51,6 @@ routes: [ { to: [ops] } ]
   }
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -9,27 +9,25 @@ import { aRelay } from '../alerts/outbox/a-relay.ts'
 import { plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 const HOUR = 3_600_000
 const clock = new HandClock()
 const keys = createKeys('plimsoll')
-let redis: TestRedis
+const redis = redisOfFile()
 let store: Store
 let folder: string
 let config: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-outbox-'))
-  redis = await startRedis()
-  store = redis.store()
+  store = redis.connect()
   config = writeDaemonConfig(folder, {
     ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
     settings: { encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] } },
   })
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 beforeEach(() => store.flushall())

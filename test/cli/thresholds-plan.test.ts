@@ -11,8 +11,8 @@ import { dump, seedAccount } from '../support/accounts.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -20,7 +20,7 @@ const EVERY = 15 * MINUTE
 const clock = new HandClock()
 const NOW = clock.now()
 
-let redis: TestRedis
+const redis = redisOfFile()
 let store: Store
 let keys: Keys
 let folder: string
@@ -42,8 +42,7 @@ const [RISING, FLAPPING, STILL, NEW] = [1, 2, 3, 4] as const
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-plan-'))
-  redis = await startRedis()
-  store = redis.store()
+  store = redis.connect()
   keys = createKeys('plimsoll')
   config = written('running', {})
   const settings = { ...rulesOf(config), pageOf: () => '' }
@@ -72,7 +71,6 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/outbox/a-relay.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const OPENED = NOW + WAIT
 const ENDED = OPENED + INTERVAL
 

@@ -10,9 +10,9 @@ import { checkKeys } from '../../src/tokens/canary.ts'
 import { ownKey } from '../../src/tokens/own-key.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { configOf, SMALLEST } from '../config/load-text.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 let dataDir: string
 let keys: Keys
 beforeEach(() => {

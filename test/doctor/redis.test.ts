@@ -12,10 +12,10 @@ import { readServers, type ServerFacts } from '../../src/redis/servers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { eventually, freePort } from '../support/fleet.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
 let folder: string
-let redis: TestRedis
+let redis: RedisServer
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-doctor-'))
   redis = await startRedis(folder)
@@ -28,7 +28,7 @@ afterAll(async () => {
 const SETTINGS = { 'maxmemory-policy': 'noeviction', maxmemory: '0', appendonly: 'yes', save: '' }
 
 async function set(settings: Record<string, string>): Promise<void> {
-  for (const [name, value] of Object.entries(settings)) await redis.store('pages').config('SET', name, value)
+  for (const [name, value] of Object.entries(settings)) await redis.connect('pages').config('SET', name, value)
 }
 
 afterEach(() => set(SETTINGS))
@@ -90,16 +90,16 @@ test('a Redis whose memory is full fails, and says that it takes no writes', asy
 })
 
 test('data of a newer version fails: this one would read it wrongly', async () => {
-  await redis.store('pages').set(keys.format, FORMAT + 1)
+  await redis.connect('pages').set(keys.format, FORMAT + 1)
   expect((await look())['redis.format']).toMatchObject({
     level: 'fail',
     detail: expect.stringContaining(`format ${FORMAT + 1}`),
   })
-  await redis.store('pages').del(keys.format)
+  await redis.connect('pages').del(keys.format)
 })
 
 test('a replica is told by its refusal to write', async () => {
-  const store = redis.store('pages')
+  const store = redis.connect('pages')
   await store.replicaof('127.0.0.1', 1)
   try {
     expect((await look())['redis.write']).toMatchObject({ level: 'fail', fix: expect.stringContaining('master') })
@@ -109,13 +109,13 @@ test('a replica is told by its refusal to write', async () => {
 })
 
 test('a user that may not ask for INFO leaves what it says unknown', async () => {
-  await redis.store('pages').acl('SETUSER', 'plain', 'on', '>pw', '~*', '+@all', '-info', '-config')
+  await redis.connect('pages').acl('SETUSER', 'plain', 'on', '>pw', '~*', '+@all', '-info', '-config')
   const findings = await look(`redis://plain:pw@127.0.0.1:${redis.port}`)
   expect(findings).toMatchObject({ redis: { level: 'ok' }, 'redis.settings': { level: 'warn' } })
 })
 
 test('a user that has the keys and not the channel fails, and is told which', async () => {
-  await redis.store('pages').acl('SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels')
+  await redis.connect('pages').acl('SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels')
   const findings = await look(`redis://mute:pw@127.0.0.1:${redis.port}`)
   expect(findings['redis.write']).toMatchObject({
     level: 'fail',
@@ -136,7 +136,7 @@ test('a Redis that is not there fails once, with its reason and no address', asy
 })
 
 test('a wrong password is told in the words of the server', async () => {
-  await redis.store('pages').acl('SETUSER', 'locked', 'on', '>right', '~*', '+@all')
+  await redis.connect('pages').acl('SETUSER', 'locked', 'on', '>right', '~*', '+@all')
   const { redis: found } = await look(`redis://locked:wr0ng@127.0.0.1:${redis.port}`)
   expect(found).toMatchObject({ level: 'fail', detail: expect.stringMatching(/WRONGPASS|NOAUTH/) })
   expect(JSON.stringify(found)).not.toContain('wr0ng')
@@ -151,7 +151,7 @@ test('of a cluster the masters are looked at', async () => {
     await node.stop()
     rmSync(own, { recursive: true, force: true })
   })
-  const direct = node.store('pages')
+  const direct = node.connect('pages')
   await direct.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   await eventually('a whole cluster', async () =>
     String(await direct.call('CLUSTER', 'INFO')).includes('cluster_state:ok'),

@@ -40,7 +40,7 @@ const ask = (daemon: Daemon, path: string, token = ADMIN_TOKEN) =>
 
 test('200 who ask two daemons at once for a token that has expired make one refresh, and all get its token', async () => {
   const [hubId] = hubIds as [number]
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   const past = Date.now() - 1
   await store.hset(createKeys('plimsoll').account(hubId).account, { obtainedAt: past - 1_800_000, expiresAt: past })
   const before = await refreshesOf(hubId)

@@ -57,7 +57,7 @@ test('one that fails says why and what to do, and so does its JSON', async () =>
 })
 
 test('one that arrives enables a receiver that was switched off', async () => {
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await store.hset('plimsoll:{delivery}:disabled', 'ops-hook', 'answered 410')
   expect(await testOf('ops-hook')).toMatchObject({ code: 0, out: expect.stringContaining('gets messages again') })
   await eventually('it delivers again', async () =>

@@ -164,7 +164,7 @@ test('status and alerts list answer, for people and for programs', async () => {
 })
 
 test('an alert about the whole fleet is listed without an account', async () => {
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   const keys = createKeys('plimsoll')
   const { alerts } = keys.account(NOBODY)
   const since = Date.parse('2026-11-21T10:00:00.000Z')

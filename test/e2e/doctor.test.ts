@@ -81,7 +81,7 @@ test('an installation at work has nothing that fails', async () => {
 })
 
 test('what is wrong fails with exit code 1, each with its way out', async () => {
-  await scene.redis.store('pages').config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await scene.redis.connect('pages').config('SET', 'maxmemory-policy', 'allkeys-lru')
   const config = await scene.configFile({
     provider: { ...PROVIDER, baseUrl: 'http://127.0.0.1:1' },
     encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 9).toString('base64') }] },

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => scene.close())
 
 test('what an earlier config held back until tomorrow is told when the daemon starts without that config', async () => {
-  const one = aRelay(scene.redis.store(), createKeys('plimsoll'), { routes: [{ to: ['ops-hook'] }] })
+  const one = aRelay(scene.redis.connect(), createKeys('plimsoll'), { routes: [{ to: ['ops-hook'] }] })
   const now = Date.now()
   one.silence(now + DAY)
   await one.commit({ alert: anAlert({ id: 'aaaa-1' }) })

@@ -164,7 +164,7 @@ test('an import that is killed is run again, and what is in already is kept', as
   const child = spawn(process.execPath, [MAIN, 'accounts', 'import', 'big.csv', '--config', there], {
     cwd: scene.folder,
   })
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await eventually('some are in', async () => (await store.zcard('big:{1}:accounts:active')) > 3)
   child.kill('SIGKILL')
   await once(child, 'close')

@@ -57,7 +57,7 @@ test('however much is reported of one account, what is kept of it has a bound, a
       return seen.size > 2 && account
     })
   }
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   const bytesOf = async (hubId: number) => {
     let bytes = 0
     for (const key of await store.keys(`*:${hubId}`)) bytes += Number(await store.call('MEMORY', 'USAGE', key))

@@ -11,11 +11,11 @@ const KEY = createKeys('plimsoll').format
 let scene: Scene
 beforeAll(async () => {
   scene = await openScene({ accounts: 0 })
-  await scene.redis.store().set(KEY, FORMAT + 1)
+  await scene.redis.connect().set(KEY, FORMAT + 1)
 })
 afterAll(() => scene.close())
 
-const stored = () => scene.redis.store().keys('*')
+const stored = () => scene.redis.connect().keys('*')
 
 test('a daemon says so and stops, having written nothing', async () => {
   const daemon = spawnDaemon(await scene.configFile())

@@ -12,20 +12,20 @@ import { seedAccount } from '../support/accounts.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { MAIN } from '../support/main.ts'
 import { openPipe, spawnInto, untilIdle } from '../support/pipe.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
 /** What a command prints of a large fleet, through a pipe that holds 64 KiB: whole, however slow its reader is. */
 const FLEET = 3_000
 const HUB_IDS = Array.from({ length: FLEET }, (_, n) => 1_000_000 + n)
 
 let folder: string
-let redis: TestRedis
+let redis: RedisServer
 let config: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-pipes-'))
   redis = await startRedis()
-  await seed(redis.store())
+  await seed(redis.connect())
   config = writeDaemonConfig(folder, {
     ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
     settings: {

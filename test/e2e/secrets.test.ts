@@ -342,7 +342,7 @@ async function queuesAndJobs(): Promise<string[]> {
 
 test('nothing in Redis holds one: neither the values, job data among them, nor what is on disk', async () => {
   const { redis, folder } = scene
-  const store = redis.store()
+  const store = redis.connect()
   // Compressed, a token would not be found although it is there.
   await store.call('CONFIG', 'SET', 'rdbcompression', 'no')
   const keys = await store.keys('*')

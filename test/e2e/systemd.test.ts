@@ -102,7 +102,7 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
   test('says nothing of progress once its sweeps no longer end, though it runs and answers', async () => {
     // As if another daemon had always just looked.
     const turn = createKeys('plimsoll').look('alerts')
-    await scene.redis.store().set(turn, 1)
+    await scene.redis.connect().set(turn, 1)
     const line = await daemon.line(/"systemd\.no-progress"/)
     expect(JSON.parse(line)).toMatchObject({
       level: 'error',
@@ -117,7 +117,7 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
         .filter((one) => one === 'WATCHDOG=1'),
     ).toEqual([])
     expect(status).toEqual([expect.stringMatching(/^STATUS=.*sweep:.* allowed/)])
-    await scene.redis.store().del(turn)
+    await scene.redis.connect().del(turn)
     await heard('WATCHDOG=1', since)
   })
 

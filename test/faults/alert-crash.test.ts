@@ -37,7 +37,7 @@ test('daemons killed at random moments, receivers that fail half the time: every
     await Promise.all([hook.stop(), mails.stop()])
   })
   const scene = await sceneFor(context, { accounts: ACCOUNTS, tokenLifetimeMs: 3_600_000 })
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   const hubIds = await hubIdsOf(scene.sandbox.url)
   const at = { store, keys: KEYS, sandboxUrl: scene.sandbox.url, roll: dice(SEED + 2) }
   const series = new MovedSeries(at, hubIds, SERIES)
@@ -47,7 +47,7 @@ test('daemons killed at random moments, receivers that fail half the time: every
   const killed = { count: 0 }
   const isEnough = () => killed.count >= KILLS && series.moved >= TRANSITIONS
   const begun = Date.now()
-  const queues = createQueues(scene.redis.store('queues'), KEYS.queues, systemClock, logLines().log)
+  const queues = createQueues(scene.redis.connect('queues'), KEYS.queues, systemClock, logLines().log)
   context.onTestFinished(() => queues.close())
   const impatience = new Impatience(store, KEYS, queues)
   const killing = Promise.all(

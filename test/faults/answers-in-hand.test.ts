@@ -64,7 +64,7 @@ async function expectNobodyLost({
 test.concurrent('a daemon that is told to stop while Redis refuses writes leaves its answers sealed, and the next start stores them all', async (context) => {
   const it = await answersOnTheirWay(context, 8_000)
   const { scene, daemon, hubIds, folder } = it
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await store.config('SET', 'min-replicas-to-write', '1')
   for (const hubId of hubIds) await daemon.line(new RegExp(`"token\\.not-stored","hubId":${hubId}\\b`), 0)
   expect(await daemon.stop()).toBe(0)

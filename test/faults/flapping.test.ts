@@ -4,10 +4,10 @@ import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { PARTITIONS } from '../../src/redis/keys.ts'
 import { openAlertPath } from '../support/alert-path.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { say } from '../support/say.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const MINUTE = 60_000
 const FLAPS = 100
 const INTERVAL = 5 * MINUTE

@@ -29,7 +29,7 @@ test('a threshold that is lowered so that the whole fleet crosses it at once is 
   provider.answer = limitsOfAll
   context.onTestFinished(() => provider.stop())
   const scene = await sceneFor(context, { accounts: 1 })
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await seedFleet(store)
   const settings = (percent: number) => ({
     provider: { baseUrl: provider.url },

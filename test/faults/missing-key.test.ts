@@ -21,7 +21,7 @@ async function importUnderForgottenKey(scene: Scene, hubId: number): Promise<voi
   const file = await scene.configFile(withKeys(K1))
   const { code } = await plimsoll(['accounts', 'import', 'one.jsonl', '--config', file], scene.folder)
   expect(code).toBe(0)
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await store.del(KEYS.vault.used, KEYS.vault.canaries, KEYS.vault.writers)
 }
 

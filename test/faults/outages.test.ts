@@ -89,7 +89,7 @@ test.concurrent('a daemon is told to stop while everything hangs: work, Redis, a
   dawdling.on('error', () => {})
   dawdling.write('POST /sign-in HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n')
   // No command is answered any more, and every connection stays.
-  await scene.redis.store().client('PAUSE', 300_000, 'ALL')
+  await scene.redis.connect().client('PAUSE', 300_000, 'ALL')
   const begun = Date.now()
   expect(await daemon.stop()).toBe(0)
   // Far from the minute and more that each of these would hang.

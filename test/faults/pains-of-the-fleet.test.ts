@@ -32,7 +32,7 @@ describe('the whole fleet, lives of 12 seconds', () => {
   afterAll(() => scene.close())
 
   const refusesWrites = async (during: () => Promise<void>) => {
-    const store = scene.redis.store()
+    const store = scene.redis.connect()
     await store.config('SET', 'min-replicas-to-write', '1')
     try {
       await during()

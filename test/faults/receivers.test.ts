@@ -17,11 +17,11 @@ import { HandClock } from '../support/hand-clock.ts'
 import { Impatience } from '../support/impatience.ts'
 import { logLines } from '../support/log-lines.ts'
 import { MovedSeries } from '../support/moved-series.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { say } from '../support/say.ts'
 import { sceneFor } from '../support/scene.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const OBJECT_TYPES = [{ on: 'customProperties.objectType', warning: { percent: 80 }, critical: { percent: 95 } }]
@@ -87,7 +87,7 @@ test.concurrent('a receiver that takes 15 seconds and more for each message dela
   const daemon = await scene.daemon({ limits: { every: '1h' }, thresholds: OBJECT_TYPES })
   const hubIds = await hubIdsOf(url)
   const keys = createKeys('plimsoll')
-  const series = new MovedSeries({ store: scene.redis.store(), keys, sandboxUrl: url, roll: dice(1) }, hubIds, 2)
+  const series = new MovedSeries({ store: scene.redis.connect(), keys, sandboxUrl: url, roll: dice(1) }, hubIds, 2)
   await series.reportAll()
   await connectAll(daemon.url, hubIds)
   await eventually('readings', () => series.isRead())
@@ -116,7 +116,7 @@ test.concurrent('a Redis that crashes amid all this and loses its last seconds: 
   const daemon = await scene.daemon(settings)
   const hubIds = await hubIdsOf(sandbox.url)
   const keys = createKeys('plimsoll')
-  const store = own.store()
+  const store = own.connect()
   const series = new MovedSeries({ store, keys, sandboxUrl: sandbox.url, roll: dice(2) }, hubIds, 5)
   await series.reportAll()
   await connectAll(daemon.url, hubIds)
@@ -143,7 +143,7 @@ test.concurrent('a Redis that crashes amid all this and loses its last seconds: 
     return series.isCommitted()
   })
   const config = await scene.configFile(settings)
-  const queues = createQueues(own.store('queues'), keys.queues, systemClock, logLines().log)
+  const queues = createQueues(own.connect('queues'), keys.queues, systemClock, logLines().log)
   context.onTestFinished(() => queues.close())
   const impatience = new Impatience(store, keys, queues)
   const proof = await eventually(

@@ -96,7 +96,7 @@ test('the key is changed under a fleet that is refreshed all the while, by a rek
 }, async () => {
   scene = await openScene({ accounts: 100, tokenLifetimeMs: 18_000 })
   const { sandbox, redis } = scene
-  const store = redis.store()
+  const store = redis.connect()
   const file = await scene.configFile()
   const daemon = await start(file)
   const hubIds = await hubIdsOf(sandbox.url)
@@ -170,7 +170,7 @@ test('two daemons change their key one after the other; a rekey waits for the on
   const rekeyed = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)
   expect(rekeyed.code).toBe(0)
   expect(rekeyed.out).toContain('nothing is encrypted with key k1: it may be taken out of encryption.keys')
-  expect(Object.keys(await valuesByKey(scene.redis.store(), hubIds))).toEqual(['k2'])
+  expect(Object.keys(await valuesByKey(scene.redis.connect(), hubIds))).toEqual(['k2'])
 })
 
 test('a rekey waits for an import that began under the old key, and what that brought is opened without the old key', {
@@ -178,7 +178,7 @@ test('a rekey waits for an import that began under the old key, and what that br
 }, async () => {
   scene = await openScene({ accounts: 2, rotateRefreshTokens: false })
   const { sandbox, redis, folder } = scene
-  const store = redis.store()
+  const store = redis.connect()
   const [first = 0, second = 0] = await hubIdsOf(sandbox.url)
   const [one, two] = await Promise.all([first, second].map((hubId) => refreshTokenFor(sandbox.url, hubId)))
   const [before, both, after] = await Promise.all([
@@ -216,7 +216,7 @@ test('a reload is in force, and says so, although Redis refuses the report of it
   scene = await openScene({ accounts: 1 })
   const file = await scene.configFile()
   const daemon = await start(file)
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await store.set(KEYS.vault.writers, 'no hash: the report fails, nothing else')
   expect(await reload(daemon, file, withKeys(K2, K1))).toMatchObject({
     ...{ code: 'config.reloaded', applied: ['encryption.keys'], restart: [] },
@@ -293,7 +293,7 @@ test('a value that no key opens is named by its account, and all others are done
   await daemon.stop()
   const [lost = 0] = hubIds
   const other = createVault([{ id: 'k0', key: Buffer.alloc(32, 1) }])
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await store.hset(KEYS.account(lost).tokens, 'access', other.seal(new Secret('x'), lost, 'access'))
 
   const both = await scene.configFile({ encryption: { keys: [K2, K1] } })

@@ -99,7 +99,7 @@ test.concurrent('a refresh token that has been refused for as long as the config
 
   // As if that had been long ago, and the daily probe were due now.
   const keys = createKeys('plimsoll')
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   const longAgo = Date.now() - 2 * 3_600_000
   await store.hset(keys.account(hubId).account, { rejectedAt: longAgo, retryAt: longAgo })
   await store.zadd(keys.partition(keys.partitionOf(hubId)).due.refresh, longAgo, hubId)

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { type Daemon, DaemonStore } from '../../src/heartbeat/daemon-store.ts'
 import { ROLES } from '../../src/heartbeat/roles.ts'
 import { daemonStatus } from '../../src/views/fleet-health.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = 1_763_719_200_000
 const HOUR = 3_600_000
 

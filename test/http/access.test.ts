@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { judgeAccess, scopeFor } from '../../src/http/access/access.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, FORM, JSON_BODY, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const OPEN = ['/install', '/healthz', '/readyz', '/sign-in', '/assets/plimsoll.css', '/assets/mark.svg']
 const PAGES = ['/', '/accounts', '/accounts/1', '/alerts', '/deliveries', '/queues', '/no-such-page']

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { expect, test } from 'vitest'
+import { redisOfFile } from '../support/of-file.ts'
 import { openServer, openState, readings } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 /** Three accounts: 1 is tagged, 2 has an alert and is near a limit, 3 has not been read for days. */
 async function openThree() {

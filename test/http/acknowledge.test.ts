@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { alertId, decodeState, encodeState } from '../../src/alerts/alert-state.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const DAY = 86_400_000
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   decodeToken,
   encodeToken,
@@ -11,14 +11,11 @@ import {
 import { AdminTokenStore } from '../../src/http/access/admin-token-store.ts'
 import type { VaultKey } from '../../src/tokens/vault.ts'
 import { eventually } from '../support/fleet.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 

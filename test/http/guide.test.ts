@@ -1,16 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RUNBOOK, runbookUrl } from '../../src/text/runbook.ts'
 import { anchorsOf, ROOT } from '../support/documents.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const GUIDE = readdirSync(join(ROOT, 'config/guide')).filter((name) => name.endsWith('.md') && name !== 'README.md')
 const DOCUMENTS = {

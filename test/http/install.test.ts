@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { claimGrants } from '../../src/accounts/parked-grants.ts'
 import { reconnectLink } from '../../src/accounts/reconnect-link.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
 import { dump } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { ACCESS_TOKEN, openServer, REFRESH_TOKEN } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const CODE = 'code-that-nobody-may-see'
 

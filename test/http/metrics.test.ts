@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { redisOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { FORM, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 test('requests are counted by the pattern of their route, so that no address becomes a label', async () => {
   const { ask, get } = await openServer(redis)

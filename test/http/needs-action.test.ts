@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actionsOf, needsAction } from '../../src/http/pages/fleet/needs-action.ts'
 import type { FleetStatus } from '../../src/views/fleet-status.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { openLastingServer } from './open-server.ts'
 
-let redis: TestRedis
+const redis = redisOfFile()
 let status: FleetStatus
 let server: Awaited<ReturnType<typeof openLastingServer>>
 const health = { alive: true, ready: true, checks: [] }
 beforeAll(async () => {
-  redis = await startRedis()
   server = await openLastingServer(redis)
   const { connectAccount, get } = server
   await connectAccount({ hubId: 1, hubDomain: 'acme.example.com' })
@@ -17,7 +16,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server?.close()
-  await redis?.stop()
 })
 
 const textOf = (changed: Partial<FleetStatus>) =>

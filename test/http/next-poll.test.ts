@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { properties, readings } from '../limits/reports.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 test('page and API say why an account is polled next when it is, in its own words made harmless', async () => {
   const { get, connectAccount, poll, steps, keys, clock } = await openServer(redis)

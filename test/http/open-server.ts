@@ -85,8 +85,8 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const clock = new HandClock()
   const logs = logLines()
   const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
-  const steps = redis.store('steps')
-  const store = redis.store('pages')
+  const steps = redis.connect('steps')
+  const store = redis.connect('pages')
   const provider = new FakeProvider()
   const door = new CodeDoor()
   const connect: CodeDeps = {
@@ -122,7 +122,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const looks: number[] = []
   const silences = new SilenceStore(store, keys, { vip: ['1'] })
   const deliveries = new Deliveries(store, keys)
-  const queues = createQueues(redis.store('queues'), keys.queues, clock, logs.log)
+  const queues = createQueues(redis.connect('queues'), keys.queues, clock, logs.log)
   const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ApiRoute } from '../../src/http/api/route.ts'
 import { API_ROUTES } from '../../src/http/api/serve-api.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 /** Two accounts, of one a critical series, a silence, and a delivery that was given up. */
 async function seeded() {

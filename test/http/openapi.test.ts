@@ -1,16 +1,12 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { areaOf, scopeFor } from '../../src/http/access/access.ts'
 import { API_ROUTES } from '../../src/http/api/serve-api.ts'
 import { PROBLEM_KINDS } from '../../src/http/problem.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 interface Operation {
   operationId: string

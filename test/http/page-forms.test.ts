@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isFromOurPage } from '../../src/http/access/accept-forms.ts'
 import { createFormTokens, isSameToken } from '../../src/http/access/form-token.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { badDay } from './in-browser/scene.ts'
 import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 type World = Awaited<ReturnType<typeof openServer>>
 

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { alertId } from '../../src/alerts/alert-state.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, openServer, openState, readings } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const HOSTILE = `<img src=x onerror="alert(1)">'&`
 

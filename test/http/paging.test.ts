@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AlertSettings } from '../../src/alerts/evaluation/decide.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { openServer, readings } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const RULES: AlertSettings = {
   rules: [{ name: 'full', on: 'customProperties.overall', warning: { percent: 80 } }],

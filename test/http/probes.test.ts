@@ -1,16 +1,13 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createMetrics } from '../../src/runtime/metrics.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 test('the probes tell alive and ready apart, with the checks', async () => {
   const checks = [{ name: 'redis', ok: false, detail: 'does not answer' }]
@@ -48,7 +45,7 @@ test('a crowd that asks for metrics at the same moment costs one look', async ()
 })
 
 test('metrics read how the token endpoint fares once for each scrape', async () => {
-  const pages = redis.store('pages')
+  const pages = redis.connect('pages')
   const reads: string[] = []
   const store = new Proxy(pages, {
     get: (target, name) => {

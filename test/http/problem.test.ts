@@ -1,16 +1,12 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ProblemShape } from '../../src/http/problem-shape.ts'
 import { faultsOf } from '../support/json-schemas.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, JSON_BODY, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 /** What stands on the connection, word for word. */
 async function raw(url: string, request: string): Promise<{ status: number; type: string; json: object }> {

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { judgeHealth } from '../../src/http/health.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const FAILED = { outcome: 'retry', answer: 500, reason: 'answered 500: Internal Server Error' } as const
 

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { expect, test } from 'vitest'
+import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const WRITE = { ...BEARER, ...JSON_BODY }
 const ACCOUNT = [{ name: 'account', value: '1' }]

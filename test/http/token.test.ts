@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { describe, expect, test } from 'vitest'
+import { redisOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 const PATH = '/api/v1/accounts/7/token'
 const HALF_HOUR = 1_800_000

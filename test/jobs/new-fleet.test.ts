@@ -20,10 +20,10 @@ import { announcePoll, metadata, office, pageOf } from '../accounts/connected.ts
 import { associations, properties } from '../limits/reports.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const never = new AbortController().signal
 const EVERY_MS = 900_000
 /** Looks for due tokens, each after the work of the one before. */

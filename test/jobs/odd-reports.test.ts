@@ -14,8 +14,8 @@ import { connectClient } from '../provider/connect-client.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
-import { useRedis } from '../support/test-store.ts'
 
 /*
  * Reports as no interface describes them, over HTTP through the client and the job into Redis. Every series of the account
@@ -24,7 +24,7 @@ import { useRedis } from '../support/test-store.ts'
 
 const EVERY_MS = 900_000
 const DAY = 86_400_000
-const redis = useRedis()
+const redis = redisOfFile()
 
 let far: FarSide
 let client: ConfiguredClient

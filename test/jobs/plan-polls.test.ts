@@ -21,10 +21,10 @@ import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const RULES: Rule[] = [{ name: 'overall', on: 'customProperties.overall', warning: { percent: 80 } }]

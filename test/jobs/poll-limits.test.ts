@@ -18,10 +18,10 @@ import { associations, properties } from '../limits/reports.ts'
 import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const EVERY_MS = 900_000
 const POLLING: PollSettings = {
   ...{ every: EVERY_MS, soonest: EVERY_MS, associations: [], pairsPerPoll: 20, accounts: [] },

@@ -17,10 +17,10 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const EVERY_MS = 900_000
 const POLLING: PollSettings = {
   ...{ every: EVERY_MS, soonest: EVERY_MS, pairsPerPoll: 20, accounts: [] },

@@ -23,10 +23,10 @@ import { associations, properties } from '../limits/reports.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const MINUTE = 60_000
 const EVERY_MS = 15 * MINUTE
 const DAY = 86_400_000

@@ -3,9 +3,9 @@ import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const opened: Queues[] = []
 
 afterEach(async () => {

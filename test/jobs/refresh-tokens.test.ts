@@ -16,10 +16,10 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { logLines } from '../support/log-lines.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
-import { useRedis } from '../support/test-store.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const DAY = 86_400_000
 
 /** An account that must be authorised again, its refresh token refused from the first refresh on. */

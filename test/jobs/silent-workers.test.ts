@@ -1,5 +1,5 @@
 import { Worker } from 'bullmq'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Movement } from '../../jobs/movement.ts'
 import { createQueues } from '../../jobs/queues.ts'
 import { startWorkers } from '../../jobs/workers.ts'
@@ -9,13 +9,9 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 async function workersOf(prefix: string, more = {}) {
   const lines: { code?: string; queue?: string }[] = []
@@ -24,8 +20,8 @@ async function workersOf(prefix: string, more = {}) {
     { write: (line) => void lines.push(JSON.parse(line) as { code?: string }) },
   )
   const keys = createKeys(prefix)
-  const store = redis.store('steps')
-  const queues = createQueues(redis.store('queues'), keys.queues, systemClock, log)
+  const store = redis.connect('steps')
+  const queues = createQueues(redis.connect('queues'), keys.queues, systemClock, log)
   const done: number[] = []
   const deps = {
     ...{ store, keys, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map(), log },
@@ -36,7 +32,7 @@ async function workersOf(prefix: string, more = {}) {
     },
     ...more,
   }
-  const connection = redis.store('queues')
+  const connection = redis.connect('queues')
   const workers = startWorkers(connection, keys.queues, deps as never, log, { everyMs: 50, silentMs: 400 })
   onTestFinished(() => workers.stop(1_000).then(queues.close))
   return { queues, done, lines, workers }

@@ -4,9 +4,9 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/outbox/a-relay.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 test('a partition that cannot be read, and a group, are said to be so, and hold up no delivery', async () => {
   const one = aRelay(redis.store, redis.freshKeys())

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import type { DigestSettings } from '../../jobs/job-deps.ts'
 import { sweepDigests } from '../../jobs/sweep-digests.ts'
@@ -17,18 +17,14 @@ import { properties, readings } from '../limits/reports.ts'
 import { raw, startFarSide } from '../support/far-side.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-let redis: TestRedis
+const redis = redisOfFile()
 let number = 0
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
 
 const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'Europe/Berlin' }
 
@@ -43,14 +39,14 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
   })
   onTestFinished(() => receiver.close())
   const keys = createKeys(`digests-${++number}`)
-  const store = redis.store()
+  const store = redis.connect()
   const clock = new HandClock(Date.parse('2026-11-21T06:59:00.000Z'))
   const deliveries = new Deliveries(store, keys)
   const logs = logLines()
   const world = { woken: 0 }
 
   const daemon = (more: Partial<DigestSettings> = {}) => {
-    const own = redis.store()
+    const own = redis.connect()
     const digest: DigestSettings = {
       schedules: new Map(Object.entries(schedules)),
       routes: [{ match: { level: ['critical'] }, to: ['ops', 'pager'] }, { to: ['ops'] }],
@@ -200,7 +196,7 @@ describe('a digest', () => {
     await daemon()()
     clock.move(MINUTE)
     // Whoever dies before the step has changed nothing: a Redis that refuses the step is the same to it.
-    const dying = redis.store()
+    const dying = redis.connect()
     dying.moveDigest = async () => {
       throw new Error('killed')
     }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { sweepHeartbeat } from '../../jobs/sweep-heartbeat.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { HeartbeatStore } from '../../src/heartbeat/heartbeat-store.ts'
@@ -17,18 +17,14 @@ import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { serverOfFile } from '../support/of-file.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-let redis: TestRedis
+const redis = serverOfFile()
 let service: FarSide
 let number = 0
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
 beforeEach(async () => {
   service = await startFarSide()
   service.answer = raw(200, 'OK')
@@ -47,7 +43,7 @@ const bounds: HeartbeatBounds = {
 async function aFleet() {
   const clock = new HandClock()
   const keys = createKeys(`heartbeat-${++number}`)
-  const store = redis.store()
+  const store = redis.connect()
   for (const hubId of [1, 2, 3, 4]) {
     await seedAccount(store, keys, { hubId, obtainedAt: clock.now(), lifeMs: 10 * 24 * HOUR })
   }

@@ -9,9 +9,9 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const MINUTE = 60_000
 const SLOW = { mostPerSecond: 10, errorCeiling: 0.05 }
 

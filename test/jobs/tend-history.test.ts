@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Movement } from '../../jobs/movement.ts'
 import { createQueues } from '../../jobs/queues.ts'
 import { sweepHistory, type TendHistoryDeps, tendHistory } from '../../jobs/tend-history.ts'
@@ -16,15 +16,13 @@ import { dump, seedAccount } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
+const redis = redisOfFile()
 let store: Store
 beforeAll(async () => {
-  redis = await startRedis()
-  store = redis.store()
+  store = redis.connect()
 })
-afterAll(() => redis.stop())
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -174,11 +172,11 @@ describe('tending histories', () => {
   test('is done by whoever is at work, for all partitions', async () => {
     const one = await fleet([5, 69, 6], new HandClock(systemClock.now()))
     const { keys, deps } = one
-    const queues = createQueues(redis.store('queues'), keys.queues, systemClock, deps.log)
+    const queues = createQueues(redis.connect('queues'), keys.queues, systemClock, deps.log)
     const work = { ...deps, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map() }
-    const workers = startWorkers(redis.store('queues'), keys.queues, work as never, deps.log)
+    const workers = startWorkers(redis.connect('queues'), keys.queues, work as never, deps.log)
     onTestFinished(() => workers.stop(1_000).then(queues.close))
-    await queues.hearWakes(redis.store('queues'), workers.wake)
+    await queues.hearWakes(redis.connect('queues'), workers.wake)
     await queues.wake('tend-history', systemClock.now())
     await eventually('a round of every partition', async () => (await deps.rounds.due(systemClock.now())).length === 0)
     expect(await Promise.all([5, 69, 6].map(one.changes))).toEqual([1, 1, 1])
@@ -187,7 +185,7 @@ describe('tending histories', () => {
 
   test('is handed on one chunk at a time, also by daemons that look at once', async () => {
     const one = await fleet([5])
-    const queues = createQueues(redis.store('queues'), one.keys.queues, systemClock, one.deps.log)
+    const queues = createQueues(redis.connect('queues'), one.keys.queues, systemClock, one.deps.log)
     onTestFinished(queues.close)
     await Promise.all([sweepHistory({ ...one.deps, queues }), sweepHistory({ ...one.deps, queues })])
     expect(await queues.tendHistory.getWaitingCount()).toBe(1)

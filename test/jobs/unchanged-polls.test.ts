@@ -21,13 +21,13 @@ import { outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 /*
  * A poll that finds nothing new by the fingerprints of what it saw leaves out nearly everything. Here the same happens to two accounts, one of which forgets its fingerprints before each
  * poll: whatever comes, both must be told the same.
  */
-const redis = useRedis()
+const redis = redisOfFile()
 const MINUTE = 60_000
 const PAIRS = [
   { from: '0-1', to: '0-2' },

@@ -1,18 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { serverOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
+const redis = serverOfFile()
 let prefixes = 0
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
 
 const opened: Queues[] = []
 
@@ -26,12 +22,12 @@ async function openTwo() {
   const [clock, behind] = [new HandClock(), new HandClock()]
   behind.move(-10_000)
   const open = (by: HandClock) => {
-    const queues = createQueues(redis.store('queues'), prefix, by, logLines().log)
+    const queues = createQueues(redis.connect('queues'), prefix, by, logLines().log)
     opened.push(queues)
     return queues
   }
   const [web, worker] = [open(clock), open(behind)]
-  const hearing = redis.store('queues')
+  const hearing = redis.connect('queues')
   const heard: [string, number][] = []
   await worker.hearWakes(hearing, (kind, at) => heard.push([kind, at - behind.now()]))
   return { clock, web, worker, hearing, heard }
@@ -78,7 +74,7 @@ test('what a daemon finds that looks itself goes over no wire, and no strangerâ€
 
 /** As a Redis user that has all keys and commands, and no channel. */
 async function openDeaf(name: string): Promise<{ store: Store; allow(): Promise<unknown> }> {
-  const admin = redis.store('pages')
+  const admin = redis.connect('pages')
   await admin.acl('SETUSER', name, 'on', '>pw', '~*', '+@all', 'resetchannels')
   const url = new Secret(`redis://${name}:pw@127.0.0.1:${redis.port}`)
   const store = connectRedis({ kind: 'url', url }, 'queues', () => {})
@@ -104,7 +100,7 @@ test('who may hear nothing asks again until it may, and says so once', async () 
   const { store, allow } = await openDeaf('deaf')
   const { log, lines } = logLines()
   const clock = new HandClock()
-  const [web, worker] = [0, 1].map(() => createQueues(redis.store('queues'), 'test-deaf', clock, log)) as [
+  const [web, worker] = [0, 1].map(() => createQueues(redis.connect('queues'), 'test-deaf', clock, log)) as [
     Queues,
     Queues,
   ]

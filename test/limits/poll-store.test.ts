@@ -6,10 +6,10 @@ import { KeptSamples } from '../../src/limits/samples.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { dump, outboxOf, seedAccount, vault } from '../support/accounts.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { associations, properties, readings, samples } from './reports.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const NOW = 1_763_719_200_000
 

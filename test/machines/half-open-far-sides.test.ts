@@ -11,7 +11,7 @@ import {
   send,
 } from '../support/fleet.ts'
 import { type HalfOpenProxy, startHalfOpenProxy } from '../support/half-open-proxy.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
@@ -19,7 +19,7 @@ const ACCOUNTS = 40
 const LIFE_MS = 20_000
 const TIMEOUT_MS = 3_000
 
-let redis: TestRedis
+let redis: RedisServer
 let fleet: Fleet
 let daemon: Daemon
 let hubIds: number[]

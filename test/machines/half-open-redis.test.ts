@@ -3,14 +3,14 @@ import { SILENT_MS } from '../../src/redis/connect.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { ask, connectAll, eventually, getJson, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { type HalfOpenProxy, type Silence, startHalfOpenProxy } from '../support/half-open-proxy.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
 const ACCOUNTS = 60
 const LIFE_MS = 30_000
 
-let redis: TestRedis
+let redis: RedisServer
 let proxy: HalfOpenProxy
 let fleet: Fleet
 let daemon: Daemon

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plimsoll } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { ask, connectAll, eventually, getJson, hubIdsOf } from '../support/fleet.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
@@ -20,7 +20,7 @@ const WATCH_MS = 24_000
 const [LEAST, MOST] = [0.4, 1.8]
 const SETTINGS = { limits: { every: '2m' }, schedule: { refreshTokens: '* * * * * *', pollLimits: '*/5 * * * * *' } }
 
-let redis: TestRedis
+let redis: RedisServer
 let fleet: Fleet
 let clock: Daemon
 let web: Daemon

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { table } from '../../src/redis/steps.ts'
 import { eventually, freePort } from '../support/fleet.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { serverOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
 
 const keys = createKeys('batch')
 const callsOf = (hubId: number) => keys.account(hubId).calls
@@ -15,13 +16,11 @@ const NOW = 1_800_000_000_000
 /** One call of three in ten seconds. */
 const ASKED = [NOW, 1, 3, 10_000]
 
-let redis: TestRedis
+const redis = serverOfFile()
 let store: Store
 beforeAll(async () => {
-  redis = await startRedis()
-  store = redis.store()
+  store = redis.connect()
 })
-afterAll(() => redis.stop())
 afterEach(() => store.flushall())
 
 /** How many scripts Redis has run, by now. */
@@ -140,7 +139,7 @@ describe('steps on accounts', () => {
 
   test('wait until Redis is back, and are known to a server that was started anew', async () => {
     const own = await startRedis()
-    const steps = accountSteps(own.store())
+    const steps = accountSteps(own.connect())
     await steps.takeCalls(callsOf(1), ...ASKED)
     await own.end('SIGKILL')
     const waiting = [1, 2].map((hubId) => steps.takeCalls(callsOf(hubId), ...ASKED))
@@ -154,7 +153,7 @@ describe('steps on accounts', () => {
 
   test('fail, all of them, where the connection is given up', async () => {
     const own = await startRedis()
-    const lost = own.store('pages')
+    const lost = own.connect('pages')
     await accountSteps(lost).takeCalls(callsOf(1), ...ASKED)
     const waiting = [1, 2].map((hubId) => accountSteps(lost).takeCalls(callsOf(hubId), ...ASKED))
     lost.disconnect()
@@ -172,7 +171,7 @@ test('on a cluster, those of one slot are one call', async () => {
     await node.stop()
     rmSync(own, { recursive: true, force: true })
   })
-  const direct = node.store('pages')
+  const direct = node.connect('pages')
   await direct.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   await eventually('a whole cluster', async () =>
     String(await direct.call('CLUSTER', 'INFO')).includes('cluster_state:ok'),

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { endpointText, type SharedText } from '../../src/redis/shared-text.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { outboxOf } from '../support/accounts.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 /** Null: changed; else what was found. */
 function endpoint() {

@@ -4,9 +4,9 @@ import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = 1_763_719_200_000
 
 /** One partition's claim, as the due sets make it. */

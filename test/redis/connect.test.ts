@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { serverOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = serverOfFile()
 
 const open: Store[] = []
 function connect(purpose: 'steps' | 'pages' | 'queues', url = redis.url): Store {

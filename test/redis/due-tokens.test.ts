@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = 1_763_719_200_000
 const LIFE = 1_800_000
 /** All of partition 1. */

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { checkFormat, FORMAT, FormatError, judgeFormat, raiseFormat } from '../../src/redis/format.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 test('data of an older version, or of this one, is taken, and bears the number of this one once it is to be written', async () => {
   const keys = createKeys('one')
-  const store = redis.store()
+  const store = redis.connect()
   await checkFormat(store, keys)
   expect(await store.get(keys.format)).toBe(String(FORMAT))
   await store.set(keys.format, FORMAT - 1)
@@ -24,7 +20,7 @@ test('data of an older version, or of this one, is taken, and bears the number o
 
 test('data of a newer version is refused, with the way out, and stays as it is', async () => {
   const keys = createKeys('two')
-  const store = redis.store()
+  const store = redis.connect()
   await store.set(keys.format, FORMAT + 1)
   await expect(checkFormat(store, keys)).rejects.toThrow(FormatError)
   await expect(checkFormat(store, keys)).rejects.toThrow(

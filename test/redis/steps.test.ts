@@ -1,16 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ACCOUNT_STATES, createKeys } from '../../src/redis/keys.ts'
 import { accountStepKeys, stepJson } from '../../src/redis/steps.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
-const decode = (json: string) => redis.store().eval('return cjson.decode(ARGV[1]).text', 0, json)
+const decode = (json: string) => redis.connect().eval('return cjson.decode(ARGV[1]).text', 0, json)
 
 test('what a step is given is JSON that Lua can read, whatever stands in it', async () => {
   for (const text of ['plain', 'an emoji 😀', 'a quote " and a \\ud83d that is spelt out', '']) {
@@ -32,7 +28,7 @@ test('the names that a step on an account makes for itself are those that everyb
       const own = keys.account(hubId)
       const { alerting, outbox, log, due, fresh, firstReadings, pollFailing, nearest, domainsVersion, state } =
         keys.partition(keys.partitionOf(hubId))
-      expect(await redis.store().eval(script, 1, ...accountStepKeys(keys, hubId))).toEqual([
+      expect(await redis.connect().eval(script, 1, ...accountStepKeys(keys, hubId))).toEqual([
         ...[own.account, own.tokens, own.readings, own.samples, own.history, own.forecast, own.alerts],
         ...[alerting, outbox, log, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
         nearest,
@@ -49,7 +45,7 @@ test('the names that a step on the ledger makes for itself are those that everyb
     DELIVERED, ATTEMPTS, collectedKey(1), groupKey('a'), groupStateKey('a'), groupToldKey('a'), deliveryKey('a')}`
   for (const prefix of ['plimsoll', 'a:ledger']) {
     const { delivery: own } = createKeys(prefix)
-    expect(await redis.store().eval(script, 1, own.ledger)).toEqual([
+    expect(await redis.connect().eval(script, 1, own.ledger)).toEqual([
       ...[own.ledger, own.pending, own.counts, own.ends, own.groupsDue, own.held, own.heldDue, own.lastSent],
       ...[own.deliveriesDue, own.dead, own.delivered, own.log, own.collected(1)],
       ...[own.group('a'), own.groupState('a'), own.groupTold('a'), own.delivery('a')],
@@ -60,7 +56,7 @@ test('the names that a step on the ledger makes for itself are those that everyb
 const TOKENS = 'test:{1}:tokens:1'
 
 test('tokens that are encrypted anew replace those that were read, field by field, and nothing else', async () => {
-  const store = redis.store()
+  const store = redis.connect()
   await store.hset(TOKENS, { access: 'a1', refresh: 'r1', scopes: 'oauth' })
   const rekeyed = await store.rekeyTokens(TOKENS, 'access', 'a1', 'a2', 'refresh', 'r0', 'r2', 'previous', 'p1', 'p2')
   expect(rekeyed).toBe(1)
@@ -68,14 +64,14 @@ test('tokens that are encrypted anew replace those that were read, field by fiel
 })
 
 test('tokens that were forgotten are not brought back by a rekey', async () => {
-  const store = redis.store()
+  const store = redis.connect()
   await store.del(TOKENS)
   expect(await store.rekeyTokens(TOKENS, 'refresh', 'r1', 'r2')).toBe(0)
   expect(await store.exists(TOKENS)).toBe(0)
 })
 
 test('keys are registered by what they were judged by: of two at once the second judges again', async () => {
-  const store = redis.store()
+  const store = redis.connect()
   const keys = ['test:{v1}:canaries', 'test:{v1}:used']
   expect(await store.registerKeys(...keys, 'no', 'k1', '', 'c1', 'k2', '', 'c2')).toBe('registered')
   expect(await store.hgetall(keys[0] ?? '')).toEqual({ k1: 'c1', k2: 'c2' })
@@ -87,7 +83,7 @@ test('keys are registered by what they were judged by: of two at once the second
 })
 
 test('a daemon that has said nothing for too long is no writer any more, and keys are then forgotten', async () => {
-  const store = redis.store()
+  const store = redis.connect()
   const [canaries, used, writers, written] = ['canaries', 'used', 'writers', 'written'].map(
     (name) => `test:{v2}:${name}`,
   ) as [string, string, string, string]

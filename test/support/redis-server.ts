@@ -6,17 +6,22 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { freePort } from './fleet.ts'
 import { type RedisProcess, startRedisProcess } from './redis-process.ts'
 
-/** A real Redis of a test's own. */
-export interface TestRedis extends RedisProcess {
+/** A real Redis that a test talks to. */
+export interface TestRedis {
   readonly url: string
-  /** A connection as the daemon makes it; closed by stop(). */
-  store(purpose?: Purpose): Store
+  readonly port: number
+  /** A connection as the daemon makes it; closed with the Redis, or after the file. */
+  connect(purpose?: Purpose): Store
+}
+
+/** One of a test's own. */
+export interface RedisServer extends TestRedis, RedisProcess {
   /** Ends the server and its connections. */
   stop(): Promise<void>
 }
 
 /** In memory only, unless a folder for its append-only file is given; `more` are arguments of its own. */
-export async function startRedis(folder?: string, more: readonly string[] = []): Promise<TestRedis> {
+export async function startRedis(folder?: string, more: readonly string[] = []): Promise<RedisServer> {
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
   const stores: Store[] = []
@@ -27,7 +32,7 @@ export async function startRedis(folder?: string, more: readonly string[] = []):
   return {
     ...process,
     url,
-    store: (purpose = 'steps') => {
+    connect: (purpose = 'steps') => {
       const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {})
       stores.push(store)
       return store

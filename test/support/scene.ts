@@ -6,12 +6,12 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type Daemon, startDaemon, writeDaemonConfig } from './daemon.ts'
 import { freePort, type JournalEntry } from './fleet.ts'
-import { startRedis, type TestRedis } from './redis-server.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
 
 /** A sandbox, a Redis with an append-only file, and as many daemons as a test wants. */
 export interface Scene {
   sandbox: Sandbox
-  redis: TestRedis
+  redis: RedisServer
   folder: string
   daemon(settings?: Record<string, object>): Promise<Daemon>
   configFile(settings?: Record<string, object>): Promise<string>

@@ -4,9 +4,9 @@ import type { Keys } from '../../src/redis/keys.ts'
 import { checkKeys, KeysError } from '../../src/tokens/canary.ts'
 import { createVault, keyIdOf, type VaultKey } from '../../src/tokens/vault.ts'
 import { dump } from '../support/accounts.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const aKey = (id: string) => ({ id, key: randomBytes(32) })
 const check = (keys: Keys, ...vaultKeys: VaultKey[]) => checkKeys(redis.store, keys, createVault(vaultKeys))
 

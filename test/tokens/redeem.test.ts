@@ -10,10 +10,10 @@ import { seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 const HELD = { isHeld: () => true }
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const LIFE = 1_800_000
 

@@ -28,9 +28,9 @@ import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const MINUTE = 60_000
 const LIFE = 30 * MINUTE

@@ -10,9 +10,9 @@ import { startWriterReports } from '../../src/tokens/writers.ts'
 import { CROSSES_NOBODY } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const k1 = { id: 'k1', key: randomBytes(32) }
 const k2 = { id: 'k2', key: randomBytes(32) }
 const [old, both] = [createVault([k1]), createVault([k2, k1])]

@@ -22,9 +22,9 @@ import { createVault } from '../../src/tokens/vault.ts'
 import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 let dataDir: string
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-answers-'))

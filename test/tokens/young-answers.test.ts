@@ -6,9 +6,9 @@ import { storeAnswer, storeYoungAgain, Unstored } from '../../src/tokens/unstore
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const NEW = { access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' }
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Directory } from '../../../src/accounts/search/directory.ts'
 import { PARTITIONS } from '../../../src/redis/keys.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { seedListed } from './seed-listed.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 /** The store, and how often it was asked for a version. `away`: it answers no more. */
 function watched() {

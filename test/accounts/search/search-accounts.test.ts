@@ -16,10 +16,10 @@ import { searchAccounts } from '../../../src/accounts/search/search-accounts.ts'
 import { ACCOUNT_STATES, type Keys } from '../../../src/redis/keys.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { type ListedAccount, seedListed } from './seed-listed.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = 1_000_000
 
 function scene() {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { acknowledgeAlert, findAlert } from '../../../src/alerts/acknowledge.ts'
 import { alertId, decodeState, encodeState, openedState } from '../../../src/alerts/alert-state.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 /** More accounts than are read at once, each with one alert. */
 const ACCOUNTS = 1_201

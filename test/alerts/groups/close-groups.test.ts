@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
 
 describe('a clock that was ahead and is set back', () => {

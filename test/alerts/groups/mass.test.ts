@@ -3,11 +3,11 @@ import type { Alert } from '../../../src/alerts/alert.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
 import type { AlertsDeps } from '../../../src/alerts/groups/group.ts'
 import { toldOfAccount } from '../../../src/views/told-of-account.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../outbox/a-relay.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const relay = (by: AlertsDeps['group']['by'] = ['account']) => aRelay(redis.store, redis.freshKeys(), { group: { by } })
 
 function of(hubId: number, more: Partial<Alert> = {}) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import { paceOf } from '../../../src/alerts/groups/told.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'
 
@@ -22,7 +22,7 @@ test.each([
   expect(paceOf(anAlert(alert), true, lately)).toBe('digest')
 })
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 test('a series that flaps at critical hurries once within an interval, each time under another id', async () => {
   const one = aRelay(redis.store, redis.freshKeys())

@@ -8,11 +8,11 @@ import { Deliveries } from '../../../src/delivery/deliveries.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, DAY, dyingAt, INTERVAL, NOW, overtakenAt, WAIT } from '../outbox/a-relay.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 
 /** More than a mass takes. */
 const ACCOUNTS = [1, 2, 65, 3, 4, 5]

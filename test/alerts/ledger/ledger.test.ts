@@ -3,11 +3,11 @@ import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
 import { collectOutbox } from '../../../src/alerts/relay.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, DAY, dyingAt, idsOf, NOW, overtakenAt, WAIT } from '../outbox/a-relay.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
 type Relay = ReturnType<typeof relay>
 

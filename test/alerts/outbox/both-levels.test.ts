@@ -3,11 +3,11 @@ import { decodeState, encodeState, openedState } from '../../../src/alerts/alert
 import { closeAlerts, type ToldSubject, tellAlert } from '../../../src/alerts/kinds/told-alert.ts'
 import { decodeEntry, encodeEntry, entryOf } from '../../../src/alerts/outbox.ts'
 import type { Route } from '../../../src/alerts/route.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from './a-relay.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const ROUTES: Route[] = [{ match: { level: ['critical'] }, to: ['pager'] }, { to: ['mail'] }]
 const SUBJECT: ToldSubject = { field: 'token', stored: '', url: '', now: NOW }
 

@@ -10,12 +10,12 @@ import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'
 import { logLines } from '../../support/log-lines.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { anAlert } from '../an-alert.ts'
 import { overtakenAt } from './a-relay.ts'
 import { commit } from './commit.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const WAIT = 30_000
 const INTERVAL = 300_000

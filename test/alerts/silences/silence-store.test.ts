@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { endSilence, SilenceStore } from '../../../src/alerts/silence-store.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const DAY = 86_400_000
 const NOW = Date.parse('2026-11-21T10:00:00Z')
 const ACCOUNT = { name: 'account', value: '123' } as const

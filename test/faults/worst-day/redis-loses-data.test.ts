@@ -7,7 +7,7 @@ import { fleetAtWork, isReady, readiness } from './fleet-at-work.ts'
 test.concurrent('Redis that comes back empty: /readyz answers 503, one alert goes out, and no daemon calls that well', async (context) => {
   const fleet = await fleetAtWork(context)
   const { scene, daemon } = fleet
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   // What a restart without persistence leaves.
   await store.flushall()
   await daemon.line(/"redis\.emptied"/, 0)
@@ -37,7 +37,7 @@ test.concurrent('Redis that comes back empty: /readyz answers 503, one alert goe
 
 test.concurrent('Redis that may evict and keeps nothing on disk: said at the start; keys that it throws away are an alert', async (context) => {
   const scene = await sceneFor(context, { accounts: 1, rotateRefreshTokens: false })
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   await store.config('SET', 'maxmemory-policy', 'allkeys-random')
   await store.config('SET', 'appendonly', 'no')
   const daemon = await scene.daemon()
@@ -56,7 +56,7 @@ test.concurrent('Redis that may evict and keeps nothing on disk: said at the sta
 test.concurrent('Redis that still loads its file: a daemon waits for it, and nothing is lost', async (context) => {
   const fleet = await fleetAtWork(context)
   const { scene, daemon } = fleet
-  const store = scene.redis.store()
+  const store = scene.redis.connect()
   // Each key takes a while to load, so that LOADING is the answer for two seconds.
   await store.eval("for n = 1, 4000 do redis.call('SET', 'filler:' .. n, n) end", 0)
   await scene.redis.end('SIGKILL')

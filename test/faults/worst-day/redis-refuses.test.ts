@@ -43,7 +43,7 @@ async function whileWritesAreRefused(
 
 test.concurrent('Redis without memory left (noeviction): nothing is redeemed that could not be stored, /readyz says why, and nobody expires', async (context) => {
   const fleet = await fleetAtWork(context)
-  const store = fleet.scene.redis.store()
+  const store = fleet.scene.redis.connect()
   const { seen, during } = await whileWritesAreRefused(
     fleet,
     () => store.config('SET', 'maxmemory', '1'),
@@ -57,7 +57,7 @@ test.concurrent('Redis without memory left (noeviction): nothing is redeemed tha
 
 test.concurrent('Redis made a replica under our hands (READONLY): nothing is redeemed, and it goes on by itself once it is a master again', async (context) => {
   const fleet = await fleetAtWork(context)
-  const store = fleet.scene.redis.store()
+  const store = fleet.scene.redis.connect()
   const { seen, during } = await whileWritesAreRefused(
     fleet,
     // Of a master that is not there: it goes on answering with what it has.
@@ -72,7 +72,7 @@ test.concurrent('Redis made a replica under our hands (READONLY): nothing is red
 
 test.concurrent('somebody flushes the scripts of Redis again and again: steps are sent anew, and nobody is late', async (context) => {
   const fleet = await fleetAtWork(context)
-  const store = fleet.scene.redis.store()
+  const store = fleet.scene.redis.connect()
   const since = Date.now()
   const flushing = setInterval(() => void store.script('FLUSH'), 500)
   context.onTestFinished(() => clearInterval(flushing))
@@ -82,7 +82,7 @@ test.concurrent('somebody flushes the scripts of Redis again and again: steps ar
 
 test.concurrent('somebody’s endless script keeps Redis busy: nothing is redeemed meanwhile, and after SCRIPT KILL all goes on', async (context) => {
   const fleet = await fleetAtWork(context)
-  const store = fleet.scene.redis.store()
+  const store = fleet.scene.redis.connect()
   await store.config('SET', 'lua-time-limit', '500')
   // By hand: a connection of ours would send it again.
   const stranger = connect(fleet.scene.redis.port, '127.0.0.1')

@@ -67,7 +67,7 @@ test.concurrent('Redis moves and its name leads to the new one: a daemon that st
   const { scene, proxy } = fleet
   const next = await startRedis(undefined, ['--dir', scene.folder])
   context.onTestFinished(() => next.stop())
-  const [before, after] = [scene.redis.store(), next.store()]
+  const [before, after] = [scene.redis.connect(), next.connect()]
   await after.replicaof('127.0.0.1', scene.redis.port)
   await eventually('the copy', async () => /master_link_status:up/.test(await after.info('replication')))
   await after.replicaof('NO', 'ONE')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { encodeTurn } from '../../../src/limits/polling/poll-turn.ts'
 import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
-import { startRedis, type TestRedis } from '../../support/redis-server.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN, BEARER, openLastingServer, openState } from '../open-server.ts'
 import { connectRichAccount } from './rich-account.ts'
 import { EXPLAIN } from './whole-fleet.ts'
@@ -12,11 +12,10 @@ const PATHS = {
   'a series': '/accounts/4711/series?id=overall&range=30d',
 }
 
-let redis: TestRedis
+const redis = redisOfFile()
 let pages: BrowserPages
 let server: Awaited<ReturnType<typeof openLastingServer>>
 beforeAll(async () => {
-  redis = await startRedis()
   server = await openLastingServer(redis, { explain: EXPLAIN })
   await connectRichAccount(server, 4711)
   const { steps, keys, clock } = server
@@ -27,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await pages.close()
   await server.close()
-  await redis.stop()
 })
 
 test('a chart is a picture that says its story, and stands beside the numbers', async () => {

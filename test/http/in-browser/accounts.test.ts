@@ -5,18 +5,16 @@ import { ROLES } from '../../../src/heartbeat/roles.ts'
 import { type ListedAccount, seedListed } from '../../accounts/search/seed-listed.ts'
 import { openBrowserPages } from '../../support/browser-pages.ts'
 import { openChromium } from '../../support/chromium.ts'
-import { startRedis, type TestRedis } from '../../support/redis-server.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN, openServer, openState, readings } from '../open-server.ts'
 
-let redis: TestRedis
+const redis = redisOfFile()
 let browser: Browser
 beforeAll(async () => {
-  redis = await startRedis()
   browser = await openChromium()
 })
 afterAll(async () => {
   await browser?.close()
-  await redis?.stop()
 })
 
 const MINUTE = 60_000

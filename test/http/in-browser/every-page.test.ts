@@ -10,17 +10,16 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../../support/browser-pages.ts'
-import { startRedis, type TestRedis } from '../../support/redis-server.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN } from '../open-server.ts'
 import { HOUR_MS } from './scene.ts'
 import { openWholeFleet } from './whole-fleet.ts'
 
-let redis: TestRedis
+const redis = redisOfFile()
 let server: Awaited<ReturnType<typeof openWholeFleet>>
 let pages: BrowserPages
 let paths: Readonly<Record<string, string>>
 beforeAll(async () => {
-  redis = await startRedis()
   server = await openWholeFleet(redis)
   pages = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN })
   const { page } = await pages.visit('/alerts')
@@ -51,7 +50,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await pages?.close()
   await server?.server.close(1_000)
-  await redis?.stop()
 })
 
 /** Made of the same as the page before: axe takes a second for a long one, and would say nothing new. */

@@ -4,19 +4,17 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
 import { openChromium } from '../../support/chromium.ts'
-import { startRedis, type TestRedis } from '../../support/redis-server.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN } from '../open-server.ts'
 import { badDay } from './scene.ts'
 
-let redis: TestRedis
+const redis = redisOfFile()
 let browser: Browser
 beforeAll(async () => {
-  redis = await startRedis()
   browser = await openChromium()
 })
 afterAll(async () => {
   await browser?.close()
-  await redis?.stop()
 })
 
 type World = Awaited<ReturnType<typeof badDay>>

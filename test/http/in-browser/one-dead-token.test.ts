@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { axeFaults, type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
-import { startRedis, type TestRedis } from '../../support/redis-server.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN, openLastingServer, openState } from '../open-server.ts'
 
 /** 25 accounts with 87 alerts about limits, most of them critical, and one that has lost its token. */
 const DEAD = 1013
 const HEIGHT = 2_000
 
-let redis: TestRedis
+const redis = redisOfFile()
 let pages: BrowserPages
 let server: Awaited<ReturnType<typeof openLastingServer>>
 beforeAll(async () => {
-  redis = await startRedis()
   server = await openLastingServer(redis)
   const { connectAccount, steps, keys, clock, deps } = server
   let alerts = 0
@@ -38,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await pages?.close()
   await server?.close()
-  await redis?.stop()
 })
 
 test('among 87 alerts about limits the one dead token is the first line of every list', async () => {

@@ -18,10 +18,10 @@ import { accountStepKeys, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { associations, properties, readings } from '../reports.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const TODAY = 20_400
 const NOW = TODAY * UTC_DAY_MS + 7 * 3_600_000

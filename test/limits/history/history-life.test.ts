@@ -16,12 +16,12 @@ import { historyHead, historyLines, readAccountHistory } from '../../../src/view
 import { seedAccount } from '../../support/accounts.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { associations, fetched, properties } from '../reports.ts'
 import { DAY, HOUR, START } from './records.ts'
 import { plainSeries, sorted } from './report-sequences.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const EVERY_MS = HOUR / 4
 const GAP_MS = 2 * EVERY_MS

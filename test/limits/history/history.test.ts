@@ -10,11 +10,11 @@ import { KeptSamples } from '../../../src/limits/samples.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { associations, fetched, properties, readings } from '../reports.ts'
 import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 
 /** Commits readings as polls do, each by a daemon that knows nothing but what Redis holds. */

@@ -4,12 +4,12 @@ import { History } from '../../../src/limits/history/history.ts'
 import { thinOut } from '../../../src/limits/history/resolutions.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { seedAccount } from '../../support/accounts.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { associations, properties, readings } from '../reports.ts'
 import { pollAccount } from './poll-account.ts'
 import { DAY, HOUR, START } from './records.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 
 /** Object types and pairs come and go, and numbers come back, so that places in the record are used again. */

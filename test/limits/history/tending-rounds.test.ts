@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { dayOf, TendingRounds } from '../../../src/limits/history/tending-rounds.ts'
 import { PARTITIONS } from '../../../src/redis/keys.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const DAY = 86_400_000
 const NOW = Date.parse('2026-11-21T10:00:00Z')
 

@@ -7,9 +7,9 @@ import { seedAccount } from '../../support/accounts.ts'
 import { eventually } from '../../support/fleet.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const PER_HOUR = 1_000
 

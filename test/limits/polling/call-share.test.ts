@@ -3,9 +3,9 @@ import { CallShare } from '../../../src/limits/polling/call-share.ts'
 import { accountSteps } from '../../../src/redis/account-steps.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { HandClock } from '../../support/hand-clock.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const never = new AbortController().signal
 

@@ -8,10 +8,10 @@ import { InFlight } from '../../../src/runtime/concurrency.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { failure, fakeProvider } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 import { associations, properties, readings } from '../reports.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const HUB = 123
 const token = new Secret('access-1')
 const PAIRS: Pair[] = [

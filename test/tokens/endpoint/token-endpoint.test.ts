@@ -14,9 +14,9 @@ import { failure } from '../../support/fake-provider.ts'
 import { eventually } from '../../support/fleet.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
-import { useRedis } from '../../support/test-store.ts'
+import { redisOfFile } from '../../support/of-file.ts'
 
-const redis = useRedis()
+const redis = redisOfFile()
 const SECOND = 1_000
 const HOUR = 3_600_000
 
