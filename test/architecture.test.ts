@@ -75,7 +75,7 @@ const ROOMS: RoomTable = {
   jobs: { of: ROOMS_OF_SRC, types: ['views'] },
   doctor: {
     of: [...ROOMS_OF_SRC, 'jobs', 'config'],
-    files: ['src/http/health.ts', 'src/http/access/admin-token-store.ts'],
+    files: ['src/http/health.ts', 'src/http/access/admin-tokens.ts'],
   },
   // The double must share no code with what it checks.
   sandbox: { of: ['runtime'] },

@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander'
 import { ACCOUNT_SORTS } from '../accounts/search/account-query.ts'
-import { SCOPES } from '../http/access/admin-token.ts'
+import { SCOPES } from '../http/access/admin-tokens.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import {
   parseAccount,

@@ -1,5 +1,5 @@
 import type { Parts } from '../app/parts.ts'
-import { AdminTokenStore } from '../http/access/admin-token-store.ts'
+import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { countOf } from '../text/format-number.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/writers.ts'

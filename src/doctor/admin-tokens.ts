@@ -1,4 +1,4 @@
-import { AdminTokenStore } from '../http/access/admin-token-store.ts'
+import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { createVault } from '../tokens/vault.ts'
 import { keysOf } from './encryption.ts'
 import { type Finding, ok, warn } from './finding.ts'

@@ -1,89 +1,40 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import type { CodeDeps } from '../accounts/connect-account.ts'
-import type { DueSets } from '../accounts/due-sets.ts'
-import type { InstallSettings } from '../accounts/install.ts'
-import type { Registry } from '../accounts/registry.ts'
 import { Directory } from '../accounts/search/directory.ts'
-import type { AckLinks } from '../alerts/acknowledge.ts'
-import type { SilenceStore } from '../alerts/silence-store.ts'
-import type { Deliveries } from '../delivery/deliveries.ts'
-import type { ReceiverStore } from '../delivery/receiver-health.ts'
-import type { CoverageStore } from '../limits/coverage.ts'
-import type { History } from '../limits/history/history.ts'
-import type { Keep } from '../limits/history/resolutions.ts'
-import type { KeptSamples } from '../limits/samples.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { Metrics } from '../runtime/metrics.ts'
-import type { QueueDepth } from '../views/fleet-health.ts'
-import type { AdminToken } from './access/admin-token.ts'
-import { AdminTokenStore } from './access/admin-token-store.ts'
-import { EndedSessions } from './access/ended-sessions.ts'
-import { createFormTokens } from './access/form-token.ts'
+import { type AdminToken, AdminTokenStore } from './access/admin-tokens.ts'
+import { createNoteRefusal } from './access/client.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
-import { createNoteRefusal } from './access/note-refusal.ts'
-import { createSessions } from './access/session.ts'
-import { SignInLink } from './access/sign-in-link.ts'
+import { createSessions, EndedSessions, SignInLink } from './access/session.ts'
 import type { Actions } from './actions.ts'
 import { about, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
 import { serveAssets } from './assets/serve-assets.ts'
 import { answerClientError } from './client-error.ts'
-import type { HealthReport } from './health.ts'
 import { countRequest } from './metrics/count-request.ts'
 import { registerGauges } from './metrics/register-gauges.ts'
-import { serveAcknowledgeLinks } from './pages/acknowledge/serve-acknowledge.ts'
+import { serveAcknowledgeLinks } from './pages/acknowledge-link.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
-import type { PagesDeps } from './pages/pages-deps.ts'
 import { servePages } from './pages/serve-pages.ts'
-import { type Guard, serveSignIn } from './pages/sign-in/serve-sign-in.ts'
+import { type Guard, serveSignIn } from './pages/sign-in.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
 import { serveProbes } from './serve-probes.ts'
+import type { WebDeps } from './web-deps.ts'
 
-export interface HttpDeps {
+export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   listen: { host: string; port: number }
   /** Nothing but what monitoring asks for: pages, API and installs are another daemon's. */
   probesOnly: boolean
-  /** Where people reach this server. */
-  publicUrl: string
   /** Undefined: there are named ones only. */
   adminToken: AdminToken | undefined
   openMetrics: boolean
-  install: InstallSettings
-  connect: CodeDeps
-  /** A connection for pages: one that gives up after two seconds. */
-  store: Store
-  keys: Keys
-  registry: Registry
-  history: History
-  historyKeep: Keep
-  coverage: CoverageStore
-  samples: KeptSamples
-  due: DueSets
-  deliveries: Deliveries
-  silences: SilenceStore
-  tags: PagesDeps['tags']
-  ackLinks: AckLinks
-  explain: PagesDeps['explain']
-  /** Names of all receivers. */
-  receivers: readonly string[]
-  receiverStore: ReceiverStore
-  queueDepths: () => Promise<QueueDepth[]>
-  queueBoard: PagesDeps['queueBoard']
-  metrics: Metrics
   actions: {
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
   } & Actions
-  health: () => Promise<HealthReport>
-  clock: Clock
-  log: Logger
 }
 
 export interface HttpServer {
@@ -131,9 +82,10 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   addHooks(app, deps, guard, closing)
   acceptJsonOnly(app)
 
-  registerGauges(deps)
+  const web = { ...deps, directory: new Directory(deps.store, deps.keys) }
+  registerGauges(web)
   serveProbes(app, deps)
-  if (!deps.probesOnly) servePeopleAndPrograms(app, deps, guard)
+  if (!deps.probesOnly) servePeopleAndPrograms(app, web, guard)
   app.after(addRefusals)
 
   await app.listen(deps.listen)
@@ -147,11 +99,10 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   }
 }
 
-function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps, guard: Guard): void {
+function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps & WebDeps, guard: Guard): void {
   serveAssets(app)
   serveInstall(app, deps)
-  const directory = new Directory(deps.store, deps.keys)
-  servePages(app, { ...deps, directory })
+  servePages(app, deps)
   serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {
     serveAcknowledgeLinks(scope, deps)
@@ -159,7 +110,7 @@ function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps, guard: Gua
   })
   app.register(
     (scope, _options, done) => {
-      serveApi(scope, { ...deps, directory })
+      serveApi(scope, deps)
       done()
     },
     { prefix: '/api/v1' },
@@ -172,8 +123,7 @@ function guardOf({ adminToken, openMetrics, publicUrl, store, keys, connect, clo
   void known.current() // So that there is a last list to hold on to from the start.
   return {
     known,
-    sessions: createSessions(() => connect.vault.derive('session'), publicUrl),
-    forms: createFormTokens(() => connect.vault.derive('form')),
+    sessions: createSessions(connect.vault, publicUrl),
     link: new SignInLink(),
     noteRefusal: createNoteRefusal(clock, log),
     openMetrics,

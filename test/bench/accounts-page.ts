@@ -2,7 +2,8 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { Directory } from '../../src/accounts/search/directory.ts'
-import { serveAccountsPage } from '../../src/http/pages/accounts/serve-accounts-page.ts'
+import { showAccounts } from '../../src/http/pages/accounts.ts'
+import { showOperatorPage } from '../../src/http/pages/page.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
@@ -97,7 +98,7 @@ async function fill(store: Store, keys: Keys, fleet: number, at: number): Promis
 function serve(store: Store, keys: Keys): FastifyInstance {
   const app = fastify()
   app.decorateRequest('signedIn', true)
-  serveAccountsPage(app, {
+  const deps = {
     ...{
       store,
       keys,
@@ -108,7 +109,8 @@ function serve(store: Store, keys: Keys): FastifyInstance {
     },
     directory: new Directory(store, keys),
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 86_400_000 }),
-  })
+  }
+  app.get('/accounts', async (request, reply) => showOperatorPage(request, reply, await showAccounts(deps, request)))
   return app
 }
 

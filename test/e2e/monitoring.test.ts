@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type GaugeDeps, registerGauges } from '../../src/http/metrics/register-gauges.ts'
+import { registerGauges } from '../../src/http/metrics/register-gauges.ts'
+import type { WebDeps } from '../../src/http/web-deps.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { metricOf, readExposition, type ShownMetric, sumOf } from '../support/exposition.ts'
@@ -196,7 +197,7 @@ interface RegisteredMetric {
 /** As a daemon registers them: labels are there before anything was counted. */
 function registered(): RegisteredMetric[] {
   const made = createMetrics()
-  registerGauges({ metrics: made } as GaugeDeps)
+  registerGauges({ metrics: made } as WebDeps)
   const all = made.registry.getMetricsAsArray() as unknown as RegisteredMetric[]
   return all.filter(({ name }) => name.startsWith('plimsoll_'))
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  AdminTokenStore,
   decodeToken,
   encodeToken,
   faultOfName,
@@ -7,8 +8,7 @@ import {
   ownerOf,
   SCOPES,
   sealOf,
-} from '../../src/http/access/admin-token.ts'
-import { AdminTokenStore } from '../../src/http/access/admin-token-store.ts'
+} from '../../src/http/access/admin-tokens.ts'
 import type { VaultKey } from '../../src/tokens/vault.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { actionsOf, needsAction } from '../../src/http/pages/fleet/needs-action.ts'
+import { neededActions, needsAction } from '../../src/http/pages/fleet/needs-action.ts'
 import type { FleetStatus } from '../../src/views/fleet-status.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { openLastingServer } from './open-server.ts'
@@ -23,7 +23,8 @@ const textOf = (changed: Partial<FleetStatus>) =>
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-const verbsOf = (changed: Partial<FleetStatus>) => actionsOf({ ...status, ...changed }, health).map(({ verb }) => verb)
+const verbsOf = (changed: Partial<FleetStatus>) =>
+  neededActions({ ...status, ...changed }, health).map(({ verb }) => verb)
 
 test('a fleet without trouble is well, and one that is still read for the first time is not called so', () => {
   expect(textOf({})).toBe('All is well.')

@@ -1,12 +1,17 @@
-import { describe, expect, test } from 'vitest'
-import { isFromOurPage } from '../../src/http/access/accept-forms.ts'
-import { createFormTokens, isSameToken } from '../../src/http/access/form-token.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { startRedis } from '../support/redis-server.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isSameToken } from '../../src/http/access/admin-tokens.ts'
+import { isFromOurPage } from '../../src/http/access/forms.ts'
+import { createSessions } from '../../src/http/access/session.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { badDay } from './in-browser/scene.ts'
 import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
 
-const redis = redisOfFile()
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
 
 type World = Awaited<ReturnType<typeof openServer>>
 
@@ -373,12 +378,12 @@ describe('the queue board', () => {
 })
 
 test('the token of a form is good for one session and one key', () => {
-  const tokens = createFormTokens(() => Buffer.alloc(32, 1))
-  const own = tokens.ofSession('ann.1.x')
-  expect(isSameToken(own, tokens.ofSession('ann.1.x'))).toBe(true)
+  const sessions = (key: number) => createSessions(createVault([{ id: 'k', key: Buffer.alloc(32, key) }]), 'http://x')
+  const own = sessions(1).formTokenOf('ann.1.x')
+  expect(isSameToken(own, sessions(1).formTokenOf('ann.1.x'))).toBe(true)
   for (const other of [
-    tokens.ofSession('ann.2.x'),
-    createFormTokens(() => Buffer.alloc(32, 3)).ofSession('ann.1.x'),
+    sessions(1).formTokenOf('ann.2.x'),
+    sessions(3).formTokenOf('ann.1.x'),
     `${own}x`,
     own.slice(1),
     '',

@@ -1,12 +1,17 @@
-import { expect, test } from 'vitest'
-import { hashOf, SCOPES } from '../../src/http/access/admin-token.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hashOf, SCOPES } from '../../src/http/access/admin-tokens.ts'
 import { forwardedFor, networkOf } from '../../src/http/access/client.ts'
-import { localPath } from '../../src/http/access/local-path.ts'
 import { createSessions } from '../../src/http/access/session.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { localPath } from '../../src/http/pages/sign-in.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
-const redis = redisOfFile()
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
 
 test('the right token signs in and leads to where one wanted to go', async () => {
   const { ask } = await openServer(redis)
@@ -109,8 +114,8 @@ test('a session ends when another key comes first: whoever had the old one signs
 test('no session can be made up, stretched, renamed, or carried over to another admin token', () => {
   const ann = { name: 'ann', hash: hashOf('one admin token'), scopes: SCOPES }
   const bob = { name: 'bob', hash: hashOf('another one'), scopes: SCOPES }
-  const key = () => Buffer.alloc(32, 1)
-  const sessions = createSessions(key, 'http://127.0.0.1')
+  const vaultOf = (key: number) => createVault([{ id: 'k', key: Buffer.alloc(32, key) }])
+  const sessions = createSessions(vaultOf(1), 'http://127.0.0.1')
   const [pair = ''] = sessions.begin(ann, 1_000).split(';')
   const [, expires = '', signature = ''] = /=ann\.(\d+)\.(.*)/.exec(pair) ?? []
   const owner = (cookie?: string, tokens = [bob, ann]) => sessions.ownerOf(cookie, tokens, 1_000)?.name
@@ -123,7 +128,7 @@ test('no session can be made up, stretched, renamed, or carried over to another 
   expect(owner(undefined)).toBeUndefined()
   expect(owner(pair, [bob])).toBeUndefined()
   expect(owner(pair, [{ ...ann, hash: bob.hash }])).toBeUndefined()
-  expect(createSessions(() => Buffer.alloc(32, 2), 'http://127.0.0.1').ownerOf(pair, [ann], 1_000)).toBeUndefined()
+  expect(createSessions(vaultOf(2), 'http://127.0.0.1').ownerOf(pair, [ann], 1_000)).toBeUndefined()
 })
 
 test('however many fail, the right token signs in', async () => {

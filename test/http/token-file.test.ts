@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { openTokenFile } from '../../src/http/access/token-file.ts'
+import { openTokenFile } from '../../src/http/access/admin-tokens.ts'
 
 let dataDir: string
 let file: string

@@ -1,5 +1,5 @@
 import { ASSETS } from '../assets/serve-assets.ts'
-import { type AdminToken, ownerOf, type Scope } from './admin-token.ts'
+import { type AdminToken, ownerOf, type Scope } from './admin-tokens.ts'
 
 /** The routes that ask for nothing. Looked up by the route that was found, never by the text of the address. */
 const OPEN_ROUTES: ReadonlySet<string> = new Set([

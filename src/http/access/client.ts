@@ -1,5 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../../runtime/clock.ts'
+import { LineQuota } from '../../runtime/line-quota.ts'
+import type { Logger } from '../../runtime/logger.ts'
 
 /** The connected machine, and the address that it forwards for if it is a proxy. */
 export interface Client {
@@ -39,4 +42,27 @@ function firstHalf(address: string): string {
   const after = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0')
   return [...before, ...zeros, ...after].slice(0, 4).join(':')
+}
+
+/** Lines of each kind, a minute. */
+const MOST_LINES = 60
+
+/** `sign-in`: by the form or a link; `bearer`: by the header. */
+export type NoteRefusal = (of: 'sign-in' | 'bearer', request: FastifyRequest) => void
+
+const LINES = {
+  'sign-in': { code: 'http.sign-in', message: 'a sign-in failed' },
+  bearer: { code: 'http.token-refused', message: 'a request carried a wrong admin token' },
+} as const
+
+/** A line of the log for each wrong token, up to a quota a minute. */
+export function createNoteRefusal(clock: Clock, log: Logger): NoteRefusal {
+  const quotas = { 'sign-in': new LineQuota(MOST_LINES), bearer: new LineQuota(MOST_LINES) }
+  return (of, request) => {
+    const unlogged = quotas[of].take(clock.now())
+    if (unlogged === undefined) return
+    const { code, message } = LINES[of]
+    const { peer, forwardedFor } = clientOf(request)
+    log.warn({ code, address: forwardedFor ?? peer, peer, unlogged }, message)
+  }
 }

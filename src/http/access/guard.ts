@@ -2,14 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../runtime/clock.ts'
 import { html } from '../../text/html.ts'
 import { plainPage, sendPage } from '../pages/page.ts'
-import type { Guard } from '../pages/sign-in/serve-sign-in.ts'
-import { signInPage } from '../pages/sign-in/sign-in-page.ts'
+import { type Guard, localPath, signInPage } from '../pages/sign-in.ts'
 import { Problem } from '../problem.ts'
 import { redisAway } from '../redis-away.ts'
 import { areaOf, judgeAccess, readBearer, scopeFor, type Verdict } from './access.ts'
-import type { Scope } from './admin-token.ts'
-import { endedAs } from './ended-sessions.ts'
-import { localPath } from './local-path.ts'
+import type { Scope } from './admin-tokens.ts'
+import { endedAs } from './session.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -26,7 +24,7 @@ declare module 'fastify' {
 
 /** Stands in front of every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
-  { known, sessions, forms, noteRefusal, openMetrics }: Guard,
+  { known, sessions, noteRefusal, openMetrics }: Guard,
   clock: Clock,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -46,7 +44,7 @@ export async function guardRequest(
   request.signedIn = session !== undefined
   request.caller = owner?.name ?? ''
   request.mayWrite = owner?.scopes.includes('write') === true
-  request.formToken = session === undefined ? '' : forms.ofSession(cookie)
+  request.formToken = session === undefined ? '' : sessions.formTokenOf(cookie)
 
   const verdict = judgeAccess(area, {
     bearer: typeof bearer === 'object' ? bearer.scopes : bearer,

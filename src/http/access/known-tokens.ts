@@ -1,8 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { AdminToken, NamedToken } from './admin-token.ts'
-import type { AdminTokenStore } from './admin-token-store.ts'
-import type { EndedSessions } from './ended-sessions.ts'
+import type { AdminToken, AdminTokenStore, NamedToken } from './admin-tokens.ts'
+import type { EndedSessions } from './session.ts'
 
 export interface KnownList {
   tokens: readonly AdminToken[]

@@ -1,5 +1,8 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { AdminToken } from './admin-token.ts'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import type { Vault } from '../../tokens/vault.ts'
+import { type AdminToken, isSameToken } from './admin-tokens.ts'
 
 /** How long a session lasts. */
 export const SESSION_MS = 12 * 3_600_000
@@ -19,16 +22,21 @@ export interface Sessions {
   ownerOf<T extends AdminToken>(cookies: string | undefined, tokens: readonly T[], now: number): T | undefined
   /** What makes this session unique. */
   textOf(cookies: string | undefined): string
+  /**
+   * What proves that a form was ours: a stranger's page can make a browser send one, cookie and all, but it can't read what
+   * ours carry. Good for as long as the session is, at every daemon of the installation, and for no other session.
+   */
+  formTokenOf(session: string): string
 }
 
-/** `key` is asked for each signature: the encryption key may be another one after a SIGHUP. */
-export function createSessions(key: () => Buffer, publicUrl: string): Sessions {
+/** The vault is asked for each signature: the encryption key may be another one after a SIGHUP. */
+export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string): Sessions {
   const secure = publicUrl.startsWith('https:')
   // The prefix makes browsers refuse a cookie of this name from any neighbouring host; it needs Secure.
   const cookie = secure ? '__Host-plimsoll' : 'plimsoll'
   const attributes = `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
   const sign = ({ name, hash }: AdminToken, expires: string) =>
-    createHmac('sha256', key())
+    createHmac('sha256', vault.derive('session'))
       .update(`session:${name}:${expires}:${hash.toString('hex')}`)
       .digest()
   return {
@@ -47,6 +55,7 @@ export function createSessions(key: () => Buffer, publicUrl: string): Sessions {
       return Number(expires) > now ? owner : undefined
     },
     textOf: (cookies) => cookieOf(cookies, cookie),
+    formTokenOf: (session) => createHmac('sha256', vault.derive('form')).update(`form:${session}`).digest('base64url'),
   }
 }
 
@@ -56,4 +65,48 @@ function cookieOf(cookies: string | undefined, name: string): string {
     if (key === name) return value ?? ''
   }
   return ''
+}
+
+/** The sessions that were signed out, for as long as they would have lasted. */
+export class EndedSessions {
+  readonly #store: Store
+  readonly #key: string
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#key = keys.endedSessions
+  }
+
+  async list(): Promise<ReadonlySet<string>> {
+    return new Set(await this.#store.zrange(this.#key, 0, '-1'))
+  }
+
+  async add(session: string, now: number): Promise<void> {
+    // First, so that what is added is in force however the rest ends.
+    await this.#store.zadd(this.#key, now + SESSION_MS, endedAs(session))
+    await this.#store.zremrangebyscore(this.#key, '-inf', now)
+    await this.#store.pexpire(this.#key, SESSION_MS)
+  }
+}
+
+/** How a session is named once it is over: who reads Redis must learn none from it. */
+export function endedAs(session: string): string {
+  return createHash('sha256').update(session).digest('base64url')
+}
+
+/** Signs its first visitor in, once: for the operator at the terminal, as in the demo. It is kept in memory only. */
+export class SignInLink {
+  readonly #code = randomBytes(32).toString('base64url')
+  #isUsed = false
+
+  get path(): string {
+    return `/sign-in?code=${this.#code}`
+  }
+
+  /** Whether this is its code; from then on it is none any more. */
+  use(code: unknown): boolean {
+    if (this.#isUsed || !isSameToken(code, this.#code)) return false
+    this.#isUsed = true
+    return true
+  }
 }

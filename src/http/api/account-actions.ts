@@ -1,103 +1,160 @@
 import * as z from 'zod'
+import type { NoToken } from '../../tokens/access-token.ts'
 import { polledJson, refreshedJson } from '../../views/account-now-json.ts'
-import { PolledShape, RefreshedShape, UninstallShape } from '../../views/shapes/account.ts'
+import { AccessTokenShape, PolledShape, RefreshedShape, UninstallShape } from '../../views/shapes/account.ts'
 import type { RefreshedAnswer } from '../actions.ts'
 import { Problem, unknownAccount } from '../problem.ts'
 import { requireRedis } from '../redis-away.ts'
-import type { ApiDeps } from './api-deps.ts'
-import { OF_ACCOUNT, ok, route, TAKES_NOTHING } from './route.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { OF_ACCOUNT, route } from './route.ts'
 
 const EXAMPLE = { params: { hubId: '1234567' } }
 
-export const pollAccount = route({
-  ...TAKES_NOTHING,
-  ...{ id: 'pollAccount', method: 'POST', path: '/accounts/{hubId}/poll', scope: 'write' },
-  summary: "Read the account's limits now",
-  description:
-    'As the daemon does when they are due: what is read is stored and alerted on. It takes as long as it takes.',
-  params: OF_ACCOUNT,
-  answers: { 200: { description: 'The result; `outcome` shows whether all was read.', json: PolledShape } },
-  ...{ problems: [404], example: EXAMPLE },
-  answer: async ({ actions, registry, store }, { params: { hubId } }) => {
-    await requireRedis(store)
-    if ((await registry.get(hubId)) === undefined) throw unknownAccount(hubId)
-    const { account, reason } = await actions.poll(hubId)
-    return ok(polledJson(hubId, account, reason))
-  },
-})
-
-export const refreshAccount = route({
-  ...TAKES_NOTHING,
-  ...{ id: 'refreshAccount', method: 'POST', path: '/accounts/{hubId}/refresh', scope: 'write' },
-  summary: "Refresh the account's tokens now",
-  description: 'At once, unless the next attempt is planned after one that failed.',
-  params: OF_ACCOUNT,
-  answers: { 200: { description: 'They are refreshed.', json: RefreshedShape } },
-  ...{ problems: [404, 409, 410, 502, 503], example: EXAMPLE },
-  answer: async ({ actions, store, clock }, { params: { hubId } }) => {
-    await requireRedis(store)
-    const refreshed = await actions.refresh(hubId)
-    if (refreshed.is !== 'refreshed') throw notRefreshed(hubId, refreshed, clock.now())
-    return ok(refreshedJson(refreshed.account))
-  },
-})
-
-function notRefreshed(hubId: number, refreshed: Exclude<RefreshedAnswer, { is: 'refreshed' }>, now: number): Problem {
-  if (refreshed.is === 'unknown') return unknownAccount(hubId)
-  const { is, why, until } = refreshed
-  const status = { gone: 410, held: 409, planned: 409, closed: 503, failed: 502 }[is]
-  const seconds = until === undefined ? undefined : Math.max(1, Math.ceil((until - now) / 1000))
-  const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(seconds) }
-  return new Problem(status, `Account ${hubId} was not refreshed: ${why}.`, headers)
-}
+const UNINSTALL_BODY = z
+  .strictObject({
+    reason: z
+      .string('must be a text')
+      .trim()
+      .min(1, 'must not be empty')
+      .max(200, 'is too long')
+      .optional()
+      .describe('Why: it is kept in the log and with the account.'),
+  })
+  .optional()
 
 const UNINSTALL = {
-  ...TAKES_NOTHING,
-  scope: 'write',
   description:
     'At once nothing works for the account any more; a job deletes its refresh token at the provider, and later all that is ' +
     'kept of it is forgotten.',
   params: OF_ACCOUNT,
-  body: z
-    .strictObject({
-      reason: z
-        .string('must be a text')
-        .trim()
-        .min(1, 'must not be empty')
-        .max(200, 'is too long')
-        .optional()
-        .describe('Why: it is kept in the log and with the account.'),
-    })
-    .optional(),
+  body: UNINSTALL_BODY,
   answers: {
     200: { description: 'It was asked for before.', json: UninstallShape },
     202: { description: 'It is begun.', json: UninstallShape },
   },
   problems: [400, 404],
   example: { params: { hubId: '7654321' }, body: { reason: 'left us' } },
-  answer: async (
-    deps: ApiDeps,
-    asked: { params: { hubId: number }; body: { reason?: string | undefined } | undefined },
-  ) => beginUninstall(deps, asked.params.hubId, asked.body?.reason),
-} as const
+  answer: (
+    deps: WebDeps,
+    { params, body }: { params: z.output<typeof OF_ACCOUNT>; body: z.output<typeof UNINSTALL_BODY> },
+  ) => beginUninstall(deps, params.hubId, body?.reason),
+}
 
-export const uninstallAccount = route({
-  ...UNINSTALL,
-  ...{ id: 'uninstallAccount', method: 'POST', path: '/accounts/{hubId}/uninstall' },
-  summary: 'Uninstall an account',
-})
+export const accountActionRoutes = [
+  route('showToken', 'GET /accounts/{hubId}/token', {
+    scope: 'tokens',
+    summary: 'A valid access token of the account',
+    description:
+      'Refreshed first if need be, once for all who ask. Ask whenever you need one and keep none. Who got one is noted.',
+    params: OF_ACCOUNT,
+    answers: { 200: { description: 'The token.', json: AccessTokenShape } },
+    problems: [404, 409, 410],
+    example: EXAMPLE,
+    answer: async (deps, { params: { hubId }, caller: to }) => {
+      const answer = await deps.actions.accessToken(hubId, to)
+      if (answer.is !== 'served') throw noToken(answer, hubId, deps)
+      deps.metrics.tokensServed.inc({ to })
+      deps.log.info({ code: 'token.served', hubId, to }, 'an access token was handed out')
+      return {
+        json: {
+          accessToken: answer.token.reveal(),
+          expiresAt: new Date(answer.expiresAt).toISOString(),
+          expiresIn: Math.max(0, Math.floor((answer.expiresAt - deps.clock.now()) / 1000)),
+          scopes: [...answer.scopes],
+        },
+      }
+    },
+  }),
 
-export const deleteAccount = route({
-  ...UNINSTALL,
-  ...{ id: 'deleteAccount', method: 'DELETE', path: '/accounts/{hubId}' },
-  summary: 'Uninstall an account: the same by another method',
-})
+  route('pollAccount', 'POST /accounts/{hubId}/poll', {
+    summary: "Read the account's limits now",
+    description:
+      'As the daemon does when they are due: what is read is stored and alerted on. It takes as long as it takes.',
+    params: OF_ACCOUNT,
+    answers: { 200: { description: 'The result; `outcome` shows whether all was read.', json: PolledShape } },
+    problems: [404],
+    example: EXAMPLE,
+    answer: async ({ actions, registry, store }, { params: { hubId } }) => {
+      await requireRedis(store)
+      if ((await registry.get(hubId)) === undefined) throw unknownAccount(hubId)
+      const { account, reason } = await actions.poll(hubId)
+      return { json: polledJson(hubId, account, reason) }
+    },
+  }),
 
-async function beginUninstall({ actions, registry, store }: ApiDeps, hubId: number, given: string | undefined) {
+  route('refreshAccount', 'POST /accounts/{hubId}/refresh', {
+    summary: "Refresh the account's tokens now",
+    description: 'At once, unless the next attempt is planned after one that failed.',
+    params: OF_ACCOUNT,
+    answers: { 200: { description: 'They are refreshed.', json: RefreshedShape } },
+    problems: [404, 409, 410, 502, 503],
+    example: EXAMPLE,
+    answer: async ({ actions, store, clock }, { params: { hubId } }) => {
+      await requireRedis(store)
+      const refreshed = await actions.refresh(hubId)
+      if (refreshed.is !== 'refreshed') throw notRefreshed(hubId, refreshed, clock.now())
+      return { json: refreshedJson(refreshed.account) }
+    },
+  }),
+
+  route('uninstallAccount', 'POST /accounts/{hubId}/uninstall', { ...UNINSTALL, summary: 'Uninstall an account' }),
+
+  route('deleteAccount', 'DELETE /accounts/{hubId}', {
+    ...UNINSTALL,
+    summary: 'Uninstall an account: the same by another method',
+  }),
+]
+
+function notRefreshed(hubId: number, refreshed: Exclude<RefreshedAnswer, { is: 'refreshed' }>, now: number): Problem {
+  if (refreshed.is === 'unknown') return unknownAccount(hubId)
+  const { is, why, until } = refreshed
+  const status = { gone: 410, held: 409, planned: 409, closed: 503, failed: 502 }[is]
+  return new Problem(
+    status,
+    `Account ${hubId} was not refreshed: ${why}.`,
+    until === undefined ? {} : retryAfter(until, now),
+  )
+}
+
+async function beginUninstall(
+  { actions, registry, store }: Pick<WebDeps, 'actions' | 'registry' | 'store'>,
+  hubId: number,
+  given: string | undefined,
+) {
   await requireRedis(store)
   const outcome = await actions.uninstall(hubId, given ?? 'asked for over the HTTP API')
   if (outcome === 'unknown') throw unknownAccount(hubId)
   if (outcome === 'begun') return { status: 202, json: { hubId, state: 'uninstalling' } } as const
   const account = await registry.get(hubId)
-  return ok({ hubId, state: account?.state ?? 'uninstalled' })
+  return { json: { hubId, state: account?.state ?? 'uninstalled' } }
+}
+
+function noToken(answer: NoToken, hubId: number, { publicUrl, clock }: Pick<WebDeps, 'publicUrl' | 'clock'>): Problem {
+  const comeBack = (why: string, at: number) => new Problem(503, why, retryAfter(at, clock.now()))
+  switch (answer.is) {
+    case 'unknown':
+      return unknownAccount(hubId)
+    case 'gone':
+      return new Problem(410, `Account ${hubId} was uninstalled: there is no token of it any more.`)
+    case 'reauthorize': {
+      const why = `The provider no longer accepts the refresh token of account ${hubId}: the customer must connect again at ${publicUrl}/install.`
+      return new Problem(409, why, {}, [], 'reauthorize')
+    }
+    case 'later':
+      return comeBack(
+        `There is no valid access token of account ${hubId} at the moment. It is refreshed as soon as the provider lets us.`,
+        answer.at,
+      )
+    case 'unopened':
+      return comeBack(`The token of account ${hubId} can't be decrypted: ${answer.why}.`, answer.at)
+    case 'unidentified':
+      return comeBack(
+        `Account ${hubId} was imported, and the provider has not confirmed yet that its token is its own. It is asked soon.`,
+        answer.at,
+      )
+  }
+}
+
+function retryAfter(at: number, now: number): { 'retry-after': string } {
+  return { 'retry-after': String(Math.max(1, Math.ceil((at - now) / 1000))) }
 }

@@ -1,80 +1,163 @@
+import { Readable } from 'node:stream'
 import * as z from 'zod'
 import { ACCOUNT_SORTS, ALERT_FILTERS, placeText } from '../../accounts/search/account-query.ts'
+import type { Snapshot } from '../../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
+import { RESOLUTIONS, readAccountHistory, snapshotJson, historyHead, historyLines, type LineFormat } from '../../views/account-history.ts'
 import { accountDetailsJson, accountJson, readAccountView, withPlan } from '../../views/account-view.ts'
 import { explanationJson } from '../../views/explanation-json.ts'
 import { readExplanation } from '../../views/read-explanation.ts'
 import { AccountDetailsShape, AccountShape } from '../../views/shapes/account.ts'
 import { ExplanationShape } from '../../views/shapes/explanation.ts'
+import { SnapshotShape } from '../../views/shapes/series.ts'
 import { unknownAccount } from '../problem.ts'
-import { atMost, cursor, oneOf } from '../query.ts'
+import { atMost, cursor, moment, oneOf, wholeNumber } from '../query.ts'
 import { placeOf, searchAccounts, tagOf } from '../search-accounts.ts'
-import { nextOf } from './next-of.ts'
-import { OF_ACCOUNT, ok, pageOf, route, TAKES_NOTHING } from './route.ts'
+import { type Lines, listShape, nextOf, OF_ACCOUNT, route } from './route.ts'
 
-export const listAccounts = route({
-  ...TAKES_NOTHING,
-  ...{ id: 'listAccounts', method: 'GET', path: '/accounts', scope: 'read' },
-  summary: 'Accounts, searched, filtered and ordered',
-  description:
-    'An account that moves in the order between two pages may be listed twice or not at all; by hub id none does.',
-  query: z.strictObject({
-    q: z
-      .string('must be given once')
-      .max(200, 'is longer than 200 characters')
-      .default('')
-      .describe('Only accounts whose hub id begins so, or whose domain has this in it.'),
-    state: oneOf(ACCOUNT_STATES).optional().describe('Only accounts in this state.'),
-    stale: oneOf(['true', 'false']).default('false').describe('`true`: only those without a fresh reading.'),
-    alert: oneOf(ALERT_FILTERS).optional().describe('Only those with an open alert, or one of this level.'),
-    tag: z.string('must be given once').optional().describe('Only those that bear this tag of the config.'),
-    sort: oneOf(ACCOUNT_SORTS)
-      .default('hubId')
-      .describe('`refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.'),
-    order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
-    limit: atMost(500, 100),
-    after: cursor(z.string('must be given once').max(400, 'is too long')).optional(),
+const WEEK_MS = 7 * 86_400_000
+const MOST_SNAPSHOTS = 1000
+const SNAPSHOTS = 500
+const EXAMPLE = { params: { hubId: '1234567' } }
+
+const LINES_TYPE: Record<LineFormat, string> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  jsonl: 'application/x-ndjson',
+}
+
+const ACCOUNT_SEARCH = z.strictObject({
+  q: z
+    .string('must be given once')
+    .max(200, 'is longer than 200 characters')
+    .default('')
+    .describe('Only accounts whose hub id begins so, or whose domain has this in it.'),
+  state: oneOf(ACCOUNT_STATES).optional().describe('Only accounts in this state.'),
+  stale: oneOf(['true', 'false']).default('false').describe('`true`: only those without a fresh reading.'),
+  alert: oneOf(ALERT_FILTERS).optional().describe('Only those with an open alert, or one of this level.'),
+  tag: z.string('must be given once').optional().describe('Only those that bear this tag of the config.'),
+  sort: oneOf(ACCOUNT_SORTS)
+    .default('hubId')
+    .describe('`refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.'),
+  order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
+  limit: atMost(500, 100),
+  after: cursor(z.string('must be given once').max(400, 'is too long')).optional(),
+})
+
+const SNAPSHOT_RANGE = z
+  .strictObject({
+    from: moment().optional().describe('Default: a week before `to`.'),
+    to: moment().optional().describe('Default: now.'),
+    resolution: oneOf(RESOLUTIONS)
+      .default('raw')
+      .describe('Each change, or the values at the end of each hour or day (UTC).'),
+    format: oneOf(['json', 'csv', 'jsonl'])
+      .default('json')
+      .describe('csv and jsonl: a line for each series and moment, all of the range.'),
+    limit: wholeNumber(1, MOST_SNAPSHOTS).optional().describe(`The most items of one answer; ${SNAPSHOTS} by default.`),
+    after: cursor(wholeNumber(0, Number.MAX_SAFE_INTEGER)).optional(),
+  })
+  .superRefine(({ format, ...given }, context) => {
+    for (const name of ['limit', 'after'] as const) {
+      if (format === 'json' || given[name] === undefined) continue
+      const message = `format=${format} is not paged: it is all of the range`
+      context.addIssue({ code: 'custom', path: [name], message })
+    }
+  })
+
+export const accountRoutes = [
+  route('listAccounts', 'GET /accounts', {
+    summary: 'Accounts, searched, filtered and ordered',
+    description:
+      'An account that moves in the order between two pages may be listed twice or not at all; by hub id none does.',
+    query: ACCOUNT_SEARCH,
+    answers: {
+      200: { description: 'A page of accounts.', json: listShape(AccountShape, 'In the order that was asked for.') },
+    },
+    problems: [400],
+    example: { query: { state: 'active', limit: '2' } },
+    answer: async (deps, { query: { q, stale, tag, order, after = '', ...query } }) => {
+      const { accounts, next } = await searchAccounts(deps, {
+        ...query,
+        ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
+        ...{ after: placeOf('after', after, query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
+      })
+      const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
+      return { json: { items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) } }
+    },
   }),
-  answers: {
-    200: { description: 'A page of accounts.', json: pageOf(AccountShape, 'In the order that was asked for.') },
-  },
-  ...{ problems: [400], example: { query: { state: 'active', limit: '2' } } },
-  answer: async (deps, { query: { q, stale, tag, order, after = '', ...query } }) => {
-    const { accounts, next } = await searchAccounts(deps, {
-      ...query,
-      ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
-      ...{ after: placeOf('after', after, query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
-    })
-    const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
-    return ok({ items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) })
-  },
-})
 
-export const showAccount = route({
-  ...TAKES_NOTHING,
-  ...{ id: 'showAccount', method: 'GET', path: '/accounts/{hubId}', scope: 'read' },
-  summary: 'One account with its series, alerts and story',
-  params: OF_ACCOUNT,
-  answers: { 200: { description: 'The account.', json: AccountDetailsShape } },
-  ...{ problems: [404], example: { params: { hubId: '1234567' } } },
-  answer: async (deps, { params: { hubId } }) => {
-    const view = await readAccountView(deps, hubId)
-    if (view === undefined) throw unknownAccount(hubId)
-    return ok(accountDetailsJson(view))
-  },
-})
+  route('showAccount', 'GET /accounts/{hubId}', {
+    summary: 'One account with its series, alerts and story',
+    params: OF_ACCOUNT,
+    answers: { 200: { description: 'The account.', json: AccountDetailsShape } },
+    problems: [404],
+    example: EXAMPLE,
+    answer: async (deps, { params: { hubId } }) => {
+      const view = await readAccountView(deps, hubId)
+      if (view === undefined) throw unknownAccount(hubId)
+      return { json: accountDetailsJson(view) }
+    },
+  }),
 
-export const explainAccount = route({
-  ...TAKES_NOTHING,
-  ...{ id: 'explainAccount', method: 'GET', path: '/accounts/{hubId}/explanation', scope: 'read' },
-  summary: 'Why alerts of an account were sent, or were not',
-  description: 'What `plimsoll alerts explain` shows.',
-  params: OF_ACCOUNT,
-  answers: { 200: { description: 'Reading, rule, state, what holds it back, each attempt.', json: ExplanationShape } },
-  ...{ problems: [404], example: { params: { hubId: '1234567' } } },
-  answer: async (deps, { params: { hubId } }) => {
-    const explained = await readExplanation(deps, hubId)
-    if (explained === undefined) throw unknownAccount(hubId)
-    return ok(explanationJson(explained))
-  },
-})
+  route('explainAccount', 'GET /accounts/{hubId}/explanation', {
+    summary: 'Why alerts of an account were sent, or were not',
+    description: 'What `plimsoll alerts explain` shows.',
+    params: OF_ACCOUNT,
+    answers: {
+      200: { description: 'Reading, rule, state, what holds it back, each attempt.', json: ExplanationShape },
+    },
+    problems: [404],
+    example: EXAMPLE,
+    answer: async (deps, { params: { hubId } }) => {
+      const explained = await readExplanation(deps, hubId)
+      if (explained === undefined) throw unknownAccount(hubId)
+      return { json: explanationJson(explained) }
+    },
+  }),
+
+  route('listSnapshots', 'GET /accounts/{hubId}/snapshots', {
+    summary: 'How the series of an account moved',
+    params: OF_ACCOUNT,
+    query: SNAPSHOT_RANGE,
+    answers: {
+      200: {
+        description: 'A page of snapshots.',
+        json: listShape(SnapshotShape, 'Oldest first; those of one moment stay together.'),
+        lines: Object.values(LINES_TYPE),
+      },
+    },
+    problems: [400, 404],
+    example: { ...EXAMPLE, query: { resolution: 'daily' } },
+    answer: async (deps, { params: { hubId }, query }) => {
+      const now = deps.clock.now()
+      const { to = now, from = to - WEEK_MS, resolution, format, limit = SNAPSHOTS, after } = query
+      const account = await deps.registry.get(hubId)
+      if (account === undefined) throw unknownAccount(hubId)
+      const snapshots = await readAccountHistory(deps, await withPlan(deps.due, account), { from, to, resolution })
+      if (format !== 'json') return { lines: linesOf(format, hubId, snapshots) }
+      const { items, next } = snapshotPage([...snapshots], after, limit)
+      return { json: { items: items.map(snapshotJson), ...nextOf(next) } }
+    },
+  }),
+]
+
+/** Written as fast as it is read: years of an account are megabytes. */
+function linesOf(format: LineFormat, hubId: number, snapshots: Iterable<Snapshot>): Lines {
+  const text = Readable.from(allLines(format, hubId, snapshots))
+  return { type: LINES_TYPE[format], fileName: `history-${hubId}.${format}`, text }
+}
+
+function* allLines(format: LineFormat, hubId: number, snapshots: Iterable<Snapshot>): Generator<string> {
+  const head = historyHead(format)
+  if (head !== '') yield head
+  for (const snapshot of snapshots) yield historyLines(format, hubId, snapshot)
+}
+
+/** Up to `limit` snapshots after a moment; those of one moment stay together, so that the next page skips none. */
+function snapshotPage(snapshots: readonly Snapshot[], after: number | undefined, limit: number) {
+  const rest = snapshots.filter(({ at }) => after === undefined || at > after)
+  const end = rest[limit - 1]?.at
+  if (end === undefined) return { items: rest, next: undefined }
+  const items = rest.filter(({ at }) => at <= end)
+  return { items, next: items.length < rest.length ? end : undefined }
+}

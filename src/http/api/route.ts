@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { Scope } from '../access/admin-token.ts'
+import type { Scope } from '../access/admin-tokens.ts'
 import { Problem, unknownAccount } from '../problem.ts'
 import { check, parseHubId, written } from '../query.ts'
-import type { ApiDeps } from './api-deps.ts'
+import type { WebDeps } from '../web-deps.ts'
 
 /** One answer that is no problem. `lines`: other media types that it may come in instead of JSON. */
-export interface AnswerShape {
+interface AnswerShape {
   description: string
   json: z.ZodType
   lines?: readonly string[]
 }
-export type AnswerShapes = Readonly<Record<number, AnswerShape>>
+type AnswerShapes = Readonly<Record<number, AnswerShape>>
 
 export interface Lines {
   type: string
@@ -20,25 +20,30 @@ export interface Lines {
   text: Readable
 }
 
-/** What a route answers: JSON of the shape that its status has, or lines. */
-export type RouteAnswer<A extends AnswerShapes> = {
-  [S in keyof A & number]: { status: S; location?: string } & ({ json: z.output<A[S]['json']> } | { lines: Lines })
+/** What a route answers: JSON of the shape that its status has, or lines. The status is 200 where it is not said. */
+type RouteAnswer<A extends AnswerShapes> = {
+  [S in keyof A & number]: (S extends 200 ? { status?: S } : { status: S }) & { location?: string } & (
+      | { json: z.output<A[S]['json']> }
+      | { lines: Lines }
+    )
 }[keyof A & number]
 
 /** A request that works against the installation that tests seed; the document shows it. */
-export interface Example {
+interface Example {
   params?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   body?: object
 }
 
+type Method = 'GET' | 'POST' | 'DELETE'
+
 /** What the document has about a route, and the schemas that requests are checked with: the same. */
 export interface Described {
   /** A word for programs that make clients from the document. */
   id: string
-  method: 'GET' | 'POST' | 'DELETE'
+  method: Method
   /** Below /api/v1. */
-  path: `/${string}`
+  path: string
   summary: string
   description?: string
   /** What the admin token must be allowed to do. */
@@ -52,36 +57,55 @@ export interface Described {
   example: Example
 }
 
+/** An answer of any route. */
+export type SentAnswer = { status?: number; location?: string } & ({ json: unknown } | { lines: Lines })
+
 export interface ApiRoute extends Described {
-  answer(deps: ApiDeps, request: FastifyRequest): Promise<RouteAnswer<AnswerShapes>>
+  answer(deps: WebDeps, request: FastifyRequest): Promise<SentAnswer>
 }
 
+/** For a route that takes nothing of a kind. Unread queries are ignored. */
+const NOTHING = z.object({})
+export const NO_BODY = z.unknown()
+
+/** What is left out takes nothing, needs the scope that the method says, and has no problems and no example of its own. */
 interface Declared<P extends z.ZodObject, Q extends z.ZodType, B extends z.ZodType, A extends AnswerShapes>
-  extends Described {
-  params: P
-  query: Q
-  body: B
+  extends Pick<Described, 'summary' | 'description'>,
+    Partial<Pick<Described, 'scope' | 'problems' | 'example'>> {
+  params?: P
+  query?: Q
+  body?: B
   answers: A
   answer(
-    deps: ApiDeps,
+    deps: WebDeps,
     /** `caller`: the name of the admin token. */
     asked: { params: z.output<P>; query: z.output<Q>; body: z.output<B>; caller: string },
   ): Promise<RouteAnswer<A>>
 }
 
 /** A route whose answer sees only what its schemas have let through. */
-export function route<P extends z.ZodObject, Q extends z.ZodType, B extends z.ZodType, A extends AnswerShapes>(
-  declared: Declared<P, Q, B, A>,
-): ApiRoute {
-  return {
+export function route<
+  A extends AnswerShapes,
+  P extends z.ZodObject = typeof NOTHING,
+  Q extends z.ZodType = typeof NOTHING,
+  B extends z.ZodType = typeof NO_BODY,
+>(id: string, address: `${Method} /${string}`, declared: Declared<P, Q, B, A>): ApiRoute {
+  const [method, path] = address.split(' ') as [Method, string]
+  const described = {
+    ...({ scope: method === 'GET' ? 'read' : 'write', problems: [], example: {} } as const),
+    ...{ params: NOTHING as unknown as P, query: NOTHING as unknown as Q, body: NO_BODY as unknown as B },
     ...declared,
-    answer: async (deps, request) =>
+  }
+  return {
+    ...described,
+    ...{ id, method, path },
+    answer: (deps, request) =>
       declared.answer(deps, {
-        params: readParams(declared.params, request.params),
-        query: check(declared.query, request.query),
-        body: check(declared.body, request.body ?? undefined),
+        params: readParams(described.params, request.params),
+        query: check(described.query, request.query),
+        body: check(described.body, request.body ?? undefined),
         caller: request.caller,
-      }),
+      }) as Promise<SentAnswer>,
   }
 }
 
@@ -92,10 +116,6 @@ function readParams<P extends z.ZodObject>(schema: P, given: unknown): z.output<
   const { hubId } = given as { hubId?: string }
   throw hubId === undefined ? new Problem(404, 'There is nothing at this address.') : unknownAccount(hubId.slice(0, 40))
 }
-
-/** For a route that takes nothing of a kind. Unread queries are ignored. */
-export const NO_BODY = z.unknown()
-export const TAKES_NOTHING = { params: z.object({}), query: z.object({}), body: NO_BODY }
 
 const hubId = z.string().transform((text, context) => {
   const parsed = parseHubId(text)
@@ -110,14 +130,26 @@ export const OF_ACCOUNT = z.object({
 })
 
 /** A list that goes on: `next` goes back in as `after`. */
-export function pageOf<S extends z.ZodType>(item: S, order: string) {
+export function listShape<S extends z.ZodType>(item: S, order: string) {
   return z.object({
     items: z.array(item).describe(order),
     next: z.string().exactOptional().describe('Hand it back as `after` for what follows; absent at the end.'),
   })
 }
 
-/** The answer of most routes. */
-export function ok<J>(json: J): { status: 200; json: J } {
-  return { status: 200, json }
+/** The cursor of the page that follows; nothing at the end. */
+export function nextOf(next: number | string | undefined): { next?: string } {
+  return next === undefined ? {} : { next: String(next) }
+}
+
+/** Whether an item comes after a cursor of `number.id` in a list that is ordered by both. */
+export function comesAfter(cursor: string, number: number, id: string): boolean {
+  const dot = cursor.indexOf('.')
+  const [cursorNumber, cursorId] = [Number(cursor.slice(0, dot)), cursor.slice(dot + 1)]
+  return number > cursorNumber || (number === cursorNumber && id > cursorId)
+}
+
+/** A fault that no schema finds. */
+export function wrongParameter(parameter: string, detail: string): Problem {
+  return new Problem(400, `${parameter}: ${detail}`, {}, [{ parameter, detail }])
 }

@@ -1,39 +1,59 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { readCoverage } from '../../views/fleet-health.ts'
+import { readFleetStatus } from '../../views/fleet-status.ts'
+import { outboxJson, readOutboxBalance } from '../../views/outbox-balance.ts'
+import { CoverageShape, FleetStatusShape } from '../../views/shapes/fleet-status.ts'
 import { AnyObjectShape } from '../../views/shapes/installation.ts'
-import { deleteAccount, pollAccount, refreshAccount, uninstallAccount } from './account-actions.ts'
-import { explainAccount, listAccounts, showAccount } from './accounts.ts'
-import { acknowledgeAlert, listAlerts, showAlert, unacknowledgeAlert } from './alerts.ts'
-import type { ApiDeps } from './api-deps.ts'
-import { listDeliveries, replayDeliveries } from './deliveries.ts'
+import { OutboxShape } from '../../views/shapes/delivery.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { accountActionRoutes } from './account-actions.ts'
+import { accountRoutes } from './accounts.ts'
+import { alertRoutes } from './alerts.ts'
+import { deliveryRoutes } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
-import { listReceivers, testReceiver } from './receivers.ts'
-import { type AnswerShapes, type ApiRoute, ok, type RouteAnswer, route, TAKES_NOTHING } from './route.ts'
-import { endSilence, listSilences, makeSilence, showSilence } from './silences.ts'
-import { listSnapshots } from './snapshots.ts'
-import { showCoverage, showOutbox, showStatus } from './status.ts'
-import { showToken } from './token.ts'
-import { listTransitions } from './transitions.ts'
+import { type ApiRoute, route, type SentAnswer } from './route.ts'
+import { silenceRoutes } from './silences.ts'
 
-const ALL: readonly ApiRoute[] = [
-  ...[showStatus, showCoverage, showOutbox],
-  ...[listAccounts, showAccount, explainAccount, listSnapshots, showToken],
-  ...[pollAccount, refreshAccount, uninstallAccount, deleteAccount],
-  ...[listAlerts, showAlert, acknowledgeAlert, unacknowledgeAlert, listTransitions],
-  ...[listSilences, makeSilence, showSilence, endSilence],
-  ...[listDeliveries, replayDeliveries, listReceivers, testReceiver],
+const statusRoutes = [
+  route('showStatus', 'GET /status', {
+    summary: 'The fleet at a glance',
+    answers: { 200: { description: 'How the fleet is.', json: FleetStatusShape } },
+    answer: async (deps) => ({ json: await readFleetStatus(deps) }),
+  }),
+
+  route('showCoverage', 'GET /coverage', {
+    summary: 'How far readings can be relied on',
+    description: 'The accounts without a fresh reading are those of `/accounts?stale=true`.',
+    answers: { 200: { description: 'The coverage now.', json: CoverageShape } },
+    answer: async ({ coverage, clock }) => ({ json: await readCoverage(coverage, clock.now()) }),
+  }),
+
+  route('showOutbox', 'GET /outbox', {
+    summary: 'Whether any alert was lost',
+    description: 'From counters; `plimsoll outbox verify` checks each transition.',
+    answers: { 200: { description: 'The outcome of all transitions.', json: OutboxShape } },
+    answer: async (deps) => ({ json: outboxJson(await readOutboxBalance(deps, deps.clock.now())) }),
+  }),
 ]
 
 /** All that answers under /api/v1, and the document about it. */
-export const API_ROUTES: readonly ApiRoute[] = [...ALL, openApiRoute(ALL)]
+export const API_ROUTES: readonly ApiRoute[] = [
+  ...statusRoutes,
+  ...accountRoutes,
+  ...accountActionRoutes,
+  ...alertRoutes,
+  ...silenceRoutes,
+  ...deliveryRoutes,
+  route('showDocument', 'GET /openapi.json', {
+    summary: 'This document',
+    answers: { 200: { description: 'OpenAPI 3.1.', json: AnyObjectShape } },
+    answer: async ({ publicUrl }) => ({ json: openApiDocument(API_ROUTES, publicUrl) }),
+  }),
+]
 
 /** JSON for programs: the same facts as the pages show, and the same actions as the command line's. */
-export function serveApi(app: FastifyInstance, deps: ApiDeps): void {
-  registerRoutes(app, deps, API_ROUTES)
-}
-
-/** Makes each declaration answer. */
-function registerRoutes(app: FastifyInstance, deps: ApiDeps, routes: readonly ApiRoute[]): void {
-  for (const route of routes) {
+export function serveApi(app: FastifyInstance, deps: WebDeps): void {
+  for (const route of API_ROUTES) {
     app.route({
       method: route.method,
       url: route.path.replace(/\{(\w+)\}/g, ':$1'),
@@ -44,23 +64,10 @@ function registerRoutes(app: FastifyInstance, deps: ApiDeps, routes: readonly Ap
   }
 }
 
-function send(reply: FastifyReply, answer: RouteAnswer<AnswerShapes>): FastifyReply {
-  reply.code(answer.status)
+function send(reply: FastifyReply, answer: SentAnswer): FastifyReply {
+  reply.code(answer.status ?? 200)
   if (answer.location !== undefined) reply.header('location', answer.location)
   if ('json' in answer) return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.json))
   const { type, fileName, text } = answer.lines
   return reply.type(type).header('content-disposition', `attachment; filename="${fileName}"`).send(text)
-}
-
-/** Tells of the given routes, and of itself. */
-function openApiRoute(routes: readonly ApiRoute[]): ApiRoute {
-  const self: ApiRoute = route({
-    ...TAKES_NOTHING,
-    ...{ id: 'showDocument', method: 'GET', path: '/openapi.json', scope: 'read' },
-    summary: 'This document',
-    answers: { 200: { description: 'OpenAPI 3.1.', json: AnyObjectShape } },
-    ...{ problems: [], example: {} },
-    answer: async ({ publicUrl }) => ok(openApiDocument([...routes, self], publicUrl)),
-  })
-  return self
 }

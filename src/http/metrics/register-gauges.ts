@@ -1,110 +1,133 @@
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
+import packageJson from '../../../package.json' with { type: 'json' }
+import { HeartbeatStore } from '../../heartbeat/heartbeat-store.ts'
+import type { DueKind } from '../../redis/keys.ts'
 import { readServers } from '../../redis/servers.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import { countedElsewhere, gauge, sharedRead } from '../../runtime/gauge.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import { type QueueDepth, readPollBudget, readTokenEndpoint } from '../../views/fleet-health.ts'
-import type { HealthReport } from '../health.ts'
-import { type FleetGaugeDeps, registerFleetGauges } from './fleet-gauges.ts'
-import { type OutboxGaugeDeps, registerOutboxGauges } from './outbox-gauges.ts'
-
-export type GaugeDeps = FleetGaugeDeps &
-  OutboxGaugeDeps &
-  ProviderGaugeDeps &
-  QueueGaugeDeps &
-  RedisGaugeDeps &
-  HealthGaugeDeps
+import { readCoverage, readHeartbeat, readPollBudget, readTokenEndpoint } from '../../views/fleet-health.ts'
+import { surveyAlerts } from '../../views/find-alerts.ts'
+import { readOutboxBalance } from '../../views/outbox-balance.ts'
+import { isBroken, receiverStatus } from '../../views/deliveries.ts'
+import type { WebDeps } from '../web-deps.ts'
 
 /** The state of all accounts, read from Redis on request. No label names an account. */
-export function registerGauges(deps: GaugeDeps): void {
+export function registerGauges(deps: WebDeps): void {
   registerFleetGauges(deps)
   registerOutboxGauges(deps)
+  registerReceiverGauges(deps)
   registerProviderGauges(deps)
   registerQueueGauges(deps)
   registerRedisGauges(deps)
   registerHealthGauges(deps)
 }
 
-interface HealthGaugeDeps {
-  metrics: Metrics
-  health: () => Promise<HealthReport>
+/** A gauge of one value: yes is 1, no is 0, undefined is not known. */
+function value(metrics: Metrics, name: string, help: string, read: () => Promise<number | boolean | undefined>): void {
+  gauge(metrics, name, help, [], async () => {
+    const found = await read()
+    return [[{}, typeof found === 'boolean' ? Number(found) : found]]
+  })
 }
 
-/** The same as /healthz and /readyz show. */
-function registerHealthGauges({ metrics, health }: HealthGaugeDeps): void {
-  const report = sharedRead(health)
+const DUE_KINDS: readonly DueKind[] = ['refresh', 'poll', 'uninstall']
 
-  gauge(metrics, 'alive', 'Whether work moves on, as on /healthz: 1 or 0.', [], async () => [
-    [{}, (await report()).alive ? 1 : 0],
+/** Accounts, their tokens and readings, their alerts. */
+function registerFleetGauges(deps: WebDeps): void {
+  const { metrics, registry, due, coverage, clock } = deps
+  const { version } = packageJson
+  const covered = sharedRead(() => readCoverage(coverage, clock.now()))
+
+  gauge(metrics, 'build_info', 'Always 1; the label names the running version.', ['version'], async () => [
+    [{ version }, 1],
   ])
-  gauge(metrics, 'ready', 'Whether this daemon is worth asking, as on /readyz: 1 or 0.', [], async () => [
-    [{}, (await report()).ready ? 1 : 0],
-  ])
-  gauge(
-    metrics,
-    'health_check_ok',
-    'Whether one thing that health is judged by is as it should be: 1 or 0.',
-    ['check'],
-    async () => (await report()).checks.map(({ name, ok }) => [{ check: name }, ok ? 1 : 0]),
+  gauge(metrics, 'accounts', 'Accounts, by state.', ['state'], async () =>
+    Object.entries(await registry.countByState()).map(([state, count]) => [{ state }, count]),
+  )
+  gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], () => {
+    const now = clock.now()
+    return Promise.all(DUE_KINDS.map(async (kind) => [{ kind }, await due.countDue(kind, now)]))
+  })
+  const nearest = 'Until the first of the access tokens that are kept alive expires; below 0: it has.'
+  value(metrics, 'token_nearest_expiry_seconds', nearest, async () => {
+    const now = clock.now()
+    const at = await due.nearestExpiry(now)
+    return at === undefined ? undefined : (at - now) / 1_000
+  })
+  const fresh = 'Share of the polled accounts whose newest reading is fresh.'
+  value(metrics, 'limits_coverage_ratio', fresh, async () => (await covered()).share ?? Number.NaN)
+  const objective = 'What that share should be: limits.coverage in the config.'
+  value(metrics, 'limits_coverage_objective_ratio', objective, async () => coverage.settings.objective)
+  const stale = 'Polled accounts whose newest reading is too old.'
+  value(metrics, 'accounts_stale', stale, async () => (await covered()).stale)
+  const failing = 'Polled accounts whose last poll failed, wholly or in part.'
+  value(metrics, 'accounts_poll_failing', failing, async () => (await covered()).failing)
+  gauge(metrics, 'alerts_open', 'Alerts that are open, by level.', ['level'], async () =>
+    Object.entries((await surveyAlerts(deps)).counts).map(([level, count]) => [{ level }, count]),
   )
 }
 
-interface ProviderGaugeDeps {
-  metrics: Metrics
-  store: Store
-  keys: Keys
+const OUTBOX_PARTS = {
+  opened: 'Transitions of alerts that were committed and not withheld.',
+  delivered: 'Of these, those that every receiver has.',
+  pending: 'Of these, those that a receiver still waits for.',
+  dead: 'Of these, those whose delivery was given up for a receiver.',
+}
+
+/** The way of an alert from its transition to its receivers. */
+function registerOutboxGauges(deps: WebDeps): void {
+  const { metrics, deliveries, clock } = deps
+  const balance = sharedRead(() => readOutboxBalance(deps, clock.now()))
+  const secondsSince = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1_000)
+
+  for (const part of ['opened', 'delivered', 'pending', 'dead'] as const) {
+    value(metrics, `outbox_${part}`, OUTBOX_PARTS[part], async () => (await balance())[part])
+  }
+  const balanced = 'Whether opened = delivered + pending + dead: 1 or 0.'
+  value(metrics, 'outbox_balanced', balanced, async () => (await balance()).balanced)
+  const oldest = 'Age of the oldest transition that a receiver waits for, held back or not; 0 where there is none.'
+  value(metrics, 'outbox_oldest_pending_seconds', oldest, async () => secondsSince((await balance()).oldestPendingAt))
+  const late = 'By how long the oldest overdue step of the outbox is late; 0 where nothing is late.'
+  value(metrics, 'outbox_late_seconds', late, async () => secondsSince((await balance()).lateSince))
+  value(metrics, 'deliveries_pending', 'Deliveries that wait for an attempt.', () => deliveries.countPending())
+}
+
+function registerReceiverGauges({ metrics, receiverStore, store, keys, clock }: WebDeps): void {
+  const failing = 'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.'
+  gauge(metrics, 'receiver_failing', failing, ['receiver'], async () =>
+    (await receiverStore.read()).map((health) => [
+      { receiver: health.receiver },
+      isBroken(receiverStatus(health)) ? 1 : 0,
+    ]),
+  )
+  const beats = 'Whether heartbeats come, and the last one was good: 1 or 0; NaN where there are none.'
+  value(metrics, 'heartbeat_ok', beats, async () => {
+    const last = await readHeartbeat(new HeartbeatStore(store, keys), clock.now())
+    return last === null ? Number.NaN : last.ok && !last.late
+  })
 }
 
 const BREAKER = { closed: 0, 'half-open': 0.5, open: 1 }
 
 /** What all daemons know together of the provider, and what is left of the calls to it. */
-function registerProviderGauges({ metrics, store, keys }: ProviderGaugeDeps): void {
+function registerProviderGauges({ metrics, store, keys }: WebDeps): void {
   const endpoint = sharedRead(() => readTokenEndpoint(store, keys))
   const budget = sharedRead(() => readPollBudget(store, keys))
 
-  gauge(
-    metrics,
-    'breaker_open',
-    'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.',
-    [],
-    async () => [[{}, BREAKER[(await endpoint())?.breaker ?? 'closed']]],
-  )
-  gauge(
-    metrics,
-    'token_requests_allowed',
-    'Token requests a second that the provider is believed to allow.',
-    [],
-    async () => [[{}, (await endpoint())?.requestsPerSecond ?? Number.NaN]],
-  )
-  gauge(metrics, 'clock_skew_seconds', "How far the provider's clock is ahead of ours.", [], async () => [
-    [{}, ((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000],
-  ])
-  gauge(
-    metrics,
-    'poll_budget_calls',
-    'Calls to the limits endpoints that may be made right now; NaN where they have no budget.',
-    [],
-    async () => [[{}, (await budget())?.calls ?? Number.NaN]],
-  )
-  gauge(
-    metrics,
-    'poll_budget_short',
-    'Whether regular polls wait because limits.callsPerHour is too small: 1 or 0.',
-    [],
-    async () => [[{}, (await budget())?.short ? 1 : 0]],
-  )
-}
-
-interface QueueGaugeDeps {
-  metrics: Metrics
-  queueDepths: () => Promise<QueueDepth[]>
-  clock: Clock
+  const open = 'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.'
+  value(metrics, 'breaker_open', open, async () => BREAKER[(await endpoint())?.breaker ?? 'closed'])
+  const allowed = 'Token requests a second that the provider is believed to allow.'
+  value(metrics, 'token_requests_allowed', allowed, async () => (await endpoint())?.requestsPerSecond ?? Number.NaN)
+  const skew = "How far the provider's clock is ahead of ours."
+  value(metrics, 'clock_skew_seconds', skew, async () => ((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000)
+  const calls = 'Calls to the limits endpoints that may be made right now; NaN where they have no budget.'
+  value(metrics, 'poll_budget_calls', calls, async () => (await budget())?.calls ?? Number.NaN)
+  const short = 'Whether regular polls wait because limits.callsPerHour is too small: 1 or 0.'
+  value(metrics, 'poll_budget_short', short, async () => Boolean((await budget())?.short))
 }
 
 const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
-function registerQueueGauges({ metrics, queueDepths, clock }: QueueGaugeDeps): void {
+function registerQueueGauges({ metrics, queueDepths, clock }: WebDeps): void {
   const depths = sharedRead(queueDepths)
 
   gauge(metrics, 'queue_jobs', 'Jobs in a queue, by state.', ['queue', 'state'], async () =>
@@ -112,65 +135,62 @@ function registerQueueGauges({ metrics, queueDepths, clock }: QueueGaugeDeps): v
       STATES.map((state): [{ queue: string; state: string }, number] => [{ queue: depth.queue, state }, depth[state]]),
     ),
   )
-  gauge(
-    metrics,
-    'queue_oldest_waiting_seconds',
-    'For how long the next job of a queue has waited to be taken up; 0 where none waits.',
-    ['queue'],
-    async () =>
-      (await depths()).map(({ queue, oldestWaitingAt }) => [
-        { queue },
-        oldestWaitingAt === null ? 0 : Math.max(0, clock.now() - oldestWaitingAt) / 1_000,
-      ]),
+  const oldest = 'For how long the next job of a queue has waited to be taken up; 0 where none waits.'
+  gauge(metrics, 'queue_oldest_waiting_seconds', oldest, ['queue'], async () =>
+    (await depths()).map(({ queue, oldestWaitingAt }) => [
+      { queue },
+      oldestWaitingAt === null ? 0 : Math.max(0, clock.now() - oldestWaitingAt) / 1_000,
+    ]),
   )
-}
-
-interface RedisGaugeDeps {
-  metrics: Metrics
-  store: Store
 }
 
 /** All servers together, where the data is spread over several. */
-function registerRedisGauges({ metrics, store }: RedisGaugeDeps): void {
-  const load = sharedRead(async () => {
-    const servers = await readServers(store)
-    const sum = (of: 'usedMemory' | 'maxMemory' | 'evictedKeys') =>
-      servers.reduce((total, server) => total + server[of], 0)
-    return { servers, sum }
-  })
+function registerRedisGauges({ metrics, store }: WebDeps): void {
+  const servers = sharedRead(() => readServers(store))
+  const sum = async (of: 'usedMemory' | 'maxMemory' | 'evictedKeys') =>
+    (await servers()).reduce((total, server) => total + server[of], 0)
 
-  gauge(metrics, 'redis_up', 'Whether Redis answers this daemon: 1 or 0.', [], () =>
-    load().then(
-      () => [[{}, 1]],
-      () => [[{}, 0]],
+  value(metrics, 'redis_up', 'Whether Redis answers this daemon: 1 or 0.', () =>
+    servers().then(
+      () => true,
+      () => false,
     ),
   )
-  gauge(metrics, 'redis_ping_seconds', 'How long Redis took to answer a ping, just now.', [], async () => [
-    [{}, Math.max(...(await load()).servers.map(({ pingMs }) => pingMs)) / 1_000],
-  ])
-  gauge(metrics, 'redis_memory_used_bytes', 'What Redis has in memory.', [], async () => [
-    [{}, (await load()).sum('usedMemory')],
-  ])
-  gauge(metrics, 'redis_memory_max_bytes', 'How much that may be; 0: as much as the machine has.', [], async () => [
-    [{}, (await load()).sum('maxMemory')],
-  ])
-  countedElsewhere(
+  const ping = 'How long Redis took to answer a ping, just now.'
+  value(
     metrics,
-    'redis_evicted_keys',
-    'Keys that Redis threw away for want of memory since it started: each may have been a token.',
-    async () => (await load()).sum('evictedKeys'),
+    'redis_ping_seconds',
+    ping,
+    async () => Math.max(...(await servers()).map(({ pingMs }) => pingMs)) / 1_000,
   )
-  gauge(
+  value(metrics, 'redis_memory_used_bytes', 'What Redis has in memory.', () => sum('usedMemory'))
+  const most = 'How much that may be; 0: as much as the machine has.'
+  value(metrics, 'redis_memory_max_bytes', most, () => sum('maxMemory'))
+  const evicted = 'Keys that Redis threw away for want of memory since it started: each may have been a token.'
+  countedElsewhere(metrics, 'redis_evicted_keys', evicted, () => sum('evictedKeys'))
+  const saved = 'Whether Redis could write its files when it last tried: 1 or 0, by file: aof, rdb.'
+  gauge(metrics, 'redis_last_save_ok', saved, ['file'], async () => {
+    const all = await servers()
+    return [
+      [{ file: 'aof' }, all.every(({ aofWorks, rewriteWorks }) => aofWorks && rewriteWorks) ? 1 : 0],
+      [{ file: 'rdb' }, all.every(({ rdbWorks }) => rdbWorks) ? 1 : 0],
+    ]
+  })
+}
+
+/** The same as /healthz and /readyz show. */
+function registerHealthGauges({ metrics, health }: WebDeps): void {
+  const report = sharedRead(health)
+
+  value(metrics, 'alive', 'Whether work moves on, as on /healthz: 1 or 0.', async () => (await report()).alive)
+  value(
     metrics,
-    'redis_last_save_ok',
-    'Whether Redis could write its files when it last tried: 1 or 0, by file: aof, rdb.',
-    ['file'],
-    async () => {
-      const { servers } = await load()
-      return [
-        [{ file: 'aof' }, servers.every(({ aofWorks, rewriteWorks }) => aofWorks && rewriteWorks) ? 1 : 0],
-        [{ file: 'rdb' }, servers.every(({ rdbWorks }) => rdbWorks) ? 1 : 0],
-      ]
-    },
+    'ready',
+    'Whether this daemon is worth asking, as on /readyz: 1 or 0.',
+    async () => (await report()).ready,
+  )
+  const help = 'Whether one thing that health is judged by is as it should be: 1 or 0.'
+  gauge(metrics, 'health_check_ok', help, ['check'], async () =>
+    (await report()).checks.map(({ name, ok }) => [{ check: name }, ok ? 1 : 0]),
   )
 }

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html } from '../../text/html.ts'
-import { formToken, formTokenField } from '../access/form-token.ts'
+import { formTokenField } from '../access/forms.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { type Done, doneNote } from './parts/forms.ts'
 
 export interface PageContent {
   title: string
@@ -37,31 +39,35 @@ const MENU = [
   ['/guide', 'Guide'],
 ] as const
 
+/** A page of the operators. */
 export interface OperatorPage extends PageContent {
-  at: (typeof MENU)[number][0] | undefined
+  /** The entry of the menu that it belongs to. */
+  at: (typeof MENU)[number][0]
+  /** 200 where it is not said. */
+  status?: number
+  /** Why what a form asked for was not done. */
+  why?: Partial<Record<Done, string>>
 }
 
-/** A page of the operators. `at` is the entry of the menu that it belongs to; `signedIn` is the token of their forms. */
-function operatorPage(content: OperatorPage, signedIn: string | undefined): Html {
+/** What an address of the operators shows. */
+export type ShowPage = (deps: WebDeps, request: FastifyRequest) => Promise<OperatorPage>
+/** Does what a form asks for: then the address to go to, or the page that says what is wrong with the form. */
+export type DoForm = (deps: WebDeps, request: FastifyRequest) => Promise<string | OperatorPage>
+
+/** Answers an operator, who may be signed in. */
+export function showOperatorPage(request: FastifyRequest, reply: FastifyReply, page: OperatorPage): FastifyReply {
   const links = MENU.map(
-    ([path, name]) =>
-      html`<a href="${path}"${path === content.at ? html` aria-current="page"` : undefined}>${name}</a>`,
+    ([path, name]) => html`<a href="${path}"${path === page.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
-  const signOut =
-    signedIn === undefined
-      ? undefined
-      : html`<form method="post" action="/sign-out">${formTokenField(signedIn)}<button class="quiet">Sign out</button></form>`
-  return frame(
-    content,
-    'wide',
-    html`<a class="skip" href="#content">Skip to the content</a>
+  const signOut = html`<form method="post" action="/sign-out">${formTokenField(request.formToken)}<button class="quiet">Sign out</button></form>`
+  const body = html`<a class="skip" href="#content">Skip to the content</a>
 <header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
-${signOut}</header>
+${request.signedIn ? signOut : undefined}</header>
 <main id="content" tabindex="-1">
-<h1>${content.title}</h1>
-${content.body}
-</main>`,
-  )
+<h1>${page.title}</h1>
+${doneNote(request.query, page.why)}${page.body}
+</main>`
+  return sendPage(reply, page.status ?? 200, frame(page, 'wide', body))
 }
 
 function frame(content: PageContent, width: 'plain' | 'wide', body: Html): Html {
@@ -95,14 +101,4 @@ function mark(): Html {
 
 export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
   return reply.code(status).type('text/html; charset=utf-8').send(page.toString())
-}
-
-/** Answers an operator, who may be signed in. */
-export function showOperatorPage(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  page: OperatorPage,
-  status = 200,
-): FastifyReply {
-  return sendPage(reply, status, operatorPage(page, request.signedIn ? formToken(request) : undefined))
 }

@@ -1,39 +1,67 @@
 import type { FastifyInstance } from 'fastify'
-import { acceptOwnForms } from '../access/accept-forms.ts'
-import type { Actions } from '../actions.ts'
-import { serveAccountForms, serveAccountPage } from './account/serve-account-page.ts'
-import { serveAccountsPage } from './accounts/serve-accounts-page.ts'
-import { serveAcknowledgeForm, serveAlertPage } from './alerts/serve-alert-page.ts'
-import { serveAlertsPage } from './alerts/serve-alerts-page.ts'
-import { serveSelectionForm } from './alerts/serve-selection-form.ts'
-import { serveSilenceForms, serveSilencePage } from './alerts/serve-silence-forms.ts'
-import { serveDeliveriesPage } from './deliveries/serve-deliveries-page.ts'
-import { serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
-import { serveFleetPage } from './fleet/serve-fleet-page.ts'
-import type { PagesDeps } from './pages-deps.ts'
-import { serveQueues } from './queues/serve-queues.ts'
+import { acceptOwnForms } from '../access/forms.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { confirmUninstall, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
+import { showAccount } from './account/account-page.ts'
+import { sendSeries, showSeries } from './account/series-page.ts'
+import { showAccounts } from './accounts.ts'
+import { acknowledgeByForm, showAlert, unacknowledgeByForm } from './alerts/alert-page.ts'
+import { showAlerts } from './alerts/alerts-page.ts'
+import { actOnSelected } from './alerts/selection.ts'
+import { endSilenceByForm, showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
+import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.ts'
+import { showFleet } from './fleet/fleet-page.ts'
+import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
+import { serveQueueBoard, showQueues } from './queues.ts'
 import { serveGuide } from './serve-guide.ts'
 
-export type PageFormsDeps = PagesDeps & { actions: Actions }
+/** The pages of the operators. */
+const PAGES: Readonly<Record<string, ShowPage>> = {
+  '/': showFleet,
+  '/accounts': showAccounts,
+  '/accounts/:hubId': showAccount,
+  '/accounts/:hubId/series': showSeries,
+  '/accounts/:hubId/uninstall': confirmUninstall,
+  '/alerts': showAlerts,
+  '/alerts/:id': showAlert,
+  '/silences/new': showSilenceForm,
+  '/deliveries': showDeliveries,
+  '/queues': showQueues,
+}
 
-/** The pages of the operators, a folder each. */
-export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
-  serveFleetPage(app, deps)
-  serveAccountsPage(app, deps)
-  serveAccountPage(app, deps)
-  serveAlertsPage(app, deps)
-  serveAlertPage(app, deps)
-  serveSilencePage(app, deps)
-  serveDeliveriesPage(app, deps)
-  serveQueues(app, deps)
+/** What their forms do: the same as the API and the command line. */
+const FORMS: Readonly<Record<string, DoForm>> = {
+  '/accounts/:hubId/poll': pollByForm,
+  '/accounts/:hubId/refresh': refreshByForm,
+  '/accounts/:hubId/uninstall': uninstallByForm,
+  '/alerts/:id/acknowledge': acknowledgeByForm,
+  '/alerts/:id/unacknowledge': unacknowledgeByForm,
+  '/alerts/selected': actOnSelected,
+  '/silences/new': silenceByForm,
+  '/silences/:id/end': endSilenceByForm,
+  '/deliveries/replay': replayByForm,
+  '/deliveries/test': testReceiverByForm,
+}
+
+export function servePages(app: FastifyInstance, deps: WebDeps): void {
+  for (const [path, show] of Object.entries(PAGES)) {
+    app.get(path, async (request, reply) => showOperatorPage(request, reply, await show(deps, request)))
+  }
+  app.get('/accounts/:hubId/series.csv', (request, reply) => sendSeries(deps, request, reply))
   serveGuide(app)
   app.register((scope, _options, done) => {
+    serveQueueBoard(scope, deps)
+    done()
+  })
+  app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
-    serveAccountForms(scope, deps)
-    serveAcknowledgeForm(scope, deps)
-    serveSelectionForm(scope, deps)
-    serveSilenceForms(scope, deps)
-    serveDeliveryForms(scope, deps)
+    for (const [path, act] of Object.entries(FORMS)) {
+      scope.post(path, async (request, reply) => {
+        const done = await act(deps, request)
+        // Back to a page of ours, which shows the outcome.
+        return typeof done === 'string' ? reply.redirect(done, 303) : showOperatorPage(request, reply, done)
+      })
+    }
     done()
   })
 }

@@ -1,46 +1,72 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { reconnectLink } from '../../../accounts/reconnect-link.ts'
+import { crmSite } from '../../../delivery/email/mail-links.ts'
 import type { Value } from '../../../limits/history/change.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { type AccountView, driftText, nextPollBecause } from '../../../views/account-view.ts'
-import type { AccountExplanation, ExplainedAlert } from '../../../views/explain-account.ts'
-import { formTokenField } from '../../access/form-token.ts'
-import { notificationTable } from '../parts/notifications.ts'
-import { nothing, table } from '../parts/table.ts'
-import { when } from '../parts/when.ts'
-import { type AccountSeries, nearestFirst, rangeChoice, seriesChart, seriesLink } from './account-series.ts'
+import { type AccountView, driftText, nextPollBecause, readAccountView } from '../../../views/account-view.ts'
+import type { ExplainedAlert } from '../../../views/explain-account.ts'
+import { explainView } from '../../../views/read-explanation.ts'
+import { readTokenEndpoint } from '../../../views/fleet-health.ts'
+import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
+import { unknownAccount } from '../../problem.ts'
+import { check, hubIdOf, oneOf } from '../../query.ts'
+import type { WebDeps } from '../../web-deps.ts'
+import type { OperatorPage } from '../page.ts'
+import { accountTitle, when } from '../parts/cells.ts'
+import { notificationTable } from '../parts/sent.ts'
+import { factList, htmlTable, nothing } from '../parts/tables.ts'
+import { type AccountSeries, accountSeries, nearestFirst, RANGE_NAMES, type RangeName, rangeChoice, seriesChart, seriesLink } from './account-series.ts'
 import { recordsPart, seriesPart } from './series-table.ts'
-import { type FleetFacts, verdict } from './verdict.ts'
+import { isLeaving, verdict } from './verdict.ts'
 
-export interface AccountPageContent {
-  view: AccountView
-  explained: AccountExplanation
-  all: AccountSeries
-  fleet: FleetFacts
-  /** For those who may change something, while the account is not leaving: the token of the forms, and the signed link. */
-  may: { token: string; reconnect: string } | undefined
-  /** The account's own page at the provider, where that is known. */
-  crm: string | undefined
+export const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
+
+/** The page shows the newest notifications; `alerts explain` has all of them. */
+const MOST_TOLD = { transitions: 30, attempts: 1_000 }
+/** Where the account has no failure: its turn is another worker's, or the provider takes no call just now. */
+const TRY_LATER = 'try again in a while; the verdict below and plimsoll status show what holds it up'
+
+/** An account with its series in a range, or in the usual one. Undefined: there is no such account. */
+export async function readAccountPage(deps: WebDeps, hubId: number, range?: RangeName) {
+  const [view, history] = await Promise.all([readAccountView(deps, hubId), deps.history.changes(hubId)])
+  if (view === undefined) return undefined
+  const explained = await explainView(deps, view, MOST_TOLD)
+  return { view, explained, all: accountSeries(deps.explain, explained, history, range, deps.clock.now()) }
 }
 
-/** One account: how it is, what can be done, how its limits moved; then everything else, folded. */
-export function accountPage({ view, explained, all, fleet, may, crm }: AccountPageContent): Html {
-  return html`<div data-live="account">${verdict(view, fleet, may !== undefined, all.now)}
+/** The same of the account that a request is about. */
+export async function readAskedAccount(deps: WebDeps, request: FastifyRequest, range: RangeName | undefined) {
+  const hubId = hubIdOf(request)
+  const read = await readAccountPage(deps, hubId, range)
+  if (read === undefined) throw unknownAccount(hubId)
+  return read
+}
+
+/** One account but for its tokens: how it is, what can be done, how its limits moved; then everything else, folded. */
+export async function showAccount(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const { range } = check(RANGE, request.query)
+  const [{ view, explained, all }, endpoint] = await Promise.all([
+    readAskedAccount(deps, request, range),
+    readTokenEndpoint(deps.store, deps.keys),
+  ])
+  const { account } = view
+  const token = isLeaving(account) ? undefined : tokenOfWriter(request)
+  const fleet = { freshnessMs: deps.coverage.settings.freshnessMs, endpoint }
+  const body = html`<div data-live="account">${verdict(view, fleet, token !== undefined, all.now)}
 ${facts(view, all.now)}</div>
-${actions(all.hubId, may, crm)}
+${actions(deps, account.hubId, token)}
 ${charts(all)}
-${seriesPart(view, all, may !== undefined)}
+${seriesPart(view, all, token !== undefined)}
 ${recordsPart(all)}
 ${notifications([...explained.own, ...explained.series], all.now)}
 ${history(view, all)}
 ${connection(view, all.now)}`
-}
-
-type Facts = readonly (readonly [name: string, value: Html | undefined])[]
-
-export function factList(rows: Facts): Html {
-  const shown = rows.filter(([, value]) => value !== undefined)
-  return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+  const { pollFailure, refreshFailure } = account
+  const why = { 'poll-failed': pollFailure?.reason || TRY_LATER, 'refresh-failed': refreshFailure?.reason || TRY_LATER }
+  return { at: '/accounts', title: accountTitle(account), body, why }
 }
 
 function facts(view: AccountView, now: number): Html {
@@ -59,17 +85,19 @@ function facts(view: AccountView, now: number): Html {
   ])
 }
 
-/** Each form works without a script, and the field with the link can be copied from. */
-function actions(hubId: number, may: AccountPageContent['may'], crm: string | undefined): Html {
+/** Each form works without a script, and the field with the link can be copied from. `token`: of who may change something. */
+function actions(deps: WebDeps, hubId: number, token: string | undefined): Html {
   const path = `/accounts/${hubId}`
-  const site = crm === undefined ? undefined : html`<a class="button" href="${crm}" rel="noreferrer">Open in CRM</a>`
-  if (may === undefined) return html`<div class="buttons">${site}</div>`
+  const site = crmSite(deps.install.installUrl)
+  const crm = site && html`<a class="button" href="${site}/contacts/${hubId}" rel="noreferrer">Open in CRM</a>`
+  if (token === undefined) return html`<div class="buttons">${crm}</div>`
+  const reconnect = reconnectLink(deps.connect.vault, deps.publicUrl, hubId, deps.clock.now()).url
   const send = (what: string, text: string) =>
-    html`<form method="post" action="${path}/${what}">${formTokenField(may.token)}<button class="second">${text}</button></form>`
+    html`<form method="post" action="${path}/${what}">${formTokenField(token)}<button class="second">${text}</button></form>`
   return html`<div class="buttons">
-${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${site}
+${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${crm}
 <a class="button grave" href="${path}/uninstall">Uninstall</a>
-<label class="copy">Reconnect link <input id="reconnect" value="${may.reconnect}" readonly size="24"></label>
+<label class="copy">Reconnect link <input id="reconnect" value="${reconnect}" readonly size="24"></label>
 <button type="button" class="second" data-copy="reconnect" hidden>Copy reconnect link</button>
 </div>`
 }
@@ -115,9 +143,9 @@ function history({ story }: AccountView, all: AccountSeries): Html {
     ...changes(all),
   ].toSorted((a, b) => b.at - a.at)
   return html`<details id="history"><summary>History (${rows.length})</summary>
-${table(
+${htmlTable(
   'History',
-  [{ title: 'When' }, { title: 'What' }, { title: 'Details' }],
+  ['When', 'What', 'Details'],
   rows.map(({ at, what, detail }) => [when(at, all.now), what, detail]),
 )}</details>`
 }
@@ -166,14 +194,4 @@ ${factList([
     tokenServedAt === null ? undefined : html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`,
   ],
 ])}</details>`
-}
-
-/** What an uninstall does, before it is done. */
-export function uninstallPage(hubId: number, token: string): Html {
-  return html`<p>From then on nothing is refreshed or polled, and no alert is sent. A job deletes the refresh token at the provider; later everything that is kept of the account is deleted, its history too. To undo it, the account must be connected again.</p>
-<form method="post" action="/accounts/${hubId}/uninstall" class="form panel">
-${formTokenField(token)}
-<label>Reason <input name="reason" maxlength="200" autocomplete="off" placeholder="for the log"></label>
-<div class="buttons"><button class="grave">Uninstall</button> <a class="button" href="/accounts/${hubId}">Cancel</a></div>
-</form>`
 }

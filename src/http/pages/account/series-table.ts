@@ -5,10 +5,9 @@ import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
 import { type ExplainedAlert, ruleLineText, type RulePlace } from '../../../views/explain-account.ts'
 import { timedAlert } from '../../../views/find-alerts.ts'
 import { alertPath } from '../parts/alert-links.ts'
-import { alertTable } from '../parts/alert-table.ts'
-import { fullness } from '../parts/bar.ts'
-import { nothing, table } from '../parts/table.ts'
-import { when } from '../parts/when.ts'
+import { alertTable } from '../parts/alert-lists.ts'
+import { badge, fullness, NONE, when } from '../parts/cells.ts'
+import { htmlTable, nothing } from '../parts/tables.ts'
 import {
   type AccountSeries,
   nearestFirst,
@@ -32,7 +31,7 @@ export function seriesPart({ alerts }: AccountView, all: AccountSeries, mayWrite
   const [first, folded] = [found.slice(0, AT_ONCE), found.slice(AT_ONCE, MOST)]
   const rows = (some: readonly ShownSeries[]) => seriesTable(some, open, all)
   return html`<section id="alerts"><h2>Limits</h2>
-${own.length === 0 ? undefined : alertTable(own, all.now, 'of one account', { mayWrite })}
+${own.length === 0 ? undefined : alertTable(own, all.now, { mayWrite })}
 ${found.length === 0 ? nothing('Not read yet.') : html`${noDaysLeft(found)}${rows(first)}`}
 ${folded.length === 0 ? undefined : html`<details><summary>${countOf(folded.length, 'more series', 'more series')}</summary>${rows(folded)}</details>`}
 ${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more series', 'more series')} in the API.</p>` : undefined}
@@ -40,10 +39,9 @@ ${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'mor
 }
 
 function seriesTable(some: readonly ShownSeries[], open: ReadonlyMap<string, Open>, all: AccountSeries): Html {
-  const columns = ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert', 'Rule']
-  return html`<div class="series limits">${table(
+  return html`<div class="series limits">${htmlTable(
     'Limits',
-    columns.map((title) => ({ title })),
+    ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert', 'Rule'],
     some.map((one) => [
       seriesLink(all, one, shortName(one)),
       sparklineOf(all, one),
@@ -67,8 +65,6 @@ function used({ current, level, name }: ShownSeries): Html {
   if (current.percent === null) return html`${formatCount(current.usage)} ${unitOf(name)}`
   return fullness(current, level)
 }
-
-const NONE = html`<span class="soft none">–</span>`
 
 /** When it reaches its limit, or how much more must be read before that can be known. */
 function daysLeft(current: CurrentSeries | undefined): Html {
@@ -101,7 +97,7 @@ const LOOK: Readonly<Record<ExplainedAlert['state'], string>> = {
 }
 
 export function stateOf(state: ExplainedAlert['state']): Html {
-  return html`<span class="badge ${LOOK[state]}">${state}</span>`
+  return badge(LOOK[state], state)
 }
 
 /** A rule by its name, and where it is in the config. */
@@ -132,9 +128,9 @@ export function recordsPart(all: AccountSeries): Html {
           usage === undefined ? 'at its limit' : formatCount(usage),
         ])
   })
-  const columns = [{ title: 'Of' }, { title: 'Record' }, { title: 'Id' }, { title: 'Associations', number: true }]
+  const columns = ['Of', 'Record', 'Id', { title: 'Associations', number: true }]
   const some = (from: number, to: number) =>
-    html`<div class="series">${table('Records', columns, rows.slice(from, to))}</div>`
+    html`<div class="series">${htmlTable('Records', columns, rows.slice(from, to))}</div>`
   return html`<section id="records"><h2>Records at or near their limit</h2>
 ${some(0, MOST_RECORDS)}
 ${rows.length > MOST_RECORDS ? html`<details><summary>${countOf(rows.length - MOST_RECORDS, 'more record')}</summary>${some(MOST_RECORDS, MOST)}</details>` : undefined}

@@ -8,8 +8,7 @@ import type { AccountView, PlannedAccount } from '../../../views/account-view.ts
 import { endpointTrouble, type TokenEndpointStatus } from '../../../views/fleet-health.ts'
 import { gapsText, leftOutText, watchText } from '../../../views/poll-texts.ts'
 import { alertPath } from '../parts/alert-links.ts'
-import { stateBadge } from '../parts/badges.ts'
-import { when } from '../parts/when.ts'
+import { stateBadge, when } from '../parts/cells.ts'
 
 /** A part of the verdict: how grave it is, and a sentence. `soft`: neither good nor bad, nothing is known yet. */
 interface Finding {

@@ -1,74 +1,122 @@
-import { subjectOf } from '../../../alerts/open-alerts.ts'
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { findAlert, findAlertOf } from '../../../alerts/acknowledge/acknowledge-alert.ts'
+import { alertOfTransition } from '../../../alerts/alert.ts'
+import { type OpenAlert, type OpenState, readOpenAlerts, subjectOf } from '../../../alerts/open-alerts.ts'
+import { NOBODY } from '../../../redis/steps.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedAlert } from '../../../views/find-alerts.ts'
-import type { ToldTransition } from '../../../views/told-of-account.ts'
-import { formTokenField } from '../../access/form-token.ts'
+import { type ToldTransition, toldOfAccount } from '../../../views/told-of-account.ts'
+import { type TimedAlert, timedAlert } from '../../../views/find-alerts.ts'
+import { withMarks } from '../../../views/silenced.ts'
+import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
+import { Problem } from '../../problem.ts'
+import { check, oneOf, parseHubId } from '../../query.ts'
+import type { WebDeps } from '../../web-deps.ts'
+import { RANGE, readAccountPage } from '../account/account-page.ts'
+import { type RangeName, rangeChoice, seriesChart } from '../account/account-series.ts'
+import { ruleText } from '../account/series-table.ts'
+import type { OperatorPage } from '../page.ts'
 import { alertPath, matchersFor } from '../parts/alert-links.ts'
-import { fullnessOf, whoKnows, whoseOf } from '../parts/alert-table.ts'
-import { levelBadge } from '../parts/badges.ts'
-import { notificationTable } from '../parts/notifications.ts'
-import { when } from '../parts/when.ts'
-import { readSilenceForm } from './silence-fields.ts'
+import { acknowledgedText, alertFullness } from '../parts/alert-lists.ts'
+import { accountLink, accountText, levelBadge, when } from '../parts/cells.ts'
+import type { Done } from '../parts/forms.ts'
+import { notificationTable } from '../parts/sent.ts'
+import { coveredBy, readSilenceForm } from './silence-fields.ts'
 import { silenceForm } from './silence-form.ts'
 
-export interface AlertPage {
-  alert: TimedAlert
-  /** Why it stands where it stands, in a sentence; undefined where nothing more is known. */
-  why: string | undefined
+/** The full story of one alert, and what can be done about it. `?account=` says whose it is; without it all are looked through. */
+export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const now = deps.clock.now()
+  const { range } = check(RANGE, request.query)
+  const { id, hubId } = await askedFor(deps, request)
+  const [silences, told, found] = await Promise.all([
+    deps.silences.active(now),
+    toldOfAccount({ ...deps, group: deps.explain.group }, hubId),
+    readOpenAlerts(deps.store, deps.keys, [hubId]),
+  ])
+  const ofId = found.filter((one) => one.id === id)
+  const [open] = withMarks(ofId, silences, now)
+  if (open === undefined) throw notOpen(id)
+  const alert = timedAlert(open)
+  const transitions = told.filter((one) => alertOfTransition(one.alert.id) === id)
+  const about = await aboutAlert(deps, open, range)
+  const body = html`${facts(alert, { ...about, why: about.why ?? lastMessage(transitions) }, now)}
+${about.chart}
+${await forms(deps, request, alert)}
+<h2>Notifications</h2>
+${notificationTable(transitions, now)}`
+  return { at: '/alerts', title: titleOf(alert), body }
+}
+
+/** The open alert of a request: by its whole id, or how it begins. */
+async function askedFor(deps: WebDeps, request: FastifyRequest): Promise<OpenState> {
+  const { id } = request.params as { id: string }
+  const { account } = request.query as Record<string, unknown>
+  const hubId = typeof account === 'string' ? parseHubId(account) : undefined
+  const ofAccount = hubId === undefined ? undefined : await findAlertOf(deps, hubId, alertOfTransition(id))
+  if (ofAccount !== undefined) return ofAccount
+  const found = await findAlert(deps, id)
+  if (found.is === 'several') throw new Problem(409, `Several open alerts begin so: ${found.ids.join(', ')}.`)
+  if (found.is !== 'found') throw notOpen(id)
+  return found.alert
+}
+
+function notOpen(id: string): Problem {
+  return new Problem(404, `No alert ${id.slice(0, 40)} is open. If it was, it is resolved.`)
+}
+
+/** What is known of an alert beside what it says itself. */
+interface AboutAlert {
+  /** Why it is where it is, in a sentence; undefined where nothing more is known. */
+  why?: string | undefined
   /** The rule that decides now, with its place in the config. */
-  rule: Html | undefined
+  rule?: Html | undefined
   /** When it is sent again if it still holds; null: it is sent once; undefined where that is unknown. */
   repeatFrom: number | null | undefined
   /** How its series moved, where it is about one. */
-  chart: Html | undefined
-  /** Newest first. */
-  transitions: readonly ToldTransition[]
-  /** What a silence of this very alert would cover. */
-  covers: number | undefined
-  tags: readonly string[]
-  /** Of the forms, for whoever may change something. */
-  token: string | undefined
-  now: number
+  chart?: Html
 }
 
-/** The full story of one alert, and what can be done about it. */
-export function alertPage({
-  alert,
-  why,
-  rule,
-  repeatFrom,
-  chart,
-  transitions,
-  covers,
-  tags,
-  token,
-  now,
-}: AlertPage): Html {
-  const form = readSilenceForm({ ...matchersFor(alert), for: '4h' })
+async function aboutAlert(
+  deps: WebDeps,
+  { hubId, field, series }: OpenAlert,
+  range: RangeName | undefined,
+): Promise<AboutAlert> {
+  const read = hubId === null ? undefined : await readAccountPage(deps, hubId, range)
+  const repeatFrom = read?.explained.own.concat(read.explained.series).find((one) => one.field === field)?.repeatFrom
+  const shown = series === undefined ? undefined : read?.all.find(field)
+  if (read === undefined || shown === undefined) return { repeatFrom }
+  const choice = rangeChoice(read.all, (one) => `?account=${hubId}&range=${one}`)
+  const rule = shown.explained?.rule
+  return {
+    repeatFrom,
+    why: shown.explained?.why,
+    rule: rule == null ? undefined : ruleText(rule),
+    chart: html`${choice}${seriesChart(read.all, shown, { height: 160 })}`,
+  }
+}
+
+/** Kinds that are not about a number say in words what happened, and what to do. */
+function lastMessage(transitions: readonly ToldTransition[]): string | undefined {
+  const message = transitions.find(({ alert }) => alert.message !== undefined)?.alert.message
+  return message === undefined ? undefined : cleanText(message, 500)
+}
+
+function facts(alert: TimedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
+  const { level, silencedBy } = alert
   return html`<dl class="facts">
-<div><dt>Level</dt><dd>${levelBadge(alert.level)}</dd></div>
-<div><dt>Account</dt><dd>${whoseOf(alert)}</dd></div>
-<div><dt>Usage</dt><dd>${fullnessOf(alert)}</dd></div>
+<div><dt>Level</dt><dd>${levelBadge(level)}</dd></div>
+<div><dt>Account</dt><dd>${accountLink(alert)}</dd></div>
+<div><dt>Usage</dt><dd>${alertFullness(alert)}</dd></div>
 <div><dt>Since</dt><dd>${when(Date.parse(alert.since), now)} <span class="soft">${formatTime(alert.since)}</span></dd></div>
 <div><dt>Rule</dt><dd>${rule ?? cleanText(alert.rule)}</dd></div>
-<div><dt>Acknowledged</dt><dd>${whoKnows(alert, now)}</dd></div>
-<div><dt>Silenced</dt><dd>${alert.silencedBy === undefined ? 'no' : html`by <a href="/alerts#${alert.silencedBy}">${alert.silencedBy}</a>`}</dd></div>
-${repeats(alert, repeatFrom, now)}<div><dt>Alert</dt><dd><code>${idOf(alert)}</code></dd></div>
+<div><dt>Acknowledged</dt><dd>${acknowledgedText(alert, now)}</dd></div>
+<div><dt>Silenced</dt><dd>${silencedBy === undefined ? 'no' : html`by <a href="/alerts#${silencedBy}">${silencedBy}</a>`}</dd></div>
+${repeats(alert, repeatFrom, now)}<div><dt>Alert</dt><dd><code>${alert.id.replace(/-\d+$/, '')}</code></dd></div>
 ${why === undefined ? undefined : html`<div class="across"><dt>Why</dt><dd>${why}</dd></div>`}
-</dl>
-${chart}
-${
-  token === undefined
-    ? undefined
-    : html`${alert.acknowledged === undefined ? acknowledgeForm(alert, token) : unacknowledgeForm(alert, token)}
-<details class="panel"><summary>Silence it and others like it</summary>
-${silenceForm({ form, faults: {}, covers, tags, token, now })}
-</details>`
-}
-<h2>Notifications</h2>
-${notificationTable(transitions, now)}`
+</dl>`
 }
 
 function repeats(alert: TimedAlert, from: number | null | undefined, now: number): Html | undefined {
@@ -83,15 +131,21 @@ function repeats(alert: TimedAlert, from: number | null | undefined, now: number
 `
 }
 
-/** What it is about, for the head of its page. */
-export function alertTitle(alert: TimedAlert): string {
+/** What it is about. */
+function titleOf(alert: TimedAlert): string {
   const subject = subjectOf(alert)
-  if (alert.hubId === null) return subject
-  return `${subject}, ${cleanText(alert.hubDomain ?? '', 80) || `account ${alert.hubId}`}`
+  return alert.hubId === null ? subject : `${subject}, ${accountText(alert)}`
 }
 
-function idOf({ id }: TimedAlert): string {
-  return id.replace(/-\d+$/, '')
+/** For readers who may change something. */
+async function forms(deps: WebDeps, request: FastifyRequest, alert: TimedAlert): Promise<Html | undefined> {
+  const token = tokenOfWriter(request)
+  if (token === undefined) return undefined
+  const form = readSilenceForm({ ...matchersFor(alert), for: '4h' })
+  return html`${alert.acknowledged === undefined ? acknowledgeForm(alert, token) : unacknowledgeForm(alert, token)}
+<details class="panel"><summary>Silence it and others like it</summary>
+${silenceForm({ form, faults: {}, covers: await coveredBy(deps, form), tags: deps.silences.tagNames, token, now: deps.clock.now() })}
+</details>`
 }
 
 function acknowledgeForm(alert: TimedAlert, token: string): Html {
@@ -113,4 +167,38 @@ ${formTokenField(token)}
 function actionPath(alert: TimedAlert, action: 'acknowledge' | 'unacknowledge'): string {
   const [path = '', query] = alertPath(alert).split('?')
   return `${path}/${action}${query === undefined ? '' : `?${query}`}`
+}
+
+const FORM = z.object({
+  level: oneOf(['warning', 'critical']),
+  comment: z
+    .string()
+    .max(2_000)
+    .default('')
+    .transform((given) => cleanText(given, 500) || undefined),
+})
+
+export async function acknowledgeByForm(deps: WebDeps, request: FastifyRequest): Promise<string> {
+  const { level, comment } = check(FORM, request.body ?? {})
+  const { id, hubId } = await askedFor(deps, request)
+  const outcome = await deps.actions.acknowledge({ id, hubId, level }, { by: request.caller, comment })
+  if (outcome.is === 'not-open') throw notOpen(id)
+  if (outcome.is === 'gone-worse') {
+    throw new Problem(
+      409,
+      'It was not acknowledged: it is at a higher level than the one you were shown. Check it again.',
+    )
+  }
+  return outcomePath({ id, hubId }, outcome.is)
+}
+
+export async function unacknowledgeByForm(deps: WebDeps, request: FastifyRequest): Promise<string> {
+  const { id, hubId } = await askedFor(deps, request)
+  const { is } = await deps.actions.unacknowledge({ id, hubId })
+  if (is === 'not-open') throw notOpen(id)
+  return outcomePath({ id, hubId }, is)
+}
+
+function outcomePath({ id, hubId }: Pick<OpenState, 'id' | 'hubId'>, done: Done): string {
+  return `/alerts/${id}?${hubId === NOBODY ? '' : `account=${hubId}&`}done=${done}`
 }

@@ -1,16 +1,63 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { alertPlaceText, findAlerts, MARKS, OPEN_KINDS, PLACE, readPlace, accountAlertsJson } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
-import type { SilenceView } from '../../../views/silenced.ts'
-import { formTokenField } from '../../access/form-token.ts'
-import { accountAlerts } from '../parts/account-alerts.ts'
-import { choice, type FilterValues, select, withQuery } from '../parts/filter-form.ts'
-import { nothing, table } from '../parts/table.ts'
-import { when } from '../parts/when.ts'
-import type { AlertQuery } from './alert-query.ts'
+import { countCovered, type SilenceView, silenceJson } from '../../../views/silenced.ts'
+import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
+import { check, oneOf } from '../../query.ts'
+import type { WebDeps } from '../../web-deps.ts'
+import type { OperatorPage } from '../page.ts'
+import { accountAlerts } from '../parts/alert-lists.ts'
+import { when } from '../parts/cells.ts'
+import { choice, type FilterValues, hidden, select, withQuery } from '../parts/forms.ts'
+import { htmlTable, nothing } from '../parts/tables.ts'
+import { SILENCE_LENGTHS } from './silence-fields.ts'
 
-export interface AlertsPage {
+const ACCOUNTS_A_PAGE = 50
+const ALERTS_A_PAGE = 500
+
+/** A field that a form sent empty is one that was not filled in. */
+function optional<T extends z.ZodType>(schema: T) {
+  return z.preprocess((given) => (given === '' ? undefined : given), schema.optional())
+}
+
+/** What of the open alerts the page shows. */
+const ALERT_QUERY = z.object({
+  level: optional(oneOf(['warning', 'critical'])),
+  kind: optional(oneOf(OPEN_KINDS)),
+  account: optional(z.string('must be given once').trim().max(120, 'is longer than 120 characters')),
+  mark: optional(oneOf(MARKS)),
+  after: optional(PLACE),
+})
+type AlertQuery = z.output<typeof ALERT_QUERY>
+
+/** What is open, and what is silenced. */
+export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const query = check(ALERT_QUERY, request.query)
+  const now = deps.clock.now()
+  const silences = await deps.silences.active(now)
+  const after = query.after === undefined ? undefined : readPlace(query.after)
+  const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE }
+  const [{ counts, accounts, next }, covered] = await Promise.all([
+    findAlerts(deps, query, silences, page, now),
+    countCovered(deps, silences),
+  ])
+  const body = alertsPage({
+    counts,
+    query,
+    accounts: accounts.map((account) => accountAlertsJson(account, ALERTS_A_PAGE)),
+    next: next === undefined ? undefined : alertPlaceText(next),
+    silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
+    token: tokenOfWriter(request),
+    now,
+  })
+  return { at: '/alerts', title: 'Open alerts', body }
+}
+
+interface AlertsPage {
   accounts: readonly AccountAlertsShape[]
   /** Of all that fit but for the level. */
   counts: Record<AlertLevel, number>
@@ -24,7 +71,7 @@ export interface AlertsPage {
   now: number
 }
 
-export function alertsPage({ accounts, counts, query, next, silences, token, now }: AlertsPage): Html {
+function alertsPage({ accounts, counts, query, next, silences, token, now }: AlertsPage): Html {
   const { after, ...filter } = query
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
   const mayWrite = token !== undefined
@@ -43,13 +90,8 @@ ${token === undefined ? undefined : html`<p><a class="button" href="/silences/ne
 const FOR = {
   name: 'for',
   label: 'for',
-  of: [
-    ['1h', '1 hour'],
-    ['4h', '4 hours'],
-    ['24h', '24 hours'],
-    ['7d', '7 days'],
-  ],
-} as const
+  of: Object.entries(SILENCE_LENGTHS).map(([value, { text }]) => [value, text] as const),
+}
 
 /** Around the list: what is chosen in it is acknowledged or silenced at once. */
 function selectionForm(list: Html, { level, kind }: FilterValues, token: string): Html {
@@ -62,30 +104,17 @@ ${list}
 </form>`
 }
 
-function hidden(name: string, value: string | undefined): Html | undefined {
-  return value === undefined ? undefined : html`<input type="hidden" name="${name}" value="${value}">`
-}
-
 function levelLink(level: AlertLevel | undefined, count: number, filter: FilterValues): Html {
   const current = level === filter.level ? html` aria-current="true"` : undefined
   return html`<a href="${withQuery('/alerts', { ...filter, level })}"${current}>${level ?? 'all'} ${count}</a>`
 }
 
 const KIND = choice('kind', 'Kind', 'every kind', ['limit', 'token', 'poll', 'fleet', 'delivery'])
-const MARK = {
-  name: 'mark',
-  label: 'State',
-  of: [
-    ['', 'every state'],
-    ['active', 'active'],
-    ['acknowledged', 'acknowledged'],
-    ['silenced', 'silenced'],
-  ],
-} as const
+const MARK = choice('mark', 'State', 'every state', ['active', 'acknowledged', 'silenced'])
 
 function filterForm({ level, kind, account, mark }: Omit<AlertQuery, 'after'>): Html {
   return html`<form action="/alerts" class="search" role="search">
-${level === undefined ? undefined : html`<input type="hidden" name="level" value="${level}">`}
+${hidden('level', level)}
 <label>Account <input name="account" value="${account ?? ''}" placeholder="domain or number" autocomplete="off"></label>
 ${select(KIND, kind)}
 ${select(MARK, mark)}
@@ -103,17 +132,10 @@ function pager(filter: FilterValues, after: string | undefined, next: string | u
 
 /** The silences in force; `token`: of the forms that end one, for whoever may. */
 function silenceTable(silences: readonly SilenceView[], now: number, token?: string): Html {
-  return table(
+  const mayEnd = token !== undefined
+  return htmlTable(
     'Silences in force',
-    [
-      { title: 'Silence' },
-      { title: 'What' },
-      { title: 'Why' },
-      { title: 'By' },
-      { title: 'Ends' },
-      { title: 'Open alerts', number: true },
-      ...(token === undefined ? [] : [{ title: 'To do' }]),
-    ],
+    ['Silence', 'What', 'Why', 'By', 'Ends', { title: 'Open alerts', number: true }, mayEnd && 'To do'],
     silences.map(({ id, matchers, comment, author, endsAt, openAlerts }) => [
       html`<code id="${id}">${id}</code>`,
       cleanText(matchers.map(({ name, value }) => `${name}=${value}`).join(' '), 300),
@@ -121,7 +143,7 @@ function silenceTable(silences: readonly SilenceView[], now: number, token?: str
       cleanText(author),
       when(Date.parse(endsAt), now),
       String(openAlerts),
-      ...(token === undefined ? [] : [endNow(id, token)]),
+      mayEnd && endNow(id, token),
     ]),
   )
 }

@@ -8,11 +8,18 @@ import {
   newSilence,
 } from '../../../alerts/silence.ts'
 import { parseLocalTime } from '../../../text/format-time.ts'
+import { countCovered } from '../../../views/silenced.ts'
+import type { WebDeps } from '../../web-deps.ts'
 import type { SilenceFields } from '../parts/alert-links.ts'
 
 /** How long a silence may be made for with one click. */
-export const LENGTHS = { '1h': 3_600_000, '4h': 14_400_000, '24h': 86_400_000, '7d': 604_800_000 } as const
-export type Length = keyof typeof LENGTHS
+export const SILENCE_LENGTHS = {
+  '1h': { ms: 3_600_000, text: '1 hour' },
+  '4h': { ms: 14_400_000, text: '4 hours' },
+  '24h': { ms: 86_400_000, text: '24 hours' },
+  '7d': { ms: 604_800_000, text: '7 days' },
+} as const
+export const LENGTH_NAMES = Object.keys(SILENCE_LENGTHS) as [keyof typeof SILENCE_LENGTHS]
 /** The choice that the field for the end belongs to. */
 export const OWN_END = 'until'
 
@@ -39,9 +46,7 @@ export function readSilenceForm(given: unknown): SilenceForm {
 /** What is wrong, by the field of the form that it stands beside. */
 export type SilenceFaults = Partial<Record<MatcherName | 'matchers' | 'endsAt' | 'comment', string>>
 
-export type CheckedForm =
-  | { ok: true; silence: Extract<NewSilence, { ok: true }>['silence'] }
-  | { ok: false; faults: SilenceFaults }
+type CheckedForm = Extract<NewSilence, { ok: true }> | { ok: false; faults: SilenceFaults }
 
 /** Every fault at once: nobody wants to be told them one by one. */
 export function checkForm(form: SilenceForm, author: string, tags: readonly string[], now: number): CheckedForm {
@@ -76,7 +81,18 @@ export function matchersOf(
 }
 
 function endOf(form: Pick<SilenceForm, 'for' | 'until'>, now: number): number | undefined {
-  const length = (Object.keys(LENGTHS) as Length[]).find((one) => one === form.for)
-  if (length !== undefined) return now + LENGTHS[length]
+  const length = LENGTH_NAMES.find((one) => one === form.for)
+  if (length !== undefined) return now + SILENCE_LENGTHS[length].ms
   return parseLocalTime(form.until.trim())
+}
+
+/** How many open alerts a form covers as it is filled in; undefined where it is not filled in right. */
+export async function coveredBy(
+  deps: Pick<WebDeps, 'store' | 'keys' | 'registry' | 'silences'>,
+  form: SilenceForm,
+): Promise<number | undefined> {
+  const { matchers, faults } = matchersOf(form, deps.silences.tagNames)
+  if (matchers.length === 0 || Object.keys(faults).length > 0) return undefined
+  const [silence] = deps.silences.withCarriers([{ id: '', matchers, author: '', comment: '', createdAt: 0, endsAt: 0 }])
+  return silence === undefined ? undefined : (await countCovered(deps, [silence])).get('')
 }

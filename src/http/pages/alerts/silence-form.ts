@@ -1,12 +1,65 @@
-import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silence.ts'
+import type { FastifyRequest } from 'fastify'
+import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silences/silence.ts'
 import { METRICS } from '../../../limits/series.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { formTokenField } from '../../access/form-token.ts'
-import { LENGTHS, type Length, OWN_END, type SilenceFaults, type SilenceForm } from './silence-fields.ts'
+import { formTokenField } from '../../access/forms.ts'
+import { Problem } from '../../problem.ts'
+import type { WebDeps } from '../../web-deps.ts'
+import type { OperatorPage } from '../page.ts'
+import { hidden } from '../parts/forms.ts'
+import {
+  checkForm,
+  coveredBy,
+  LENGTH_NAMES,
+  matchersOf,
+  OWN_END,
+  readSilenceForm,
+  SILENCE_LENGTHS,
+  type SilenceFaults,
+  type SilenceForm,
+} from './silence-fields.ts'
 
-export interface SilenceFormPart {
+/** A new silence, filled in by the address that leads here. */
+export async function showSilenceForm(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  if (!request.mayWrite) throw new Problem(403, 'To silence alerts takes an admin token with the scope write.')
+  const form = readSilenceForm(request.query)
+  return formPage(deps, request, { ...form, for: form.for || '4h' }, {})
+}
+
+export async function silenceByForm(deps: WebDeps, request: FastifyRequest): Promise<string | OperatorPage> {
+  const form = readSilenceForm(request.body)
+  const tags = deps.silences.tagNames
+  if (form.do === 'preview') return formPage(deps, request, form, matchersOf(form, tags).faults)
+  const checked = checkForm(form, request.caller, tags, deps.clock.now())
+  if (!checked.ok) return { ...(await formPage(deps, request, form, checked.faults)), status: 400 }
+  const { id } = await deps.actions.silence(checked.silence)
+  return `/alerts?done=silenced#${id}`
+}
+
+export async function endSilenceByForm({ actions }: WebDeps, { params }: FastifyRequest): Promise<string> {
+  const { id } = params as { id: string }
+  const ended = await actions.unsilence(id)
+  if (ended.is === 'unknown') throw new Problem(404, `There is no silence ${id.slice(0, 40)}.`)
+  return `/alerts?done=${ended.is === 'over' ? 'over' : 'unsilenced'}#silences`
+}
+
+async function formPage(
+  deps: WebDeps,
+  { formToken: token }: FastifyRequest,
+  form: SilenceForm,
+  faults: SilenceFaults,
+): Promise<OperatorPage> {
+  const covers = await coveredBy(deps, form)
+  const part = silenceForm({ form, faults, covers, tags: deps.silences.tagNames, token, now: deps.clock.now() })
+  const isRight = Object.keys(faults).length === 0
+  const body = html`${isRight ? undefined : html`<p class="verdict critical">Not silenced yet: see below.</p>`}
+${part}`
+  return { at: '/alerts', title: 'New silence', body }
+}
+
+interface SilenceFormPart {
   form: SilenceForm
   faults: SilenceFaults
   /** Open alerts that it would cover; undefined where it is not known. */
@@ -23,7 +76,7 @@ export function silenceForm({ form, faults, covers, tags, token, now }: SilenceF
   const names = MATCHER_NAMES.filter((name) => name !== 'tag' || tags.length > 0)
   return html`<form method="post" action="/silences/new" class="form" id="silence">
 ${formTokenField(token)}
-${form.alert === '' ? undefined : html`<input type="hidden" name="alert" value="${form.alert}">`}
+${hidden('alert', form.alert || undefined)}
 <fieldset>
 <legend>What</legend>
 <p class="soft">Each field that is filled in narrows it; <code>*</code> matches any characters.</p>
@@ -36,7 +89,7 @@ ${coversText(covers)}
 <fieldset>
 <legend>For how long</legend>
 <div class="choices">
-${(Object.keys(LENGTHS) as Length[]).map((length) => lengthChoice(length, LENGTH_TEXT[length], form.for))}
+${LENGTH_NAMES.map((length) => lengthChoice(length, SILENCE_LENGTHS[length].text, form.for))}
 <span class="own-end">${lengthChoice(OWN_END, `until (${zone})`, form.for)}
 <label class="bare"><span class="unseen">Until, ${zone}</span><input type="datetime-local" name="until" value="${form.until}"${invalid('endsAt', faults.endsAt)}></label></span>
 </div>
@@ -47,8 +100,6 @@ ${faultText('comment', faults.comment)}
 <div class="buttons"><button name="do" value="silence">Silence</button><button name="do" value="preview" class="second">How many alerts?</button></div>
 </form>`
 }
-
-const LENGTH_TEXT: Record<Length, string> = { '1h': '1 hour', '4h': '4 hours', '24h': '24 hours', '7d': '7 days' }
 
 function lengthChoice(value: string, text: string, chosen: string): Html {
   return html`<label class="choice"><input type="radio" name="for" value="${value}"${value === chosen ? html` checked` : undefined}> ${text}</label>`
@@ -81,23 +132,20 @@ function field(name: MatcherName, value: string, fault: string | undefined, tags
     tag: tags,
   }
   const list = known[name]
+  const hint = HINT[name] === undefined ? undefined : html` placeholder="${HINT[name]}"`
   const suggestions =
     list === undefined
       ? undefined
       : html`<datalist id="known-${name}">${list.map((one) => html`<option value="${one}">`)}</datalist>`
-  return html`<div><label>${LABEL[name]} <input name="${name}" value="${value}" maxlength="200" autocomplete="off"${placeholder(HINT[name] ?? '')}${list === undefined ? undefined : html` list="known-${name}"`}${invalid(name, fault)}></label>${suggestions}${faultText(name, fault)}</div>
+  return html`<div><label>${LABEL[name]} <input name="${name}" value="${value}" maxlength="200" autocomplete="off"${hint}${list === undefined ? undefined : html` list="known-${name}"`}${invalid(name, fault)}></label>${suggestions}${faultText(name, fault)}</div>
 `
 }
 
-function placeholder(text: string): Html | undefined {
-  return text === '' ? undefined : html` placeholder="${text}"`
-}
-
-export function invalid(name: string, fault: string | undefined): Html | undefined {
+function invalid(name: string, fault: string | undefined): Html | undefined {
   return fault === undefined ? undefined : html` aria-invalid="true" aria-describedby="fault-${name}"`
 }
 
-export function faultText(name: string, fault: string | undefined): Html | undefined {
+function faultText(name: string, fault: string | undefined): Html | undefined {
   return fault === undefined ? undefined : html`<p class="fault" id="fault-${name}" role="alert">${fault}</p>`
 }
 

@@ -1,23 +1,57 @@
+import type { FastifyRequest } from 'fastify'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'
-import type { FleetStatus } from '../../../views/fleet-status.ts'
+import { type FleetStatus, readFleetStatus } from '../../../views/fleet-status.ts'
 import type { NearLimit } from '../../../views/nearest-limits.ts'
+import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { HealthReport } from '../../health.ts'
-import { accountAlerts } from '../parts/account-alerts.ts'
-import { attemptTable } from '../parts/attempt-table.ts'
-import { accountLink } from '../parts/badges.ts'
-import { fullness } from '../parts/bar.ts'
-import { nothing, table } from '../parts/table.ts'
-import { when } from '../parts/when.ts'
-import { BOARD_PATH } from '../queues/queue-board.ts'
+import type { WebDeps } from '../../web-deps.ts'
+import { readSparkline } from '../account/account-series.ts'
+import type { OperatorPage } from '../page.ts'
+import { accountAlerts } from '../parts/alert-lists.ts'
+import { accountLink, badge, fullness, NONE, when } from '../parts/cells.ts'
+import { attemptTable } from '../parts/sent.ts'
+import { htmlTable, nothing } from '../parts/tables.ts'
+import { queueTable } from '../queues.ts'
 import { needsAction } from './needs-action.ts'
 import { tiles } from './tiles.ts'
 
-export interface FleetPage {
+const REFRESH_SECONDS = 10
+/** Of lists that have a page of their own. */
+const FIRST = 3
+
+/** The fleet at a glance. */
+export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const [status, health] = await Promise.all([readFleetStatus(deps), deps.health()])
+  void deps.directory.warm().catch(() => undefined) // The search reports what fails.
+  const now = deps.clock.now()
+  const nearest = status.nearestLimits.slice(0, FIRST).map(async (limit): Promise<ShownLimit> => {
+    const level = levelOfLimit(limit, status.alerts.worst)
+    return { limit, level, spark: await readSparkline(deps.history, limit, level, now) }
+  })
+  const body = fleetPage({ status, health, nearest: await Promise.all(nearest), mayWrite: request.mayWrite })
+  return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body }
+}
+
+interface ShownLimit {
+  limit: NearLimit
+  level: TimedAlert['level'] | undefined
+  /** How it moved, where that can be read. */
+  spark: Html | undefined
+}
+
+/** Its bar has the color that it has among the open alerts. */
+function levelOfLimit(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
+  const name = seriesName(limit)
+  return alerts.find(
+    ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
+  )?.level
+}
+
+interface FleetPage {
   status: FleetStatus
   health: HealthReport
   /** The first of the nearest limits. */
@@ -26,10 +60,7 @@ export interface FleetPage {
   mayWrite: boolean
 }
 
-/** Of lists that have a page of their own. */
-export const FIRST = 3
-
-export function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Html {
+function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Html {
   const now = Date.parse(status.at)
   const { deliveries, queues, daemons } = status
   return html`<div data-live="verdict" role="status">${needsAction(status, health)}</div>
@@ -61,16 +92,16 @@ ${more > 0 ? html`<p><a href="/alerts">${countOf(more, 'more alert')}</a></p>` :
 
 /** Who is running; one that fell silent is shown for a day. */
 function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
-  return table(
+  return htmlTable(
     'Running daemons',
-    [{ title: 'Daemon' }, { title: 'Version' }, { title: 'Does' }, { title: 'Started' }, { title: 'Last seen' }],
+    ['Daemon', 'Version', 'Does', 'Started', 'Last seen'],
     daemons.map(({ name, version, roles, startedAt, lastSeenAt, silent }) => [
       cleanText(name, 80),
       cleanText(version, 40),
       roles.join(', '),
       when(Date.parse(startedAt), now),
       silent
-        ? html`<span class="badge critical">silent</span> ${when(Date.parse(lastSeenAt), now)}`
+        ? html`${badge('critical', 'silent')} ${when(Date.parse(lastSeenAt), now)}`
         : when(Date.parse(lastSeenAt), now),
     ]),
   )
@@ -78,49 +109,15 @@ function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
 
 /** The accounts that are nearest to a limit, each with that limit. */
 function nearestTable(limits: readonly ShownLimit[]): Html {
-  const rows = limits.map(({ limit, level, spark }) => [
-    ...[accountLink(limit), seriesName(limit), spark ?? '', fullness(limit, level), daysLeftOf(limit)],
-  ])
-  const columns = ['Account', 'What', 'Last 7 days', 'Used', 'Days left'].map((title) => ({ title }))
-  return table('Nearest limits', columns, rows)
-}
-
-interface ShownLimit {
-  limit: NearLimit
-  level: TimedAlert['level'] | undefined
-  /** How it moved, where that can be read. */
-  spark: Html | undefined
-}
-
-/** Its bar has the color that it has among the open alerts. */
-export function levelOf(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
-  const name = seriesName(limit)
-  return alerts.find(
-    ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
-  )?.level
-}
-
-function daysLeftOf({ daysLeft }: NearLimit): Html | string {
-  return daysLeft === null ? html`<span class="soft none">–</span>` : formatDaysLeft(daysLeft)
-}
-
-/** How much stands in each queue, and for how long; each leads to its jobs. */
-export function queueTable(queues: FleetStatus['queues'], now: number): Html {
-  return table(
-    'Queues',
-    [
-      { title: 'Queue' },
-      { title: 'Waiting', number: true },
-      { title: 'Active', number: true },
-      { title: 'Later', number: true },
-      { title: 'Failed', number: true },
-      { title: 'Oldest waiting' },
-    ],
-    queues.map(({ queue, waiting, active, delayed, failed, oldestWaitingAt }) => [
-      html`<a href="${BOARD_PATH}/queue/${queue}">${queue}</a>`,
-      ...[waiting, active, delayed].map(formatCount),
-      failed === 0 ? '0' : html`<span class="is-warning">${formatCount(failed)}</span>`,
-      oldestWaitingAt === null ? html`<span class="soft none">–</span>` : when(Date.parse(oldestWaitingAt), now),
+  return htmlTable(
+    'Nearest limits',
+    ['Account', 'What', 'Last 7 days', 'Used', 'Days left'],
+    limits.map(({ limit, level, spark }) => [
+      accountLink(limit),
+      seriesName(limit),
+      spark ?? '',
+      fullness(limit, level),
+      limit.daysLeft === null ? NONE : formatDaysLeft(limit.daysLeft),
     ]),
   )
 }

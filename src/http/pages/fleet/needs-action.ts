@@ -9,7 +9,8 @@ import { budgetText, endpointStatusText, heartbeatText, isLow, shareText } from 
 import { type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
 import type { OpenAlertShape } from '../../../views/shapes/alert.ts'
 import { type HealthReport, RECEIVERS } from '../../health.ts'
-import { accountName, worstText } from '../parts/account-alerts.ts'
+import { worstText } from '../parts/alert-lists.ts'
+import { accountText } from '../parts/cells.ts'
 
 /** What someone has to do: a verb, with what is wrong, and the page where it is done. */
 export interface NeededAction {
@@ -23,7 +24,7 @@ const MOST = 7
 
 /** What needs action, what has the worst consequence first, in at most seven lines. */
 export function needsAction(status: FleetStatus, health: HealthReport): Html {
-  const actions = actionsOf(status, health)
+  const actions = neededActions(status, health)
   if (actions.length === 0) {
     const { total, newFleet } = status.accounts
     if (newFleet !== null) return html`<p class="verdict">Nothing needs action so far; ${newFleetText(newFleet)}.</p>`
@@ -40,7 +41,7 @@ export function needsAction(status: FleetStatus, health: HealthReport): Html {
   )}${more > 0 ? html`<li class="warning"><a href="/alerts">Review</a> <span>and ${formatCount(more)} more</span></li>` : undefined}</ul></section>`
 }
 
-export function actionsOf(status: FleetStatus, health: HealthReport): NeededAction[] {
+export function neededActions(status: FleetStatus, health: HealthReport): NeededAction[] {
   const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
   const atWork = status.daemons.filter(({ silent }) => !silent)
   const allSilent = status.daemons.length > 0 && atWork.length === 0
@@ -112,7 +113,7 @@ function tokenActions(status: FleetStatus): NeededAction[] {
 /** `acme.example.com and 2 more accounts: refresh fails`. */
 function named(count: number, first: OpenAlertShape | undefined, what: string): string {
   if (first === undefined) return `${countOf(count, 'account')}: ${what}`
-  return `${accountName(first)}${count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''}: ${what}`
+  return `${accountText(first)}${count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''}: ${what}`
 }
 
 function pollActions({ polls, coverage, pollBudget }: FleetStatus): NeededAction[] {
@@ -131,7 +132,7 @@ function limitActions({ alerts }: FleetStatus): NeededAction[] {
   return (['critical', 'warning'] as const).flatMap((level): NeededAction[] => {
     const count = alerts[level]
     if (count === 0) return []
-    const example = worst?.level === level ? `; worst: ${accountName(worst)}, ${worstText(worst)}` : ''
+    const example = worst?.level === level ? `; worst: ${accountText(worst)}, ${worstText(worst)}` : ''
     const says = `${countOf(count, level === 'critical' ? 'critical alert' : 'warning')}${knownText(alerts, level)}${example}`
     return [{ level, verb: 'Review', says: cleanText(says, 300), at: `/alerts?level=${level}` }]
   })

@@ -1,46 +1,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { CodeDeps } from '../../../accounts/connect-account.ts'
-import {
-  beginInstall,
-  finishInstall,
-  type InstallSettings,
-  isOfReconnectLink,
-  type Redirect,
-} from '../../../accounts/install.ts'
+import { beginInstall, finishInstall, type Redirect } from '../../../accounts/install.ts'
 import { readReconnectLink } from '../../../accounts/reconnect-link.ts'
-import { opensLimits } from '../../../provider/dialects.ts'
-import type { ProviderFailure } from '../../../provider/failure.ts'
-import type { Store } from '../../../redis/connect.ts'
-import type { Clock } from '../../../runtime/clock.ts'
-import { LineQuota, type Logger } from '../../../runtime/logger.ts'
-import type { Metrics } from '../../../runtime/metrics.ts'
+import { LineQuota } from '../../../runtime/line-quota.ts'
+import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { countOf } from '../../../text/format-number.ts'
-import { type Html, html } from '../../../text/html.ts'
-import { clientOf } from '../../access/client.ts'
+import { type Client, clientOf, networkOf } from '../../access/client.ts'
 import { requireRedis } from '../../redis-away.ts'
+import type { WebDeps } from '../../web-deps.ts'
 import { plainPage, sendPage } from '../page.ts'
-import { type CallbackOutcome, isRefusedCode, noteInstall } from './note-install.ts'
-import { RefusedCodes } from './refused-codes.ts'
+import { answerInstall, BAD_LINKS, type CallbackOutcome, type InstallAnswer } from './install-answer.ts'
 
-export interface InstallDeps {
-  install: InstallSettings
-  connect: CodeDeps
-  store: Store
+type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'store' | 'metrics' | 'clock' | 'log'> & {
+  /** An account was just connected: its first poll should not wait. */
   actions: { connected(hubId: number): Promise<void> }
-  metrics: Metrics
-  clock: Clock
-  log: Logger
 }
 
 /** Failed installs that are logged, a minute. */
 const MOST_LINES = 60
 
 /** The two addresses that a customer sees: where an install begins, and where the provider sends them back to. */
-export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
+export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
   const { install, connect, store, clock } = deps
   const refusedCodes = new RefusedCodes()
-  const noting = { ...deps, quota: new LineQuota(MOST_LINES) }
+  const quota = new LineQuota(MOST_LINES)
   // Not for HEAD: checking an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
     const link = readReconnectLink(connect.vault, request.query as object, clock.now())
@@ -56,10 +38,10 @@ export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
     const waitMs = refusedCodes.waitMs(client, clock.now())
     const outcome: CallbackOutcome = waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirect)
     if (isRefusedCode(outcome)) refusedCodes.add(client, clock.now())
-    noteInstall(noting, outcome, client)
+    noteInstall(deps, quota, outcome, client)
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
-    return send(reply, answerTo(outcome, clock.now(), startAgain(redirect)))
+    return send(reply, answerInstall(outcome, redirect, clock.now()))
   })
 }
 
@@ -74,7 +56,7 @@ function single(value: unknown): string | undefined {
 }
 
 /** The account is stored already: a fault here only delays its first poll to the next sweep. */
-async function wakePollers({ actions, log }: InstallDeps, hubId: number): Promise<void> {
+async function wakePollers({ actions, log }: InstallParts, hubId: number): Promise<void> {
   try {
     await actions.connected(hubId)
   } catch (error) {
@@ -82,171 +64,85 @@ async function wakePollers({ actions, log }: InstallDeps, hubId: number): Promis
   }
 }
 
-interface Answer {
-  status: number
-  title: string
-  body: Html
-  retryAfterSeconds?: number
-  /** The page asks again by itself by then. */
-  asksAgain?: boolean
-}
-
-function send(reply: FastifyReply, { status, title, body, retryAfterSeconds, asksAgain }: Answer): FastifyReply {
+function send(reply: FastifyReply, { status, title, body, retryAfterSeconds, asksAgain }: InstallAnswer): FastifyReply {
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const refresh = asksAgain && retryAfterSeconds !== undefined ? { refreshSeconds: retryAfterSeconds } : {}
   return sendPage(reply, status, plainPage({ title, body, ...refresh }))
 }
 
-function answerTo(outcome: CallbackOutcome, now: number, again: Html): Answer {
-  switch (outcome.is) {
-    case 'connected':
-    case 'reconnected':
-      return connected(outcome)
-    case 'refused':
-      return {
-        status: 403,
-        title: 'Not connected',
-        body: html`<p>The installation was refused or canceled (${cleanText(outcome.reason, 80)}). Nothing was stored.</p>
-${again}`,
-      }
-    case 'bad-state':
-      return {
-        status: 400,
-        title: 'This link no longer works',
-        body: html`<p>It was used before, is more than an hour old, or did not begin here. Nothing was stored.</p>
-${again}`,
-      }
-    case 'no-code':
-      return {
-        status: 400,
-        title: 'A parameter is missing',
-        body: html`<p>The provider sent you back without the code that connects the account. Nothing was stored.</p>
-${again}`,
-      }
-    case 'other-account':
-      return otherAccount(outcome)
-    case 'waits':
-      return waits(outcome.until - now)
-    case 'parked':
-      return PARKED
-    case 'too-many':
-      return tooMany(outcome.waitMs, again)
-    case 'failed':
-      return failed(outcome.failure, again)
+/** Counts an install that came to its end; one that failed is a line of the log. */
+function noteInstall(
+  { metrics, clock, log }: Pick<InstallParts, 'metrics' | 'clock' | 'log'>,
+  quota: LineQuota,
+  outcome: CallbackOutcome,
+  from: Client,
+): void {
+  const result = resultOf(outcome)
+  metrics.installs.inc({ outcome: result })
+  if (result === 'connected' || result === 'reconnected') return
+  const unlogged = quota.take(clock.now())
+  if (unlogged === undefined) return
+  const facts = { outcome: result, address: from.forwardedFor ?? from.peer, reason: reasonOf(outcome), unlogged }
+  if (result === 'parked')
+    log.warn({ code: 'install.parked', ...facts }, 'granted, and not confirmed by the provider: asked again')
+  else log.warn({ code: 'install.failed', ...facts }, 'an install failed')
+}
+
+function resultOf(outcome: CallbackOutcome): InstallResult {
+  if (outcome.is !== 'failed') return outcome.is
+  return isRefusedCode(outcome) ? 'rejected' : 'failed'
+}
+
+/** The code's fault, not the provider's, by its answer. */
+function isRefusedCode(outcome: CallbackOutcome): boolean {
+  if (outcome.is !== 'failed' || outcome.step !== 'token') return false
+  return outcome.failure.class !== 'transient' && outcome.failure.class !== 'parked'
+}
+
+function reasonOf(outcome: CallbackOutcome): string | undefined {
+  if ('failure' in outcome) return outcome.failure.message
+  if (outcome.is === 'other-account') return `account ${outcome.hubId} was chosen, not ${outcome.wanted}`
+  return outcome.is === 'refused' ? cleanText(outcome.reason, 80) : undefined
+}
+
+const WINDOW_MS = 60_000
+const MOST_REFUSED = 10
+/** Remembered at most: a flood from many must not fill the memory. */
+const MOST_COUNTED = 10_000
+
+/**
+ * Counts the codes that the provider refused, by client address, a minute at a time. Whoever makes up an address gets
+ * another count, and is held up by the share of the token endpoint that all codes have.
+ */
+class RefusedCodes {
+  readonly #counts = new Map<string, { count: number; until: number }>()
+
+  /** How long they have to wait before they may send another one, ms; 0: not at all. */
+  waitMs(client: Client, now: number): number {
+    const found = this.#counts.get(keyOf(client))
+    return found === undefined || found.count < MOST_REFUSED ? 0 : leftOf(found, now)
   }
-}
 
-function connected({ is, hubId, hubDomain, scopes }: Extract<CallbackOutcome, { scopes: string[] }>): Answer {
-  const name = cleanText(hubDomain, 120)
-  const account = name === '' ? html`<b>Account ${hubId}</b>` : html`<b>${name}</b> (account ${hubId})`
-  const warning = html`<p class="verdict warning">None of the scopes that were granted lets its limits be read, so they can't be watched. Connect it again with a scope such as crm.objects.contacts.read.</p>`
-  return {
-    status: 200,
-    title: is === 'connected' ? 'Connected' : 'Connected again',
-    body: html`<p>${account} is connected. You can close this page.</p>
-${opensLimits(scopes) ? undefined : warning}`,
-  }
-}
-
-function otherAccount({
-  hubId,
-  hubDomain,
-  wanted,
-  isReconnected,
-}: Extract<CallbackOutcome, { wanted: number }>): Answer {
-  const domain = cleanText(hubDomain, 120)
-  const chosen = domain === '' ? html`account ${hubId}` : html`${domain} (account ${hubId})`
-  return {
-    status: 409,
-    title: 'This was another account',
-    body: html`<p>The link connects <b>account ${wanted}</b> and no other. You chose ${chosen}. ${isReconnected ? html`This account was connected before: it was reconnected. Account ${wanted} was not.` : 'Nothing was stored.'}</p>
-<p>Open the link again and choose account ${wanted}.</p>`,
-  }
-}
-
-const BAD_LINKS: Readonly<Record<'expired' | 'forged', Answer>> = {
-  expired: {
-    status: 410,
-    title: 'This link has expired',
-    body: html`<p>Nothing was changed. Ask the people who sent it to you for a new one.</p>`,
-  },
-  forged: {
-    status: 403,
-    title: 'This link is not valid',
-    body: html`<p>Nothing was changed. Part of it may be missing: copy it whole from the message that it came in.</p>`,
-  },
-}
-
-const PARKED: Answer = {
-  status: 202,
-  title: 'Connected, being set up',
-  body: html`<p>Your consent has arrived, and the provider has not confirmed yet which account it is for. Nothing more is to be done: you can close this page.</p>
-<p>Should the provider not do so within an hour, the access that you gave is handed back, and the account must be connected again.</p>`,
-}
-
-/** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */
-function waits(ms: number): Answer {
-  const retryAfterSeconds = secondsOf(ms)
-  return {
-    status: 503,
-    title: 'Not connected yet',
-    body: html`<p>The provider takes no new connections at the moment. Keep this page open: it tries again by itself in ${countOf(retryAfterSeconds, 'second')}.</p>
-<p><a href="">Try again now</a></p>`,
-    retryAfterSeconds,
-    asksAgain: true,
-  }
-}
-
-function tooMany(ms: number, again: Html): Answer {
-  const retryAfterSeconds = secondsOf(ms)
-  return {
-    status: 429,
-    title: 'Too many attempts',
-    body: html`<p>Too many installations from your address failed. Nothing was stored. Wait ${countOf(retryAfterSeconds, 'second')}, then start again.</p>
-${again}`,
-    retryAfterSeconds,
-  }
-}
-
-function secondsOf(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1_000))
-}
-
-/** What the provider's refusal means for the customer at the page. Its own words are in the log. */
-function failed(failure: ProviderFailure, again: Html): Answer {
-  switch (failure.class) {
-    case 'rejected':
-      return {
-        status: 422,
-        title: 'The provider did not accept the code',
-        body: html`<p>It may have expired, or have been used before. Nothing was stored.</p>
-${again}`,
-      }
-    case 'client':
-    case 'unauthorized':
-    case 'forbidden':
-      return {
-        status: 502,
-        title: 'The provider does not accept this app',
-        body: html`<p>Nothing was stored, and trying again will not help. The operator of this server must check the client id, the client secret and the redirect address in its configuration.</p>`,
-      }
-    case 'transient':
-    case 'parked': {
-      const retryAfterSeconds = secondsOf(failure.retryAfterMs ?? 30_000)
-      return {
-        status: 503,
-        title: 'The provider does not answer',
-        body: html`<p>Nothing was stored. Wait a moment before you start again.</p>
-${again}`,
-        retryAfterSeconds,
-      }
+  add(client: Client, now: number): void {
+    const key = keyOf(client)
+    const found = this.#counts.get(key)
+    if (found !== undefined && leftOf(found, now) > 0) {
+      found.count++
+      return
     }
+    this.#counts.delete(key)
+    const [oldest] = this.#counts.keys()
+    if (this.#counts.size >= MOST_COUNTED && oldest !== undefined) this.#counts.delete(oldest)
+    this.#counts.set(key, { count: 1, until: now + WINDOW_MS })
   }
 }
 
-/** The install page connects any account: no way on for who came by a link for one. */
-function startAgain({ state }: Redirect): Html {
-  return isOfReconnectLink(state)
-    ? html`<p>To start again, open the link that was sent to you.</p>`
-    : html`<p><a href="/install">Start again</a></p>`
+/** A clock that was set back must not keep customers out. */
+function leftOf({ until }: { until: number }, now: number): number {
+  return until - now > WINDOW_MS ? 0 : Math.max(0, until - now)
+}
+
+/** With the peer: a direct client must not use up the share of one behind the proxy. */
+function keyOf({ peer, forwardedFor }: Client): string {
+  return `${networkOf(peer)} for ${forwardedFor === undefined ? '' : networkOf(forwardedFor)}`
 }

@@ -2,9 +2,9 @@ import type { AlertLevel } from '../../../../alerts/alert.ts'
 import { countOf, formatCount } from '../../../../text/format-number.ts'
 import { formatMoment } from '../../../../text/format-time.ts'
 import { type Html, html } from '../../../../text/html.ts'
-import { nothing, table } from '../../parts/table.ts'
+import { htmlTable, nothing } from '../../parts/tables.ts'
 import { type ChartData, type Geometry, geometryOf, thresholdUsage, WIDTH } from './geometry.ts'
-import { storyOf } from './story.ts'
+import { chartStory } from './story.ts'
 import type { Track } from './track.ts'
 
 export interface Chart {
@@ -35,7 +35,7 @@ const MOST_ROWS = 300
 export function chart({ id, title, data, numbers, height, span, csv }: Chart, caption?: Html): Html {
   const geometry = geometryOf(data, height)
   return html`<figure>
-<figcaption>${caption}<p>${storyOf(data, span)}</p></figcaption>
+<figcaption>${caption}<p>${chartStory(data, span)}</p></figcaption>
 <div class="chart" data-unit="${data.unit}">
 <svg class="axis" height="${HEAD + height + FOOT}" aria-hidden="true"><text y="10">${data.unit}</text>
 <svg y="${HEAD}" overflow="visible">${geometry.valueTicks.map(
@@ -43,7 +43,7 @@ export function chart({ id, title, data, numbers, height, span, csv }: Chart, ca
   )}</svg></svg>
 <svg class="plot" height="${HEAD + height + FOOT}" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-story">
 <title id="${id}-title">${title}</title>
-<desc id="${id}-story">${storyOf(data, span)}</desc>
+<desc id="${id}-story">${chartStory(data, span)}</desc>
 <svg y="${HEAD}" width="100%" height="${height}" overflow="visible">
 ${grid(geometry)}
 <svg class="lines" width="100%" height="${height}" viewBox="0 0 ${WIDTH} ${height}" preserveAspectRatio="none">
@@ -137,9 +137,9 @@ function numbersTable(caption: string, track: Track, { x }: Geometry): Html {
     ]),
   ])
   if (rows.length === 0) return nothing('Nothing was read of it in this time.')
-  const columns = [{ title: 'From' }, { title: 'Usage', number: true }, { title: 'Limit', number: true }]
+  const columns = ['From', { title: 'Usage', number: true }, { title: 'Limit', number: true }]
   const more = rows.length - MOST_ROWS
-  return html`${table(caption, columns, rows.reverse().slice(0, MOST_ROWS))}
+  return html`${htmlTable(caption, columns, rows.reverse().slice(0, MOST_ROWS))}
 ${more > 0 ? html`<p class="soft">${countOf(more, 'older row')} in the CSV.</p>` : undefined}`
 }
 

@@ -7,7 +7,7 @@ import type { Stand, Track } from './track.ts'
  * What a chart shows, in a sentence or two: `From 720 to 960 of 1,000 in 30 days. It crossed warning at 800 on ... .`;
  * `span` is how long that is, as in `in 30 days`.
  */
-export function storyOf(data: ChartData, span: string): string {
+export function chartStory(data: ChartData, span: string): string {
   const stands = data.track.flat()
   const [first, last] = [stands[0], stands.at(-1)]
   if (first === undefined || last === undefined) return 'Nothing was read of it in this time.'

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { kindOf } from '../../../alerts/alert-state.ts'
@@ -9,21 +9,12 @@ import { parseSeriesId } from '../../../limits/series.ts'
 import { NOBODY } from '../../../redis/steps.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { OPEN_KINDS } from '../../../views/find-alerts.ts'
-import { goTo } from '../../access/accept-forms.ts'
-import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf } from '../../query.ts'
-import type { PagesDeps } from '../pages-deps.ts'
+import type { WebDeps } from '../../web-deps.ts'
 import { matchersFor } from '../parts/alert-links.ts'
-import type { Done } from '../parts/flash.ts'
-import { LENGTHS } from './silence-fields.ts'
-
-type Deps = PagesDeps & { actions: Pick<Actions, 'acknowledge' | 'silence'> }
-
-/** Acknowledges or silences what was chosen in the list of alerts: whole accounts, and single alerts. */
-export function serveSelectionForm(app: FastifyInstance, deps: Deps): void {
-  app.post('/alerts/selected', (request, reply) => answer(deps, request, reply))
-}
+import type { Done } from '../parts/forms.ts'
+import { LENGTH_NAMES, SILENCE_LENGTHS } from './silence-fields.ts'
 
 function listOf<T extends z.ZodType>(item: T) {
   return z.preprocess(
@@ -44,7 +35,7 @@ type Seen = z.output<typeof SEEN>
 
 const FORM = z.object({
   do: oneOf(['acknowledge', 'silence']),
-  for: oneOf(['1h', '4h', '24h', '7d']).default('4h'),
+  for: oneOf(LENGTH_NAMES).default('4h'),
   comment: z
     .string()
     .max(500)
@@ -65,15 +56,16 @@ const FORM = z.object({
 })
 type Form = z.output<typeof FORM>
 
-async function answer(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+/** Acknowledges or silences what was chosen in the list of alerts: whole accounts, and single alerts. */
+export async function actOnSelected(deps: WebDeps, request: FastifyRequest): Promise<string> {
   const form = check(FORM, request.body ?? {})
   const chosen = await chosenAlerts(deps, form)
-  if (chosen.length === 0) return goTo(reply, '/alerts?done=nothing-chosen')
+  if (chosen.length === 0) return '/alerts?done=nothing-chosen'
   const done =
     form.do === 'acknowledge'
       ? await acknowledge(deps, chosen, { by: request.caller, comment: form.comment || undefined })
       : await silence(deps, chosen, form, request.caller)
-  return goTo(reply, `/alerts?done=${done}`)
+  return `/alerts?done=${done}`
 }
 
 interface Chosen extends Seen {
@@ -81,7 +73,7 @@ interface Chosen extends Seen {
   withAccount: boolean
 }
 
-async function chosenAlerts(deps: Deps, { account, shown, alert }: Form): Promise<Chosen[]> {
+async function chosenAlerts(deps: WebDeps, { account, shown, alert }: Form): Promise<Chosen[]> {
   const ofAccounts = shown.filter(({ hubId }) => account.includes(hubId))
   const isAlone = ({ id }: Seen) => !ofAccounts.some((one) => one.id === id)
   const chosen = [
@@ -97,7 +89,7 @@ async function chosenAlerts(deps: Deps, { account, shown, alert }: Form): Promis
 }
 
 async function acknowledge(
-  { actions }: Deps,
+  { actions }: WebDeps,
   chosen: readonly Chosen[],
   by: { by: string; comment: string | undefined },
 ): Promise<Done> {
@@ -108,7 +100,12 @@ async function acknowledge(
 }
 
 /** One silence for all accounts that were chosen whole, by what the list was narrowed to; one for each alert. */
-async function silence({ actions, clock }: Deps, chosen: readonly Chosen[], form: Form, author: string): Promise<Done> {
+async function silence(
+  { actions, clock }: WebDeps,
+  chosen: readonly Chosen[],
+  form: Form,
+  author: string,
+): Promise<Done> {
   const now = clock.now()
   const accounts = [...new Set(chosen.flatMap(({ hubId, withAccount }) => (withAccount ? [String(hubId)] : [])))]
   const narrowed = (['level', 'kind'] as const).flatMap((name) =>
@@ -119,7 +116,7 @@ async function silence({ actions, clock }: Deps, chosen: readonly Chosen[], form
   const single = chosen.filter(({ withAccount }) => !withAccount).map(({ open }) => matchersOf(open))
   for (const matchers of [...whole, ...single]) {
     const comment = form.comment || 'chosen in the list of alerts'
-    const made = newSilence({ matchers, author, comment, endsAt: now + LENGTHS[form.for] }, now)
+    const made = newSilence({ matchers, author, comment, endsAt: now + SILENCE_LENGTHS[form.for].ms }, now)
     if (!made.ok) throw new Problem(400, `${made.what}: ${made.fault}`)
     await actions.silence(made.silence)
   }

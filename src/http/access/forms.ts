@@ -1,6 +1,20 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Html, html } from '../../text/html.ts'
 import { Problem } from '../problem.ts'
-import { FORM_TOKEN, isSameToken } from './form-token.ts'
+import { isSameToken } from './admin-tokens.ts'
+
+/** The field in which a form carries its token. */
+const FORM_TOKEN = 'csrf'
+
+/** What each form of a page begins with. */
+export function formTokenField(token: string): Html {
+  return html`<input type="hidden" name="${FORM_TOKEN}" value="${token}">`
+}
+
+/** The token of the forms on the page of a reader who may change something. */
+export function tokenOfWriter({ mayWrite, formToken }: FastifyRequest): string | undefined {
+  return mayWrite ? formToken : undefined
+}
 
 /** Forms are read within `scope` only: everywhere else a body is JSON or nothing. */
 export function readForms(scope: FastifyInstance): void {
@@ -40,11 +54,6 @@ function notOurs(): Problem {
     403,
     'This was not sent from a page of Plimsoll that you have open, or you have signed in anew since. Nothing was changed. Load the page again, and try once more.',
   )
-}
-
-/** After a form: back to a page of ours, which shows the outcome. */
-export function goTo(reply: FastifyReply, path: string): FastifyReply {
-  return reply.redirect(path, 303)
 }
 
 /** The browser's headers about the origin of a form. */

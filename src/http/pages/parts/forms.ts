@@ -2,6 +2,40 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 
+/** Values of the query that a filter is made of; what is left out narrows nothing. */
+export type FilterValues = Readonly<Record<string, string | undefined>>
+
+interface Choice {
+  name: string
+  label: string
+  /** What is chosen from, with the words for it; the first of the list is for everything. */
+  of: readonly (readonly [value: string, text: string])[]
+}
+
+/** A choice whose words are its values. */
+export function choice(name: string, label: string, all: string, values: readonly string[]): Choice {
+  return { name, label, of: [['', all], ...values.map((value) => [value, value] as const)] }
+}
+
+export function select({ name, label, of }: Choice, chosen: string | undefined): Html {
+  const options = of.map(
+    ([value, text]) =>
+      html`<option value="${value}"${value === (chosen ?? '') ? html` selected` : undefined}>${text}</option>`,
+  )
+  return html`<label>${label} <select name="${name}">${options}</select></label>`
+}
+
+/** A value that a form carries along; nothing where there is none. */
+export function hidden(name: string, value: string | undefined): Html | undefined {
+  return value === undefined ? undefined : html`<input type="hidden" name="${name}" value="${value}">`
+}
+
+/** The address of a page with a filter: what is empty is left out. */
+export function withQuery(path: string, values: FilterValues): string {
+  const given = Object.entries(values).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '')
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
+}
+
 /** What a form has done, as the address of the page after it names it. Words of it never come from the address. */
 const DONE = {
   acknowledged: 'Acknowledged: no notification until it gets worse or the acknowledgement ends.',
@@ -33,7 +67,7 @@ const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
 export type Done = keyof typeof DONE
 
 /** `?done=...` of a page that a form led to; anything else says nothing. `why` follows what has no full stop of its own. */
-export function flash(query: unknown, why: Partial<Record<Done, string>> = {}): Html | undefined {
+export function doneNote(query: unknown, why: Partial<Record<Done, string>> = {}): Html | undefined {
   const { done, count } = (query ?? {}) as Record<string, unknown>
   if (done === 'replayed') return replayed(count)
   const known = (Object.keys(DONE) as Done[]).find((one) => one === done)

@@ -8,21 +8,26 @@ export interface TableColumn {
   sort?: { href: string; is: 'ascending' | 'descending' | undefined }
 }
 
+/** A column that is there only for some readers or rows, with its cell: false leaves both out. */
+type Maybe<T> = T | false
+
 /** A table that becomes a list of cards on a phone: each cell brings the title of its column along. */
-export function table(
+export function htmlTable(
   caption: string,
-  columns: readonly TableColumn[],
-  rows: readonly (readonly (Html | string)[])[],
+  columns: readonly Maybe<TableColumn | string>[],
+  rows: readonly (readonly Maybe<Html | string>[])[],
 ): Html {
-  const heads = columns.map(headOf)
+  const shown = columns.flatMap((column) =>
+    column === false ? [] : [typeof column === 'string' ? { title: column } : column],
+  )
   const body = rows.map((cells) => {
-    const row = cells.map(
-      (cell, n) => html`<td data-label="${columns[n]?.title}"${numeric(columns[n]?.number)}><div>${cell}</div></td>`,
-    )
+    const row = cells
+      .filter((cell) => cell !== false)
+      .map((cell, n) => html`<td data-label="${shown[n]?.title}"${numeric(shown[n]?.number)}><div>${cell}</div></td>`)
     return html`<tr>${row}</tr>\n`
   })
   return html`<table aria-label="${caption}">
-<thead><tr>${heads}</tr></thead>
+<thead><tr>${shown.map(headOf)}</tr></thead>
 <tbody>
 ${body}</tbody>
 </table>`
@@ -42,4 +47,10 @@ function numeric(number: boolean | undefined): Html | undefined {
 /** What stands where a table would be empty. */
 export function nothing(text: string): Html {
   return html`<p class="nothing">${text}</p>`
+}
+
+/** Facts with their names; what is undefined is left out. */
+export function factList(rows: readonly (readonly [name: string, value: Html | string | undefined])[]): Html {
+  const shown = rows.filter(([, value]) => value !== undefined)
+  return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }

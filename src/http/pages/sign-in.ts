@@ -1,29 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../../../runtime/clock.ts'
-import type { Metrics } from '../../../runtime/metrics.ts'
-import { acceptOwnForms, readForms, refuseFormsFromElsewhere } from '../../access/accept-forms.ts'
-import { ownerOf } from '../../access/admin-token.ts'
-import type { FormTokens } from '../../access/form-token.ts'
-import type { KnownTokens } from '../../access/known-tokens.ts'
-import { localPath } from '../../access/local-path.ts'
-import type { NoteRefusal } from '../../access/note-refusal.ts'
-import type { Sessions } from '../../access/session.ts'
-import type { SignInLink } from '../../access/sign-in-link.ts'
-import { redisAway } from '../../redis-away.ts'
-import { sendPage } from '../page.ts'
-import { signInPage } from './sign-in-page.ts'
-
-export interface SignInDeps {
-  guard: Guard
-  metrics: Metrics
-  publicUrl: string
-  clock: Clock
-}
+import { type Html, html } from '../../text/html.ts'
+import { ownerOf } from '../access/admin-tokens.ts'
+import type { NoteRefusal } from '../access/client.ts'
+import { acceptOwnForms, readForms, refuseFormsFromElsewhere } from '../access/forms.ts'
+import type { KnownTokens } from '../access/known-tokens.ts'
+import type { Sessions, SignInLink } from '../access/session.ts'
+import { redisAway } from '../redis-away.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { plainPage, sendPage } from './page.ts'
 
 export interface Guard {
   known: KnownTokens
   sessions: Sessions
-  forms: FormTokens
   /** Signs in whom the main token belongs to. */
   link: SignInLink
   noteRefusal: NoteRefusal
@@ -31,7 +19,9 @@ export interface Guard {
   openMetrics: boolean
 }
 
-export function serveSignIn(app: FastifyInstance, deps: SignInDeps): void {
+type SignInParts = { guard: Guard } & Pick<WebDeps, 'metrics' | 'publicUrl' | 'clock'>
+
+export function serveSignIn(app: FastifyInstance, deps: SignInParts): void {
   app.register((scope, _options, done) => {
     readForms(scope)
     // The form's own page: without it browsers keep quiet about whose page it was.
@@ -53,7 +43,7 @@ export function serveSignIn(app: FastifyInstance, deps: SignInDeps): void {
   })
 }
 
-function showForm({ guard, clock }: SignInDeps, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function showForm({ guard, clock }: SignInParts, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { next, code } = request.query as Record<string, unknown>
   const { main } = guard.known
   if (code === undefined) return sendPage(reply, 200, signInPage(localPath(next)))
@@ -65,7 +55,7 @@ function showForm({ guard, clock }: SignInDeps, request: FastifyRequest, reply: 
 }
 
 async function signIn(
-  { guard, publicUrl, metrics, clock }: SignInDeps,
+  { guard, publicUrl, metrics, clock }: SignInParts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -89,4 +79,30 @@ async function signIn(
     return sendPage(reply, 403, signInPage(next, `${owner.name} does not have the scope read.`))
   }
   return reply.header('set-cookie', guard.sessions.begin(owner, clock.now())).redirect(next, 303)
+}
+
+/** `next` is where it leads to; `complaint` is why the last attempt did not. */
+export function signInPage(next: string, complaint?: string): Html {
+  return plainPage({
+    title: 'Sign in',
+    body: html`${complaint === undefined ? undefined : html`<p class="verdict critical" role="alert">${complaint}</p>`}
+<form method="post" action="/sign-in" class="sign-in">
+<input type="hidden" name="next" value="${next}">
+<label>Admin token <input type="password" name="token" required autofocus autocomplete="current-password"></label>
+<button>Sign in</button>
+</form>
+<p class="soft">It is <code>http.adminToken</code> in the configuration of this server; where that names none, it is in the file <code>admin-token</code> in the server's data folder. One with the scope <code>read</code> from <code>plimsoll admin-tokens add</code> does, too.</p>`,
+  })
+}
+
+const HERE = 'http://here.invalid'
+
+/** Where to go on after signing in: a path of this server, or `/` for an address elsewhere. */
+export function localPath(text: unknown): string {
+  if (typeof text !== 'string' || !text.startsWith('/')) return '/'
+  const url = URL.parse(text, HERE)
+  if (url === null || url.origin !== HERE) return '/'
+  const path = url.pathname + url.search
+  // What a parser makes of dots and backslashes may start with two slashes again, which is another host.
+  return path.startsWith('//') ? '/' : path
 }

@@ -1,0 +1,54 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { html } from '../../../text/html.ts'
+import { formTokenField } from '../../access/forms.ts'
+import { Problem, unknownAccount } from '../../problem.ts'
+import { check, hubIdOf } from '../../query.ts'
+import { requireRedis } from '../../redis-away.ts'
+import type { WebDeps } from '../../web-deps.ts'
+import type { DoForm, OperatorPage } from '../page.ts'
+import { accountTitle } from '../parts/cells.ts'
+import type { Done } from '../parts/forms.ts'
+
+/** What the buttons of an account do: the same as the API and the command line. */
+export const pollByForm = ofAccount(async ({ actions }, hubId) => {
+  const { reason } = await actions.poll(hubId)
+  return reason === undefined ? 'polled' : 'poll-failed'
+})
+
+export const refreshByForm = ofAccount(async ({ actions }, hubId) =>
+  'why' in (await actions.refresh(hubId)) ? 'refresh-failed' : 'refreshed',
+)
+
+const UNINSTALL = z.object({ reason: z.string().trim().max(200, 'is longer than 200 characters').default('') })
+
+export const uninstallByForm = ofAccount(async ({ actions }, hubId, { body }) => {
+  const { reason } = check(UNINSTALL, body ?? {})
+  await actions.uninstall(hubId, reason === '' ? 'asked for on its page' : reason)
+  return 'uninstalling'
+})
+
+function ofAccount(act: (deps: WebDeps, hubId: number, request: FastifyRequest) => Promise<Done>): DoForm {
+  return async (deps, request) => {
+    await requireRedis(deps.store)
+    const hubId = hubIdOf(request)
+    if ((await deps.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
+    // Also where it failed: a page at the form's address would do it again when it is loaded again.
+    return `/accounts/${hubId}?done=${await act(deps, hubId, request)}`
+  }
+}
+
+/** What an uninstall does, before it is done. */
+export async function confirmUninstall({ registry }: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  if (!request.mayWrite) throw new Problem(403, 'To uninstall an account takes an admin token with the scope write.')
+  const hubId = hubIdOf(request)
+  const account = await registry.get(hubId)
+  if (account === undefined) throw unknownAccount(hubId)
+  const body = html`<p>From then on nothing is refreshed or polled, and no alert is sent. A job deletes the refresh token at the provider; later everything that is kept of the account is deleted, its history too. To undo it, the account must be connected again.</p>
+<form method="post" action="/accounts/${hubId}/uninstall" class="form panel">
+${formTokenField(request.formToken)}
+<label>Reason <input name="reason" maxlength="200" autocomplete="off" placeholder="for the log"></label>
+<div class="buttons"><button class="grave">Uninstall</button> <a class="button" href="/accounts/${hubId}">Cancel</a></div>
+</form>`
+  return { at: '/accounts', title: `Uninstall ${accountTitle(account)}?`, body }
+}

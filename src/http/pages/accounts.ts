@@ -1,0 +1,240 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { ACCOUNT_SORTS, type AccountSort, ALERT_FILTERS, type AlertFilter, type Place, placeText } from '../../accounts/search/account-query.ts'
+import { seriesName } from '../../alerts/series-name.ts'
+import type { NearestLimit } from '../../limits/forecast/outlook.ts'
+import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'
+import { formatDaysLeft } from '../../text/days-left.ts'
+import { formatCount, formatPercent } from '../../text/format-number.ts'
+import { type Html, html } from '../../text/html.ts'
+import { type PlannedAccount, withPlan } from '../../views/account-view.ts'
+import { readNearestLimit } from '../../views/nearest-limits.ts'
+import { check, oneOf } from '../query.ts'
+import { placeOf, searchAccounts, tagOf } from '../search-accounts.ts'
+import type { WebDeps } from '../web-deps.ts'
+import type { OperatorPage } from './page.ts'
+import { accountText, NONE, stateBadge, when } from './parts/cells.ts'
+import { choice, hidden, select, withQuery } from './parts/forms.ts'
+import { htmlTable, nothing, type TableColumn } from './parts/tables.ts'
+
+const ACCOUNTS_A_PAGE = 50
+
+const once = (most: number) => z.string('must be given once').max(most, 'is too long')
+
+// The form sends an empty text for "any".
+const ACCOUNT_SEARCH = z.object({
+  q: once(200).default(''),
+  state: oneOf(['', ...ACCOUNT_STATES]).default(''),
+  alert: oneOf(['', ...ALERT_FILTERS]).default(''),
+  tag: once(200).default(''),
+  stale: oneOf(['', '0', '1']).default(''),
+  sort: oneOf(['', ...ACCOUNT_SORTS]).default(''),
+  order: oneOf(['', 'asc', 'desc']).default(''),
+  after: once(400).default(''),
+  before: once(400).default(''),
+})
+
+type AccountsPageParts = 'store' | 'keys' | 'registry' | 'directory' | 'due' | 'coverage' | 'clock' | 'tags'
+
+/** All accounts, searched, filtered and ordered. */
+export async function showAccounts(
+  deps: Pick<WebDeps, AccountsPageParts>,
+  { query: asked }: Pick<FastifyRequest, 'query'>,
+): Promise<OperatorPage> {
+  const address = addressOf(asked)
+  const { tag, ...query } = address
+  const [{ accounts, next, previous }, byState] = await Promise.all([
+    searchAccounts(deps, {
+      ...query,
+      ...(tag === undefined ? {} : { tag: tagOf(deps.tags, tag) }),
+      limit: ACCOUNTS_A_PAGE,
+    }),
+    deps.registry.countByState(),
+  ])
+  void deps.directory.warm().catch(() => undefined) // Whoever searches is told.
+  const now = deps.clock.now()
+  const rows = await Promise.all(
+    accounts.map(async (account) => {
+      const [planned, nearest] = await Promise.all([
+        withPlan(deps.due, account),
+        readNearestLimit(deps, account.hubId, now),
+      ])
+      return { account: planned, nearest }
+    }),
+  )
+  const body = html`<div data-live="counts">${stateLinks(address, byState)}</div>
+${searchForm(address, Object.keys(deps.tags))}
+<div data-live="accounts">
+${rows.length === 0 ? noneFound(address) : accountRows(rows, address, now)}
+${pager(address, next, previous)}
+</div>`
+  return { at: '/accounts', title: 'Accounts', body }
+}
+
+/** What the page is asked for, all of it in its address: a bookmark shows the same list. */
+interface AccountsAddress {
+  text: string
+  state: AccountState | undefined
+  alert: AlertFilter | undefined
+  tag: string | undefined
+  /** Only those whose newest reading is too old. */
+  stale: boolean
+  sort: AccountSort
+  descending: boolean
+  after: Place | undefined
+  before: Place | undefined
+}
+
+function addressOf(query: unknown): AccountsAddress {
+  const { q, state, alert, tag, stale, order, ...given } = check(ACCOUNT_SEARCH, query)
+  const sort = given.sort || 'worst'
+  return {
+    text: q.trim(),
+    state: state || undefined,
+    alert: alert || undefined,
+    tag: tag || undefined,
+    stale: stale === '1',
+    sort,
+    descending: order === 'desc',
+    after: placeOf('after', given.after, sort),
+    before: placeOf('before', given.before, sort),
+  }
+}
+
+/** The address with some of it changed. Another list begins at its first page. */
+function accountsPath(asked: AccountsAddress, change: Partial<AccountsAddress> = {}): string {
+  const elsewhere = { ...asked, after: undefined, before: undefined, ...change }
+  const { text, state, alert, tag, stale, sort, descending, after, before } = elsewhere
+  return withQuery('/accounts', {
+    q: text,
+    state,
+    alert,
+    tag,
+    stale: stale ? '1' : undefined,
+    sort: sort === 'worst' ? undefined : sort,
+    order: descending ? 'desc' : undefined,
+    after: after && placeText(after),
+    before: before && placeText(before),
+  })
+}
+
+/** How many accounts are in which state, each a way to see only those. */
+function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number>): Html {
+  const total = ACCOUNT_STATES.reduce((sum, state) => sum + byState[state], 0)
+  const link = (state: AccountState | undefined, name: string, count: number) => {
+    const isShown = state === asked.state
+    return html`<a href="${accountsPath(asked, { state })}"${isShown ? html` aria-current="true"` : undefined}>${name} <span class="count">${formatCount(count)}</span></a> `
+  }
+  const shown = ACCOUNT_STATES.filter((state) => byState[state] > 0 || state === asked.state)
+  return html`<nav class="chips" aria-label="States">${link(undefined, 'all', total)}${shown.map((state) => link(state, state, byState[state]))}</nav>`
+}
+
+const SORT_NAMES: Record<AccountSort, string> = {
+  worst: 'worst first',
+  hubId: 'hub id',
+  domain: 'domain',
+  refresh: 'next refresh',
+  poll: 'next poll',
+  nearest: 'nearest limit',
+}
+
+const ALERT = {
+  name: 'alert',
+  label: 'Alert',
+  of: [
+    ['', 'with or without'],
+    ['open', 'any that is open'],
+    ['warning', 'warning'],
+    ['critical', 'critical'],
+  ],
+} as const satisfies { of: readonly (readonly [AlertFilter | '', string])[] } & Record<string, unknown>
+
+const SORT = { name: 'sort', label: 'Order by', of: ACCOUNT_SORTS.map((sort) => [sort, SORT_NAMES[sort]] as const) }
+
+function searchForm(
+  { text, state, alert, tag, stale, sort, descending }: AccountsAddress,
+  tags: readonly string[],
+): Html {
+  return html`<form method="get" action="/accounts" class="search" role="search">
+<label class="wide">Hub id or part of a domain <input type="search" name="q" value="${text}" maxlength="200"></label>
+${select(ALERT, alert)}
+${tags.length === 0 ? undefined : select(choice('tag', 'Tag', 'any', tags), tag)}
+${select(SORT, sort)}
+<label class="tick"><input type="checkbox" name="order" value="desc"${checked(descending)}> Reverse order</label>
+<label class="tick"><input type="checkbox" name="stale" value="1"${checked(stale)}> Without a fresh reading</label>
+${hidden('state', state)}
+<button>Search</button>
+</form>`
+}
+
+function checked(is: boolean): Html | undefined {
+  return is ? html` checked` : undefined
+}
+
+function noneFound(asked: AccountsAddress): Html {
+  const { text, state, alert, tag, stale, after, before } = asked
+  if (after !== undefined || before !== undefined) return nothing('No account is left on this page.')
+  const isAll = text === '' && state === undefined && alert === undefined && tag === undefined && !stale
+  if (isAll) return html`<p class="nothing">No account is connected yet. <a href="/install">Connect one</a>.</p>`
+  return html`<p class="nothing">No account matches. <a href="/accounts">Show all</a></p>`
+}
+
+interface AccountRow {
+  account: PlannedAccount
+  nearest: NearestLimit | undefined
+}
+
+function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: number): Html {
+  const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
+  const moment = (at: number | null) => (at === null ? NONE : when(at, now))
+  return htmlTable(
+    'Accounts',
+    [
+      sortedBy('Domain', 'domain'),
+      sortedBy('Hub id', 'hubId'),
+      'State',
+      'Token expires',
+      sortedBy('Next refresh', 'refresh'),
+      'Last poll',
+      sortedBy('Next poll', 'poll'),
+      sortedBy('Nearest limit', 'nearest'),
+    ],
+    rows.map(({ account, nearest }) => [
+      html`<a href="/accounts/${account.hubId}">${accountText(account)}</a>`,
+      String(account.hubId),
+      stateBadge(account.state),
+      account.state === 'uninstalled' ? NONE : moment(account.token.expiresAt),
+      moment(account.nextRefreshAt),
+      when(account.polledAt, now),
+      moment(account.nextPollAt),
+      nearest === undefined ? NONE : nearLimitNote(nearest),
+    ]),
+  )
+}
+
+/** By a column, and the other way round where it is that already. */
+function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<TableColumn['sort']> {
+  const isNow = asked.sort === sort
+  return {
+    href: accountsPath(asked, { sort, descending: isNow && !asked.descending }),
+    is: isNow ? (asked.descending ? 'descending' : 'ascending') : undefined,
+  }
+}
+
+/** How near a limit is, in a cell: `96 %, about 12 days left`, and which one. */
+function nearLimitNote({ series, daysLeft }: NearestLimit): Html {
+  const full = series.percent === null ? '' : formatPercent(series.percent)
+  const days = daysLeft === null || daysLeft <= 0 ? '' : formatDaysLeft(daysLeft)
+  const near = [full, days].filter((text) => text !== '').join(', ')
+  return html`${near}<br><span class="soft">${seriesName(series)}</span>`
+}
+
+function pager(asked: AccountsAddress, next: Place | undefined, previous: Place | undefined): Html | undefined {
+  const isFirst = asked.after === undefined && asked.before === undefined
+  if (isFirst && next === undefined) return undefined
+  return html`<nav class="pager" aria-label="Pages">
+${isFirst ? undefined : html`<a href="${accountsPath(asked)}">First page</a>`}
+${previous === undefined ? undefined : html`<a rel="prev" href="${accountsPath(asked, { before: previous })}">Previous accounts</a>`}
+${next === undefined ? undefined : html`<a rel="next" href="${accountsPath(asked, { after: next })}">More accounts</a>`}
+</nav>`
+}

@@ -1,0 +1,220 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import type { DeliveryHead } from '../../delivery/deliveries.ts'
+import { deadDeliveries, type WaitingDelivery, waitingDeliveries } from '../../delivery/delivery-lists.ts'
+import type { Replay } from '../../delivery/replay.ts'
+import { cleanText } from '../../text/clean-text.ts'
+import { countOf } from '../../text/format-number.ts'
+import { type Html, html } from '../../text/html.ts'
+import { type TimedAttempt, timedAttempt, type AttemptFilter, type Carried, carriedBy, findAttempts, type ReceiverStatus, receiverStatus, receiverText } from '../../views/deliveries.ts'
+import { formTokenField, tokenOfWriter } from '../access/forms.ts'
+import { Problem } from '../problem.ts'
+import { check, oneOf } from '../query.ts'
+import type { WebDeps } from '../web-deps.ts'
+import type { OperatorPage } from './page.ts'
+import { badge, when } from './parts/cells.ts'
+import { choice, hidden, select } from './parts/forms.ts'
+import { attemptTable, carriedAlerts } from './parts/sent.ts'
+import { htmlTable, nothing } from './parts/tables.ts'
+
+const ATTEMPTS_A_PAGE = 30
+/** Of those that wait and of those that were given up. */
+const DELIVERIES_A_PAGE = 15
+/** `failed` is a test that did not arrive: it is not tried again. */
+const OUTCOMES = ['delivered', 'retry', 'dead', 'failed'] as const
+const HOUR_MS = 3_600_000
+/** How far back deliveries that were given up are sent again. They are kept for 30 days. */
+const SINCE = {
+  '1h': { text: 'hour', ms: HOUR_MS },
+  '24h': { text: '24 hours', ms: 24 * HOUR_MS },
+  '3d': { text: '3 days', ms: 72 * HOUR_MS },
+  '30d': { text: '30 days', ms: 720 * HOUR_MS },
+} as const
+const SINCE_NAMES = Object.keys(SINCE) as [keyof typeof SINCE]
+
+/** A field that a form sent empty is one that was not chosen. */
+const QUERY = z.object({
+  receiver: z
+    .string('must be given once')
+    .max(200, 'is longer than 200 characters')
+    .transform((given) => given || undefined)
+    .optional(),
+  outcome: z.preprocess((given) => (given === '' ? undefined : given), oneOf(OUTCOMES).optional()),
+})
+
+/** What was sent, what waits, what was given up, and the state of each receiver. */
+export async function showDeliveries(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const { deliveries, receiverStore, clock } = deps
+  const filter = check(QUERY, request.query)
+  const [pending, dead, receivers, attempts, waiting, givenUp] = await Promise.all([
+    deliveries.countPending(),
+    deliveries.countDead(),
+    receiverStore.read(),
+    findAttempts(deliveries, filter, ATTEMPTS_A_PAGE),
+    waitingDeliveries(deps, DELIVERIES_A_PAGE),
+    deadDeliveries(deps, DELIVERIES_A_PAGE),
+  ])
+  const ids = [...attempts, ...waiting, ...givenUp].map(({ id }) => id)
+  const body = deliveriesPage({
+    pending,
+    dead,
+    waiting,
+    givenUp,
+    filter,
+    carried: await carriedBy(deps, ids),
+    receivers: receivers.map(receiverStatus),
+    testable: new Set(deps.receivers),
+    attempts: attempts.map(timedAttempt),
+    token: tokenOfWriter(request),
+    now: clock.now(),
+  })
+  return { at: '/deliveries', title: 'Deliveries', body }
+}
+
+const name = z.string('must be given').max(200, 'is longer than 200 characters')
+const REPLAY = z.union([
+  z.object({ delivery: name }),
+  z.object({ since: oneOf(SINCE_NAMES), receiver: name.default('') }),
+])
+
+export async function replayByForm({ actions, clock }: WebDeps, { body }: FastifyRequest): Promise<string> {
+  const given = check(REPLAY, body ?? {})
+  const wanted: Replay =
+    'delivery' in given
+      ? { ids: [given.delivery] }
+      : { since: clock.now() - SINCE[given.since].ms, receiver: given.receiver || undefined }
+  const outcome = await actions.replay(wanted)
+  if (outcome.is === 'unknown-receiver') throw new Problem(404, outcome.why)
+  return `/deliveries?done=replayed&count=${outcome.replayed}`
+}
+
+export async function testReceiverByForm({ actions }: WebDeps, { body }: FastifyRequest): Promise<string> {
+  const { receiver } = check(z.object({ receiver: name }), body ?? {})
+  const tested = await actions.testReceiver(receiver)
+  if (tested === undefined) throw new Problem(404, `There is no receiver ${receiver.slice(0, 60)} here.`)
+  return `/deliveries?done=${tested.outcome.outcome === 'delivered' ? 'tested' : 'test-failed'}#attempts`
+}
+
+interface DeliveriesPage {
+  pending: number
+  /** Given up, and still to be replayed. */
+  dead: number
+  receivers: readonly ReceiverStatus[]
+  /** Those of the daemon that answers: they can be tried out from here. */
+  testable: ReadonlySet<string>
+  waiting: readonly WaitingDelivery[]
+  givenUp: readonly DeliveryHead[]
+  attempts: readonly TimedAttempt[]
+  /** By the deliveries' ids. */
+  carried: ReadonlyMap<string, Carried>
+  filter: AttemptFilter
+  /** Of the forms, for tokens with `write`. */
+  token: string | undefined
+  now: number
+}
+
+function deliveriesPage(page: DeliveriesPage): Html {
+  const { pending, attempts, carried, filter, now } = page
+  const isNarrowed = filter.receiver !== undefined || filter.outcome !== undefined
+  return html`<p>${pending === 0 ? 'Nothing waits to be delivered.' : `${countOf(pending, 'delivery', 'deliveries')} on the way.`}</p>
+${receiverTable(page)}
+${waitingTable(page)}
+${givenUpTable(page)}
+<h2 id="attempts">Newest attempts</h2>
+${filterForm(page)}
+${attempts.length === 0 ? nothing(isNarrowed ? 'No attempt fits.' : 'Nothing has been sent yet.') : attemptTable(attempts, now, carried)}`
+}
+
+const LOOK: Record<ReceiverStatus['state'], string> = {
+  delivers: 'good',
+  failing: 'warning',
+  disabled: 'critical',
+  new: 'off',
+}
+
+function receiverTable({ receivers, testable, token }: DeliveriesPage): Html | undefined {
+  if (receivers.length === 0) return undefined
+  const mayTest = token !== undefined && receivers.some(({ receiver }) => testable.has(receiver))
+  return html`<h2>Receivers</h2>
+${htmlTable(
+  'State of the receivers',
+  ['Receiver', 'State', 'Last', mayTest && 'To do'],
+  receivers.map((status) => [
+    status.receiver,
+    badge(LOOK[status.state], status.state),
+    receiverText(status),
+    mayTest && (testable.has(status.receiver) ? testForm(status.receiver, token) : ''),
+  ]),
+)}`
+}
+
+function testForm(receiver: string, token: string): Html {
+  return html`<form method="post" action="/deliveries/test">${formTokenField(token)}${hidden('receiver', receiver)}<button class="small">Send a test<span class="unseen"> to ${receiver}</span></button></form>`
+}
+
+function waitingTable({ waiting, pending, carried, now }: DeliveriesPage): Html | undefined {
+  if (waiting.length === 0) return undefined
+  return html`<h2>Waiting</h2>
+${htmlTable(
+  'Deliveries on the way',
+  ['Next attempt', 'Receiver', 'Message', { title: 'Failed attempts', number: true }, 'Last reason'],
+  waiting.map(({ id, nextAt, receiver, type, attempts, reason }) => [
+    when(nextAt, now),
+    receiver,
+    carriedAlerts({ id, type }, carried),
+    String(attempts),
+    cleanText(reason, 300),
+  ]),
+)}
+${andMore(pending - waiting.length)}`
+}
+
+function givenUpTable({ givenUp, dead, carried, receivers, filter, token, now }: DeliveriesPage): Html | undefined {
+  if (dead === 0) return undefined
+  const names = receivers.map(({ receiver }) => receiver)
+  const mayReplay = token !== undefined
+  return html`<h2>Given up</h2>
+<p class="soft">${countOf(dead, 'delivery was', 'deliveries were')} given up in the last 30 days. Sent again, each goes out under its own id, and is tried for another three days.</p>
+${token === undefined ? undefined : replayForm(names, filter.receiver, token)}
+${htmlTable(
+  'Deliveries that were given up',
+  ['Given up', 'Receiver', 'Message', { title: 'Attempts', number: true }, 'Reason', mayReplay && 'To do'],
+  givenUp.map(({ id, endedAt, receiver, type, attempts, reason }) => [
+    when(endedAt, now),
+    receiver,
+    carriedAlerts({ id, type }, carried),
+    String(attempts),
+    cleanText(reason, 300),
+    mayReplay && replayOne(id, receiver, token),
+  ]),
+)}
+${andMore(dead - givenUp.length)}`
+}
+
+function andMore(count: number): Html | undefined {
+  return count > 0 ? html`<p class="soft">And ${count} more.</p>` : undefined
+}
+
+function replayOne(id: string, receiver: string, token: string): Html {
+  return html`<form method="post" action="/deliveries/replay">${formTokenField(token)}${hidden('delivery', id)}<button class="small">Replay<span class="unseen"> ${id} to ${receiver}</span></button></form>`
+}
+
+function replayForm(receivers: readonly string[], chosen: string | undefined, token: string): Html {
+  return html`<form method="post" action="/deliveries/replay" class="search">${formTokenField(token)}
+${select(choice('receiver', 'Receiver', 'every receiver', receivers), chosen)}
+${select({ name: 'since', label: 'Given up in the last', of: SINCE_NAMES.map((one) => [one, SINCE[one].text] as const) }, '24h')}
+<button>Replay all of them</button>
+</form>`
+}
+
+function filterForm({ receivers, filter }: DeliveriesPage): Html {
+  const names = new Set([
+    ...receivers.map(({ receiver }) => receiver),
+    ...(filter.receiver === undefined ? [] : [filter.receiver]),
+  ])
+  return html`<form action="/deliveries#attempts" class="search" role="search">
+${select(choice('receiver', 'Receiver', 'every receiver', [...names]), filter.receiver)}
+${select(choice('outcome', 'Outcome', 'every outcome', OUTCOMES), filter.outcome)}
+<button>Show</button>
+</form>`
+}

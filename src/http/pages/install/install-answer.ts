@@ -1,0 +1,174 @@
+import { type InstallOutcome, isOfReconnectLink, type Redirect } from '../../../accounts/install.ts'
+import type { ProviderFailure } from '../../../provider/failure.ts'
+import { opensLimits } from '../../../provider/dialects.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { countOf } from '../../../text/format-number.ts'
+import { type Html, html } from '../../../text/html.ts'
+
+/** `too-many`: the client has sent too many codes that were refused. */
+export type CallbackOutcome = InstallOutcome | { is: 'too-many'; waitMs: number }
+
+/** What a customer reads after an install, or after an attempt. */
+export interface InstallAnswer {
+  status: number
+  title: string
+  body: Html
+  retryAfterSeconds?: number
+  /** The page asks again by itself by then. */
+  asksAgain?: boolean
+}
+
+export function answerInstall(outcome: CallbackOutcome, redirect: Redirect, now: number): InstallAnswer {
+  const again = startAgain(redirect)
+  switch (outcome.is) {
+    case 'connected':
+    case 'reconnected':
+      return connected(outcome)
+    case 'refused':
+      return {
+        status: 403,
+        title: 'Not connected',
+        body: html`<p>The installation was refused or canceled (${cleanText(outcome.reason, 80)}). Nothing was stored.</p>
+${again}`,
+      }
+    case 'bad-state':
+      return {
+        status: 400,
+        title: 'This link no longer works',
+        body: html`<p>It was used before, is more than an hour old, or did not begin here. Nothing was stored.</p>
+${again}`,
+      }
+    case 'no-code':
+      return {
+        status: 400,
+        title: 'A parameter is missing',
+        body: html`<p>The provider sent you back without the code that connects the account. Nothing was stored.</p>
+${again}`,
+      }
+    case 'other-account':
+      return otherAccount(outcome)
+    case 'waits':
+      return waits(outcome.until - now)
+    case 'parked':
+      return PARKED
+    case 'too-many':
+      return tooMany(outcome.waitMs, again)
+    case 'failed':
+      return failed(outcome.failure, again)
+  }
+}
+
+function connected({ is, hubId, hubDomain, scopes }: Extract<CallbackOutcome, { scopes: string[] }>): InstallAnswer {
+  const name = cleanText(hubDomain, 120)
+  const account = name === '' ? html`<b>Account ${hubId}</b>` : html`<b>${name}</b> (account ${hubId})`
+  const warning = html`<p class="verdict warning">None of the scopes that were granted lets its limits be read, so they can't be watched. Connect it again with a scope such as crm.objects.contacts.read.</p>`
+  return {
+    status: 200,
+    title: is === 'connected' ? 'Connected' : 'Connected again',
+    body: html`<p>${account} is connected. You can close this page.</p>
+${opensLimits(scopes) ? undefined : warning}`,
+  }
+}
+
+function otherAccount({
+  hubId,
+  hubDomain,
+  wanted,
+  isReconnected,
+}: Extract<CallbackOutcome, { wanted: number }>): InstallAnswer {
+  const domain = cleanText(hubDomain, 120)
+  const chosen = domain === '' ? html`account ${hubId}` : html`${domain} (account ${hubId})`
+  return {
+    status: 409,
+    title: 'This was another account',
+    body: html`<p>The link connects <b>account ${wanted}</b> and no other. You chose ${chosen}. ${isReconnected ? html`This account was connected before: it was reconnected. Account ${wanted} was not.` : 'Nothing was stored.'}</p>
+<p>Open the link again and choose account ${wanted}.</p>`,
+  }
+}
+
+export const BAD_LINKS: Readonly<Record<'expired' | 'forged', InstallAnswer>> = {
+  expired: {
+    status: 410,
+    title: 'This link has expired',
+    body: html`<p>Nothing was changed. Ask the people who sent it to you for a new one.</p>`,
+  },
+  forged: {
+    status: 403,
+    title: 'This link is not valid',
+    body: html`<p>Nothing was changed. Part of it may be missing: copy it whole from the message that it came in.</p>`,
+  },
+}
+
+const PARKED: InstallAnswer = {
+  status: 202,
+  title: 'Connected, being set up',
+  body: html`<p>Your consent has arrived, and the provider has not confirmed yet which account it is for. Nothing more is to be done: you can close this page.</p>
+<p>Should the provider not do so within an hour, the access that you gave is handed back, and the account must be connected again.</p>`,
+}
+
+/** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */
+function waits(ms: number): InstallAnswer {
+  const retryAfterSeconds = secondsOf(ms)
+  return {
+    status: 503,
+    title: 'Not connected yet',
+    body: html`<p>The provider takes no new connections at the moment. Keep this page open: it tries again by itself in ${countOf(retryAfterSeconds, 'second')}.</p>
+<p><a href="">Try again now</a></p>`,
+    retryAfterSeconds,
+    asksAgain: true,
+  }
+}
+
+function tooMany(ms: number, again: Html): InstallAnswer {
+  const retryAfterSeconds = secondsOf(ms)
+  return {
+    status: 429,
+    title: 'Too many attempts',
+    body: html`<p>Too many installations from your address failed. Nothing was stored. Wait ${countOf(retryAfterSeconds, 'second')}, then start again.</p>
+${again}`,
+    retryAfterSeconds,
+  }
+}
+
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000))
+}
+
+/** What the provider's refusal means for the customer at the page. Its own words are in the log. */
+function failed(failure: ProviderFailure, again: Html): InstallAnswer {
+  switch (failure.class) {
+    case 'rejected':
+      return {
+        status: 422,
+        title: 'The provider did not accept the code',
+        body: html`<p>It may have expired, or have been used before. Nothing was stored.</p>
+${again}`,
+      }
+    case 'client':
+    case 'unauthorized':
+    case 'forbidden':
+      return {
+        status: 502,
+        title: 'The provider does not accept this app',
+        body: html`<p>Nothing was stored, and trying again will not help. The operator of this server must check the client id, the client secret and the redirect address in its configuration.</p>`,
+      }
+    case 'transient':
+    case 'parked': {
+      const retryAfterSeconds = secondsOf(failure.retryAfterMs ?? 30_000)
+      return {
+        status: 503,
+        title: 'The provider does not answer',
+        body: html`<p>Nothing was stored. Wait a moment before you start again.</p>
+${again}`,
+        retryAfterSeconds,
+      }
+    }
+  }
+}
+
+/** The install page connects any account: no way on for who came by a link for one. */
+function startAgain({ state }: Redirect): Html {
+  return isOfReconnectLink(state)
+    ? html`<p>To start again, open the link that was sent to you.</p>`
+    : html`<p><a href="/install">Start again</a></p>`
+}

@@ -1,0 +1,133 @@
+import { subjectOf } from '../../../alerts/open-alerts.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatDaysLeft } from '../../../text/days-left.ts'
+import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
+import { type Html, html } from '../../../text/html.ts'
+import type { TimedAlert } from '../../../views/find-alerts.ts'
+import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
+import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
+import { accountText, fullness, levelBadge, NONE, when } from './cells.ts'
+import { htmlTable } from './tables.ts'
+
+interface AlertListMore {
+  /** Whoever looks may acknowledge and silence. */
+  mayWrite: boolean
+  /** Accounts and alerts can be chosen, for the form around them. */
+  choose?: boolean
+}
+
+/** Open alerts, a line for each account, the one with the worst alert first; a line opens to its alerts. */
+export function accountAlerts(accounts: readonly AccountAlertsShape[], now: number, more: AlertListMore): Html {
+  return html`<ul class="by-account">
+${accounts.filter(({ alerts }) => alerts.length > 0).map((account) => lineOf(account, now, more))}</ul>`
+}
+
+function lineOf(account: AccountAlertsShape, now: number, { mayWrite, choose = false }: AlertListMore): Html {
+  const { hubId, alerts } = account
+  const worst = alerts[0] as TimedAlert
+  const name = accountText(account)
+  const of = html`<span class="unseen"> ${name}</span>`
+  const more = account.critical + account.warning - alerts.length
+  return html`<li id="account-${hubId ?? 0}" class="${worst.level}">
+${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
+<details><summary><b>${name}</b>: ${countsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span>${quietText(alerts, more)}</summary>
+${alertTable(alerts, now, { mayWrite, choose })}
+${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
+</details>
+<span class="actions">${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath({ account: String(hubId) })}">Silence${of}</a>` : undefined}</span>
+</li>
+`
+}
+
+/** An alert as the reader of a page sees it: its account, its id, its level. */
+function asSeen({ hubId, id, level }: TimedAlert): string {
+  return `${hubId ?? 0}/${id}/${level}`
+}
+
+/** `3 critical, 2 warning`. */
+function countsText({ critical, warning }: Pick<AccountAlertsShape, 'critical' | 'warning'>): string {
+  return [critical > 0 ? `${critical} critical` : '', warning > 0 ? `${warning} warning` : '']
+    .filter((text) => text !== '')
+    .join(', ')
+}
+
+/** `Companies → Contacts: fullest record 100 %, full`. */
+export function worstText(alert: TimedAlert): string {
+  const { percent, daysLeft } = alert
+  const full = percent === undefined ? '' : ` ${formatPercent(percent)}`
+  const days = daysLeft === undefined ? '' : `, ${formatDaysLeft(daysLeft)}`
+  return `${subjectOf(alert)}${full}${days}`
+}
+
+/** Who knows of them already, and what is silenced. */
+function quietText(alerts: readonly TimedAlert[], more: number): string {
+  const all = alerts.length + more
+  const known = alerts.flatMap(({ acknowledged }) => (acknowledged === undefined ? [] : [cleanText(acknowledged.by)]))
+  const silenced = alerts.filter(({ silencedBy }) => silencedBy !== undefined).length
+  const part = (count: number, what: string) =>
+    count === 0 ? '' : `; ${count === all ? '' : `${formatCount(count)} `}${what}`
+  const by = [...new Set(known)].join(', ')
+  return `${part(known.length, `acknowledged by ${by}`)}${part(silenced, 'silenced')}`
+}
+
+/**
+ * The alerts of one account; each leads to its own page. What keeps alerts from being sent is shown where something does; what
+ * can be done about one is offered to whoever may.
+ */
+export function alertTable(
+  alerts: readonly TimedAlert[],
+  now: number,
+  { mayWrite, choose = false }: AlertListMore,
+): Html {
+  const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
+  const anyAcknowledged = alerts.some(({ acknowledged }) => acknowledged !== undefined)
+  return htmlTable(
+    'Open alerts',
+    [
+      choose && 'Choose',
+      ...['Level', 'What', 'Usage', 'Since'],
+      anySilenced && 'Silenced',
+      anyAcknowledged && 'Acknowledged',
+      mayWrite && 'To do',
+    ],
+    alerts.map((alert) => [
+      choose && choiceOf(alert),
+      levelBadge(alert.level),
+      html`<a href="${alertPath(alert)}">${subjectOf(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>`,
+      alertFullness(alert),
+      when(Date.parse(alert.since), now),
+      anySilenced && silenceOf(alert),
+      anyAcknowledged && acknowledgedText(alert, now),
+      mayWrite && toDo(alert),
+    ]),
+  )
+}
+
+function choiceOf(alert: TimedAlert): Html {
+  return html`<label class="pick"><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="unseen">${subjectOf(alert)}</span></label>`
+}
+
+export function alertFullness({ usage, limit, percent, level }: TimedAlert): Html {
+  if (usage === undefined) return NONE
+  return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
+}
+
+function silenceOf({ silencedBy }: TimedAlert): Html {
+  if (silencedBy === undefined) return NONE
+  return html`<a href="/alerts#${silencedBy}" class="whole">${silencedBy}</a>`
+}
+
+export function acknowledgedText({ acknowledged }: TimedAlert, now: number): Html {
+  if (acknowledged === undefined) return NONE
+  const { by, comment, until } = acknowledged
+  const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
+  return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
+}
+
+function toDo(alert: TimedAlert): Html {
+  // Told apart by who can't see which row they are in.
+  const which = html`<span class="unseen"> ${subjectOf(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
+  const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
+  const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`
+  return html`<span class="actions">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`
+}

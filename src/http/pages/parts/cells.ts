@@ -1,0 +1,91 @@
+import type { AlertLevel } from '../../../alerts/alert.ts'
+import type { AccountState } from '../../../redis/keys.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatCount, formatPercent } from '../../../text/format-number.ts'
+import { formatSecond, iso } from '../../../text/format-time.ts'
+import { Html, html } from '../../../text/html.ts'
+
+/** In a cell that has nothing to show. */
+export const NONE = html`<span class="soft none">–</span>`
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** `3 min ago`, with the exact time on pointing at it. */
+export function when(at: number | null, now: number): Html {
+  const exact = iso(at)
+  if (at === null || exact === null) return new Html('<span class="soft">never</span>')
+  return html`<time datetime="${exact}" title="${formatSecond(at)}">${distance(at - now)}</time>`
+}
+
+/** `in 4 min`, `3 h ago`, `now`. */
+export function distance(ms: number): string {
+  const amount = length(Math.abs(ms))
+  if (amount === '0 s') return 'now'
+  return ms > 0 ? `in ${amount}` : `${amount} ago`
+}
+
+function length(ms: number): string {
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h`
+  return `${Math.floor(ms / DAY)} days`
+}
+
+/** A word in a color: `good`, `warning`, `critical`, or `off` for what is neither. */
+export function badge(look: string, text: string): Html {
+  return html`<span class="badge ${look}">${text}</span>`
+}
+
+export function levelBadge(level: AlertLevel): Html {
+  return badge(level, level)
+}
+
+const STATE_LOOK: Record<AccountState, string> = {
+  active: 'good',
+  failing: 'warning',
+  parked: 'warning',
+  reauthorize: 'critical',
+  uninstalling: 'off',
+  uninstalled: 'off',
+}
+
+export function stateBadge(state: AccountState): Html {
+  return badge(STATE_LOOK[state], state)
+}
+
+interface NamedAccount {
+  hubId: number | null
+  hubDomain?: string
+}
+
+/** An account as people call it; alerts that are about no account are about all of them. */
+export function accountText({ hubId, hubDomain = '' }: NamedAccount): string {
+  if (hubId === null) return 'All accounts'
+  return cleanText(hubDomain, 80) || `account ${hubId}`
+}
+
+/** For the head of a page. */
+export function accountTitle({ hubId, hubDomain }: { hubId: number; hubDomain: string }): string {
+  return cleanText(hubDomain, 120) || `Account ${hubId}`
+}
+
+/** An account on the way to its page: its domain, and its number beside it. */
+export function accountLink({ hubId, hubDomain = '' }: NamedAccount): Html {
+  if (hubId === null) return html`all accounts`
+  const link = html`<a href="/accounts/${hubId}">${accountText({ hubId, hubDomain })}</a>`
+  return cleanText(hubDomain, 80) === '' ? link : html`${link} <span class="soft">${hubId}</span>`
+}
+
+/** How full something is: a bar as long as the share, and the numbers beside it. */
+export function fullness(
+  { usage, limit, percent }: { usage: number; limit: number | null; percent: number | null },
+  level?: AlertLevel,
+): Html {
+  if (limit === null || percent === null) return html`${formatCount(usage)}`
+  const long = Math.min(100, Math.max(0, percent)).toFixed(1)
+  return html`<span class="fullness"><svg class="bar ${level ?? ''}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="6"/><rect class="fill" width="${long}" height="6"/></svg>
+<span>${formatPercent(percent)}</span> <span class="soft">${formatCount(usage)} of ${formatCount(limit)}</span></span>`
+}

@@ -1,0 +1,52 @@
+import type { CodeDeps } from '../accounts/connect-account.ts'
+import type { InstallSettings } from '../accounts/install.ts'
+import type { Tags } from '../accounts/match-account.ts'
+import type { Directory } from '../accounts/search/directory.ts'
+import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
+import type { SilenceStore } from '../alerts/silences/silence-store.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { AccountHistoryDeps } from '../views/account-history.ts'
+import type { FleetStatusDeps } from '../views/fleet-status.ts'
+import type { ExplanationDeps } from '../views/read-explanation.ts'
+import type { Actions } from './actions.ts'
+import type { HealthReport } from './health.ts'
+
+/** What pages, API and metrics are made from, and what they may ask for. A function takes what it uses of it. */
+export interface WebDeps extends FleetStatusDeps, AccountHistoryDeps {
+  /** The names of all accounts, for searching. */
+  directory: Directory
+  /** The config's names for some accounts. */
+  tags: Tags
+  samples: ExplanationDeps['samples']
+  silences: SilenceStore
+  /** What levels are decided by, how alerts are grouped, and who gets them. */
+  explain: ExplanationDeps['explain']
+  /** Names of all receivers of the config. */
+  receivers: readonly string[]
+  ackLinks: AckLinks
+  queueBoard: QueueBoardRoutes
+  install: InstallSettings
+  /** How a code becomes an account, and what links are signed by. */
+  connect: CodeDeps
+  /** Where people reach this server. */
+  publicUrl: string
+  actions: Actions
+  health: () => Promise<HealthReport>
+  metrics: Metrics
+  log: Logger
+}
+
+/** What shows the jobs of the queues, for the server: its files, its settings, and its reads. */
+export interface QueueBoardRoutes {
+  /** The page as it comes with the package. */
+  page: string
+  /** A folder of scripts, styles and pictures. */
+  files: string
+  config(): Promise<object>
+  reads: readonly {
+    /** Below the board's own address. */
+    path: string
+    answer(params: Record<string, string>, query: Record<string, string>): Promise<{ status: number; body: unknown }>
+  }[]
+}
