@@ -3,7 +3,14 @@ import * as z from 'zod'
 import { ACCOUNT_SORTS, ALERT_FILTERS, placeText } from '../../accounts/search/account-query.ts'
 import type { Snapshot } from '../../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
-import { RESOLUTIONS, readAccountHistory, snapshotJson, historyHead, historyLines, type LineFormat } from '../../views/account-history.ts'
+import {
+  historyHead,
+  historyLines,
+  type LineFormat,
+  RESOLUTIONS,
+  readAccountHistory,
+  snapshotJson,
+} from '../../views/account-history.ts'
 import { accountDetailsJson, accountJson, readAccountView, withPlan } from '../../views/account-view.ts'
 import { explanationJson } from '../../views/explanation-json.ts'
 import { readExplanation } from '../../views/read-explanation.ts'

@@ -3,7 +3,16 @@ import { findAlert } from '../../alerts/acknowledge.ts'
 import { type OpenState, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { NOBODY } from '../../redis/steps.ts'
 import { type LoggedTransition, readAlertLog, transitionJson, whyPending } from '../../views/alert-log.ts'
-import { alertPlaceText, findAlerts, MARKS, OPEN_KINDS, PLACE, readPlace, timedAcknowledgement, timedAlert } from '../../views/find-alerts.ts'
+import {
+  alertPlaceText,
+  findAlerts,
+  MARKS,
+  OPEN_KINDS,
+  PLACE,
+  readPlace,
+  timedAcknowledgement,
+  timedAlert,
+} from '../../views/find-alerts.ts'
 import { AcknowledgedShape, OpenAlertShape, TransitionShape, UnacknowledgedShape } from '../../views/shapes/alert.ts'
 import { withMarks } from '../../views/silenced.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'

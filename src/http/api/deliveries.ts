@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { timedAttempt, receiverStatus, receiverTestJson } from '../../views/deliveries.ts'
+import { receiverStatus, receiverTestJson, timedAttempt } from '../../views/deliveries.ts'
 import { AttemptShape, ReceiverShape, ReceiverTestShape, ReplayedShape } from '../../views/shapes/delivery.ts'
 import { count } from '../../views/shapes/words.ts'
 import { Problem } from '../problem.ts'

@@ -4,10 +4,10 @@ import type { DueKind } from '../../redis/keys.ts'
 import { readServers } from '../../redis/servers.ts'
 import { countedElsewhere, gauge, sharedRead } from '../../runtime/gauge.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import { readCoverage, readHeartbeat, readPollBudget, readTokenEndpoint } from '../../views/fleet-health.ts'
-import { surveyAlerts } from '../../views/find-alerts.ts'
-import { readOutboxBalance } from '../../views/outbox-balance.ts'
 import { isBroken, receiverStatus } from '../../views/deliveries.ts'
+import { surveyAlerts } from '../../views/find-alerts.ts'
+import { readCoverage, readHeartbeat, readPollBudget, readTokenEndpoint } from '../../views/fleet-health.ts'
+import { readOutboxBalance } from '../../views/outbox-balance.ts'
 import type { WebDeps } from '../web-deps.ts'
 
 /** The state of all accounts, read from Redis on request. No label names an account. */

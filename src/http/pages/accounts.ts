@@ -1,6 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { ACCOUNT_SORTS, type AccountSort, ALERT_FILTERS, type AlertFilter, type Place, placeText } from '../../accounts/search/account-query.ts'
+import {
+  ACCOUNT_SORTS,
+  type AccountSort,
+  ALERT_FILTERS,
+  type AlertFilter,
+  type Place,
+  placeText,
+} from '../../accounts/search/account-query.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import type { NearestLimit } from '../../limits/forecast/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'

@@ -6,7 +6,17 @@ import type { Replay } from '../../delivery/replay.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import { type TimedAttempt, timedAttempt, type AttemptFilter, type Carried, carriedBy, findAttempts, type ReceiverStatus, receiverStatus, receiverText } from '../../views/deliveries.ts'
+import {
+  type AttemptFilter,
+  type Carried,
+  carriedBy,
+  findAttempts,
+  type ReceiverStatus,
+  receiverStatus,
+  receiverText,
+  type TimedAttempt,
+  timedAttempt,
+} from '../../views/deliveries.ts'
 import { formTokenField, tokenOfWriter } from '../access/forms.ts'
 import { Problem } from '../problem.ts'
 import { check, oneOf } from '../query.ts'

@@ -8,8 +8,8 @@ import { formatCount, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type AccountView, driftText, nextPollBecause, readAccountView } from '../../../views/account-view.ts'
 import type { ExplainedAlert } from '../../../views/explain-account.ts'
-import { explainView } from '../../../views/read-explanation.ts'
 import { readTokenEndpoint } from '../../../views/fleet-health.ts'
+import { explainView } from '../../../views/read-explanation.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { unknownAccount } from '../../problem.ts'
 import { check, hubIdOf, oneOf } from '../../query.ts'
@@ -18,7 +18,16 @@ import type { OperatorPage } from '../page.ts'
 import { accountTitle, when } from '../parts/cells.ts'
 import { notificationTable } from '../parts/sent.ts'
 import { factList, htmlTable, nothing } from '../parts/tables.ts'
-import { type AccountSeries, accountSeries, nearestFirst, RANGE_NAMES, type RangeName, rangeChoice, seriesChart, seriesLink } from './account-series.ts'
+import {
+  type AccountSeries,
+  accountSeries,
+  nearestFirst,
+  RANGE_NAMES,
+  type RangeName,
+  rangeChoice,
+  seriesChart,
+  seriesLink,
+} from './account-series.ts'
 import { recordsPart, seriesPart } from './series-table.ts'
 import { isLeaving, verdict } from './verdict.ts'
 

@@ -3,7 +3,15 @@ import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { alertPlaceText, findAlerts, MARKS, OPEN_KINDS, PLACE, readPlace, accountAlertsJson } from '../../../views/find-alerts.ts'
+import {
+  accountAlertsJson,
+  alertPlaceText,
+  findAlerts,
+  MARKS,
+  OPEN_KINDS,
+  PLACE,
+  readPlace,
+} from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import { countCovered, type SilenceView, silenceJson } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'

@@ -1,9 +1,18 @@
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { countOf, formatCount, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { coverageNotes, isLow, shareText, type HeartbeatStatus, heartbeatText, skewText, budgetText, endpointStatusText } from '../../../views/fleet-health.ts'
-import { type DueStatus, type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
 import { isBroken } from '../../../views/deliveries.ts'
+import {
+  budgetText,
+  coverageNotes,
+  endpointStatusText,
+  type HeartbeatStatus,
+  heartbeatText,
+  isLow,
+  shareText,
+  skewText,
+} from '../../../views/fleet-health.ts'
+import { type DueStatus, type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
 import { distance } from '../parts/cells.ts'
 
 /** The figures of the fleet, one tile each. */

@@ -1,6 +1,6 @@
 import { type InstallOutcome, isOfReconnectLink, type Redirect } from '../../../accounts/install.ts'
-import type { ProviderFailure } from '../../../provider/failure.ts'
 import { opensLimits } from '../../../provider/dialects.ts'
+import type { ProviderFailure } from '../../../provider/failure.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
