@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { ACKNOWLEDGE_PATH } from '../../alerts/acknowledge/ack-links.ts'
+import { ACKNOWLEDGE_PATH } from '../../alerts/acknowledge.ts'
 import { type OpenAlert, readOpenAlerts, subjectOf } from '../../alerts/open-alerts.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { formatCount, formatPercent } from '../../text/format-number.ts'

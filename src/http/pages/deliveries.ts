@@ -1,8 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { DeliveryHead } from '../../delivery/deliveries.ts'
-import { deadDeliveries, type WaitingDelivery, waitingDeliveries } from '../../delivery/delivery-lists.ts'
-import type { Replay } from '../../delivery/replay.ts'
+import {
+  type DeliveryHead,
+  deadDeliveries,
+  type Replay,
+  type WaitingDelivery,
+  waitingDeliveries,
+} from '../../delivery/deliveries.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'

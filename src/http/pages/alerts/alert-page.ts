@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { findAlert, findAlertOf } from '../../../alerts/acknowledge/acknowledge-alert.ts'
+import { findAlert, findAlertOf } from '../../../alerts/acknowledge.ts'
 import { alertOfTransition } from '../../../alerts/alert.ts'
 import { type OpenAlert, type OpenState, readOpenAlerts, subjectOf } from '../../../alerts/open-alerts.ts'
 import { NOBODY } from '../../../redis/steps.ts'

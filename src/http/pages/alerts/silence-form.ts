@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silences/silence.ts'
+import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silence.ts'
 import { METRICS } from '../../../limits/series.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
