@@ -4,7 +4,7 @@ import { renderMarkdown } from '../../text/markdown.ts'
 import { showOperatorPage } from './page.ts'
 
 /** The documents that come with this version: from the repository, or from the folder that `npm run build` made. */
-const FOLDER = new URL('../../../config', import.meta.url)
+const FOLDER = new URL('../../../config/', import.meta.url)
 
 /** The guide, the reference and the runbook: mails and pages link there, so they are here even without the internet. */
 export function serveGuide(app: FastifyInstance): void {
