@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isSameToken } from '../../src/http/access/admin-tokens.ts'
 import { isFromOurPage } from '../../src/http/access/forms.ts'
 import { createSessions } from '../../src/http/access/session.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { badDay } from './in-browser/scene.ts'
 import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 type World = Awaited<ReturnType<typeof openServer>>
 

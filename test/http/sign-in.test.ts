@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { hashOf, SCOPES } from '../../src/http/access/admin-tokens.ts'
 import { forwardedFor, networkOf } from '../../src/http/access/client.ts'
 import { createSessions } from '../../src/http/access/session.ts'
 import { localPath } from '../../src/http/pages/sign-in.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
-let redis: TestRedis
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
+const redis = redisOfFile()
 
 test('the right token signs in and leads to where one wanted to go', async () => {
   const { ask } = await openServer(redis)

@@ -3,9 +3,8 @@ import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { openDataFolder } from '../../runtime/data-folder.ts'
+import { openDataFolder, writeOnce } from '../../runtime/data-folder.ts'
 import { Secret } from '../../runtime/secret.ts'
-import { writeOnce } from '../../runtime/write-once.ts'
 import type { Vault } from '../../tokens/vault.ts'
 
 /** What an admin token may do: see pages and the API's facts, get access tokens, change data. */

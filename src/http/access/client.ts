@@ -1,8 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../runtime/clock.ts'
-import { LineQuota } from '../../runtime/line-quota.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import { LineQuota, type Logger } from '../../runtime/logger.ts'
 
 /** The connected machine, and the address that it forwards for if it is a proxy. */
 export interface Client {

@@ -1,18 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import {
-  ACCOUNT_SORTS,
-  type AccountSort,
-  ALERT_FILTERS,
-  type AlertFilter,
-  type Place,
-  placeText,
-} from '../../accounts/search/account-query.ts'
+import { ACCOUNT_SORTS, type AccountSort, ALERT_FILTERS, type AlertFilter, type Place, placeText } from '../../accounts/search/account-query.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import type { NearestLimit } from '../../limits/forecast/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'
-import { formatDaysLeft } from '../../text/days-left.ts'
-import { formatCount, formatPercent } from '../../text/format-number.ts'
+import { formatDaysLeft, formatCount, formatPercent } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type PlannedAccount, withPlan } from '../../views/account-view.ts'
 import { readNearestLimit } from '../../views/nearest-limits.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { beginInstall, finishInstall, type Redirect } from '../../../accounts/install.ts'
 import { readReconnectLink } from '../../../accounts/reconnect-link.ts'
-import { LineQuota } from '../../../runtime/line-quota.ts'
+import { LineQuota } from '../../../runtime/logger.ts'
 import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Client, clientOf, networkOf } from '../../access/client.ts'

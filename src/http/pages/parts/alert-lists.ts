@@ -1,7 +1,6 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatDaysLeft } from '../../../text/days-left.ts'
-import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
+import { formatDaysLeft, countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
