@@ -16,7 +16,6 @@ import { startWholeDaemon, type WholeDaemon } from './whole-daemon.ts'
 const LOT = 1_000
 const WARM_UP_LOTS = 14
 const LOTS_A_ROUND = 6
-const LOOKS = 10
 const LIFE_MS = 1_800_000
 const LATER_MS = 6 * 3_600_000
 const PAIRS = [
@@ -27,44 +26,35 @@ const PAIRS = [
 
 /**
  * P8: what an account costs in a large fleet against a small one - CPU of a whole daemon for a full cycle (refresh, four
- * reports read, stored, next turn), and bytes in Redis. The three daemons take turns, lot by lot, so that whatever the
- * machine does meets all of them. Beside it, what it costs to look at fleets of these sizes.
+ * reports read, stored, next turn), and bytes in Redis. The two daemons take turns, lot by lot, so that whatever the
+ * machine does meets both of them.
  */
 export function growth(largest = 100_000): Figure {
-  const sizes = [LOT, Math.max(LOT, largest / 10), largest] as const
-  const [small, middle, large] = sizes.map((size) => size.toLocaleString('en-US'))
+  const sizes = `${largest.toLocaleString('en-US')} accounts against ${LOT.toLocaleString('en-US')}`
   const goal = { of: 'ratio', atMost: 1.1 } as const
-  const cycle = 'a full cycle'
-  const look = "one look at the metrics and at the fleet's status"
+  const cycle = `a full cycle, ${sizes}`
   return {
     id: 'P8',
     rounds: 3,
     rows: [
-      { what: `${cycle}, ${large} accounts against ${small}`, unit: 'client CPU us per account', goal },
-      { what: `${cycle}, ${middle} accounts against ${small}`, unit: 'client CPU us per account', goal },
-      { what: `an account with a month behind it, ${large} against ${small}`, unit: 'Redis bytes per account', goal },
-      { what: `an account with a month behind it, ${middle} against ${small}`, unit: 'Redis bytes per account', goal },
-      { what: `${cycle}, ${large} against ${small}`, unit: 'Redis CPU us per account', goal },
-      { what: `${cycle}, ${large} against ${small}`, unit: 'bytes to and from Redis per account', goal },
-      { what: `${look}, ${large} against ${small}`, unit: 'client CPU ms' },
-      { what: `${look}, ${large} against ${small}`, unit: 'Redis CPU ms' },
+      { what: cycle, unit: 'client CPU us per account', goal },
+      { what: cycle, unit: 'Redis CPU us per account', goal },
+      { what: cycle, unit: 'bytes to and from Redis per account', goal },
+      { what: `an account with a month behind it, ${sizes}`, unit: 'Redis bytes per account', goal },
     ],
     open: async () => {
       const provider = await startProcess('remembering-provider.ts')
       const fleets: Fleet[] = []
-      for (const size of sizes) fleets.push(await openFleet(provider.firstLine, size))
+      for (const size of [LOT, largest]) fleets.push(await openFleet(provider.firstLine, size))
       for (let lot = 0; lot < WARM_UP_LOTS; lot++) await oneLotEach(fleets)
-      const bytes = fleets.map((fleet) => fleet.bytesPerAccount)
       const turns = takingTurns(() => round(fleets))
+      const valuesOf = async (side: string, which: number) => {
+        const { client, redis, traffic } = (await turns(side))[which] ?? NOTHING
+        return [client, redis, traffic, fleets[which]?.bytesPerAccount ?? Number.NaN]
+      }
       return {
-        ours: async () => {
-          const [, ofMiddle, ofLarge] = await turns('ours')
-          return valuesOf(ofLarge, ofMiddle, bytes[2], bytes[1])
-        },
-        reference: async () => {
-          const [ofSmall] = await turns('reference')
-          return valuesOf(ofSmall, ofSmall, bytes[0], bytes[0])
-        },
+        ours: () => valuesOf('ours', 1),
+        reference: () => valuesOf('reference', 0),
         close: async () => {
           for (const { running } of fleets) await running.close()
           await provider.stop('at once')
@@ -114,38 +104,19 @@ interface Spent {
   traffic: number
 }
 
-/** `cycle`: per account. */
-interface Costs {
-  cycle: Spent
-  look: Spent
-}
+const NOTHING: Spent = { client: Number.NaN, redis: Number.NaN, traffic: Number.NaN }
 
-/** In the order of the rows. */
-function valuesOf(one?: Costs, other?: Costs, bytes?: number, otherBytes?: number): number[] {
-  const { client, redis, traffic } = one?.cycle ?? {}
-  const look = [one?.look.client, one?.look.redis].map((micros) => Number(micros) / 1_000)
-  return [...[client, other?.cycle.client, bytes, otherBytes, redis, traffic].map(Number), ...look]
-}
-
-async function round(fleets: readonly Fleet[]): Promise<Costs[]> {
+/** Of each fleet, per account. */
+async function round(fleets: readonly Fleet[]): Promise<Spent[]> {
   // After ten seconds without a refresh a daemon asks the token endpoint slowly again, and after eight its heap shrinks.
   await oneLotEach(fleets)
   const lots: Spent[][] = []
   for (let lot = 0; lot < LOTS_A_ROUND; lot++) lots.push(await oneLotEach(fleets))
-  const looks: Spent[] = []
-  for (const fleet of fleets) looks.push(await looking(fleet))
-  return looks.map((look, n) => ({
-    cycle: meanOf(
-      lots.map((spent) => spent[n]),
-      LOT * LOTS_A_ROUND,
-    ),
-    look: meanOf([look], LOOKS),
-  }))
-}
-
-function meanOf(spent: readonly (Spent | undefined)[], times: number): Spent {
-  const mean = (of: keyof Spent) => spent.reduce((sum, one) => sum + Number(one?.[of]), 0) / times
-  return { client: mean('client'), redis: mean('redis'), traffic: mean('traffic') }
+  return fleets.map((_, n) => {
+    const sum = (of: keyof Spent) => lots.reduce((all, lot) => all + Number(lot[n]?.[of]), 0)
+    const mean = (of: keyof Spent) => sum(of) / (LOT * LOTS_A_ROUND)
+    return { client: mean('client'), redis: mean('redis'), traffic: mean('traffic') }
+  })
 }
 
 async function oneLotEach(fleets: readonly Fleet[]): Promise<Spent[]> {
@@ -167,16 +138,6 @@ async function oneLot({ running, providerUrl }: Fleet): Promise<Spent> {
     await allDone(providerUrl)
     // What the last ones still have to store.
     await pause(100)
-  })
-}
-
-/** As often as Prometheus and somebody at the status page would in some minutes. */
-function looking({ running }: Fleet): Promise<Spent> {
-  return spentDuring(running, async () => {
-    for (let look = 0; look < LOOKS; look++) {
-      await running.ask('/metrics')
-      await running.ask('/api/v1/status')
-    }
   })
 }
 

@@ -14,7 +14,7 @@ const SETTLING_MS = 5_000
 export function lateness(accounts = 100_000): Figure {
   return {
     id: 'P9',
-    rounds: 4,
+    rounds: 3,
     rows: [
       {
         what: `refresh of ${accounts.toLocaleString('en-US')} accounts at 0.6 of one daemon's capacity, p99 lateness; lower is better`,

@@ -12,14 +12,14 @@ import { lateness } from './lateness.ts'
 import { refreshOnly } from './refresh-only.ts'
 import { tableOf } from './table.ts'
 
-/** `npm run bench [-- P1 P3] [-- --json] [-- --rounds 5] [-- --accounts 1000] [-- --fleet 100000] [-- --cycles 4000]`: every figure side by side with its references, in one run. */
+/** `npm run bench [-- P1 P3] [-- --json] [-- --rounds 4] [-- --accounts 500] [-- --fleet 100000] [-- --cycles 4000]`: every figure side by side with its references, in one run. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     json: { type: 'boolean' },
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '4' },
     // Those that live through a month: each costs a tenth of a second.
-    accounts: { type: 'string', default: '1000' },
+    accounts: { type: 'string', default: '500' },
     // Those that are listed on the page of accounts, and the largest fleet of P8 and P9.
     fleet: { type: 'string', default: '100000' },
     // Those that go through a cycle in each round.
