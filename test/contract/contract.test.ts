@@ -1,6 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { CASES } from './cases.ts'
+import { associationCompanions, associations } from './cases/associations.ts'
+import { codes } from './cases/codes.ts'
+import { customProperties } from './cases/custom-properties.ts'
+import { deletion } from './cases/deletion.ts'
+import { metadata } from './cases/metadata.ts'
+import { refreshes } from './cases/refreshes.ts'
+import { refusals, wire } from './cases/refusals.ts'
 import { openContract } from './contract.ts'
+
+/** Endpoint by endpoint, and then what may go wrong at any of them. */
+const CASES = [
+  ...[codes, refreshes, metadata, deletion].flat(),
+  ...[associations, customProperties, associationCompanions, refusals, wire].flat(),
+]
 
 /** The daemon's client against the sandbox over real HTTP, sentence by sentence, in both versions of the interface. */
 describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
@@ -16,8 +28,4 @@ describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
       }
     }
   })
-})
-
-test('each sentence is said once', () => {
-  expect(new Set(CASES.map(({ says }) => says)).size).toBe(CASES.length)
 })

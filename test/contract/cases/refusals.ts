@@ -1,17 +1,70 @@
 import { expect } from 'vitest'
-import type { ProviderFailure } from '../../../src/provider/failure.ts'
+import type { ProviderClient } from '../../../src/provider/client.ts'
+import type { ProviderFailure, ProviderResult } from '../../../src/provider/failure.ts'
+import { Secret } from '../../../src/runtime/secret.ts'
+import type { Fault, FaultyEndpoint } from '../../../src/sandbox/faults.ts'
 import { HUB } from '../../sandbox/visit.ts'
 import { bad, type Contract, type ContractCase, good, NOBODY } from '../contract.ts'
-import { ENDPOINTS, type Endpoint, LIMITS, meeting } from './endpoints.ts'
 
-const HTML = '<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>'
+/** One call of each kind, for what is true of all of them. */
+interface Endpoint {
+  name: string
+  faulty: FaultyEndpoint
+  call(
+    client: ProviderClient,
+    tokens: { code: Secret; access: Secret; refresh: Secret },
+  ): Promise<ProviderResult<unknown>>
+}
+
+const ENDPOINTS: readonly Endpoint[] = [
+  { name: 'a code exchange', faulty: 'token', call: (client, { code }) => client.exchangeCode(code) },
+  { name: 'a refresh', faulty: 'token', call: (client, { refresh }) => client.refresh(refresh) },
+  { name: 'metadata', faulty: 'metadata', call: (client, { access }) => client.metadata(access) },
+  { name: 'a deletion', faulty: 'delete', call: (client, { refresh }) => client.deleteRefreshToken(refresh) },
+  {
+    name: 'an association report',
+    faulty: 'associations',
+    call: (client, { access }) => client.associations(access, '0-1', '0-2'),
+  },
+  {
+    name: 'a custom property report',
+    faulty: 'customProperties',
+    call: (client, { access }) => client.customProperties(access),
+  },
+  {
+    name: 'the sources of associations',
+    faulty: 'companion',
+    call: (client, { access }) => client.associationSources(access),
+  },
+  {
+    name: 'the targets of associations',
+    faulty: 'companion',
+    call: (client, { access }) => client.associationTargets(access, '0-1'),
+  },
+]
+
+const LIMITS = ENDPOINTS.slice(4)
+
+/** A deletion's answer has nothing to read. */
+const READING = ENDPOINTS.filter(({ faulty }) => faulty !== 'delete')
+
+/** The result of one call that meets this. */
+async function meeting(
+  contract: Contract,
+  { faulty, call }: Endpoint,
+  fault: Omit<Fault, 'endpoint'>,
+  client = contract.client,
+): Promise<ProviderResult<unknown>> {
+  const tokens = { ...(await contract.connect()), code: await contract.approve() }
+  await contract.fault({ ...fault, endpoint: faulty, times: 1 })
+  return call(client, tokens)
+}
 
 /** What the provider says no with, wherever it does. */
 export const refusals: ContractCase[] = [
   ...ENDPOINTS.flatMap((endpoint) => [
     ...tooMany(endpoint),
     ...later(endpoint),
-    ...broken(endpoint),
     {
       says: `${endpoint.name}: a refusal that quotes what was sent loses it`,
       run: async (contract: Contract) => {
@@ -25,7 +78,7 @@ export const refusals: ContractCase[] = [
       },
     },
   ]),
-  ...LIMITS.flatMap(({ name, call, faulty }): ContractCase[] => [
+  ...LIMITS.flatMap(({ name, call }): ContractCase[] => [
     {
       says: `${name} with an expired access token: 401, refresh and try again`,
       run: async ({ client, connect, approve, clock }) => {
@@ -63,33 +116,6 @@ export const refusals: ContractCase[] = [
       },
     },
     {
-      says: `${name} without a scope, where the answer names the wrong one: 403 all the same`,
-      run: async (contract) => {
-        const errors = [{ message: 'One or more are required.', context: { requiredScopes: ['contacts'] } }]
-        const body = { status: 'error', category: 'MISSING_SCOPES', message: 'no', errors, links: {} }
-        expect(bad(await meeting(contract, { name, call, faulty }, { status: 403, body }))).toEqual({
-          ...MISSING_SCOPES,
-          message: 'the provider answered 403: no',
-          scopes: ['contacts'],
-        })
-      },
-    },
-    {
-      says: `${name} without a scope: those named as granular are read, too, each once`,
-      run: async (contract) => {
-        const named = {
-          requiredScopes: ['contacts', 'tickets'],
-          requiredGranularScopes: ['crm.objects.deals.read', 'tickets'],
-        }
-        const errors = [{ context: { requiredGranularScopes: ['crm.objects.contacts.read'] } }, { context: named }]
-        const body = { status: 'error', category: 'MISSING_SCOPES', message: 'no', errors }
-        expect(bad(await meeting(contract, { name, call, faulty }, { status: 403, body }))).toMatchObject({
-          class: 'forbidden',
-          scopes: ['crm.objects.contacts.read', 'contacts', 'tickets', 'crm.objects.deals.read'],
-        })
-      },
-    },
-    {
       says: `${name} beyond the account's rate: 429 with its policy, and other accounts go on`,
       run: async ({ client, connect, approve, clock }) => {
         const code = await approve()
@@ -105,21 +131,6 @@ export const refusals: ContractCase[] = [
         good(await call(client, { ...other, code }))
         clock.move(10_000)
         good(await call(client, { ...mine, code }))
-      },
-    },
-    {
-      says: `${name} beyond the daily limit: 429 with that policy`,
-      run: async (contract) => {
-        const body = {
-          ...{ status: 'error', message: 'You have reached your daily limit.', errorType: 'RATE_LIMIT' },
-          ...{ correlationId: 'c033cdaa-2c40-4a64-ae48-b4cec88dad24', policyName: 'DAILY', requestId: '3d3e' },
-        }
-        expect(bad(await meeting(contract, { name, call, faulty }, { status: 429, body }))).toMatchObject({
-          class: 'transient',
-          code: 'DAILY',
-          retryAfterMs: 3_600_000,
-          message: 'the provider answered 429: You have reached your daily limit.',
-        })
       },
     },
   ]),
@@ -177,37 +188,6 @@ function tooMany(endpoint: Endpoint): ContractCase[] {
         expect(bad(await meeting(contract, endpoint, fault))).toMatchObject({ ...refused, retryAfterMs: 7_000 })
       },
     },
-    {
-      says: `${endpoint.name}: 429 with Retry-After as an HTTP date says when to come back`,
-      run: async (contract) => {
-        const at = new Date(contract.clock.now() + 90_000).toUTCString()
-        const fault = { status: 429, headers: { 'Retry-After': at } }
-        expect(bad(await meeting(contract, endpoint, fault))).toMatchObject({ ...refused, retryAfterMs: 90_000 })
-      },
-    },
-    {
-      says: `${endpoint.name}: 429 with a Retry-After that is neither is taken as if there were none`,
-      run: async (contract) => {
-        for (const value of ['soon', '-5', '', '1.5']) {
-          const failure = bad(await meeting(contract, endpoint, { status: 429, headers: { 'Retry-After': value } }))
-          expect(failure.retryAfterMs).toBe(untold.retryAfterMs)
-        }
-      },
-    },
-    {
-      says: `${endpoint.name}: a Retry-After of nothing or of a year is held between a second and a day`,
-      run: async (contract) => {
-        const waits: Record<string, number> = {
-          '0': 1_000,
-          '31536000': 86_400_000,
-          [new Date(contract.clock.now() - 1).toUTCString()]: 1_000,
-        }
-        for (const [value, retryAfterMs] of Object.entries(waits)) {
-          const failure = bad(await meeting(contract, endpoint, { status: 429, headers: { 'Retry-After': value } }))
-          expect(failure).toMatchObject({ retryAfterMs })
-        }
-      },
-    },
   ]
 }
 
@@ -240,35 +220,73 @@ function later(endpoint: Endpoint): ContractCase[] {
   ]
 }
 
-function broken(endpoint: Endpoint): ContractCase[] {
-  const bodies: [name: string, body: unknown, code: (status: number) => string, says: string][] = [
-    ['HTML', HTML, String, ''],
-    [
-      'JSON',
-      { status: 'error', category: 'INTERNAL_ERROR', message: 'internal error' },
-      () => 'INTERNAL_ERROR',
-      ': internal error',
-    ],
-    [
-      'JSON in which every field is of another kind',
-      { status: 5, category: [1], message: null, policyName: {} },
-      String,
-      '',
-    ],
-    ['text', 'no healthy upstream', String, ''],
-    ['nothing', '', String, ''],
-  ]
-  return bodies.map(([name, body, code, says]) => ({
-    says: `${endpoint.name}: 500 to 599 with ${name} is worth another try`,
+/** What can't be read, and what is sent. The manners of a call as such are in test/provider/http.test.ts. */
+export const wire: ContractCase[] = [
+  ...READING.map((endpoint) => ({
+    says: `${endpoint.name}: a success that can't be read is a failure that says what came`,
     run: async (contract: Contract) => {
-      for (const status of [500, 502, 503, 504, 521, 524, 599]) {
-        expect(bad(await meeting(contract, endpoint, { status, body }))).toEqual({
+      const bodies: [body: string, message: RegExp][] = [
+        ['<!doctype html><title>Login</title>', /^the answer is HTML, not JSON$/],
+        ['{"access_token":"abc","hub_id":1,"lim', /^the answer of 37 bytes is not valid JSON$/],
+        ['', /^the answer is empty$/],
+        ['[]', /^the answer is a list: expected an object$/],
+        ['null', /^the answer is null: expected an object$/],
+        ['"text"', /^the answer is a string: expected an object$/],
+        ['{}', /^[A-Za-z_]+ is .*: expected /],
+      ]
+      for (const [body, message] of bodies) {
+        expect(bad(await meeting(contract, endpoint, { status: 200, body }))).toEqual({
           class: 'transient',
-          code: code(status),
-          message: `the provider answered ${status}${says}`,
-          status,
+          code: 'unreadable',
+          message: expect.stringMatching(message),
+          status: 200,
         })
       }
     },
-  }))
-}
+  })),
+  {
+    says: 'an access token longer than 512 characters is taken, kept and sent whole',
+    sandbox: { accessTokenLength: 3_000 },
+    run: async ({ client, connect }) => {
+      const { access } = await connect()
+      expect(access.reveal().length).toBeGreaterThan(2_900)
+      good(await client.metadata(access))
+      good(await client.customProperties(access))
+      good(await client.associations(access, '0-1', '0-2'))
+    },
+  },
+  {
+    says: 'a refresh token longer than 512 characters is taken whole and sent whole',
+    run: async ({ client, connect, fault }) => {
+      const { refresh } = await connect()
+      const long = `na1/${'x+'.repeat(2_000)}=`
+      await fault({
+        endpoint: 'token',
+        status: 200,
+        body: { access_token: 'a', refresh_token: long, expires_in: 60 },
+        times: 1,
+      })
+      const { refreshToken } = good(await client.refresh(refresh))
+      expect(refreshToken?.reveal()).toBe(long)
+      expect(bad(await client.refresh(new Secret(long)))).toMatchObject({ class: 'rejected' })
+    },
+  },
+  {
+    says: 'an access token may hold what needs escaping in a path or a form',
+    run: async ({ client, connect }) => {
+      const { access } = await connect()
+      for (const character of '/+=-_') expect(access.reveal()).toContain(character)
+      good(await client.metadata(access))
+    },
+  },
+  {
+    says: 'a token of nothing but what needs escaping reaches the endpoint that it is for',
+    run: async ({ client, journal }) => {
+      const token = new Secret('../../x?y&z=%20%2F#ü')
+      bad(await client.refresh(token))
+      bad(await client.metadata(token))
+      await client.deleteRefreshToken(token)
+      expect((await journal()).map(({ endpoint }) => endpoint)).toEqual(['token', 'metadata', 'delete'])
+    },
+  },
+]

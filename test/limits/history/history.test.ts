@@ -1,36 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { packPoll } from '../../../src/limits/findings.ts'
-import { changeBetween } from '../../../src/limits/history/change.ts'
-import { History } from '../../../src/limits/history/history.ts'
+import { type AccountHistory, History } from '../../../src/limits/history/history.ts'
 import { UnreadableKey } from '../../../src/limits/history/packed.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { KeptSamples } from '../../../src/limits/samples.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
-import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { associations, fetched, properties, readings } from '../reports.ts'
+import { pollAccount } from './poll-account.ts'
 import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
 
 const redis = redisOfFile()
 const HUB = 123
 
-/** Commits readings as polls do, each by a daemon that knows nothing but what Redis holds. */
-async function poll(keys: Keys, at: number, after: Readings): Promise<void> {
-  const store = new PollStore(redis.store, keys)
-  const context = await store.read(HUB)
-  if (context === undefined) throw new Error('there is no account')
-  const committed = await store.commit(HUB, {
-    polls: context.polls,
-    nextAt: at + 1,
-    fields: { polledAt: String(at) },
-    ...packPoll(after, changeBetween(context.readings, after, at, GAP_MS)),
-    alerts: NO_ALERT_WRITES,
-  })
-  expect(committed).toBe('committed')
-}
+const poll = (keys: Keys, at: number, after: Readings) => pollAccount(redis.store, keys, HUB, at, after, GAP_MS)
 
 /** One after the other, a second apart from START on. */
 async function polled(...all: Readings[]) {
@@ -145,13 +130,18 @@ describe('history', () => {
   })
 })
 
+async function changesOf(history: History): Promise<AccountHistory> {
+  const read = await history.changes(HUB)
+  if (read === undefined) throw new Error('there is no history')
+  return read
+}
+
 describe('a history that is thinned out', () => {
   const five = [0, 1, 2, 3, 4].map((n) => readings(at(n), properties(10 * n, 1_000, n === 1 ? { '2-7': [n, 9] } : {})))
 
   test('reads as what was put in the place of its changes', async () => {
     const { history } = await polled(...five)
-    const read = await history.changes(HUB)
-    if (read === undefined) throw new Error('there is no history')
+    const read = await changesOf(history)
     expect(read).toMatchObject({ readAt: at(4), current: new Map([['overall', { usage: 40, limit: 1_000 }]]) })
     expect(read.changes.map((change) => change.at)).toEqual([0, 1, 2, 3, 4].map(at))
     const thinned = [{ at: at(2), before: [['overall', undefined]] as [string, undefined][] }, ...read.changes.slice(3)]
@@ -166,8 +156,7 @@ describe('a history that is thinned out', () => {
 
   test('is left as it is when a poll came meanwhile, whether it found a change or not', async () => {
     const { history, keys, own } = await polled(...five)
-    const read = await history.changes(HUB)
-    if (read === undefined) throw new Error('there is no history')
+    const read = await changesOf(history)
     await poll(keys, at(5), readings(at(5), properties(40)))
     const before = await redis.store.lrangeBuffer(own.history, 0, -1)
     expect(await history.replace(HUB, read, [])).toBe('lost')
@@ -178,8 +167,7 @@ describe('a history that is thinned out', () => {
 
   test('is left as it is when some of it is gone', async () => {
     const { history, own } = await polled(...five)
-    const read = await history.changes(HUB)
-    if (read === undefined) throw new Error('there is no history')
+    const read = await changesOf(history)
     await redis.store.ltrim(own.history, 1, -1)
     const before = await redis.store.lrangeBuffer(own.history, 0, -1)
     expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
@@ -191,8 +179,7 @@ describe('a history that is thinned out', () => {
 
   test('by two at once is thinned out by one of them', async () => {
     const { history } = await polled(...five)
-    const read = await history.changes(HUB)
-    if (read === undefined) throw new Error('there is no history')
+    const read = await changesOf(history)
     const both = await Promise.all([3, 4].map((n) => history.replace(HUB, read, read.changes.slice(n))))
     expect(both).toEqual(['replaced', 'lost'])
     expect((await history.changes(HUB))?.changes).toEqual(read.changes.slice(3))

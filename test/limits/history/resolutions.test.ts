@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/limits/history/change.ts'
-import { thinOut, zonesOf } from '../../../src/limits/history/resolutions.ts'
+import type { Snapshot, SnapshotSeries } from '../../../src/limits/history/history.ts'
+import { type Regular, regularSeries, spanOf, thinOut, zonesOf } from '../../../src/limits/history/resolutions.ts'
 import { type AccountRecord, DAY, HOUR, isMissing, keep, polls, recordOf, START, standingBefore } from './records.ts'
+
+const at = (hours: number) => START + hours * HOUR
 
 /** Ends of hours or days in a range. */
 function* endsBetween(from: number, to: number, spanMs: number): Generator<number> {
@@ -94,7 +97,6 @@ describe('a thinned record', () => {
 })
 
 describe('what is kept', () => {
-  const at = (hours: number) => START + hours * HOUR
   const usage = (n: number) => ({ usage: n, limit: 10 })
   const change = (hours: number, was: number, more: Partial<Change> = {}): Change => ({
     ...{ at: at(hours), before: [['overall', usage(was)]] },
@@ -107,28 +109,12 @@ describe('what is kept', () => {
       dailyMs: daily * HOUR,
     })
 
-  test('becomes one change an hour, at the time of its last one, with what was before its first', () => {
-    const changes = [change(0.1, 0), change(1.2, 1), change(1.5, 2), change(1.9, 3), change(2, 4)]
-    expect(thinned(changes, 4, [1, 100, 100])).toEqual([change(0.1, 0), change(1.9, 1), change(2, 4)])
-  })
-
-  test('loses a series that is back where it was, and the change with it', () => {
-    const changes = [change(0.1, 0), change(1.2, 1), change(1.5, 2), change(2, 1)]
-    expect(thinned(changes, 4, [1, 100, 100])).toEqual([change(0.1, 0), change(2, 1)])
-  })
-
   test('keeps a gap that ended in an hour or day, though nothing changed over it', () => {
     const ended = (hours: number, since: number): Change => ({ at: at(hours), missingSince: at(since), before: [] })
     const changes = [change(0.1, 0), ended(50, 3), ended(50.8, 50.2)]
     expect(thinned(changes, 80, [1, 100, 100])).toEqual([change(0.1, 0), ended(50.8, 3)])
     expect(thinned(changes, 80, [1, 10, 100])).toEqual([change(0.1, 0), ended(50.8, 3)])
     expect(thinned([change(0.1, 0), ended(50.8, 50.2)], 80, [1, 100, 100])).toEqual([change(0.1, 0)])
-  })
-
-  test('loses what is older but for what stood at its beginning', () => {
-    const changes = [change(0.1, 0), change(26, 1), change(50, 2), change(73, 3)]
-    expect(thinned(changes, 80, [1, 1, 20])).toEqual([change(26, 1), change(50, 2), change(73, 3)])
-    expect(thinned(changes, 2_000, [1, 1, 20])).toEqual([change(73, 3)])
   })
 
   test('is told by the longest of the settings, whatever their order', () => {
@@ -140,3 +126,109 @@ describe('what is kept', () => {
     expect(hours([24, 96, 1])).toBe(200 - 72)
   })
 })
+
+const overall = (usage: number): SnapshotSeries[] => [
+  { metric: 'customProperties.overall', usage, limit: 100, percent: usage },
+]
+const snapshot = (hours: number, usage: number, missingSince?: number): Snapshot => ({
+  at: at(hours),
+  ...(missingSince === undefined ? {} : { missingSince: at(missingSince) }),
+  series: overall(usage),
+})
+
+describe('a regular series', () => {
+  test('leaves out hours in which nothing was read, and says so at the one that ends them', () => {
+    const snapshots = [snapshot(0.2, 1), snapshot(3.5, 1, 0.2), snapshot(4.5, 2, 4.1)]
+    const range = { from: at(0), to: at(6), readUntil: at(6) }
+    const all = { rawFrom: 0, hourlyFrom: 0 }
+    const items = [...regularSeries(snapshots, range, 'hourly', all)]
+    expect(items.map(({ at, missingSince, series }) => [at, missingSince, series[0]?.usage])).toEqual([
+      [at(1), undefined, 1],
+      [at(4), at(0.2), 1],
+      [at(5), undefined, 2],
+      [at(6), undefined, 2],
+    ])
+    const cut = { from: at(1), to: at(2.5), readUntil: at(6) }
+    expect([...regularSeries(snapshots, cut, 'hourly', all)]).toEqual([])
+  })
+
+  test('has none where what is known ends before the range begins', () => {
+    const zones = { rawFrom: at(10), hourlyFrom: at(0) }
+    const range = { from: at(1.2), to: at(1.7), readUntil: at(20) }
+    for (const resolution of ['hourly', 'daily'] as const) {
+      expect([...regularSeries([snapshot(0.5, 1)], range, resolution, zones)]).toEqual([])
+    }
+  })
+
+  test('has none in the middle of an hour or day of which only the end is kept', () => {
+    const snapshots = [snapshot(23.5, 1), snapshot(47.5, 2), snapshot(49.8, 3), snapshot(51.2, 4)]
+    const zones = { rawFrom: at(51), hourlyFrom: at(48) }
+    const ends = (resolution: Regular, to: number) => {
+      const range = { from: at(0), to: at(to), readUntil: at(1_000) }
+      return [...regularSeries(snapshots, range, resolution, zones)].map((one) => (one.at - START) / HOUR)
+    }
+    expect(ends('daily', 36)).toEqual([24])
+    expect(ends('hourly', 49.9)).toEqual([24, 48, 49])
+    expect(ends('daily', 50.5)).toEqual([24, 48, 50])
+    expect(ends('daily', 51.5)).toEqual([24, 48, 51.5])
+  })
+
+  const scene = fc.record({
+    ...{ polls, keep },
+    later: fc.integer({ min: 0, max: 20 * DAY }),
+    reach: fc.tuple(fc.integer({ min: 0, max: 15 * DAY }), fc.integer({ min: 0, max: 5 * DAY })),
+    resolution: fc.constantFrom<Regular>('hourly', 'daily'),
+    thinned: fc.boolean(),
+  })
+
+  test('of any range says what was reported last before each end, also of a thinned record; and nothing else', () => {
+    fc.assert(
+      fc.property(scene, ({ polls, keep, later, reach, resolution, thinned }) => {
+        const record = recordOf(polls)
+        const first = record.changes[0]?.at ?? START
+        const now = first + later
+        const asked = now - reach[1]
+        const zones = thinned ? zonesOf(now, keep) : { rawFrom: 0, hourlyFrom: 0, dailyFrom: 0 }
+        const { hourlyFrom, dailyFrom } = zones
+        // In the middle of an hour or day that was thinned out nobody knows how things stood.
+        const to = asked >= zones.rawFrom ? asked : spanOf(asked, 'hourly', zones).start
+        // What was read at the very end of an hour belongs to the next one, whose own end may say something else.
+        fc.pre(to === asked || !polls.some(({ at }) => at === to))
+        const from = Math.max(asked - reach[0], dailyFrom)
+        const readUntil = polls.at(-1)?.at ?? 0
+        const read = thinned ? { ...record, changes: thinOut(record.state, record.changes, now, keep) } : record
+        const range = { from, to: asked, readUntil }
+        const items = [...regularSeries(snapshotsOf(read, from), range, resolution, zones)]
+
+        const expected: [number, unknown][] = []
+        for (let span = spanOf(from, resolution, { hourlyFrom }); span.start < to && from <= to; ) {
+          const { start, end } = span
+          span = spanOf(end, resolution, { hourlyFrom })
+          const until = Math.min(end, to + 1)
+          const standing = standingBefore(record, until)
+          if (standing === undefined || start > readUntil || isMissing(record, start, until)) continue
+          expected.push([Math.min(end, to), standing])
+        }
+        expect(items.map((item) => [item.at, valuesOf(item)])).toEqual(expected)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+/** As a history is read from `from` on. */
+function snapshotsOf(record: AccountRecord, from: number): Snapshot[] {
+  const base = record.changes.findLastIndex((change) => change.at <= from)
+  return record.changes.slice(Math.max(0, base)).map((change) => ({
+    at: change.at,
+    ...(change.missingSince === undefined ? {} : { missingSince: change.missingSince }),
+    series: Object.entries(standingBefore(record, change.at + 1) ?? {}).map(([id, value]) => ({
+      ...{ metric: 'customProperties.objectType' as const, objectTypeId: id },
+      ...{ ...value, percent: null },
+    })),
+  }))
+}
+
+function valuesOf({ series }: Snapshot): object {
+  return Object.fromEntries(series.map(({ objectTypeId, usage, limit }) => [objectTypeId, { usage, limit }]))
+}
