@@ -4,6 +4,7 @@ import { type Series, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
+import { defined } from '../runtime/defined.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
 import type { AlertLevel } from './alert.ts'
 import {
@@ -153,12 +154,7 @@ export function acknowledgeState(
 ): SeriesState {
   if (state.level === 'ok') return state
   const seen = reading ?? (state.said === null ? undefined : asReading(state.said))
-  const acknowledged: Acknowledged = {
-    ...{ at, by, until },
-    ...(comment === undefined ? {} : { comment }),
-    ...(seen === undefined ? {} : stoodIn(seen)),
-  }
-  return { ...state, acknowledged }
+  return { ...state, acknowledged: { at, by, until, ...defined({ comment }), ...(seen && stoodIn(seen)) } }
 }
 
 /** Where the holder of a link acknowledges an alert. */

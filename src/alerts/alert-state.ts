@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SampleRecord } from '../limits/samples.ts'
 import { NOBODY } from '../redis/steps.ts'
+import { defined } from '../runtime/defined.ts'
 import type { Alert, AlertKind, AlertLevel, AlertReason } from './alert.ts'
 
 /** The field of an account's token alert among its alert states. */
@@ -49,13 +50,8 @@ function acknowledgedList({ at, until, by, comment, usage, percent, remaining }:
 }
 
 function acknowledgedOf([at, until, by, comment, usage, percent, remaining]: AcknowledgedList): Acknowledged {
-  return {
-    ...{ at, by, until },
-    ...(comment === null ? {} : { comment }),
-    ...(usage === null ? {} : { usage }),
-    ...(percent === null ? {} : { percent }),
-    ...(remaining === null ? {} : { remaining }),
-  }
+  const more = { comment: comment ?? undefined, usage: usage ?? undefined, percent: percent ?? undefined }
+  return { at, by, until, ...defined({ ...more, remaining: remaining ?? undefined }) }
 }
 
 /** With its first message. For alerts about other things than a number: there is nothing that was read. */
@@ -172,8 +168,7 @@ export function transitionOf(
     kind: kindOf(hubId, field),
     status: reason === 'recovered' || reason === 'uninstalled' ? 'resolved' : 'firing',
     ...{ level, reason, rule: state.rule },
-    ...(state.cause === undefined ? {} : { cause: state.cause }),
-    ...(account === undefined ? {} : { account }),
+    ...defined({ cause: state.cause, account }),
     measuredAt: new Date(at).toISOString(),
     since: new Date(state.since).toISOString(),
     url,

@@ -1,3 +1,4 @@
+import { defined } from '../runtime/defined.ts'
 import { type Alert, type AlertLevel, alertOf, byConsequence, compareStanding, type Message } from './alert.ts'
 
 export interface DigestFrame {
@@ -113,7 +114,7 @@ export interface DigestStanding {
 export const MOST_REMEMBERED = 20_000
 
 export function standingOf({ level, usage, limit }: Alert): DigestStanding {
-  return { level, ...(usage === undefined ? {} : { usage }), ...(limit === undefined ? {} : { limit }) }
+  return { level, ...defined({ usage, limit }) }
 }
 
 export function encodeMemory({ at, isWhole, alerts }: DigestMemory): string {
@@ -132,11 +133,7 @@ export function decodeMemory(stored: string | null): DigestMemory | undefined {
     if (!Number.isFinite(at)) return undefined
     const alerts = list.map(([id, isCritical, usage, limit]): [string, DigestStanding] => [
       id,
-      {
-        level: isCritical === 1 ? 'critical' : 'warning',
-        ...(usage == null ? {} : { usage }),
-        ...(limit == null ? {} : { limit }),
-      },
+      { level: isCritical === 1 ? 'critical' : 'warning', ...defined({ usage, limit }) },
     ])
     return { at, isWhole: isWhole === 1, alerts: new Map(alerts) }
   } catch {

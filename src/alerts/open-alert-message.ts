@@ -6,9 +6,9 @@ import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
+import { defined } from '../runtime/defined.ts'
 import type { Alert } from './alert.ts'
-import type { SeriesState } from './alert-state.ts'
-import { decodeState, kindOf, transitionOf } from './alert-state.ts'
+import { decodeState, kindOf, type SeriesState, transitionOf } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
 import { subjectOf } from './open-alerts.ts'
@@ -91,8 +91,7 @@ function bodyOf(
   return {
     ...seriesFields(series),
     ...daysLeftOf(outlookOf(series, account.forecasts, now)),
-    ...(threshold === undefined ? {} : { threshold }),
-    ...(at === undefined ? {} : { measuredAt: iso(at) }),
+    ...defined({ threshold, measuredAt: at === undefined ? undefined : iso(at) }),
   }
 }
 
@@ -101,7 +100,7 @@ function sentenceOf(hubId: number, field: string, { level, rule, cause }: Series
   const subject = subjectOf({
     ...{ id: '', hubId, field, rule, level: level === 'critical' ? 'critical' : 'warning' },
     kind: kindOf(hubId, field),
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   })
   return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}.`
 }

@@ -3,6 +3,7 @@ import { parseSeriesId, type SeriesName, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
+import { defined } from '../runtime/defined.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type Ranked, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, kindOf, type SeriesState } from './alert-state.ts'
 import { ENDPOINT_CAUSE, type FleetTrouble } from './kinds/fleet-alert.ts'
@@ -62,13 +63,8 @@ async function ofAccount(store: Store, keys: Keys, hubId: number, isWanted: (ope
 export function rankedState({ hubId, field, state: { level, said } }: OpenState): Ranked {
   const series = parseSeriesId(field)
   const { usage, limit, daysLeft } = said ?? {}
-  return {
-    ...{ kind: kindOf(hubId, field), level },
-    ...(series === undefined ? {} : { series }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(usage === undefined || limit === undefined || limit === 0 ? {} : { percent: (usage / limit) * 100 }),
-    ...(daysLeft === undefined ? {} : { daysLeft }),
-  }
+  const percent = usage === undefined || !limit ? undefined : (usage / limit) * 100
+  return { kind: kindOf(hubId, field), level, ...defined({ series, usage, percent, daysLeft }) }
 }
 
 function openAlert(
@@ -77,24 +73,24 @@ function openAlert(
 ): OpenAlert {
   const series = parseSeriesId(field)
   const number = numbers.get(field)
+  const percent = number?.percent ?? undefined
   return {
-    ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field },
-    ...(state.cause === undefined ? {} : { cause: state.cause }),
+    ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field, since: state.since },
     ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain }),
-    ...(series === undefined
-      ? {}
-      : { series: number?.label === undefined ? series : { ...series, label: number.label } }),
-    ...(number === undefined ? {} : { usage: number.usage }),
-    ...(number?.limit == null ? {} : { limit: number.limit }),
-    ...(number?.percent == null ? {} : { percent: Math.round(number.percent * 100) / 100 }),
-    ...(state.said?.daysLeft === undefined ? {} : { daysLeft: state.said.daysLeft }),
-    since: state.since,
-    ...(state.acknowledged === undefined ? {} : { acknowledged: whoKnows(state.acknowledged) }),
+    ...defined({
+      cause: state.cause,
+      series: series && { ...series, ...defined({ label: number?.label }) },
+      usage: number?.usage,
+      limit: number?.limit ?? undefined,
+      percent: percent && Math.round(percent * 100) / 100,
+      daysLeft: state.said?.daysLeft,
+      acknowledged: state.acknowledged && whoKnows(state.acknowledged),
+    }),
   }
 }
 
 function whoKnows({ at, by, comment, until }: Acknowledged): OpenAlert['acknowledged'] & object {
-  return { at, by, until, ...(comment === undefined ? {} : { comment }) }
+  return { at, by, until, ...defined({ comment }) }
 }
 
 export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
@@ -184,6 +180,6 @@ export function silenceable({ hubId, hubDomain, field, state }: OpenState): Sile
     level: state.level,
     rule: state.rule,
     ...(hubId === NOBODY ? {} : { account: { hubId, hubDomain } }),
-    ...(series === undefined ? {} : { series }),
+    ...defined({ series }),
   }
 }

@@ -1,4 +1,5 @@
 import { objectTypeName, pairName, type Series as ReadSeries } from '../limits/series.ts'
+import { defined } from '../runtime/defined.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatCount } from '../text/format-number.ts'
 import type { Alert } from './alert.ts'
@@ -48,13 +49,7 @@ export function countsRecords(series: Series): boolean {
 export function seriesFields(series: ReadSeries): Pick<Alert, 'series' | 'usage' | 'limit' | 'remaining' | 'percent'> {
   const { metric, objectTypeId, label, from, to, usage, limit, percent } = series
   return {
-    series: {
-      metric,
-      ...(objectTypeId === undefined ? {} : { objectTypeId }),
-      ...(label === undefined ? {} : { label }),
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-    },
+    series: { metric, ...defined({ objectTypeId, label, from, to }) },
     usage,
     ...(limit === null ? {} : { limit, remaining: limit - usage }),
     ...(percent === null ? {} : { percent: Math.round(percent * 100) / 100 }),

@@ -10,8 +10,8 @@ import {
   type AccountExplanation,
   type ExplainedAlert,
   type ExplainedSeries,
-  ruleLineText,
   type RulePlace,
+  ruleLineText,
 } from '../views/explain-account.ts'
 import { explanationJson } from '../views/explanation-json.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'

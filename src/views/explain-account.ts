@@ -137,7 +137,7 @@ function explainSeries(
   const isPending = state?.pending != null
   const isBare = stands === 'unknown' || stands === 'off'
   const shown = level !== 'ok' ? level : isBare ? stands : isPending ? 'pending' : 'ok'
-  const { stands: settled } = evaluate(rule, state, series, now, { ...settings, for: 1 })
+  const { stands: settled } = evaluate({ rule, before: state, series, now, settings: { ...settings, for: 1 } })
   const next = settled === 'unknown' || settled === 'pending' ? level : settled === 'off' ? 'ok' : settled
   const alert = alertAbout(facts, series.id, 'limit', rule?.name ?? '', levelToTell(state, next, rule), series, now)
   return {
@@ -170,7 +170,7 @@ function asCounted(
             critical: counted(state.pending.critical),
           },
         }
-  return evaluate(rule, before, series, series.measuredAt ?? now, settings)
+  return evaluate({ rule, before, series, now: series.measuredAt ?? now, settings })
 }
 
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SeriesState } from '../../src/alerts/alert-state.ts'
-import { encodeState } from '../../src/alerts/alert-state.ts'
+import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'

@@ -1,3 +1,4 @@
+import { defined } from '../../runtime/defined.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
 import type { AlertLevel, Asks, Because, Condition, LevelInForce, Rising } from '../alert.ts'
@@ -103,17 +104,21 @@ export interface JudgedLevels {
   critical: JudgedCondition[]
 }
 
-/** Why a series is at the level that was decided; `polls` in a row must agree for a level to be entered. */
-export function becauseOf(
-  { state, stands }: Stood,
-  judged: JudgedLevels,
-  before: SeriesState | undefined,
-  worseThan: Acknowledged | undefined,
-  polls: number,
-): Because {
+/** What a level was decided by. */
+interface Grounds extends Stood {
+  judged: JudgedLevels
+  /** Before this reading. */
+  inForce: AlertLevel | 'ok'
+  worseThan: Acknowledged | undefined
+  /** In a row that must agree for a level to be entered. */
+  polls: number
+}
+
+/** Why a series is at the level that was decided. */
+export function becauseOf({ state, stands, judged, inForce, worseThan, polls }: Grounds): Because {
   switch (stands) {
     case 'unknown':
-      return whyUnknown(judged, before?.level ?? 'ok')
+      return whyUnknown(judged, inForce)
     case 'pending': {
       const { warning = 0, critical = 0 } = state?.pending ?? {}
       const level = critical >= warning ? 'critical' : 'warning'
@@ -145,10 +150,7 @@ function whyInForce(
   rising: Rising | undefined,
   worseThan: Acknowledged | undefined,
 ): Because {
-  const more = {
-    ...(rising === undefined ? {} : { rising }),
-    ...(worseThan === undefined ? {} : { worseThan: numbersOf(worseThan) }),
-  }
+  const more = defined({ rising, worseThan: worseThan && numbersOf(worseThan) })
   if (condition.holds === 'outright') return { is: 'holds', ...told(condition), ...more }
   const { threshold, margin, asks } = condition
   const until = risesTo(asks) ? threshold - margin : threshold + margin
@@ -156,11 +158,7 @@ function whyInForce(
 }
 
 function numbersOf({ usage = 0, percent, remaining }: Acknowledged) {
-  return {
-    usage,
-    ...(percent === undefined ? {} : { percent }),
-    ...(remaining === undefined ? {} : { remaining }),
-  }
+  return { usage, ...defined({ percent, remaining }) }
 }
 
 function risingOf(state: SeriesState | undefined, level: AlertLevel, of: number): Rising | undefined {

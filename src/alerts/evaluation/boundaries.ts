@@ -3,9 +3,9 @@ import type { Series } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
-import { marginOf } from './conditions.ts'
+import { type JudgedCondition, judgeConditions, risesTo } from './conditions.ts'
 import type { EvaluationSettings } from './evaluate.ts'
-import { type Level, levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
+import { levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
 type Settings = Pick<EvaluationSettings, 'recoverBelow'> & { rules: readonly Rule[] }
 
@@ -25,12 +25,14 @@ export function boundariesOf(
     const rule = ruleFor(settings.rules, account, series)
     if (rule === undefined || rule.off === true) continue
     const stored = account.states[series.id]
-    const inForce = stored === undefined ? 'ok' : decodeState(stored).level
+    const current = stored === undefined ? 'ok' : decodeState(stored).level
     const found = (['warning', 'critical'] as const).flatMap((level) => {
-      const conditions = levelOf(rule, level, series)
-      if (conditions === undefined) return []
-      const move = isInForce(level, inForce) ? 'leave' : 'enter'
-      const all = conditionsOf(conditions, level, move, rule.recoverBelow, settings.recoverBelow, series)
+      const inForce = isInForce(level, current)
+      const how = { inForce, isForeseen: false, ownMargin: rule.recoverBelow, percentMargin: settings.recoverBelow }
+      const move = inForce ? 'leave' : 'enter'
+      const all = judgeConditions(level, levelOf(rule, level, series), series, how).flatMap((condition) =>
+        boundaryOf(condition, move, series.limit),
+      )
       return firstMet(all).filter((boundary) => move === 'enter' || isMet(boundary, series))
     })
     boundaries.set(series.id, found)
@@ -60,35 +62,20 @@ function isMet({ at }: Boundary, { usage }: Series): boolean {
 /** Usage is whole, and what a share of the limit comes to is not quite exact. */
 const HAIR = 1e-6
 
-function isInForce(level: AlertLevel, inForce: AlertLevel | 'ok'): boolean {
-  return inForce === 'critical' || inForce === level
+function isInForce(level: AlertLevel, current: AlertLevel | 'ok'): boolean {
+  return current === 'critical' || current === level
 }
 
-/** Each condition as the usage it is met at; a level that is in force is left that much later than it was entered. */
-function conditionsOf(
-  { percent, count, remaining }: Level,
-  level: AlertLevel,
+/** A condition as the usage it is met at; a level that is in force is left that much later than it was entered. */
+function boundaryOf(
+  { level, asks, threshold, margin }: JudgedCondition,
   move: Boundary['move'],
-  ownMargin: number | undefined,
-  percentMargin: number,
-  { limit }: Series,
+  limit: number | null,
 ): Boundary[] {
-  const margin = (asks: Boundary['asks'], threshold: number) =>
-    move === 'leave' ? marginOf(asks, threshold, ownMargin, percentMargin) : 0
-  const found: Boundary[] = []
-  if (percent !== undefined && limit !== null) {
-    const of = percent - margin('percent', percent)
-    found.push({ level, move, asks: 'percent', of, at: (of * limit) / 100 })
-  }
-  if (count !== undefined) {
-    const of = count - margin('count', count)
-    found.push({ level, move, asks: 'count', of, at: of })
-  }
-  if (remaining !== undefined && limit !== null) {
-    const of = remaining + margin('remaining', remaining)
-    found.push({ level, move, asks: 'remaining', of, at: limit - of })
-  }
-  return found
+  const of = risesTo(asks) ? threshold - margin : threshold + margin
+  if (asks === 'count') return [{ level, move, asks, of, at: of }]
+  if (asks === 'daysLeft' || limit === null) return []
+  return [{ level, move, asks, of, at: asks === 'percent' ? (of * limit) / 100 : limit - of }]
 }
 
 /** Any condition is enough for a level: it is entered at the first that is met, and left below all of them. */

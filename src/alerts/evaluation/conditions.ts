@@ -22,7 +22,7 @@ export interface JudgedCondition {
 }
 
 /** How a level is to be judged: one that is in force is left later than it was entered. */
-export interface Standing {
+export interface InForce {
   inForce: boolean
   /** By a forecast alone. */
   isForeseen: boolean
@@ -36,14 +36,14 @@ export function judgeConditions(
   name: AlertLevel,
   level: Level | undefined,
   series: ForeseenSeries,
-  standing: Standing,
+  how: InForce,
 ): JudgedCondition[] {
   if (level === undefined) return []
   const { percent, count, remaining, daysLeft } = level
   const judged: JudgedCondition[] = []
   const add = (asks: Asks, threshold: number, value: number | null | undefined) => {
-    const margin = standing.inForce ? marginOf(asks, threshold, standing.ownMargin, standing.percentMargin) : 0
-    const holds = value === undefined ? missing(asks, standing) : holdsBy(asks, threshold, value, margin)
+    const margin = how.inForce ? marginOf(asks, threshold, how.ownMargin, how.percentMargin) : 0
+    const holds = value === undefined ? missing(asks, how) : holdsBy(asks, threshold, value, margin)
     judged.push({ level: name, asks, threshold, value, margin, holds })
   }
   if (percent !== undefined) add('percent', percent, series.percent ?? undefined)
@@ -66,7 +66,7 @@ export function anyHolds(judged: readonly JudgedCondition[]): boolean | 'unknown
  * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
  * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
  */
-function missing(asks: Asks, { inForce, isForeseen }: Standing): 'unknown' | 'no' {
+function missing(asks: Asks, { inForce, isForeseen }: InForce): 'unknown' | 'no' {
   return asks !== 'daysLeft' || (inForce && isForeseen) ? 'unknown' : 'no'
 }
 

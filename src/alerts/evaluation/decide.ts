@@ -4,13 +4,13 @@ import { type Readings, readAt } from '../../limits/readings.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'
 import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
-import type { Alert } from '../alert.ts'
-import type { SeriesState } from '../alert-state.ts'
-import { decodeState, encodeState, toldState, transitionOf } from '../alert-state.ts'
-import { limitChangedAlert } from '../kinds/limit-changed.ts'
+import { defined } from '../../runtime/defined.ts'
+import type { Alert, AlertLevel, AlertReason, Because } from '../alert.ts'
+import { decodeState, encodeState, type SeriesState, toldState, transitionOf } from '../alert-state.ts'
+import { limitChangedAlert, type SeriesBefore } from '../kinds/limit-changed.ts'
 import { encodeEntry, entryOf } from '../outbox.ts'
 import { seriesFields } from '../series-name.ts'
-import { decideSeries, type Evaluation, type EvaluationSettings, evaluate, remembered } from './evaluate.ts'
+import { asReading, type Evaluation, type EvaluationSettings, evaluate, remembered } from './evaluate.ts'
 import { namedRecords, recordsSince } from './records-since.ts'
 import { isLimitChangeOff, type Level, levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
@@ -42,42 +42,56 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
   const writes: AlertWrites = { changes: [], entries: [] }
   const previous = seriesById(account.before)
   const current = seriesById(account.after)
+  const poll: Poll = { settings, account, now, writes }
   for (const series of current.values()) {
     if (account.moved?.has(series.id) === false && account.states[series.id] === undefined) continue
-    decideOne(settings, account, series, previous.get(series.id), writes, now)
+    decideOne(poll, series, previous.get(series.id))
   }
-  closeVanished(settings, account, previous, current, writes, now)
+  for (const [id, stored] of Object.entries(account.states)) {
+    if (!current.has(id) && parseSeriesId(id) !== undefined) closeVanished(poll, id, stored, previous.get(id))
+  }
   return writes
 }
 
-function decideOne(
-  settings: AlertSettings,
-  account: PolledAccount,
-  series: Series,
-  previous: Series | undefined,
-  writes: AlertWrites,
-  now: number,
-): void {
+/** A poll whose alerts are decided; what they change is added to `writes`. */
+interface Poll {
+  settings: AlertSettings
+  account: PolledAccount
+  now: number
+  writes: AlertWrites
+}
+
+function decideOne(poll: Poll, series: Series, previous: Series | undefined): void {
+  const { settings, account, now, writes } = poll
   // What this poll did not read is no news: not a poll that agrees, not a reason to repeat.
   if (readAt(series, account.after) !== now) return
   const stored = account.states[series.id]
   const before = stored === undefined ? undefined : decodeState(stored)
   const rule = ruleFor(settings.rules, account, series)
-  const was = { series: previous, level: before?.level ?? 'ok', at: readBefore(series, account) }
-  const changed = limitChangedAlert(account, was, series, now, settings.pageOf)
-  if (changed !== undefined && !isLimitChangeOff(settings.rules, account, series)) {
-    writes.entries.push(encodeEntry({ alert: changed }))
-  }
+  noteChangedLimit(poll, series, { series: previous, level: before?.level ?? 'ok', at: readBefore(series, account) })
   const outlook = outlookOf(series, account.forecasts, now)
   const foreseen = { ...series, daysLeft: outlook.daysLeft }
-  const subject = [rule, before, foreseen, now, settings, isFirstReading(series, account)] as const
-  const decided = decideSeries(...subject)
-  noteState(writes, series, stored, decided, account)
-  if (decided.event === undefined || decided.state === undefined) return
-  const alert = limitAlert(settings, account, { series, outlook, previous, rule, before }, evaluate(...subject))
-  const inDigest = settings.firstRun === 'digest' && decided.event.beganWithFirstReading
-  const entry = entryOf(alert, decided.state)
+  const isFirst = isFirstReading(series, account)
+  const evaluation = evaluate({ rule, before, series: foreseen, now, settings, isFirstReading: isFirst })
+  noteState(poll, series, stored, evaluation)
+  const { event, state } = evaluation
+  if (event === undefined || state === undefined) return
+  const alert = limitAlert(
+    poll,
+    { series, outlook, previous, rule, before },
+    { event, state, because: evaluation.because },
+  )
+  const entry = entryOf(alert, state)
+  const inDigest = settings.firstRun === 'digest' && event.beganWithFirstReading
   writes.entries.push(encodeEntry(inDigest ? { ...entry, firstReading: true } : entry))
+}
+
+function noteChangedLimit({ settings, account, now, writes }: Poll, series: Series, before: SeriesBefore): void {
+  const url = settings.pageOf(account.hubId)
+  const alert = limitChangedAlert({ account, before, series, now, url })
+  if (alert !== undefined && !isLimitChangeOff(settings.rules, account, series)) {
+    writes.entries.push(encodeEntry({ alert }))
+  }
 }
 
 /** When the reading before this one was. */
@@ -91,16 +105,10 @@ function isFirstReading(series: Series, { before, pairsSeen }: PolledAccount): b
   return readAt(series, before) === undefined && !(series.from !== undefined && pairsSeen === true)
 }
 
-function noteState(
-  writes: AlertWrites,
-  series: Series,
-  stored: string | undefined,
-  { state, event }: Pick<Evaluation, 'state' | 'event'>,
-  account: PolledAccount,
-): void {
+function noteState({ account, writes }: Poll, series: Series, stored = '', { state, event }: Evaluation): void {
   const kept = remembered(state)
   const after = kept === undefined ? '' : encodeState(event === undefined ? kept : withNames(kept, series, account))
-  if (after !== (stored ?? '')) writes.changes.push([series.id, stored ?? '', after])
+  if (after !== stored) writes.changes.push([series.id, stored, after])
 }
 
 /** With the records that its message names. */
@@ -111,71 +119,60 @@ function withNames(state: SeriesState, series: Series, { after, samples }: Polle
 }
 
 /** A series whose alert is open and that the reports no longer have: its object type is gone, its pair not watched. */
-function closeVanished(
-  settings: AlertSettings,
-  account: PolledAccount,
-  previous: ReadonlyMap<string, Series>,
-  current: ReadonlyMap<string, Series>,
-  writes: AlertWrites,
-  now: number,
-): void {
-  for (const [id, stored] of Object.entries(account.states)) {
-    if (current.has(id) || parseSeriesId(id) === undefined) continue
-    const before = decodeState(stored)
-    const series = previous.get(id) ?? asTold(id, before)
-    writes.changes.push([id, stored, ''])
-    if (before.level === 'ok' || series === undefined) continue
-    const state = toldState(before, now)
-    const event = {
-      ...{ reason: 'recovered' as const, level: before.level, before: before.level },
-      beganWithFirstReading: false,
-    }
-    const rule = ruleFor(settings.rules, account, series)
-    const evaluation = { state, stands: 'ok' as const, event, because: { is: 'gone' as const } }
-    const alert = limitAlert(settings, account, { series, previous: series, rule, before }, evaluation)
-    writes.entries.push(encodeEntry(entryOf(alert, before)))
-  }
+function closeVanished(poll: Poll, id: string, stored: string, previous: Series | undefined): void {
+  const { settings, account, now, writes } = poll
+  const before = decodeState(stored)
+  const series = previous ?? asTold(id, before)
+  writes.changes.push([id, stored, ''])
+  if (before.level === 'ok' || series === undefined) return
+  const rule = ruleFor(settings.rules, account, series)
+  const event = { reason: 'recovered' as const, level: before.level }
+  const decided = { state: toldState(before, now), event, because: { is: 'gone' as const } }
+  const alert = limitAlert(poll, { series, previous: series, rule, before }, decided)
+  writes.entries.push(encodeEntry(entryOf(alert, before)))
 }
 
 /** Where no reading of it is known any more: what was sent last. A receiver that got the beginning gets the end. */
 function asTold(id: string, { said }: SeriesState): Series | undefined {
   const name = parseSeriesId(id)
-  if (name === undefined || said === null) return undefined
-  const { usage, limit = null } = said
-  return { id, ...name, usage, limit, percent: limit === null ? null : (usage * 100) / limit }
+  return name === undefined || said === null ? undefined : { id, ...name, ...asReading(said) }
 }
 
-function limitAlert(
-  settings: AlertSettings,
-  account: PolledAccount,
-  subject: {
-    series: Series
-    /** Undefined where the series is gone. */
-    outlook?: Outlook
-    previous: Series | undefined
-    rule: Rule | undefined
-    before: SeriesState | undefined
-  },
-  evaluation: Evaluation,
-): Alert {
+/** A series that an alert is about. */
+interface Subject {
+  series: Series
+  /** Absent where the series is gone. */
+  outlook?: Outlook
+  previous: Series | undefined
+  rule: Rule | undefined
+  before: SeriesState | undefined
+}
+
+interface Decision {
+  state: SeriesState
+  event: { reason: AlertReason; level: AlertLevel }
+  because: Because
+}
+
+function limitAlert({ settings, account }: Poll, subject: Subject, { event, state, because }: Decision): Alert {
   const { series, rule, before } = subject
-  const { event, state, because } = evaluation as Required<Evaluation>
-  const at = readAt(series, account.after) ?? (state as SeriesState).toldAt
-  const threshold = thresholdOf(levelOf(rule, event.level, series))
+  const at = readAt(series, account.after) ?? state.toldAt
   const { hubId, hubDomain } = account
   const told = { level: event.level, reason: event.reason, at, url: settings.pageOf(hubId) }
   return {
-    ...transitionOf({ hubId, hubDomain }, series.id, state as SeriesState, told),
+    ...transitionOf({ hubId, hubDomain }, series.id, state, told),
     ...seriesFields(series),
     ...daysLeftOf(subject.outlook),
-    ...(threshold === undefined ? {} : { threshold }),
-    ...previousOf(before, subject.previous, account.before),
+    ...defined({
+      threshold: thresholdOf(levelOf(rule, event.level, series)),
+      previous: previousOf(before, subject.previous, account.before),
+    }),
     records: recordsOf(subject, account),
     because,
   }
 }
 
-function recordsOf({ series, before }: { series: Series; before: SeriesState | undefined }, account: PolledAccount) {
+function recordsOf({ series, before }: Subject, account: PolledAccount) {
   const shown = shownRecords(series, account.after, account.samples)
   // A pair that is gone has no list: no record left it.
   const samples = account.samples[`${series.from}/${series.to}`]
@@ -198,26 +195,21 @@ function previousOf(
   before: SeriesState | undefined,
   previous: Series | undefined,
   readings: Readings | undefined,
-): Pick<Alert, 'previous'> {
+): Alert['previous'] {
   if (before?.said != null && before.level !== 'ok') {
     const { level, usage, limit, at } = before.said
-    return { previous: { level, usage, ...(limit === undefined ? {} : { limit }), measuredAt: iso(at) } }
+    return { level, usage, ...defined({ limit }), measuredAt: iso(at) }
   }
   const at = previous === undefined || readings === undefined ? undefined : readAt(previous, readings)
-  if (previous === undefined || at === undefined) return {}
+  if (previous === undefined || at === undefined) return undefined
   const { usage, limit } = previous
-  return { previous: { level: 'ok', usage, ...(limit === null ? {} : { limit }), measuredAt: iso(at) } }
+  return { level: 'ok', usage, ...defined({ limit: limit ?? undefined }), measuredAt: iso(at) }
 }
 
 export function thresholdOf(level: Level | undefined): Alert['threshold'] {
   if (level === undefined) return undefined
   const { percent, count, remaining, daysLeft } = level
-  return {
-    ...(percent === undefined ? {} : { percent }),
-    ...(count === undefined ? {} : { count }),
-    ...(remaining === undefined ? {} : { remaining }),
-    ...(daysLeft === undefined ? {} : { daysLeft }),
-  }
+  return defined({ percent, count, remaining, daysLeft })
 }
 
 function iso(at: number): string {

@@ -1,5 +1,6 @@
 import { tenths } from '../../limits/forecast/outlook.ts'
 import type { Series } from '../../limits/series.ts'
+import { defined } from '../../runtime/defined.ts'
 import type { AlertLevel, AlertReason, Because } from '../alert.ts'
 import {
   type Acknowledged,
@@ -10,7 +11,7 @@ import {
   withoutAcknowledgement,
 } from '../alert-state.ts'
 import { becauseOf, type JudgedLevels, type Stood } from './because.ts'
-import { anyHolds, type ForeseenSeries, judgeConditions, type Standing } from './conditions.ts'
+import { anyHolds, type ForeseenSeries, type InForce, judgeConditions } from './conditions.ts'
 import { type Level, levelOf, type Rule } from './rules.ts'
 
 export interface EvaluationSettings {
@@ -23,10 +24,24 @@ export interface EvaluationSettings {
   worseAfterMs?: number | undefined
 }
 
+/** A series that is to be judged: its rule, what is remembered, what was read and when. */
+export interface SeriesToJudge {
+  /** Undefined where none is about it. */
+  rule: Rule | undefined
+  before: SeriesState | undefined
+  series: ForeseenSeries
+  now: number
+  settings: EvaluationSettings
+  isFirstReading?: boolean
+}
+
 /** Without a state there is nothing to remember. */
-export interface Evaluation extends Stood {
-  /** Why it is so. */
-  because: Because
+export interface Evaluation extends Decided {
+  /** Why it is so. Computed when it is read: most series have no message. */
+  readonly because: Because
+}
+
+interface Decided extends Stood {
   /** Absent: nothing to send. */
   event?: {
     reason: AlertReason
@@ -35,49 +50,28 @@ export interface Evaluation extends Stood {
     /** The very first reading found it already. */
     beganWithFirstReading: boolean
   }
-}
-
-/** Decides one series: a pure function of the rule, what is remembered, what was read and when. */
-export function evaluate(
-  rule: Rule | undefined,
-  before: SeriesState | undefined,
-  series: ForeseenSeries,
-  now: number,
-  settings: EvaluationSettings,
-  isFirstReading = false,
-): Evaluation {
-  if (rule === undefined) return { ...leave(before, now), stands: 'off', because: { is: 'no-rule' } }
-  if (rule.off === true) return { ...leave(before, now), stands: 'off', because: { is: 'off', rule: rule.name } }
-  const judged = judgeBy(rule, before, series, settings)
-  const { worseThan, ...decided } = decideBy({ rule, before, series, now, settings, isFirstReading }, judged)
-  return { ...decided, because: becauseOf(decided, judged, before, worseThan, pollsNeeded(settings)) }
-}
-
-/** What `evaluate` decides, without why: that is needed for messages only, and most series have none. */
-export function decideSeries(...given: Parameters<typeof evaluate>): Omit<Evaluation, 'because'> {
-  const [rule, before, series, now, settings, isFirstReading = false] = given
-  if (rule === undefined || rule.off === true) return { ...leave(before, now), stands: 'off' }
-  const judged = judgeBy(rule, before, series, settings)
-  return decideBy({ rule, before, series, now, settings, isFirstReading }, judged)
+  /** What an alert was acknowledged at that is sent all the same. */
+  worseThan?: Acknowledged
 }
 
 /** A series that a rule decides about. */
-interface Subject {
-  rule: Rule
-  before: SeriesState | undefined
-  series: ForeseenSeries
-  now: number
-  settings: EvaluationSettings
-  isFirstReading: boolean
-}
+type Subject = SeriesToJudge & { rule: Rule }
 
-function judgeBy(
-  rule: Rule,
-  before: SeriesState | undefined,
-  series: ForeseenSeries,
-  { recoverBelow }: EvaluationSettings,
-): Judged {
-  return judge(rule, series, before?.level ?? 'ok', before?.foreseen === true, recoverBelow)
+/** Decides one series: a pure function. */
+export function evaluate(subject: SeriesToJudge): Evaluation {
+  const { rule, before, series, now, settings } = subject
+  if (rule === undefined) return { ...leave(before, now), stands: 'off', because: { is: 'no-rule' } }
+  if (rule.off === true) return { ...leave(before, now), stands: 'off', because: { is: 'off', rule: rule.name } }
+  const inForce = before?.level ?? 'ok'
+  const margins = { isForeseen: before?.foreseen === true, percentMargin: settings.recoverBelow }
+  const judged = judge(rule, series, inForce, margins)
+  const { worseThan, ...decided } = decideBy({ ...subject, rule }, judged)
+  return {
+    ...decided,
+    get because() {
+      return becauseOf({ ...decided, judged, inForce, worseThan, polls: pollsNeeded(settings) })
+    },
+  }
 }
 
 function decideBy(subject: Subject, { target }: Judged): Decided {
@@ -98,7 +92,7 @@ export function remembered(state: SeriesState | undefined): SeriesState | undefi
 
 /** The judgement of one reading by itself: no level is in force, nothing was counted or sent before. */
 export function judgeReading(rule: Rule | undefined, series: ForeseenSeries): AlertLevel | 'ok' | 'unknown' | 'off' {
-  return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', false, 0).target
+  return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', NO_MARGINS).target
 }
 
 interface Judged extends JudgedLevels {
@@ -106,27 +100,15 @@ interface Judged extends JudgedLevels {
   target: AlertLevel | 'ok' | 'unknown'
 }
 
-/** What is decided; the reason follows from it. */
-type Decided = Omit<Evaluation, 'because'> & {
-  /** What an alert was acknowledged at that is sent all the same. */
-  worseThan?: Acknowledged
-}
-
 const RANK = { ok: 0, warning: 1, critical: 2 }
 
-function judge(
-  rule: Rule,
-  series: ForeseenSeries,
-  inForce: AlertLevel | 'ok',
-  isForeseen: boolean,
-  percentMargin: number,
-): Judged {
+type Margins = Pick<InForce, 'isForeseen' | 'percentMargin'>
+const NO_MARGINS: Margins = { isForeseen: false, percentMargin: 0 }
+
+function judge(rule: Rule, series: ForeseenSeries, inForce: AlertLevel | 'ok', margins: Margins): Judged {
   const conditions = (level: AlertLevel) => {
-    const standing: Standing = {
-      inForce: RANK[inForce] >= RANK[level],
-      ...{ isForeseen, ownMargin: rule.recoverBelow, percentMargin },
-    }
-    return judgeConditions(level, levelOf(rule, level, series), series, standing)
+    const how = { ...margins, inForce: RANK[inForce] >= RANK[level], ownMargin: rule.recoverBelow }
+    return judgeConditions(level, levelOf(rule, level, series), series, how)
   }
   const judged = { warning: conditions('warning'), critical: conditions('critical') }
   return { ...judged, target: targetOf(judged, inForce) }
@@ -156,8 +138,8 @@ function restsOnForecast({ rule, series, settings }: Subject, inForce: AlertLeve
   const level = inForce === 'ok' ? undefined : levelOf(rule, inForce, series)
   if (inForce === 'ok' || level?.daysLeft === undefined || series.daysLeft == null || series.daysLeft <= 0) return false
   const margins = { ownMargin: rule.recoverBelow, percentMargin: settings.recoverBelow }
-  const standing: Standing = { inForce: true, isForeseen: false, ...margins }
-  return anyHolds(judgeConditions(inForce, { ...level, daysLeft: undefined }, series, standing)) !== true
+  const how = { inForce: true, isForeseen: false, ...margins }
+  return anyHolds(judgeConditions(inForce, { ...level, daysLeft: undefined }, series, how)) !== true
 }
 
 function rise(subject: Subject, level: AlertLevel | 'ok', target: AlertLevel): Decided {
@@ -165,7 +147,7 @@ function rise(subject: Subject, level: AlertLevel | 'ok', target: AlertLevel): D
   const pending = {
     warning: level === 'ok' ? (before?.pending?.warning ?? 0) + 1 : 0,
     critical: target === 'critical' ? (before?.pending?.critical ?? 0) + 1 : 0,
-    sinceFirstReading: before?.pending?.sinceFirstReading ?? subject.isFirstReading,
+    sinceFirstReading: before?.pending?.sinceFirstReading ?? subject.isFirstReading ?? false,
   }
   const needed = pollsNeeded(settings)
   const reached = pending.critical >= needed ? 'critical' : pending.warning >= needed ? 'warning' : undefined
@@ -192,9 +174,9 @@ function stay(subject: Subject, level: AlertLevel): Decided {
   const told = (reason: AlertReason) => message(subject, { reason, level, before: level })
   if (before === undefined) return told('repeat')
   const acknowledged = lastingAcknowledgement(before, now)
-  const from = worseFrom(before, acknowledged, series, rule[level], settings.worseAfterMs)
+  const from = worseFrom(before, series, rule[level], { acknowledged, worseAfterMs: settings.worseAfterMs })
   if (from !== undefined && now >= from) {
-    return { ...told('worse'), ...(acknowledged === undefined ? {} : { worseThan: acknowledged }) }
+    return { ...told('worse'), ...defined({ worseThan: acknowledged }) }
   }
   if (acknowledged !== undefined) return { state: withoutPending(before), stands: level }
   if (now - before.toldAt >= settings.repeatEveryMs) return told('repeat')
@@ -231,11 +213,8 @@ function message(
 
 /** What a message has of a reading. */
 export function saidOf(level: AlertLevel, { usage, limit, daysLeft }: ForeseenSeries, at: number): Said {
-  return {
-    ...{ level, usage, at },
-    ...(limit === null ? {} : { limit }),
-    ...(daysLeft == null ? {} : { daysLeft: tenths(daysLeft) }),
-  }
+  const days = daysLeft == null ? undefined : tenths(daysLeft)
+  return { level, usage, at, ...defined({ limit: limit ?? undefined, daysLeft: days }) }
 }
 
 function newState(rule: string, now: number): SeriesState {
@@ -259,10 +238,12 @@ type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
  */
 export function worseFrom(
   { said, toldAt }: SeriesState,
-  acknowledged: Acknowledged | undefined,
   series: Series,
   level: Level | undefined,
-  worseAfterMs: number | undefined,
+  {
+    worseAfterMs,
+    acknowledged,
+  }: Pick<EvaluationSettings, 'worseAfterMs'> & { acknowledged?: Acknowledged | undefined },
 ): number | undefined {
   if (worseAfterMs === undefined || said === null) return undefined
   const asksRemaining = level?.remaining !== undefined
@@ -296,9 +277,5 @@ export function asReading({ usage, limit }: Said): Reading {
 }
 
 export function stoodIn({ usage, limit, percent }: Reading): StoodThen {
-  return {
-    usage,
-    ...(percent === null ? {} : { percent }),
-    ...(limit === null ? {} : { remaining: limit - usage }),
-  }
+  return { usage, ...defined({ percent: percent ?? undefined, remaining: limit === null ? undefined : limit - usage }) }
 }

@@ -1,5 +1,6 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
+import { defined } from '../../runtime/defined.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Alert, AlertLevel } from '../alert.ts'
 import { byCommit, type TransitionRef } from '../ledger.ts'
@@ -104,7 +105,7 @@ export interface HeldAlert extends WaitingAlert {
 }
 
 export function waitingAlert(ref: TransitionRef, alert: Alert, held?: HeldBecause): WaitingAlert {
-  return { alert, of: [[ref, alert.id]], ...(held === undefined ? {} : { held }) }
+  return { alert, of: [[ref, alert.id]], ...defined({ held }) }
 }
 
 /** Its place in the group. */

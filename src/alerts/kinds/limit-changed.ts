@@ -1,8 +1,8 @@
 import type { Series } from '../../limits/series.ts'
+import { defined } from '../../runtime/defined.ts'
 import { formatCount, formatPercent } from '../../text/format-number.ts'
 import type { Alert, AlertLevel } from '../alert.ts'
 import { alertId } from '../alert-state.ts'
-import type { RuleSubject } from '../evaluation/rules.ts'
 import { seriesFields } from '../series-name.ts'
 
 const RULE = 'limit-changed'
@@ -15,18 +15,21 @@ export interface SeriesBefore {
   at: number | undefined
 }
 
+interface ReadLimit {
+  account: { hubId: number; hubDomain: string }
+  before: SeriesBefore
+  series: Series
+  now: number
+  url: string
+}
+
 /**
  * The alert about a limit that moved, up or down, between two readings of a series: usage that is nearer to it did not
  * grow. It is an event: nothing stays open, so nothing is ever resolved. Its id follows from account, series and the
  * moment of the poll.
  */
-export function limitChangedAlert(
-  { hubId, hubDomain }: RuleSubject,
-  before: SeriesBefore,
-  series: Series,
-  now: number,
-  pageOf: (hubId: number) => string,
-): Alert | undefined {
+export function limitChangedAlert({ account, before, series, now, url }: ReadLimit): Alert | undefined {
+  const { hubId, hubDomain } = account
   const { series: was, at } = before
   if (was === undefined || at === undefined || !hasMoved(was, series)) return undefined
   return {
@@ -41,13 +44,13 @@ export function limitChangedAlert(
     previous: {
       level: before.level,
       usage: was.usage,
-      ...(was.limit === null ? {} : { limit: was.limit }),
+      ...defined({ limit: was.limit ?? undefined }),
       measuredAt: new Date(at).toISOString(),
     },
     measuredAt: new Date(now).toISOString(),
     since: new Date(now).toISOString(),
     message: describeChange(was, series),
-    url: pageOf(hubId),
+    url,
   }
 }
 

@@ -1,5 +1,6 @@
 import { parseSeriesId } from '../../limits/series.ts'
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
+import { defined } from '../../runtime/defined.ts'
 import type { Alert, AlertLevel, AlertReason } from '../alert.ts'
 import {
   atLevel,
@@ -90,7 +91,7 @@ function reasonOf({ level }: SeriesState, to: AlertLevel): AlertReason {
 }
 
 function withCause(state: SeriesState, cause: SeriesState['cause']): SeriesState {
-  return cause === undefined ? state : { ...state, cause }
+  return { ...state, ...defined({ cause }) }
 }
 
 function writesOf(
@@ -102,7 +103,7 @@ function writesOf(
 ): AlertWrites {
   const { field, stored, account, notTo, url, now } = subject
   const alert = { ...transitionOf(account, field, state, { level, reason, at: now, url }), message }
-  const entry = { ...entryOf(alert, state), ...(notTo === undefined ? {} : { notTo }) }
+  const entry = { ...entryOf(alert, state), ...defined({ notTo }) }
   return {
     changes: [[field, stored, reason === 'recovered' ? '' : encodeState(state)]],
     entries: [encodeEntry(entry)],
@@ -125,8 +126,7 @@ export function closeAlerts(
     const told = { level: before.level, reason: 'uninstalled' as const, at: now, url: pageOf(account.hubId) }
     const alert: Alert = {
       ...transitionOf(account, field, toldState(before, now), told),
-      ...(series === undefined ? {} : { series }),
-      ...(before.said === null ? {} : { usage: before.said.usage }),
+      ...defined({ series, usage: before.said?.usage }),
       message: 'The app was uninstalled from this account.',
     }
     writes.entries.push(encodeEntry(entryOf(alert, before)))

@@ -53,8 +53,8 @@ export function levelChanges(old: RuleSet, planned: RuleSet, account: StoredSeri
 function standingBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries, now: number): LevelChange['after'] {
   const rule = ruleFor(rules.rules, account, series)
   const stored = account.states[series.id]
-  const state = stored === undefined ? undefined : decodeState(stored)
-  const evaluation = evaluate(rule, state, series, now, { ...rules, for: 1 })
+  const before = stored === undefined ? undefined : decodeState(stored)
+  const evaluation = evaluate({ rule, before, series, now, settings: { ...rules, for: 1 } })
   const level = plannedLevel(evaluation)
   if (rule === undefined || level === 'off') return { level, rule: null, threshold: null }
   return { level, rule: rule.name, threshold: conditionsOf(rule, level, series) }

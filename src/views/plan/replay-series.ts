@@ -124,8 +124,10 @@ class SeriesReplay {
   /** `settle`: it stood so before, and what it would have been told of then is not asked. */
   #evaluate(read: Series, at: number, occasion: 'settle' | 'began' | 'again'): Evaluation {
     const settings = occasion === 'settle' ? { ...this.#rules, for: 1 } : this.#rules
-    const isFirst = occasion === 'began' && isFirstReading(this.#series, at)
-    const evaluation = evaluate(this.#rule, this.#state, this.#foreseen(read, at), at, settings, isFirst)
+    const isFirstReadingOfIt = occasion === 'began' && isFirstReading(this.#series, at)
+    const series = this.#foreseen(read, at)
+    const [rule, before] = [this.#rule, this.#state]
+    const evaluation = evaluate({ rule, before, series, now: at, settings, isFirstReading: isFirstReadingOfIt })
     const { event, state } = evaluation
     this.#state = remembered(state)
     if (event !== undefined && occasion !== 'settle') {
@@ -154,7 +156,7 @@ class SeriesReplay {
   #worseFrom(read: Series): number | undefined {
     const state = this.#state
     if (state === undefined || state.level === 'ok') return undefined
-    return worseFrom(state, undefined, read, this.#rule?.[state.level], this.#rules.worseAfterMs)
+    return worseFrom(state, read, this.#rule?.[state.level], { worseAfterMs: this.#rules.worseAfterMs })
   }
 
   /** The same numbers at the same level: all that is left to tell is that it lasts. Returns when it was told last. */

@@ -1,148 +1,103 @@
 import { describe, expect, test } from 'vitest'
-import type { Because } from '../../../src/alerts/alert.ts'
-import type { SeriesState } from '../../../src/alerts/alert-state.ts'
 import { sayBecause } from '../../../src/alerts/evaluation/because.ts'
-import type { ForeseenSeries } from '../../../src/alerts/evaluation/conditions.ts'
-import { type EvaluationSettings, evaluate } from '../../../src/alerts/evaluation/evaluate.ts'
-import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
+import { aRule, aSeries, judge, NOW, open, PERCENT } from './a-series.ts'
 
-const NOW = 1_763_719_200_000
-const SETTINGS: EvaluationSettings = { recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, worseAfterMs: 0 }
+/** Of a limit of 1,000, unless it is another. */
+const read = (usage: number, limit: number | null = 1_000, daysLeft?: number) => aSeries(usage, limit, daysLeft)
+const counted = (count: number) => read(count, null)
+const days = (left?: number) => read(500, 1_000, left)
+const said = null
+const pending = { warning: 0, critical: 1, sinceFirstReading: false }
+const acknowledged = { at: 1, by: 'x', until: NOW + 1, usage: 850, percent: 85 }
+const last = { level: 'warning' as const, usage: 850, limit: 1_000, at: 1 }
 
-function series(usage: number, limit: number | null = 1_000, daysLeft?: number | null): ForeseenSeries {
-  const percent = limit === null ? null : (usage * 100) / limit
-  return { id: 'overall', metric: 'customProperties.overall', usage, limit, percent, daysLeft }
-}
+type Row = [levels: Parameters<typeof aRule>[0], series: ReturnType<typeof read>, sentence: string]
 
-function open(level: 'warning' | 'critical', more: Partial<SeriesState> = {}): SeriesState {
-  return { level, rule: 'r', since: 1, transitions: 1, toldAt: NOW, said: null, pending: null, ...more }
-}
+test.each<Row>([
+  [PERCENT, read(960), '96 % is at or over the critical 95 %'],
+  [PERCENT, read(1_400), '140 % is at or over the critical 95 %'],
+  [PERCENT, read(720), '72 % is 8 points below the warning 80 %'],
+  [PERCENT, read(790), '79 % is 1 point below the warning 80 %'],
+  [PERCENT, counted(5), 'no limit is reported that it could be compared with'],
+  [{ warning: { count: 1_000 } }, counted(1_200), '1,200 is at or over the warning 1,000'],
+  [{ warning: { count: 10 } }, counted(7), '7 is 3 below the warning 10'],
+  [{ warning: { remaining: 20 } }, read(995), '5 left is at or under the warning 20'],
+  [{ warning: { remaining: 20 } }, read(900), '100 left is 80 more than the warning 20'],
+  [{ critical: { remaining: 20 } }, read(1_003), 'it is 3 over its limit, so under the critical 20 left'],
+  [{ critical: { daysLeft: 7 } }, days(6.5), '6.5 days left is at or under the critical 7 days'],
+  [{ critical: { daysLeft: 1 } }, read(1_000, 1_000, 0), '0 days left is at or under the critical 1 day'],
+  [{ critical: { daysLeft: 7 } }, days(20), '20 days left is 13 more than the critical 7 days'],
+  [{ critical: { daysLeft: 7 } }, days(), 'no condition of its rule holds'],
+  [{ off: true, name: 'quiet\u202e' }, read(5), 'the rule quiet is off: it is not watched'],
+])('where nothing is open, %j at %j is said as: %s', (levels, series, sentence) => {
+  expect(sayBecause(judge(series, { rule: aRule(levels) }).because)).toBe(sentence)
+})
 
-const PERCENT = { warning: { percent: 80 }, critical: { percent: 95 } }
+test.each<[...Row, more?: Parameters<typeof open>[1]]>([
+  [PERCENT, read(775), 'warning stays until below 77 %: recoverBelow 3'],
+  [{ warning: { count: 10 }, recoverBelow: 4 }, counted(7), 'warning stays until below 6: recoverBelow 4'],
+  [
+    { warning: { remaining: 20 }, recoverBelow: 5 },
+    read(978),
+    'warning stays until more than 25 are left: recoverBelow 5',
+  ],
+  [
+    { warning: { daysLeft: 7 }, recoverBelow: 3 },
+    days(9),
+    'warning stays until more than 10 days are left: recoverBelow 3',
+  ],
+  [
+    { warning: { daysLeft: 0.5 }, recoverBelow: 0.5 },
+    days(0.8),
+    'warning stays until more than 1 day is left: recoverBelow 0.5',
+  ],
+  [
+    PERCENT,
+    read(910),
+    '91 % is at or over the warning 80 %; when it was acknowledged it was 85 %',
+    { said: last, acknowledged },
+  ],
+  [PERCENT, read(960), '96 % is at or over the warning 80 %; 2 of 3 polls agree on critical', { pending }],
+  [PERCENT, counted(5), 'no limit is reported that it could be compared with; warning stays until there is one'],
+  [{ warning: { daysLeft: 7 } }, days(), 'warning rests on a forecast, and there is none for now', { foreseen: true }],
+])('where warning is open, %j at %j is said as: %s', (levels, series, sentence, more) => {
+  const before = open('warning', { said, ...more })
+  const settings = { for: more?.pending === undefined ? 0 : 3, worseAfterMs: 0 }
+  expect(sayBecause(judge(series, { rule: aRule(levels), before, settings }).because)).toBe(sentence)
+})
 
-function whyOf(
-  rule: Partial<Rule> | undefined,
-  before: SeriesState | undefined,
-  one: ForeseenSeries,
-  settings: Partial<EvaluationSettings> = {},
-) {
-  const asked = rule === undefined ? undefined : { name: 'r', on: '*', ...rule }
-  return evaluate(asked, before, one, NOW, { ...SETTINGS, ...settings }).because
-}
-
-describe('in a sentence, a series stands where it stands because', () => {
-  test.each<[because: Because, sentence: string]>([
-    [whyOf(PERCENT, undefined, series(960)), '96 % is at or over the critical 95 %'],
-    [whyOf(PERCENT, undefined, series(800)), '80 % is at or over the warning 80 %'],
-    [whyOf(PERCENT, undefined, series(1_400)), '140 % is at or over the critical 95 %'],
-    [whyOf({ warning: { count: 1_000 } }, undefined, series(1_200, null)), '1,200 is at or over the warning 1,000'],
-    [whyOf({ warning: { remaining: 20 } }, undefined, series(995)), '5 left is at or under the warning 20'],
-    [
-      whyOf({ critical: { daysLeft: 7 } }, undefined, series(500, 1_000, 6.5)),
-      '6.5 days left is at or under the critical 7 days',
-    ],
-    [
-      whyOf({ critical: { remaining: 20 } }, undefined, series(1_003)),
-      'it is 3 over its limit, so under the critical 20 left',
-    ],
-    [
-      whyOf({ critical: { daysLeft: 1 } }, open('critical'), series(1_000, 1_000, 0)),
-      '0 days left is at or under the critical 1 day',
-    ],
-    [
-      whyOf({ critical: { daysLeft: 0.5 }, recoverBelow: 0.5 }, open('critical'), series(500, 1_000, 0.8)),
-      'critical stays until more than 1 day is left: recoverBelow 0.5',
-    ],
-    [whyOf(PERCENT, open('warning'), series(775)), 'warning stays until below 77 %: recoverBelow 3'],
-    [
-      whyOf({ warning: { count: 10 }, recoverBelow: 4 }, open('warning'), series(7, null)),
-      'warning stays until below 6: recoverBelow 4',
-    ],
-    [
-      whyOf({ critical: { remaining: 20 }, recoverBelow: 5 }, open('critical'), series(978)),
-      'critical stays until more than 25 are left: recoverBelow 5',
-    ],
-    [
-      whyOf({ critical: { daysLeft: 7 }, recoverBelow: 3 }, open('critical'), series(500, 1_000, 9)),
-      'critical stays until more than 10 days are left: recoverBelow 3',
-    ],
-    [
-      whyOf(PERCENT, undefined, series(960), { for: 3 }),
-      '1 of 3 polls agrees on critical: 96 % is at or over the critical 95 %',
-    ],
-    [
-      whyOf(PERCENT, open('warning', { pending: { warning: 0, critical: 1, sinceFirstReading: false } }), series(960), {
-        for: 3,
-      }),
-      '96 % is at or over the warning 80 %; 2 of 3 polls agree on critical',
-    ],
-    [
-      whyOf(
-        PERCENT,
-        open('warning', {
-          said: { level: 'warning', usage: 850, limit: 1_000, at: 1 },
-          acknowledged: { at: 1, by: 'x', until: NOW + 1, usage: 850, percent: 85 },
-        }),
-        {
-          ...series(910),
-        },
-      ),
-      '91 % is at or over the warning 80 %; when it was acknowledged it was 85 %',
-    ],
-    [whyOf(PERCENT, undefined, series(5, null)), 'no limit is reported that it could be compared with'],
-    [
-      whyOf(PERCENT, open('critical'), series(5, null)),
-      'no limit is reported that it could be compared with; critical stays until there is one',
-    ],
-    [
-      whyOf({ critical: { daysLeft: 7 } }, open('critical', { foreseen: true }), series(500)),
-      'critical rests on a forecast, and there is none for now',
-    ],
-    [whyOf({ off: true, name: 'quiet\u202e' }, undefined, series(5)), 'the rule quiet is off: it is not watched'],
-    [whyOf(undefined, undefined, series(5)), 'no rule is about it'],
-    [whyOf(PERCENT, undefined, series(720)), '72 % is 8 points below the warning 80 %'],
-    [whyOf(PERCENT, undefined, series(790)), '79 % is 1 point below the warning 80 %'],
-    [whyOf({ warning: { count: 10 } }, undefined, series(7, null)), '7 is 3 below the warning 10'],
-    [whyOf({ warning: { remaining: 20 } }, undefined, series(900)), '100 left is 80 more than the warning 20'],
-    [
-      whyOf({ critical: { daysLeft: 7 } }, undefined, series(500, 1_000, 20)),
-      '20 days left is 13 more than the critical 7 days',
-    ],
-    [whyOf({ critical: { daysLeft: 7 } }, undefined, series(500)), 'no condition of its rule holds'],
-    [{ is: 'gone' }, 'it is no longer reported'],
-  ])('%j', (because, sentence) => {
-    expect(sayBecause(because)).toBe(sentence)
-  })
+test('what is pending, what no rule is about and what is gone are said too', () => {
+  const found = judge(read(960), { settings: { for: 3 } })
+  expect(sayBecause(found.because)).toBe('1 of 3 polls agrees on critical: 96 % is at or over the critical 95 %')
+  expect(sayBecause(judge(read(5), { rule: undefined }).because)).toBe('no rule is about it')
+  expect(sayBecause({ is: 'gone' })).toBe('it is no longer reported')
 })
 
 describe('what is said of a reading', () => {
   test('never rounds it to the other side of a threshold', () => {
-    expect(whyOf(PERCENT, undefined, series(7_999_999, 10_000_000))).toMatchObject({
-      nearest: { value: 79.99, away: 0.01 },
-    })
-    expect(whyOf({ critical: { daysLeft: 7 } }, undefined, series(5, 9, 7.001))).toMatchObject({
-      nearest: { value: 7.01, away: 0.01 },
-    })
+    expect(judge(read(7_999_999, 10_000_000)).because).toMatchObject({ nearest: { value: 79.99, away: 0.01 } })
+    const rule = aRule({ critical: { daysLeft: 7 } })
+    expect(judge(read(5, 9, 7.001), { rule }).because).toMatchObject({ nearest: { value: 7.01, away: 0.01 } })
   })
 
   test('is rather what holds by itself than what is merely not left', () => {
-    const rule = { warning: { percent: 80, count: 780 } }
-    expect(whyOf(rule, open('warning'), series(780))).toMatchObject({ is: 'holds', asks: 'count' })
-    expect(whyOf(rule, open('warning'), series(779))).toMatchObject({ is: 'margin', asks: 'percent', until: 77 })
+    const [rule, before] = [aRule({ warning: { percent: 80, count: 780 } }), open('warning')]
+    expect(judge(read(780), { rule, before }).because).toMatchObject({ is: 'holds', asks: 'count' })
+    expect(judge(read(779), { rule, before }).because).toMatchObject({ is: 'margin', asks: 'percent', until: 77 })
   })
 
   test('is the critical condition where warning was entered by polls that found critical', () => {
-    const rule = { warning: { daysLeft: 14 }, critical: { percent: 95 } }
-    const pending = { warning: 1, critical: 0, sinceFirstReading: false }
-    const found = whyOf(rule, { ...open('warning'), level: 'ok', pending }, series(960), { for: 2 })
-    expect(found).toMatchObject({ is: 'holds', level: 'critical', rising: { level: 'critical', polls: 1, of: 2 } })
+    const rule = aRule({ warning: { daysLeft: 14 }, critical: { percent: 95 } })
+    const before = open('warning', { level: 'ok', pending: { warning: 1, critical: 0, sinceFirstReading: false } })
+    const { because } = judge(read(960), { rule, before, settings: { for: 2 } })
+    expect(because).toMatchObject({ is: 'holds', level: 'critical', rising: { level: 'critical', polls: 1, of: 2 } })
   })
 
   test('is the condition with the least way to go, whatever its unit', () => {
-    const rule = { warning: { percent: 80, remaining: 50 }, critical: { percent: 95, daysLeft: 7 } }
-    expect(whyOf(rule, undefined, series(700, 1_000, 60))).toMatchObject({
+    const rule = aRule({ warning: { percent: 80, remaining: 50 }, critical: { percent: 95, daysLeft: 7 } })
+    expect(judge(read(700, 1_000, 60), { rule }).because).toMatchObject({
       nearest: { asks: 'percent', level: 'warning' },
     })
-    expect(whyOf(rule, undefined, series(700, 1_000, 7.5))).toMatchObject({ nearest: { asks: 'daysLeft' } })
+    expect(judge(read(700, 1_000, 7.5), { rule }).because).toMatchObject({ nearest: { asks: 'daysLeft' } })
   })
 })

@@ -81,7 +81,8 @@ describe('the boundaries of a series', () => {
         const one = rule({ warning })
         const [boundary] = boundaries([one], isOpen ? 'warning' : undefined, overall(1_000)) ?? []
         const before = isOpen ? openedState('warning', 'x', NOW) : undefined
-        const levelAt = (usage: number) => evaluate(one, before, overall(usage), NOW + 1, settings).stands
+        const levelAt = (usage: number) =>
+          evaluate({ rule: one, before, series: overall(usage), now: NOW + 1, settings }).stands
         expect(levelAt(Math.ceil((boundary?.at ?? 0) - 1e-9))).toBe('warning')
         expect(levelAt((boundary?.at ?? 0) - 0.001)).toBe('ok')
       }),

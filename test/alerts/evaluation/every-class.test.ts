@@ -233,7 +233,7 @@ const HOLDS = ['holds', 'margin'] as const
 
 function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, needed: number, expected: Expected): void {
   const settings = { recoverBelow: 3, for: needed, repeatEveryMs: DAY, worseAfterMs: DAY }
-  const found = evaluate(rule, was.state, one, NOW, settings)
+  const found = evaluate({ rule, before: was.state, series: one, now: NOW, settings })
   const because = Array.isArray(expected.because) ? expected.because : [expected.because]
   const said = {
     stands: found.stands,
