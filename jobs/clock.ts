@@ -23,7 +23,7 @@ export interface TickingClock {
   /** When a tick of each kind was last handed on, ms. */
   lastTicks(): Partial<Record<SweepKind, number>>
   /** Ticks by other times from now on. */
-  follow(times: Schedule): void
+  follow(services: { config: { schedule: Schedule } }): void
   stop(): void
 }
 
@@ -50,9 +50,9 @@ export function startClock(queues: Pick<Queues, 'tell'>, times: Schedule, log: L
   }
   return {
     lastTicks: () => lastTicks,
-    follow: (next) => {
+    follow: ({ config }) => {
       stop()
-      ticks = start(next)
+      ticks = start(config.schedule)
     },
     stop,
   }

@@ -2,16 +2,12 @@ import { setMaxListeners } from 'node:events'
 import { type Job, type Processor, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import { InForce } from '../src/runtime/concurrency.ts'
-import type { Logger } from '../src/runtime/logger.ts'
+import type { InForce } from '../src/runtime/concurrency.ts'
 import { deliver, PER_RECEIVER, type StopSignals } from './deliver.ts'
 import type { JobDeps } from './job-deps.ts'
 import { type Looks, startLooks } from './looks.ts'
-import type { Movement } from './movement.ts'
 import { pollLimits } from './poll-limits.ts'
 import { readWaiting } from './queue-depths.ts'
-import type { Queues } from './queues.ts'
 import { type ChunkJob, type DeliverJob, QUEUE, type SweepKind, type TendJob } from './queues.ts'
 import { refreshTokens } from './refresh-tokens.ts'
 import { sweep } from './sweep.ts'
@@ -20,84 +16,48 @@ import { uninstall } from './uninstall.ts'
 
 export interface Workers {
   wake: Looks['wake']
-  /** Jobs that begin from now on work by these. Resolves once no job works by those before. */
-  replace(deps: JobDeps): Promise<void>
+  /** As many deliveries at a time as these receivers may have. */
+  follow(services: Pick<JobDeps, 'receivers'>): void
   /** Begins nothing new, lets what is under way finish for up to `atMostMs`, hands back the rest. */
   stop(atMostMs: number): Promise<void>
 }
 
+/** A daemon that leaves the queues to others. */
+export const NO_WORKERS: Workers = { wake: () => {}, follow: () => {}, stop: async () => {} }
+
 /** Another daemon that has just swept found what this one would find; later work is found a moment later. */
 const TURN_MS = 400
 
-/** The sweeps of this daemon, its workers per queue, and how many jobs at a time. */
+/** The sweeps of this daemon, and its workers on the queues: each job works by the services in force at its begin. */
 export function startWorkers(
   connection: Store,
-  prefix: string,
-  deps: JobDeps,
-  log: Logger,
+  inForce: InForce<JobDeps>,
   silence?: Parameters<typeof watchSilentWorkers>[2],
 ): Workers {
+  const { clock, movement, log } = inForce.value
   const stopping = new AbortController()
   const abandon = new AbortController()
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
-  const stop: StopSignals = { stopping: stopping.signal, abandon: abandon.signal }
-  const inForce = new InForce(deps)
-  const seats = new Map<string, Seat>()
-  const start = <T extends ChunkJob | TendJob | DeliverJob>(
-    name: string,
-    concurrency: number,
-    work: (deps: JobDeps, job: T) => Promise<void>,
-  ) => {
-    const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
-      deps.movement.watch(name, () => inForce.run((now) => work(now, data)))
-    const open = (atATime: number) => {
-      const worker = new Worker<T, void>(name, processor, {
-        ...{ connection: connection as Redis, prefix, concurrency: atATime },
-      })
-      worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
-      worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
-      return worker
-    }
-    seats.set(name, { worker: open(concurrency), open })
-  }
-  start<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping))
-  start<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping))
-  start<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping))
-  start<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping))
-  start<DeliverJob>(QUEUE.deliver, deliveriesAtATime(deps), (now, job) => deliver(now, job, stop))
+  const seats = openSeats(connection, inForce, { stopping: stopping.signal, abandon: abandon.signal })
   const look = async (now: JobDeps, kind: SweepKind) => {
     const isOurs = await now.store.set(now.keys.look(kind), 1, 'PX', TURN_MS, 'NX')
     if (isOurs !== 'OK') return now.clock.now() + TURN_MS
     return sweep(now, kind)
   }
   // One that hangs must be seen here: the sweeps of other daemons go on.
-  const watched = (kind: SweepKind) => deps.movement.watch(`sweep ${kind}`, () => inForce.run((now) => look(now, kind)))
-  const looks = startLooks(watched, deps.clock, log)
-  const watch = watchSilentWorkers(
-    { ...deps, log },
-    (name) => {
-      const seat = seats.get(name)
-      if (seat === undefined || stopping.signal.aborted) return
-      const { worker } = seat
-      seat.worker = seat.open(worker.concurrency)
-      // It may never end: nothing waits for it.
-      worker.close(true).catch((error: unknown) => {
-        log.warn({ code: 'worker.error', queue: name, err: error }, 'the worker that was replaced could not be closed')
-      })
-    },
-    silence,
-  )
+  const watched = (kind: SweepKind) => movement.watch(`sweep ${kind}`, () => inForce.run((now) => look(now, kind)))
+  const looks = startLooks(watched, clock, log)
+  const replace = (queue: string) => {
+    if (!stopping.signal.aborted) seats.get(queue)?.replace()
+  }
+  const watch = watchSilentWorkers(inForce.value, replace, silence)
   return {
     wake: looks.wake,
-    replace: (next) => {
-      const deliveries = seats.get(QUEUE.deliver)
-      if (deliveries !== undefined) deliveries.worker.concurrency = deliveriesAtATime(next)
-      return inForce.replace(next)
-    },
+    follow: (services) => seats.get(QUEUE.deliver)?.resize(deliveriesAtATime(services)),
     stop: async (atMostMs) => {
       watch.stop()
       stopping.abort(new Error('stopping'))
-      const closed = Promise.all([looks.stop(), ...[...seats.values()].map(({ worker }) => worker.close())])
+      const closed = Promise.all([looks.stop(), ...[...seats.values()].map((seat) => seat.close())])
       const waited = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), atMostMs).unref())
       if ((await Promise.race([closed, waited])) !== 'late') return
       log.warn({ code: 'stop.late' }, 'some work did not end in time: it is due again when its claims end')
@@ -107,26 +67,72 @@ export function startWorkers(
   }
 }
 
-/** Who works on a queue, and how another one is put in its place. */
-interface Seat {
-  worker: Worker
-  open(concurrency: number): Worker
+type Work<T> = (services: JobDeps, job: T) => Promise<void>
+
+/** The worker of each queue, and how many jobs at a time. */
+function openSeats(connection: Store, inForce: InForce<JobDeps>, stop: StopSignals): ReadonlyMap<string, Seat> {
+  const open = <T>(name: string, concurrency: number, work: Work<T>): [string, Seat] => [
+    name,
+    new Seat(concurrency, (atATime) => openWorker({ name, atATime, connection, inForce }, work)),
+  ]
+  return new Map([
+    open<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping)),
+    open<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping)),
+    open<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping)),
+    open<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping)),
+    open<DeliverJob>(QUEUE.deliver, deliveriesAtATime(inForce.value), (now, job) => deliver(now, job, stop)),
+  ])
 }
 
-/** A daemon that leaves the queues to others. */
-export const NO_WORKERS: Workers = { wake: () => {}, replace: async () => {}, stop: async () => {} }
+function openWorker<T>(
+  {
+    name,
+    atATime,
+    connection,
+    inForce,
+  }: { name: string; atATime: number; connection: Store; inForce: InForce<JobDeps> },
+  work: Work<T>,
+): Worker<T, void> {
+  const { keys, movement, log } = inForce.value
+  const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
+    movement.watch(name, () => inForce.run((now) => work(now, data)))
+  const worker = new Worker<T, void>(name, processor, {
+    ...{ connection: connection as Redis, prefix: keys.queues, concurrency: atATime },
+  })
+  worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
+  worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
+  return worker
+}
+
+/** The worker on a queue, and how another one is put in its place. */
+class Seat {
+  #worker: Worker
+  readonly #open: (concurrency: number) => Worker
+
+  constructor(concurrency: number, open: (concurrency: number) => Worker) {
+    this.#open = open
+    this.#worker = open(concurrency)
+  }
+
+  resize(concurrency: number): void {
+    this.#worker.concurrency = concurrency
+  }
+
+  /** The one before may never end: nothing waits for it. */
+  replace(): void {
+    const before = this.#worker
+    this.#worker = this.#open(before.concurrency)
+    before.close(true).catch((error: unknown) => before.emit('error', error as Error))
+  }
+
+  close(): Promise<void> {
+    return this.#worker.close()
+  }
+}
 
 /** How much a job has to do, and not for whom. */
 function deliveriesAtATime({ receivers }: Pick<JobDeps, 'receivers'>): number {
   return PER_RECEIVER * Math.max(1, receivers.size)
-}
-
-export interface SilentWorkersDeps {
-  store: Store
-  queues: Queues
-  movement: Movement
-  clock: Clock
-  log: Logger
 }
 
 const LOOK_EVERY_MS = 5_000
@@ -139,7 +145,7 @@ const SILENT_MS = 15_000
  * takes nothing until it is restarted. What is still left in it is fenced by the locks of its jobs, as a dead worker's is.
  */
 export function watchSilentWorkers(
-  { store, queues, movement, clock, log }: SilentWorkersDeps,
+  { store, queues, movement, clock, log }: Pick<JobDeps, 'store' | 'queues' | 'movement' | 'clock' | 'log'>,
   replace: (queue: string) => void,
   { everyMs = LOOK_EVERY_MS, silentMs = SILENT_MS } = {},
 ): { stop(): void } {

@@ -1,27 +1,25 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
-import { NO_CLOCK, type TickingClock as Ticks } from '../jobs/clock.ts'
-import { Movement } from '../jobs/movement.ts'
+import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
+import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets } from './accounts/due-sets.ts'
 import { lookAgain } from './alerts/groups/held.ts'
 import { accountJobs } from './app/account-jobs.ts'
-import { startDaemonReports } from './app/daemon-reports.ts'
-import { type RedisSeen, readHealth, startHttp } from './app/http.ts'
-import { type AppInput, openParts } from './app/parts.ts'
-import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
-import { createSharedServices } from './app/services.ts'
-import { startClockOf, startWorkersOf } from './app/start-jobs.ts'
-import { tendAppendOnlyFile } from './app/tend-append-only-file.ts'
-import { openEndpoint } from './app/token-endpoint.ts'
-import { type DataWatch, startDataWatch } from './app/watch-data.ts'
-import { openWork } from './app/work.ts'
-import { ROLES, type Role } from './heartbeat/roles.ts'
+import { healthOf } from './app/health.ts'
+import { adminTokenOf, httpDeps, type Web } from './app/http.ts'
+import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
+import { openResources } from './app/resources.ts'
+import { buildServices, type Services } from './app/services.ts'
+import type { AppInput } from './app/stores.ts'
+import { type DataWatch, startDaemonReports, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
+import { ROLES, type Role, ticks } from './heartbeat/roles.ts'
 import type { HealthReport } from './http/health.ts'
+import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
 import { checkFormat, raiseFormat } from './redis/format.ts'
-import { atInterval } from './runtime/concurrency.ts'
-import { type Lifecycle, ShutdownBudget } from './runtime/lifecycle.ts'
+import { atInterval, InForce } from './runtime/concurrency.ts'
+import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { checkKeys } from './tokens/canary.ts'
@@ -46,132 +44,181 @@ export interface App {
   counts(): Promise<{ accounts: number; overdue: number }>
 }
 
-/** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
-const STOP_BUDGET_MS = 9_000
-/** Of these, how long may take: work in hand, the last report, requests under way, answers that are still to be stored. */
+/** Of what a stop may take, how long: work in hand, the last report, requests under way. */
 const WORK_STOP_MS = 8_000
 const REPORT_STOP_MS = 500
 const HTTP_STOP_MS = 5_000
-const ANSWER_STOP_MS = 1_000
 const UNSEAL_EVERY_MS = 300_000
 const OVERDUE_AFTER_MS = 60_000
 
+/** What this daemon is about, from its first step on; what is started later is filled in then. */
+interface Daemon {
+  inForce: InForce<Services>
+  lifecycle: Lifecycle
+  roles: ReadonlySet<Role>
+  /** The connection of requests: one that gives up soon. */
+  pages: Store
+  startedAt: number | undefined
+  ticks: TickingClock
+  dataWatch: DataWatch | undefined
+}
+
 /**
- * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
- * whoever asks while Redis is awaited is told. The caller closes `lifecycle`, also when this throws. Without some of the
- * roles, other daemons must have them.
+ * The daemon: what is opened once, services from that and the config, and what works by them. Each step is built on those above
+ * it, and taken down in reverse. HTTP comes first, so that requests have an answer while Redis is awaited. The caller closes
+ * `lifecycle`, also when this throws. Without some of the roles, other daemons must have them.
  */
 export async function startApp(
   input: AppInput,
   lifecycle: Lifecycle,
   roles: ReadonlySet<Role> = new Set(ROLES),
 ): Promise<App> {
-  const parts = await openParts(input, lifecycle, 'steps')
-  const { clock, log, keys } = parts
-  const inForce = { parts }
-  let startedAt: number | undefined
-
-  const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
+  const resources = await openResources(input, lifecycle, 'steps')
+  const { clock, log, store, keys, vault, metrics } = resources
+  const pages = connectRedis(resources.address, 'pages', () => {}) // Requests have an answer; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
-  const budget = new ShutdownBudget(clock, STOP_BUDGET_MS)
-  const shared = createSharedServices(parts)
-  const { unstored } = shared
-  lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(clock, budget.of(ANSWER_STOP_MS)))
-  const movement = new Movement(clock, input.config.provider.timeout)
-  const endpoint = openEndpoint(parts, () => inForce.parts.config)
-  const services = { ...shared, endpoint, movement }
-  const running: Running = Object.assign(inForce, { work: openWork(parts, services), services })
-  lifecycle.onClose('the receivers', () => running.work.close())
-  const accessTokens = createAccessTokens(running, pages)
-  let ticks: Ticks = NO_CLOCK
-  let dataWatch: DataWatch | undefined
-  const redisSeen: RedisSeen = { ok: true, since: undefined }
-  const own = () => ({ roles, movement, ticks: ticks.lastTicks(), dataTrouble: dataWatch?.trouble, redisSeen })
-  const health = () => readHealth(running.parts, pages, startedAt, own())
-  const stopping = new AbortController()
-  const jobs = accountJobs(parts, () => running.work, stopping.signal)
-  const http = await startHttp(running, pages, accessTokens, endpoint, jobs, stopping.signal, health, roles.has('web'))
-  lifecycle.onClose('the HTTP server', () => {
-    // Who asked for a poll, a refresh or a test is told that it was cut off.
-    stopping.abort()
-    return http.close(budget.of(HTTP_STOP_MS))
-  })
-  await checkFormat(parts.store, keys)
-  await checkKeys(parts.store, keys, parts.vault)
-  await raiseFormat(parts.store, keys)
-  const unseal = () =>
-    storeSealed({ ...running.work, unstored }, input.config.dataDir).catch((error: unknown) => {
-      log.error({ code: 'token.not-unsealed', err: error }, 'the folder of sealed tokens could not be read or written')
-    })
-  void unseal()
-  onReady(parts.store, () => void storeYoungAgain({ ...running.work, unstored }))
-  // Also what a command left there, or what waits for a Redis that has its data again.
-  const endUnsealing = atInterval(unseal, UNSEAL_EVERY_MS)
-  lifecycle.onClose('the sweep of sealed answers', async () => endUnsealing())
-  dataWatch = await startDataWatch(() => running.parts)
-  lifecycle.onClose('the watch over the data', () => dataWatch?.stop())
-  const reports = await startWriterReports(parts, ownName())
-  // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
-  lifecycle.onClose('the reports of its key', () => budget.wait(REPORT_STOP_MS, reports.stop()))
-  const presence = await startDaemonReports(() => running.parts, ownName(), roles)
-  lifecycle.onClose('the reports that it runs', () => budget.wait(REPORT_STOP_MS, presence.stop()))
-  await parts.deliveries.enable('all')
+  const inForce = new InForce(buildServices(resources, input.config))
+  lifecycle.onClose('the receivers', () => inForce.value.close())
+  const daemon: Daemon = {
+    ...{ inForce, lifecycle, roles, pages },
+    ...{ startedAt: undefined, ticks: NO_CLOCK, dataWatch: undefined },
+  }
+  const { http, health, accessTokens } = await serve(daemon)
+  await checkFormat(store, keys)
+  await checkKeys(store, keys, vault)
+  await raiseFormat(store, keys)
+  keepUnsealing(daemon, input.config.dataDir)
+  const reports = await startReports(daemon)
+  await inForce.value.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
-  await lookAgain(parts, clock.now())
-  const workers = startWorkersOf(running, roles)
-  lifecycle.onClose('the workers', async () => {
-    const ms = budget.of(WORK_STOP_MS)
-    await Promise.all([workers.stop(ms), accessTokens.stop(ms)])
-  })
-  // Ahead of the workers: nobody of theirs is left standing in its line.
-  lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  ticks = startClockOf(running, roles)
-  lifecycle.onClose('the clock', async () => ticks.stop())
-  const endRewrites = tendAppendOnlyFile(parts)
-  lifecycle.onClose('the rewrites of the append-only file', async () => endRewrites())
+  await lookAgain(inForce.value, clock.now())
+  const workers = startWork(daemon, accessTokens)
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())
-  if (roles.has('worker')) replanInBackground(running.work)
 
-  startedAt = clock.now()
-  parts.metrics.started(startedAt)
-  parts.metrics.configReload(true, startedAt)
+  daemon.startedAt = clock.now()
+  metrics.started(daemon.startedAt)
+  metrics.configReload(true, daemon.startedAt)
   const as = { url: http.url, pid: process.pid, roles: [...roles] }
   log.info({ code: 'daemon.started', ...as }, `Plimsoll is at work: ${http.url}`)
-  const due = new DueSets(pages, keys)
   return {
-    ...{ url: http.url, signInPath: http.signInPath },
+    ...{ url: http.url, signInPath: http.signInPath, health },
     reload: async (next) => {
-      const reloaded = await reload(running, { workers, reports, ticks }, next)
-      parts.metrics.configReload(true, clock.now())
-      await presence.report().catch(() => undefined) // It says so again soon.
+      const reloaded = await reload(inForce, [workers, daemon.ticks, http], reports.ofKey, next)
+      metrics.configReload(true, clock.now())
+      await reports.ofDaemon.report().catch(() => undefined) // It says so again soon.
       return reloaded
     },
-    refused: () => parts.metrics.configReload(false, clock.now()),
-    health,
-    counts: async () => {
-      const [accounts, overdue] = await Promise.all([
-        due.countDue('refresh', Number.POSITIVE_INFINITY),
-        due.countOverdue(clock.now() - OVERDUE_AFTER_MS),
-      ])
-      return { accounts, overdue }
-    },
+    refused: () => metrics.configReload(false, clock.now()),
+    counts: () => countTokens(new DueSets(pages, keys), clock.now()),
   }
 }
 
-/** Reads for whoever asks and gives up soon; refreshes as the job does, on the connection that waits. */
-function createAccessTokens(running: Running, pages: Store): AccessTokens {
-  const { keys, vault, clock } = running.parts
+/** Pages, API and probes, by the services of the moment. */
+async function serve(daemon: Daemon) {
+  const { inForce, lifecycle, roles, pages } = daemon
+  const { config, log, budget } = inForce.value
+  const current = () => inForce.value
+  const stopping = new AbortController()
+  const accessTokens = createAccessTokens(current, pages)
+  const own = () => ({
+    ...{ roles, startedAt: daemon.startedAt },
+    ...{ ticks: daemon.ticks.lastTicks(), dataTrouble: daemon.dataWatch?.trouble },
+  })
+  const health = healthOf(current, pages, own)
+  const servesPages = roles.has('web')
+  const web: Web = {
+    ...{ pages, accessTokens, health, servesPages, stop: stopping.signal },
+    jobs: accountJobs(current, stopping.signal),
+    adminToken: adminTokenOf(config, servesPages, log),
+  }
+  const server = await startHttpServer(httpDeps(web, inForce.value))
+  const http = { ...server, follow: (services: Services) => server.follow(httpDeps(web, services)) }
+  lifecycle.onClose('the HTTP server', () => {
+    // A request for a poll, a refresh or a test is answered that it was cut off.
+    stopping.abort()
+    return http.close(budget.of(HTTP_STOP_MS))
+  })
+  return { http, health, accessTokens }
+}
+
+/** Reads for a caller that gives up soon; refreshes as the job does, on the connection that waits. */
+function createAccessTokens(current: () => Services, pages: Store): AccessTokens {
+  const { keys, vault, clock } = current()
   return new AccessTokens({
     tokens: new TokenStore(pages, keys),
     vault,
-    refresh: (hubId, generation) => refreshOne(running.work, hubId, generation),
-    identify: async (hubId) => ((await identifyOne(running.work, hubId))?.is === 'later' ? 'later' : 'asked'),
+    refresh: (hubId, generation) => refreshOne(current(), hubId, generation),
+    identify: async (hubId) => ((await identifyOne(current(), hubId))?.is === 'later' ? 'later' : 'asked'),
     clock,
   })
 }
 
-/** Who this daemon is, where daemons tell of themselves. */
-function ownName(): string {
-  return `${hostname()} pid ${process.pid}`
+/** Also what a command left in the folder of sealed tokens, or what waits for a Redis that has its data again. */
+function keepUnsealing({ inForce, lifecycle }: Daemon, dataDir: string): void {
+  const unseal = () =>
+    storeSealed(inForce.value, dataDir).catch((error: unknown) => {
+      const { log } = inForce.value
+      log.error({ code: 'token.not-unsealed', err: error }, 'the folder of sealed tokens could not be read or written')
+    })
+  void unseal()
+  onReady(inForce.value.store, () => void storeYoungAgain(inForce.value))
+  const end = atInterval(unseal, UNSEAL_EVERY_MS)
+  lifecycle.onClose('the sweep of sealed answers', async () => end())
+}
+
+/** Checks the data in Redis, and reports there that this daemon runs, by which config, and with which key it encrypts. */
+async function startReports(daemon: Daemon) {
+  const { inForce, lifecycle, roles } = daemon
+  const current = () => inForce.value
+  const { budget } = inForce.value
+  const name = `${hostname()} pid ${process.pid}`
+  daemon.dataWatch = await startDataWatch(current)
+  lifecycle.onClose('the watch over the data', () => daemon.dataWatch?.stop())
+  const ofKey = await startWriterReports(inForce.value, name)
+  // A Redis that is away is not waited for: a daemon that says nothing is soon taken for gone.
+  lifecycle.onClose('the reports of its key', () => budget.wait(REPORT_STOP_MS, ofKey.stop()))
+  const ofDaemon = await startDaemonReports(current, name, roles)
+  lifecycle.onClose('the reports that it runs', () => budget.wait(REPORT_STOP_MS, ofDaemon.stop()))
+  const endRewrites = tendAppendOnlyFile(inForce.value)
+  lifecycle.onClose('the rewrites of the append-only file', async () => endRewrites())
+  return { ofKey, ofDaemon }
+}
+
+/** The workers on the queues and the clock: none, where that is left to other daemons. */
+function startWork(daemon: Daemon, accessTokens: AccessTokens): Workers {
+  const { inForce, lifecycle, roles } = daemon
+  const { endpoint, budget, queues, config, log } = inForce.value
+  const workers = roles.has('worker') ? startWorkersOf(inForce, lifecycle) : NO_WORKERS
+  lifecycle.onClose('the workers', async () => {
+    const ms = budget.of(WORK_STOP_MS)
+    await Promise.all([workers.stop(ms), accessTokens.stop(ms)])
+  })
+  // Ahead of the workers: none of their jobs is left in its line.
+  lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
+  if (ticks(roles)) daemon.ticks = startClock(queues, config.schedule, log)
+  lifecycle.onClose('the clock', async () => daemon.ticks.stop())
+  if (roles.has('worker')) replanInBackground(inForce.value)
+  return workers
+}
+
+function startWorkersOf(inForce: InForce<Services>, lifecycle: Lifecycle): Workers {
+  const { address, queues } = inForce.value
+  const store = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
+  lifecycle.onClose("the workers' connection", () => store.disconnect())
+  const workers = startWorkers(store, inForce)
+  const hearing = connectRedis(address, 'queues', () => {}) // The workers' connection reports.
+  lifecycle.onClose('the connection for wake-ups', () => hearing.disconnect())
+  // Not awaited: without a Redis the ticks still start every sweep.
+  void queues.hearWakes(hearing, workers.wake)
+  void queues.forgetSweeps().catch(() => undefined) // No version reads them any more.
+  return workers
+}
+
+async function countTokens(due: DueSets, now: number): Promise<{ accounts: number; overdue: number }> {
+  const [accounts, overdue] = await Promise.all([
+    due.countDue('refresh', Number.POSITIVE_INFINITY),
+    due.countOverdue(now - OVERDUE_AFTER_MS),
+  ])
+  return { accounts, overdue }
 }

@@ -1,15 +1,13 @@
 import { setMaxListeners } from 'node:events'
-import { Movement } from '../../jobs/movement.ts'
-import { type PolledOutcome, type PollLimitsDeps, pollOne } from '../../jobs/poll-limits.ts'
-import { type RefreshTokensDeps, refreshOne } from '../../jobs/refresh-tokens.ts'
+import { type PolledOutcome, pollOne } from '../../jobs/poll-limits.ts'
+import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
+import type { Registry } from '../accounts/registry.ts'
 import { InFlight } from '../runtime/concurrency.ts'
 import { redactUrls } from '../runtime/logger.ts'
+import { formatMoment } from '../text/format-time.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
-import type { Parts } from './parts.ts'
-import { createSharedServices } from './services.ts'
-import { openEndpoint } from './token-endpoint.ts'
-import { workerDeps } from './worker-deps.ts'
+import type { Services } from './services.ts'
 
 /** The steps of the daemon's jobs, for a command that wants one account done now. A daemon may run beside it. */
 export interface AccountJobs {
@@ -24,37 +22,26 @@ const POLLS = 32
 /** Another worker may be refreshing the account's tokens just then: that takes a moment. */
 const ATTEMPTS = 4
 const AGAIN_MS = 1_000
-const ANSWER_STOP_MS = 1_000
 
-/** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
-export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
-  const shared = createSharedServices(parts)
-  const endpoint = openEndpoint(parts, () => parts.config)
-  const { unstored } = shared
-  parts.lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(parts.clock, ANSWER_STOP_MS))
-  // The command waits for them, and would wait for ever.
-  stop.addEventListener('abort', () => unstored.end(), { once: true })
-  parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const work = workerDeps(parts, { ...shared, endpoint, movement: new Movement(parts.clock) }, new Map())
-  return accountJobs(parts, () => work, stop)
+/** For a command. It waits for what is under way, and for answers that Redis does not take it would wait for ever. */
+export function accountJobsUntil(services: Services, stop: AbortSignal): AccountJobs {
+  stop.addEventListener('abort', () => services.unstored.end(), { once: true })
+  return accountJobs(() => services, stop)
 }
 
-/** The same with what a daemon's workers have, which another config may change. */
-export function accountJobs(
-  { clock, registry }: Pick<Parts, 'clock' | 'registry'>,
-  work: () => PollLimitsDeps & RefreshTokensDeps,
-  stop: AbortSignal,
-): AccountJobs {
+/** By the services of the moment. `stop` begins nothing new. */
+export function accountJobs(current: () => Services, stop: AbortSignal): AccountJobs {
   setMaxListeners(0, stop) // One or two per account under way.
   async function pollOrWait(hubId: number): Promise<PolledOutcome> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await pollOne(work(), hubId, 'wanted', stop)
+      const outcome = await pollOne(current(), hubId, 'wanted', stop)
       if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
-      await clock.wait(AGAIN_MS, stop)
+      await current().clock.wait(AGAIN_MS, stop)
     }
   }
   async function poll(hubId: number): Promise<string | undefined> {
     if (stop.aborted) return 'stopped'
+    const { registry, clock } = current()
     const startedAt = clock.now()
     try {
       const outcome = await pollOrWait(hubId)
@@ -66,7 +53,7 @@ export function accountJobs(
   const places = new InFlight(POLLS)
   return {
     poll: (hubId) => places.run('normal', () => poll(hubId)),
-    refresh: (hubId, generation) => refreshOne(work(), hubId, String(generation)),
+    refresh: (hubId, generation) => refreshOne(current(), hubId, String(generation)),
   }
 }
 
@@ -93,5 +80,70 @@ export function whyNotRead(
       if (pollFailure !== null && pollFailure.at >= startedAt) return pollFailure.reason
       if (pollBlocked === null) return undefined
       return `it cannot be watched${pollBlocked.what === 'all' ? '' : ' in part'}: a scope is missing, plimsoll accounts show names those that would do`
+  }
+}
+
+/** What came of refreshing an account's tokens now. */
+export type RefreshedNow =
+  | { is: 'refreshed'; account: Account }
+  | { is: 'unknown' }
+  /** `until`: not before, ms. */
+  | { is: 'gone' | 'held' | 'planned' | 'closed' | 'failed'; why: string; until?: number }
+
+/** Reads an account's limits now; `reason`: why it was not read, or not all of it. */
+export async function pollNow(
+  jobs: Pick<AccountJobs, 'poll'>,
+  registry: Registry,
+  hubId: number,
+): Promise<{ account: Account | undefined; reason: string | undefined }> {
+  const reason = await jobs.poll(hubId)
+  return { account: await registry.get(hubId), reason }
+}
+
+/** At once, unless the account's next attempt is planned after one that failed. */
+export async function refreshNow(
+  jobs: Pick<AccountJobs, 'refresh'>,
+  registry: Registry,
+  hubId: number,
+): Promise<RefreshedNow> {
+  const before = await registry.get(hubId)
+  if (before === undefined) return { is: 'unknown' }
+  const outcome = await jobs.refresh(hubId, before.token.generation)
+  const account = await registry.get(hubId)
+  if (account === undefined) return { is: 'unknown' }
+  const isNew = account.token.generation !== before.token.generation
+  return isNew ? { is: 'refreshed', account } : judged(outcome, account)
+}
+
+function wayOut({ hubId, state }: Account): string {
+  return state === 'reauthorize'
+    ? `connect it again: plimsoll accounts reconnect-link ${hubId}`
+    : `the next one is planned: see plimsoll accounts show ${hubId}`
+}
+
+function judged(outcome: RefreshOutcome, account: Account): RefreshedNow {
+  switch (outcome.is) {
+    case 'refreshed':
+    case 'lost': // Another process has just done it.
+      return { is: 'refreshed', account }
+    case 'fresh':
+      return {
+        is: 'planned',
+        why: `its last refresh failed (${account.refreshFailure?.reason ?? 'no reason is known'}); ${wayOut(account)}`,
+      }
+    case 'held':
+      return { is: 'held', why: 'another process works on it: try again in a moment' }
+    case 'gone':
+      return { is: 'gone', why: 'it is uninstalled, or about to be' }
+    case 'waiting': {
+      const { until } = outcome
+      return {
+        is: 'closed',
+        why: `the token endpoint is closed until ${formatMoment(until)}: see plimsoll status`,
+        until,
+      }
+    }
+    case 'failed':
+      return { is: 'failed', why: outcome.failure.message }
   }
 }

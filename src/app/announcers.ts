@@ -1,34 +1,32 @@
 import type { Config } from '../../config/schema.ts'
+import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
+import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import { grantAnnouncer, pollAnnouncer } from '../alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../alerts/kinds/token-alert.ts'
+import { closeAlerts } from '../alerts/kinds/told-alert.ts'
 import { opensLimits } from '../provider/dialects.ts'
+import { pageOf } from './settings.ts'
 
-/** Where an account's page is. */
-export function pageOf(config: Config): (hubId: number) => string {
-  return (hubId) => `${config.http.publicUrl}/accounts/${hubId}`
-}
-
-/** Alerts about an account's tokens and its uninstall. */
-export function announcer(config: Config) {
-  return tokenAnnouncer({ pageOf: pageOf(config) })
-}
-
-export function scopesAnnouncer(config: Config) {
-  return grantAnnouncer(grantSettings(config))
-}
-
-/** The alert about what keeps an account's limits from being read. */
-export function pollsAnnouncer(config: Config) {
-  const grant = grantSettings(config)
-  return pollAnnouncer({
-    ...grant,
-    opensLimits: opensLimits(grant.scopes),
-    repeatEveryMs: config.alerts.repeatEvery,
-  })
-}
-
-function grantSettings(config: Config) {
+/** What each step adds to an account's alerts, by the config: a kind each. */
+export function announcers(config: Config) {
   const { scopes, optionalScopes } = config.provider
-  const installPage = `${config.http.publicUrl}/install`
-  return { scopes: [...scopes, ...optionalScopes], installPage, pageOf: pageOf(config) }
+  const { publicUrl } = config.http
+  const repeatEveryMs = config.alerts.repeatEvery
+  const page = pageOf(config)
+  const grant = { scopes: [...scopes, ...optionalScopes], installPage: `${publicUrl}/install`, pageOf: page }
+  return {
+    /** An account's tokens, and its uninstall. */
+    announce: tokenAnnouncer({ pageOf: page }),
+    announceScopes: grantAnnouncer(grant),
+    /** What keeps an account's limits from being read. */
+    announcePoll: pollAnnouncer({ ...grant, opensLimits: opensLimits(grant.scopes), repeatEveryMs }),
+    announceDelivery: deliveryAnnouncer({ repeatEveryMs, page: `${publicUrl}/deliveries` }),
+    announceFleet: fleetAnnouncements(config),
+    closeAlerts: closeAlerts.bind(undefined, page),
+  }
+}
+
+/** Alerts about what hits many accounts at once. */
+export function fleetAnnouncements({ alerts, http }: Config) {
+  return fleetAnnouncer({ repeatEveryMs: alerts.repeatEvery, page: `${http.publicUrl}/` })
 }

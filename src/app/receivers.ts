@@ -33,11 +33,7 @@ export function createReceiver(
 ): Receiver {
   if (settings.type === 'email') {
     const { smtp, from, to } = settings
-    const how = {
-      tls: mailEncryption(settings),
-      timeoutMs: MAIL_TIMEOUT_MS,
-      links,
-    }
+    const how = { tls: mailEncryption(settings), timeoutMs: MAIL_TIMEOUT_MS, links }
     return createEmailReceiver({ name, smtp, from, to: [...to], ...how })
   }
   const { url, secrets, format } = settings
@@ -46,10 +42,10 @@ export function createReceiver(
   return createWebhookReceiver({ name, url, secrets: [...secrets], format, context })
 }
 
-export function ackLinks(vault: Vault, config: () => Pick<Config, 'alerts'>): AckLinks {
+export function ackLinks(vault: Vault, { alerts }: Pick<Config, 'alerts'>): AckLinks {
   return new AckLinks(
     () => vault.deriveEach('acknowledge'),
-    () => config().alerts.acknowledgeFor,
+    () => alerts.acknowledgeFor,
   )
 }
 
@@ -76,8 +72,8 @@ export function mailLinks(
   vault: Vault,
   clock: Pick<Clock, 'now'>,
 ): MailLinks {
-  const { http, provider, thresholds, alerts } = config
-  const acknowledge = ackLinks(vault, () => ({ alerts }))
+  const { http, provider, thresholds } = config
+  const acknowledge = ackLinks(vault, config)
   return {
     ...messageLinks(config),
     acknowledge: (alert) => {

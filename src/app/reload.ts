@@ -1,29 +1,17 @@
 import { changedPaths, takeOver } from '../../config/in-force.ts'
 import type { Config } from '../../config/schema.ts'
-import type { TickingClock as Ticks } from '../../jobs/clock.ts'
 import { replanPolls } from '../../jobs/replan-polls.ts'
-import type { Workers } from '../../jobs/workers.ts'
 import { lookAgain } from '../alerts/groups/held.ts'
+import type { InForce } from '../runtime/concurrency.ts'
 import { checkKeys } from '../tokens/canary.ts'
 import { createVault } from '../tokens/vault.ts'
 import type { WriterReports } from '../tokens/writers.ts'
-import { encryptionKeys } from './encryption-keys.ts'
-import { type Parts, withConfig } from './parts.ts'
-import { openWork, type Work } from './work.ts'
-import type { Services } from './worker-deps.ts'
+import { encryptionKeys } from './data-folder.ts'
+import { buildServices, type Services } from './services.ts'
 
-/** What of the daemon another config replaces; readers see what is in force. */
-export interface Running {
-  parts: Parts
-  work: Work
-  readonly services: Services
-}
-
-/** The parts that go on, and take another config. */
-export interface ReloadListeners {
-  workers: Workers
-  ticks: Ticks
-  reports: WriterReports
+/** What goes on by itself, and takes other services. */
+export interface Followers {
+  follow(services: Services): void | Promise<void>
 }
 
 export interface Reloaded {
@@ -35,45 +23,42 @@ export interface Reloaded {
 
 /**
  * Takes another config over while everything runs: all that can be, or nothing. Throws KeysError when its keys are not those
- * that stored tokens need. Jobs that have begun end by the config before.
+ * that stored tokens need. Jobs that have begun end by the services before, which are closed then.
  */
-export async function reload(running: Running, told: ReloadListeners, next: Config): Promise<Reloaded> {
-  const before = running.parts.config
-  const config = takeOver(before, next)
+export async function reload(
+  inForce: InForce<Services>,
+  followers: readonly Followers[],
+  reports: WriterReports,
+  next: Config,
+): Promise<Reloaded> {
+  const before = inForce.value
+  const config = takeOver(before.config, next)
   const { keys } = encryptionKeys(config)
-  await checkKeys(running.parts.store, running.parts.keys, createVault(keys))
-  const parts = withConfig(running.parts, config)
-  const work = openWork(parts, running.services)
+  await checkKeys(before.store, before.keys, createVault(keys))
+  const services = buildServices(before, config)
 
   // All that can fail is done: from here to the next wait everything changes at once.
-  parts.vault.replace(keys)
-  parts.provider.replaceApp(config.provider)
-  parts.log.level = config.log.level
-  const { work: retired } = running
-  void told.workers
-    .replace(work)
-    .then(() => retired.close())
+  services.follow(config, keys)
+  void inForce
+    .replace(services)
+    .then(() => before.close())
     .catch(() => undefined) // A connection that can't be ended is no reason to end the daemon.
-  Object.assign(running, { parts, work })
+  const followed = followers.map((one) => one.follow(services))
 
-  const applied = changedPaths(before, config)
-  told.ticks.follow(config.schedule)
-  await lookAround(running, told, applied)
+  const applied = changedPaths(before.config, config)
+  await Promise.all(followed)
+  await lookAround(services, reports, applied)
   return { applied, restart: changedPaths(config, next) }
 }
 
 /** What waits by the old config is judged again by the new one. All of it is in force by now, even without Redis. */
-async function lookAround(
-  { parts, work, services }: Running,
-  { reports }: ReloadListeners,
-  applied: readonly string[],
-): Promise<void> {
-  const { log, clock } = parts
-  services.endpoint.probe()
+async function lookAround(services: Services, reports: WriterReports, applied: readonly string[]): Promise<void> {
+  const { log, clock, endpoint, deliveries } = services
+  endpoint.probe()
   await reports.report().catch((error: unknown) => {
     log.warn({ code: 'vault.unreported', err: error }, 'could not report which key encrypts here: tried again soon')
   })
-  await Promise.all([lookAgain(parts, clock.now()), parts.deliveries.enable(receiversIn(applied))]).catch(
+  await Promise.all([lookAgain(services, clock.now()), deliveries.enable(receiversIn(applied))]).catch(
     (error: unknown) => {
       log.warn(
         { code: 'redis.error', err: error },
@@ -81,7 +66,7 @@ async function lookAround(
       )
     },
   )
-  if (applied.some((path) => path.startsWith('limits.'))) replanInBackground(work)
+  if (applied.some((path) => path.startsWith('limits.'))) replanInBackground(services)
 }
 
 /** Receivers that are others now: one that was switched off gets another chance. */
@@ -90,9 +75,9 @@ function receiversIn(paths: readonly string[]): string[] {
 }
 
 /** In the background: with many accounts it takes minutes. */
-export function replanInBackground(work: Work): void {
-  void replanPolls(work).catch((error: unknown) => {
-    work.log.warn(
+export function replanInBackground(services: Services): void {
+  void replanPolls(services).catch((error: unknown) => {
+    services.log.warn(
       { code: 'poll.error', err: error },
       'accounts with a shorter period could not be planned anew: their turns are unchanged',
     )

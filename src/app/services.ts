@@ -1,27 +1,100 @@
-import { Turns } from '../../jobs/deliver.ts'
-import { ClockWatch } from '../runtime/clock.ts'
-import { atInterval, InFlight } from '../runtime/concurrency.ts'
-import { sealAnswers } from '../tokens/sealed-answers.ts'
-import { Unstored } from '../tokens/unstored.ts'
-import type { Parts } from './parts.ts'
+import { unprovenAfter } from '../../config/alerts.ts'
+import type { Config } from '../../config/schema.ts'
+import { longestPauses } from '../../jobs/clock.ts'
+import { ACCOUNT_CLAIM_MS } from '../accounts/due-sets.ts'
+import { withTags } from '../accounts/match-account.ts'
+import { DigestStore } from '../alerts/digest-store.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
+import { createPinger } from '../heartbeat/ping.ts'
+import { TendingRounds } from '../limits/history/tending-rounds.ts'
+import { PollStore } from '../limits/poll-store.ts'
+import { CallBudget } from '../limits/polling/call-budget.ts'
+import { CallShare } from '../limits/polling/call-share.ts'
+import type { Purpose } from '../redis/connect.ts'
+import { pollBudgetText } from '../redis/shared-text.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import { TokenStore } from '../tokens/token-store.ts'
+import { announcers } from './announcers.ts'
+import { createReceivers, mailLinks } from './receivers.ts'
+import { openResources, type Resources } from './resources.ts'
+import { alertSettings, digestSettings, historyKeep, pageOf, routingSettings } from './settings.ts'
+import { type AppInput, buildStores, type Stores } from './stores.ts'
 
-/** Of the connections to the provider, those that polls may not take, but no more than a quarter. */
-const KEPT_FOR_TOKENS = 16
-const SEAL_EVERY_MS = 1_000
+/**
+ * All that works, by one config, each setting by the name under which its job knows it. Another config makes others, and
+ * these are closed once nothing works by them any more.
+ */
+export type Services = ReturnType<typeof buildServices>
 
-/** What the jobs of this process have in common, whichever config each of them works by. */
-export type SharedServices = ReturnType<typeof createSharedServices>
-
-export function createSharedServices({ config, clock, vault, log, lifecycle }: Parts) {
-  const { connections } = config.provider
-  const unstored = new Unstored((answers) => sealAnswers({ vault, log }, config.dataDir, answers))
-  const endSealing = atInterval(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
-  lifecycle.onClose('the sweep of answers that Redis has not taken', async () => endSealing())
+/** Throws, with nothing begun, if a part of the config can't be used. */
+export function buildServices(resources: Resources, config: Config) {
+  const stores = buildStores(resources, config)
+  const { store, keys, clock, vault, log, silences } = stores
+  const { requests, per } = config.provider.accountRate
+  const receivers = createReceivers(config, mailLinks(config, vault, clock))
+  const heartbeat = openHeartbeat(stores, resources.startedAt)
   return {
-    startedAt: clock.now(),
-    inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
-    unstored,
-    clockWatch: new ClockWatch(clock, () => performance.now()),
-    turns: new Turns(),
+    ...resources,
+    ...stores,
+    ...announcers(config),
+    ...polling(resources, stores),
+    tokens: new TokenStore(store, keys),
+    settings: config.tokens,
+    share: new CallShare(store, keys, { requests, perMs: per }, clock),
+    historyKeep: historyKeep(config),
+    rounds: new TendingRounds(store, keys),
+    alertAfter: config.limits.alertAfter,
+    uninstallKeepMs: config.uninstall.keep,
+    uninstallAfterRefusedMs: config.uninstall.afterRefused,
+    alerts: { ...alertSettings(config), pageOf: pageOf(config) },
+    relay: { store, keys, ...routingSettings(config), receivers: [...receivers.keys()], silences, log },
+    digests: new DigestStore(store, keys),
+    digest: digestSettings(config),
+    heartbeats: new HeartbeatStore(store, keys),
+    heartbeat,
+    receivers,
+    drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },
+    deliveriesPage: `${config.http.publicUrl}/deliveries`,
+    close: async () => {
+      await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
+      await heartbeat?.pinger.close()
+    },
+  }
+}
+
+/** For a command that does what a daemon does: the same resources and services, without workers, clock and HTTP. */
+export async function openServices(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Services> {
+  const services = buildServices(await openResources(input, lifecycle, purpose), input.config)
+  lifecycle.onClose('the receivers', () => services.close())
+  lifecycle.onClose('the door to the token endpoint', async () => services.endpoint.close())
+  return services
+}
+
+/** How accounts are polled; `callBudget`: undefined where the config sets none, then nothing of it touches Redis. */
+function polling({ movement }: Resources, { config, store, keys, clock, log }: Stores) {
+  const polls = new PollStore(store, keys)
+  const { callsPerHour } = config.limits
+  const text = pollBudgetText(store, keys)
+  return {
+    polls,
+    polling: { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) },
+    callBudget: callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log }),
+    stillPolling: (hubId: number, read: string) => {
+      movement.goesOn('poll', hubId)
+      return polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll)
+    },
+  }
+}
+
+/** Undefined where no heartbeat is configured. */
+function openHeartbeat({ config, coverage }: Stores, startedAt: number) {
+  if (config.heartbeat === undefined) return undefined
+  const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
+  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
+  return {
+    everyMs: every,
+    bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },
+    pinger: createPinger(url),
+    daemon: { startedAt, receivers: new Set(Object.keys(config.receivers)) },
   }
 }

@@ -9,8 +9,8 @@ import { createKeys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
-import { openRedis } from './parts.ts'
 import { createReceiver } from './receivers.ts'
+import { openRedis } from './stores.ts'
 
 export interface ReceiverTest {
   outcome: AttemptOutcome

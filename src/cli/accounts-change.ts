@@ -5,10 +5,9 @@ import { connectWithRefreshToken } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import { reconnectLink } from '../accounts/reconnect-link.ts'
 import type { Registry } from '../accounts/registry.ts'
-import { connectDeps, connected, uninstall } from '../app/account-actions.ts'
-import { openAccountJobs } from '../app/account-jobs.ts'
-import { pollNow, refreshNow } from '../app/account-now.ts'
-import type { Parts } from '../app/parts.ts'
+import { connected, startUninstall } from '../app/account-actions.ts'
+import { accountJobsUntil, pollNow, refreshNow } from '../app/account-jobs.ts'
+import type { Services } from '../app/services.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -33,7 +32,7 @@ export async function connect(io: Io, options: CommonOptions & { refreshTokenFil
   const outcome = await withParts(io, needs, async (parts) => {
     const token = readToken(file, options.refreshTokenFile)
     const keep = (latest: Secret) => writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 })
-    const connecting = await connectWithRefreshToken(connectDeps(parts), token, keep)
+    const connecting = await connectWithRefreshToken(parts, token, keep)
     if (connecting.is !== 'failed') await connected(parts)
     return connecting
   })
@@ -97,8 +96,8 @@ export async function poll(io: Io, names: readonly AccountArgument[], options: C
   throw new CommandError(`${failed} of ${countOf(polled.length, 'account')} could not be read, or not all of it`)
 }
 
-async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise<PolledShape[]> {
-  const jobs = openAccountJobs(parts, io.stop)
+async function pollAll(io: Io, parts: Services, hubIds: readonly number[]): Promise<PolledShape[]> {
+  const jobs = accountJobsUntil(parts, io.stop)
   const progress = showProgress(io, 'accounts polled', hubIds.length)
   let done = 0
   const pollOne = async (hubId: number) => {
@@ -115,7 +114,7 @@ export async function refresh(io: Io, name: AccountArgument, options: CommonOpti
   const { hubId, ...refreshed } = await withParts(io, needs, async (parts) => {
     const hubId = await hubIdNamed(parts, name)
     const progress = showProgress(io, `refreshing account ${hubId}`)
-    const outcome = await refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
+    const outcome = await refreshNow(accountJobsUntil(parts, io.stop), parts.registry, hubId).finally(progress.end)
     return { hubId, ...outcome }
   })
   if (refreshed.is === 'unknown') throw noSuchAccount(hubId)
@@ -134,7 +133,7 @@ interface RemoveOptions extends CommonOptions {
 export async function leaveAccount(io: Io, name: AccountArgument, options: RemoveOptions): Promise<void> {
   const { hubId, begun, departure } = await withParts(io, { ...options, stops: 'by itself' }, async (parts) => {
     const hubId = await hubIdNamed(parts, name)
-    const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
+    const asked = await startUninstall(parts, hubId, { by: 'cli', reason: options.reason })
     if (options.wait !== true || asked === 'unknown') return { hubId, begun: asked, departure: undefined }
     const progress = showProgress(io, 'seconds waited for the provider')
     const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type ExportedAccount, exportAccounts, LIVE_STATES } from '../accounts/live-accounts.ts'
-import type { StoreParts } from '../app/parts.ts'
+import type { Stores } from '../app/stores.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
@@ -28,7 +28,7 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
     io.out(text)
     await io.drained()
   }
-  const work = (parts: StoreParts) =>
+  const work = (parts: Stores) =>
     isPiped
       ? writeAll(io, parts, isJson, 'it has not all of them', print)
       : replaceFile(file, name, (handle) =>
@@ -52,7 +52,7 @@ function formatOf(name: string, { format }: ExportArguments): 'csv' | 'jsonl' {
 
 async function writeAll(
   io: Io,
-  { store, keys, registry }: StoreParts,
+  { store, keys, registry }: Stores,
   isJson: boolean,
   left: string,
   write: (text: string) => Promise<void>,

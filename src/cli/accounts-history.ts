@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { seriesName } from '../alerts/series-name.ts'
-import { historyKeep } from '../app/history-keep.ts'
-import type { StoreParts } from '../app/parts.ts'
+import { historyKeep } from '../app/settings.ts'
+import type { Stores } from '../app/stores.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
@@ -68,7 +68,7 @@ export async function history(
 }
 
 async function chosenAccounts(
-  parts: StoreParts,
+  parts: Stores,
   hubIds: readonly number[],
 ): Promise<{ accounts: AsyncIterable<PlannedAccount> | PlannedAccount[]; count: number }> {
   if (hubIds.length === 0) {

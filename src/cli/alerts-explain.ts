@@ -1,6 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
-import type { StoreParts } from '../app/parts.ts'
-import { ruleSetOf } from '../app/rule-set.ts'
+import { ruleSetOf } from '../app/settings.ts'
+import type { Stores } from '../app/stores.ts'
 import { METRICS } from '../limits/series.ts'
 import { formatCount, formatDaysLeft, formatDaysRange, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -42,7 +42,7 @@ export async function explainAlerts(io: Io, name: AccountArgument, options: Expl
   else printExplanation(io, shown, options.all === true || options.series !== undefined)
 }
 
-function explanationDeps(parts: StoreParts): ExplanationDeps {
+function explanationDeps(parts: Stores): ExplanationDeps {
   const { config } = parts
   const explain = { ...ruleSetOf(config), alertAfter: config.limits.alertAfter }
   return { ...parts, receivers: Object.keys(config.receivers), explain }

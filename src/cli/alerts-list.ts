@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
-import type { StoreParts } from '../app/parts.ts'
+import type { Stores } from '../app/stores.ts'
 import { findAlerts, type OpenAlertFilter, timedAlert } from '../views/find-alerts.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
@@ -37,7 +37,7 @@ export async function listAlerts(io: Io, options: ListOptions, command: Command)
   )
 }
 
-async function find(parts: StoreParts, options: ListOptions, command: Command): Promise<OpenAlert[]> {
+async function find(parts: Stores, options: ListOptions, command: Command): Promise<OpenAlert[]> {
   const { state: mark, level, kind, tag, search: account, sort } = options
   const carriers = tag === undefined ? undefined : carriersOf(parts.config, tag, command)
   const now = parts.clock.now()

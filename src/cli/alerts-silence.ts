@@ -4,7 +4,7 @@ import { findAccount } from '../accounts/search/find-account.ts'
 import type { Matcher, Silence } from '../alerts/silence.ts'
 import { newSilence, parseMatcher } from '../alerts/silence.ts'
 import { silenceAlerts, unsilence } from '../app/alert-actions.ts'
-import type { Parts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
@@ -49,7 +49,7 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
 }
 
 /** Those that name one account, and no account has the name. */
-async function unknownAccounts(parts: Parts, matchers: readonly Matcher[]): Promise<string[]> {
+async function unknownAccounts(parts: Services, matchers: readonly Matcher[]): Promise<string[]> {
   const names = matchers
     .filter(({ name, value }) => name === 'account' && !value.includes('*'))
     .map(({ value }) => value)

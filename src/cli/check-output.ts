@@ -18,6 +18,7 @@ import { say } from './say.ts'
 import {
   ageCell,
   type Column,
+  keepWorst,
   limitCells,
   named,
   number,
@@ -26,7 +27,6 @@ import {
   spare,
   state,
   whole,
-  keepWorst,
 } from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
-import { openAccountJobs } from '../app/account-jobs.ts'
-import { coverageSettings } from '../app/coverage-settings.ts'
-import type { Parts } from '../app/parts.ts'
+import { accountJobsUntil } from '../app/account-jobs.ts'
+import type { Services } from '../app/services.ts'
+import { coverageSettings } from '../app/settings.ts'
 import { staleAfter } from '../limits/coverage.ts'
 import { type AccountPollSettings, pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import {
@@ -53,7 +53,7 @@ export async function checkAccounts(io: Io, names: readonly AccountArgument[], o
 
 async function judgeAll(
   io: Io,
-  parts: Parts,
+  parts: Services,
   hubIds: readonly number[],
   { live = false }: CheckOptions,
   output: CheckOutput,
@@ -100,8 +100,8 @@ function longestTurn({ everyMs, pairs: asked, pairsPerPoll }: AccountPollSetting
   return asked === 'auto' ? everyMs * Math.max(1, Math.ceil(pairs / pairsPerPoll)) : everyMs
 }
 
-function livePoll(parts: Parts, stop: AbortSignal, onPolled: () => void) {
-  const jobs = openAccountJobs(parts, stop)
+function livePoll(parts: Services, stop: AbortSignal, onPolled: () => void) {
+  const jobs = accountJobsUntil(parts, stop)
   return async (hubId: number): Promise<string | undefined> => {
     const trouble = await jobs.poll(hubId)
     onPolled()

@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/load.ts'
 import { type Notice, renderProblem } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
-import { missingData } from '../app/missing-data.ts'
+import { missingData } from '../app/data-folder.ts'
 import { CommandError, type Io } from './io.ts'
 
 const WAY_OUT = 'name it with --config FILE or PLIMSOLL_CONFIG, or write one with plimsoll init'

@@ -1,4 +1,4 @@
-import type { Parts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
 import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { countOf } from '../text/format-number.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
@@ -22,7 +22,7 @@ export async function rekey(io: Io, options: CommonOptions): Promise<void> {
     signal: io.stop,
   }
   // A key that is missing may be one that nothing is encrypted with any more: this command finds out.
-  const work = async (parts: Parts) => {
+  const work = async (parts: Services) => {
     const rekeyed = await rekeyAll(parts, watcher)
     // Every daemon has the first key by now: none takes for a stranger's what is sealed with it.
     if (rekeyed.is === 'clean') await new AdminTokenStore(parts.store, parts.keys, parts.vault).sealAnew()

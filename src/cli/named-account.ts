@@ -1,11 +1,11 @@
 import { findAccount } from '../accounts/search/find-account.ts'
-import type { Parts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
 import { cleanText } from '../text/clean-text.ts'
 import type { AccountArgument } from './arguments.ts'
 import { CommandError } from './io.ts'
 
 /** Throws CommandError for a domain that no account has, or several have; whether a hub id is known, its command finds out. */
-export async function hubIdNamed(parts: Pick<Parts, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
+export async function hubIdNamed(parts: Pick<Services, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
   if (typeof name === 'number') return name
   const found = await findAccount(parts, name)
   if (found.is === 'found') return found.hubId
@@ -22,7 +22,7 @@ export async function hubIdNamed(parts: Pick<Parts, 'store' | 'keys'>, name: Acc
 
 /** Each account once, in the order given. */
 export async function hubIdsNamed(
-  parts: Pick<Parts, 'store' | 'keys'>,
+  parts: Pick<Services, 'store' | 'keys'>,
   names: readonly AccountArgument[],
 ): Promise<number[]> {
   return [...new Set(await Promise.all(names.map((name) => hubIdNamed(parts, name))))]

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { readOpenIds } from '../alerts/open-alerts.ts'
-import { replayDeliveries } from '../app/replay-deliveries.ts'
+import { replayGivenUp } from '../app/alert-actions.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { outboxJson } from '../views/outbox-balance.ts'
@@ -90,7 +90,7 @@ export async function replay(
     const since = from()
     if (since > io.clock.now()) return command.error('--since lies in the future')
     const progress = showProgress(io, 'deliveries read')
-    return { since, ...(await replayDeliveries(parts, { since, receiver }).finally(progress.end)) }
+    return { since, ...(await replayGivenUp(parts, { since, receiver }).finally(progress.end)) }
   })
   if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
   const { replayed, disabled } = outcome

@@ -1,5 +1,5 @@
 import { subjectOf } from '../alerts/open-alerts.ts'
-import type { Parts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
 import { formatTime } from '../text/format-time.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
 import {
@@ -22,7 +22,7 @@ import { showing, withParts, withStore } from './with-parts.ts'
 export async function status(io: Io, options: CommonOptions & { watch?: boolean }): Promise<void> {
   if (options.json === true) {
     const { readQueueDepths } = await import('../../jobs/queue-depths.ts')
-    const read = (parts: Parts) =>
+    const read = (parts: Services) =>
       readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) })
     return showing(io, options, withParts, read, (fleet) => printJson(io, 'status', fleet))
   }

@@ -10,7 +10,7 @@ import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
 import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/thresholds.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
-import { named, number, printTable, spare, state, whole, keepWorst } from './table.ts'
+import { keepWorst, named, number, printTable, spare, state, whole } from './table.ts'
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {

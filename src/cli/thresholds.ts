@@ -1,9 +1,8 @@
 import { renderProblem } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
-import { historyKeep } from '../app/history-keep.ts'
-import type { StoreParts } from '../app/parts.ts'
-import { ruleSetOf } from '../app/rule-set.ts'
+import { historyKeep, ruleSetOf } from '../app/settings.ts'
+import type { Stores } from '../app/stores.ts'
 import { zonesOf } from '../limits/history/resolutions.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { countOf } from '../text/format-number.ts'
@@ -38,7 +37,7 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
   throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
 }
 
-async function compare(io: Io, parts: StoreParts, file: string, planned: Config, options: PlanOptions): Promise<void> {
+async function compare(io: Io, parts: Stores, file: string, planned: Config, options: PlanOptions): Promise<void> {
   const { config, clock } = parts
   const output = outputOf(io, parts, file, planned, options)
   const total = await countLive(parts)
@@ -68,7 +67,7 @@ async function compare(io: Io, parts: StoreParts, file: string, planned: Config,
   }
 }
 
-function outputOf(io: Io, { config, clock }: StoreParts, file: string, planned: Config, options: PlanOptions) {
+function outputOf(io: Io, { config, clock }: Stores, file: string, planned: Config, options: PlanOptions) {
   const levels = [...config.thresholds, ...planned.thresholds].flatMap(({ warning, critical }) => [warning, critical])
   const asksForecasts = levels.some((level) => level?.daysLeft !== undefined)
   const now = clock.now()

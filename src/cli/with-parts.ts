@@ -2,7 +2,8 @@ import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
-import { openParts, openStore, type Parts, type StoreParts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
+import { openStores, type Stores } from '../app/stores.ts'
 import { checkFormat, raiseFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
@@ -27,15 +28,16 @@ interface PartsOptions {
 export type Open<P> = <T>(io: Io, options: PartsOptions, work: (parts: P) => Promise<T>) => Promise<T>
 
 /** For what only reads, or changes nothing but what is stored. */
-export const withStore: Open<StoreParts> = (io, options, work) => run(io, options, openStore, work)
+export const withStore: Open<Stores> = (io, options, work) => run(io, options, openStores, work)
 
-/** For what also calls the provider, or gives work to daemons. */
-export const withParts: Open<Parts> = (io, options, work) => run(io, options, openParts, work)
+/** For what also calls the provider, or gives work to daemons. Loaded here: it is half of all that is loaded. */
+export const withParts: Open<Services> = (io, options, work) =>
+  run(io, options, async (...given) => (await import('../app/services.ts')).openServices(...given), work)
 
-async function run<P extends StoreParts, T>(
+async function run<P extends Stores, T>(
   io: Io,
   { config: file, withoutData = 'refuses', missingKeys = 'refused', writesAs, stops = 'at once' }: PartsOptions,
-  open: (...given: Parameters<typeof openStore>) => Promise<P>,
+  open: (...given: Parameters<typeof openStores>) => Promise<P>,
   work: (parts: P) => Promise<T>,
 ): Promise<T> {
   const { config } = readConfig(io, file)

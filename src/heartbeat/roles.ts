@@ -7,6 +7,9 @@ export type Role = (typeof ROLES)[number]
 
 export const isRole = (text: string): text is Role => (ROLES as readonly string[]).includes(text)
 
+/** A daemon that works ticks for itself: without a word from the others it sweeps all the same. */
+export const ticks = (roles: ReadonlySet<Role>): boolean => roles.has('clock') || roles.has('worker')
+
 /** A sentence for each role that no daemon has; none where no daemon runs at all. */
 export function leftUndone(atWork: readonly { roles: readonly string[] }[]): string[] {
   if (atWork.length === 0) return []

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { Directory } from '../accounts/search/directory.ts'
@@ -16,7 +16,7 @@ import { answerClientError } from './client-error.ts'
 import { countRequest } from './metrics/count-request.ts'
 import { registerGauges } from './metrics/register-gauges.ts'
 import { serveAcknowledgeLinks } from './pages/acknowledge-link.ts'
-import { serveInstall } from './pages/install/serve-install.ts'
+import { RefusedCodes, serveInstall } from './pages/install/serve-install.ts'
 import { servePages } from './pages/serve-pages.ts'
 import { type Guard, serveSignIn } from './pages/sign-in.ts'
 import { Problem } from './problem.ts'
@@ -44,6 +44,8 @@ export interface HttpServer {
   readonly signInPath: string
   /** Which methods each address takes. */
   readonly routes: ReadonlyMap<string, ReadonlySet<string>>
+  /** Requests from now on are answered by these; those under way end by what they began with. */
+  follow(deps: HttpDeps): Promise<void>
   /**
    * Lets requests under way end, for up to `atMostMs`: an install that is being stored must end, a connection that
    * dawdles need not.
@@ -51,7 +53,7 @@ export interface HttpServer {
   close(atMostMs: number): Promise<void>
 }
 
-const REQUEST_TIMEOUT_MS = 10_000
+const TIMEOUTS = { requestTimeout: 10_000, keepAliveTimeout: 72_000 }
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
 /** No route has schemas for fastify: by default it would load a compiler for them, and keep some megabytes of it. */
@@ -61,13 +63,46 @@ function refuseSchema(): never {
   throw new Error('schemas of routes are not compiled here: see api/route.ts')
 }
 
+/** The socket, and who is signed in or was refused, last as long as the process; what answers is built anew by each config. */
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
+  const directory = new Directory(deps.store, deps.keys)
+  const lasting: Lasting = { guard: guardOf(deps), refusedCodes: new RefusedCodes(), directory, isClosing: false }
+  let answering = await answersBy(deps, lasting)
+  const listening = fastify({
+    logger: false,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: answerClientError,
+    serverFactory: () => createServer(TIMEOUTS, (request, response) => answering.app.routing(request, response)),
+  })
+  const unused = trackUnused(listening)
+  await listening.listen(deps.listen)
+  return {
+    ...{ url: urlOf(listening), signInPath: lasting.guard.link.path, routes: answering.routes },
+    follow: async (next) => {
+      const { app: before } = answering
+      answering = await answersBy(next, lasting)
+      // It takes no request any more; those that it has go on to their end.
+      await before.close()
+    },
+    close: async (atMostMs) => {
+      lasting.isClosing = true
+      for (const socket of unused) socket.destroy()
+      await Promise.all([answering.app.close(), closeWithin(atMostMs, listening, deps.clock)])
+    },
+  }
+}
+
+interface Lasting {
+  guard: Guard
+  refusedCodes: RefusedCodes
+  directory: Directory
+  isClosing: boolean
+}
+
+async function answersBy(deps: HttpDeps, lasting: Lasting) {
   const app = fastify({
     logger: false,
     bodyLimit: 64 * 1024,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    forceCloseConnections: 'idle',
-    clientErrorHandler: answerClientError,
     routerOptions: { ignoreTrailingSlash: true },
     schemaController: { compilersFactory: NO_SCHEMAS },
     frameworkErrors: (error, request, reply) => {
@@ -75,33 +110,26 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
       answerError(deps.log, error, request, reply)
     },
   })
-  const closing = { begun: false }
-  const unused = trackUnused(app)
-  const guard = guardOf(deps)
   const { known: routes, addRefusals } = refuseOtherMethods(app)
-  addHooks(app, deps, guard, closing)
+  addHooks(app, deps, lasting)
   acceptJsonOnly(app)
 
-  const web = { ...deps, directory: new Directory(deps.store, deps.keys) }
+  const web = { ...deps, directory: lasting.directory }
   registerGauges(web)
   serveProbes(app, deps)
-  if (!deps.probesOnly) servePeopleAndPrograms(app, web, guard)
+  if (!deps.probesOnly) servePeopleAndPrograms(app, web, lasting)
   app.after(addRefusals)
-
-  await app.listen(deps.listen)
-  return {
-    ...{ url: urlOf(app), signInPath: guard.link.path, routes },
-    close: (atMostMs) => {
-      closing.begun = true
-      for (const socket of unused) socket.destroy()
-      return closeWithin(atMostMs, app, deps.clock)
-    },
-  }
+  await app.ready()
+  return { app, routes }
 }
 
-function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps & WebDeps, guard: Guard): void {
+function servePeopleAndPrograms(
+  app: FastifyInstance,
+  deps: HttpDeps & WebDeps,
+  { guard, refusedCodes }: Lasting,
+): void {
   serveAssets(app)
-  serveInstall(app, deps)
+  serveInstall(app, { ...deps, refusedCodes })
   servePages(app, deps)
   serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {
@@ -130,7 +158,7 @@ function guardOf({ adminToken, openMetrics, publicUrl, store, keys, connect, clo
   }
 }
 
-function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: { begun: boolean }): void {
+function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting): void {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
   app.decorateRequest('mayWrite', false)
@@ -139,11 +167,11 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
     harden(reply)
     // Where there are no pages, there is nothing to sign in for.
     if (deps.probesOnly && request.routeOptions.url === undefined) return undefined
-    return guardRequest(guard, deps.clock, request, reply)
+    return guardRequest(lasting.guard, deps.clock, request, reply)
   })
   app.addHook('onSend', async (_request, reply) => {
     // A connection that is kept would hold up the end.
-    if (closing.begun) reply.header('connection', 'close')
+    if (lasting.isClosing) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
     countRequest(deps.metrics, request, reply)

@@ -7,7 +7,7 @@ export type Sample<T extends string> = [labels: Record<T, string>, value: number
 /** A source that answers later than that is taken for one that doesn't. */
 export const READ_WITHIN_MS = 2_000
 
-/** A gauge whose values are read on request; what can't be read in time is absent. */
+/** A gauge whose values are read on request; what can't be read in time is absent. It takes the place of one of its name. */
 export function gauge<T extends string = never>(
   metrics: Metrics,
   name: string,
@@ -15,6 +15,7 @@ export function gauge<T extends string = never>(
   labelNames: T[],
   read: () => Promise<Sample<T>[]>,
 ): void {
+  metrics.registry.removeSingleMetric(`plimsoll_${name}`)
   new Gauge({
     name: `plimsoll_${name}`,
     help,
@@ -32,6 +33,7 @@ export function gauge<T extends string = never>(
 
 /** A count that is kept elsewhere, read like a gauge. */
 export function countedElsewhere(metrics: Metrics, name: string, help: string, read: () => Promise<number>): void {
+  metrics.registry.removeSingleMetric(`plimsoll_${name}_total`)
   new Counter({
     name: `plimsoll_${name}_total`,
     help,

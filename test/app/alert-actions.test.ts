@@ -8,7 +8,7 @@ import { lookAtHeld } from '../../src/alerts/groups/held.ts'
 import { collectOutbox } from '../../src/alerts/relay.ts'
 import { parseMatcher } from '../../src/alerts/silence.ts'
 import { silenceAlerts, unsilence } from '../../src/app/alert-actions.ts'
-import { openParts } from '../../src/app/parts.ts'
+import { openServices } from '../../src/app/services.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { commit } from '../alerts/outbox/commit.ts'
@@ -36,7 +36,7 @@ routes: ${routes}
   const lifecycle = new Lifecycle()
   onTestFinished(() => lifecycle.close())
   const clock = new HandClock()
-  const parts = await openParts({ config, clock, random: () => 0.5, log: logLines().log }, lifecycle, 'steps')
+  const parts = await openServices({ config, clock, random: () => 0.5, log: logLines().log }, lifecycle, 'steps')
   const { store, keys } = parts
   const relay: AlertsDeps = {
     ...parts,

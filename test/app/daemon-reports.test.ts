@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { startDaemonReports } from '../../src/app/daemon-reports.ts'
+import { startDaemonReports } from '../../src/app/watches.ts'
 import { DaemonStore } from '../../src/heartbeat/daemon-store.ts'
 import { ROLES } from '../../src/heartbeat/roles.ts'
 import { createVault } from '../../src/tokens/vault.ts'

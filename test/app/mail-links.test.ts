@@ -18,7 +18,7 @@ test('an alert has an address under publicUrl that this installation signed, for
   const address = new URL(links.acknowledge?.(alert) ?? '')
   expect(address.origin + address.pathname).toBe('https://plimsoll.example.com/acknowledge')
   const query = Object.fromEntries(address.searchParams)
-  const read = (now: number) => ackLinks(vault, () => config).read(query, now)
+  const read = (now: number) => ackLinks(vault, config).read(query, now)
   const linked = { is: 'good', hubId: 123, alertId: '0123456789abcdef' }
   expect(read(NOW + config.alerts.acknowledgeFor - 1)).toMatchObject(linked)
   expect(read(NOW + config.alerts.acknowledgeFor)).toEqual({ is: 'expired' })

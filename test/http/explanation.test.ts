@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest'
-import { live } from '../../src/app/live.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { connectRichAccount } from './in-browser/rich-account.ts'
 import { openServer } from './open-server.ts'
 
 const redis = redisOfFile()
 
-/** As a daemon hands it over: made anew of the config at each look. */
-const explain = live(() => ({
+const explain = {
   rules: [
     { name: 'others', on: 'customProperties.overall', match: { account: ['1'] }, warning: { percent: 1 } },
     { name: 'sum', line: 31, on: 'customProperties.overall', warning: { percent: 80 } },
@@ -19,7 +17,7 @@ const explain = live(() => ({
   ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const, alertAfter: 1_800_000 },
   routes: [{ to: ['ops-mail'] }],
   group: { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 },
-}))
+}
 
 test('the explanation of an account names the line of each rule in the config, and the rules that were passed over', async () => {
   const server = await openServer(redis, { explain })

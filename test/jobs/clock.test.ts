@@ -35,7 +35,7 @@ test('a tick that fell into a time when nothing could run is handed on as soon a
 test('whoever starts, or follows other times, ticks at once', () => {
   const { ticks, clock } = openClock(NEVER)
   expect(ticks).toHaveLength(1)
-  clock.follow({ refreshTokens: '30 * * * * *', pollLimits: NEVER })
+  clock.follow({ config: { schedule: { refreshTokens: '30 * * * * *', pollLimits: NEVER } } })
   expect(ticks).toHaveLength(2)
   clock.stop()
 })
@@ -47,7 +47,7 @@ test('ticks by its expression, those that are hours away too, once each, and by 
   expect(hours()).toEqual([0])
   vi.advanceTimersByTime(4 * 3_600_000)
   expect(hours()).toEqual([2, 4])
-  clock.follow({ refreshTokens: '0 30 * * * *', pollLimits: NEVER })
+  clock.follow({ config: { schedule: { refreshTokens: '0 30 * * * *', pollLimits: NEVER } } })
   vi.advanceTimersByTime(2 * 3_600_000)
   expect(hours()).toEqual([4, 4.5, 5.5])
   clock.stop()

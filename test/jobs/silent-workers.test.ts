@@ -6,6 +6,7 @@ import { startWorkers } from '../../jobs/workers.ts'
 import { judgeHealth } from '../../src/http/health.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { InForce } from '../../src/runtime/concurrency.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -33,7 +34,7 @@ async function workersOf(prefix: string, more = {}) {
     ...more,
   }
   const connection = redis.connect('queues')
-  const workers = startWorkers(connection, keys.queues, deps as never, log, { everyMs: 50, silentMs: 400 })
+  const workers = startWorkers(connection, new InForce(deps as never), { everyMs: 50, silentMs: 400 })
   onTestFinished(() => workers.stop(1_000).then(queues.close))
   return { queues, done, lines, workers }
 }

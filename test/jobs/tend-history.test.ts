@@ -9,6 +9,7 @@ import { TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { InForce } from '../../src/runtime/concurrency.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { pollAccount } from '../limits/history/poll-account.ts'
 import { properties, readings } from '../limits/reports.ts'
@@ -174,7 +175,7 @@ describe('tending histories', () => {
     const { keys, deps } = one
     const queues = createQueues(redis.connect('queues'), keys.queues, systemClock, deps.log)
     const work = { ...deps, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map() }
-    const workers = startWorkers(redis.connect('queues'), keys.queues, work as never, deps.log)
+    const workers = startWorkers(redis.connect('queues'), new InForce(work as never))
     onTestFinished(() => workers.stop(1_000).then(queues.close))
     await queues.hearWakes(redis.connect('queues'), workers.wake)
     await queues.wake('tend-history', systemClock.now())

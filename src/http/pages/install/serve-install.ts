@@ -11,6 +11,7 @@ import { plainPage, sendPage } from '../page.ts'
 import { answerInstall, BAD_LINKS, type CallbackOutcome, type InstallAnswer } from './install-answer.ts'
 
 type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'store' | 'metrics' | 'clock' | 'log'> & {
+  refusedCodes: RefusedCodes
   /** An account was just connected: its first poll should not wait. */
   actions: { connected(hubId: number): Promise<void> }
 }
@@ -20,8 +21,7 @@ const MOST_LINES = 60
 
 /** The two addresses that a customer sees: where an install begins, and where the provider sends them back to. */
 export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
-  const { install, connect, store, clock } = deps
-  const refusedCodes = new RefusedCodes()
+  const { install, connect, store, clock, refusedCodes } = deps
   const quota = new LineQuota(MOST_LINES)
   // Not for HEAD: checking an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
@@ -114,7 +114,7 @@ const MOST_COUNTED = 10_000
  * Counts the codes that the provider refused, by client address, a minute at a time. Whoever makes up an address gets
  * another count, and is held up by the share of the token endpoint that all codes have.
  */
-class RefusedCodes {
+export class RefusedCodes {
   readonly #counts = new Map<string, { count: number; until: number }>()
 
   /** How long they have to wait before they may send another one, ms; 0: not at all. */

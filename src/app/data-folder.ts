@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../config/schema.ts'
 import { holdsEmbeddedRedis } from '../redis/embedded.ts'
-import { ownKeyFile } from '../tokens/own-key.ts'
+import { ownKey, ownKeyFile } from '../tokens/own-key.ts'
+import type { VaultKey } from '../tokens/vault.ts'
 
 type Places = Pick<Config, 'redis' | 'encryption' | 'dataDir'>
 
@@ -20,4 +21,17 @@ export function missingData(config: Places): string | undefined {
 export function lacksEmbeddedRedis({ redis, dataDir }: Omit<Places, 'encryption'>): boolean {
   const { url, sentinels, cluster } = redis
   return url === undefined && sentinels === undefined && cluster === undefined && !holdsEmbeddedRedis(dataDir)
+}
+
+/** Nothing if the config leaves it to the installation. */
+export function configuredKeys({ encryption }: Pick<Config, 'encryption'>): VaultKey[] | undefined {
+  return encryption?.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') }))
+}
+
+/** The configured keys, or the installation's own; `made` names the file if that was made just now. */
+export function encryptionKeys(config: Pick<Config, 'encryption' | 'dataDir'>): { keys: VaultKey[]; made?: string } {
+  const configured = configuredKeys(config)
+  if (configured !== undefined) return { keys: configured }
+  const { key, file, made } = ownKey(config.dataDir)
+  return made ? { keys: [key], made: file } : { keys: [key] }
 }

@@ -1,0 +1,78 @@
+import { longestPauses } from '../../jobs/clock.ts'
+import { readQueueDepths } from '../../jobs/queue-depths.ts'
+import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
+import type { Role } from '../heartbeat/roles.ts'
+import { type HealthReport, judgeHealth } from '../http/health.ts'
+import type { Store } from '../redis/connect.ts'
+import type { DataTrouble } from '../redis/data-trouble.ts'
+import type { Services } from './services.ts'
+
+/** What this daemon does, and how far it got with that. */
+export interface OwnProgress {
+  roles: ReadonlySet<Role>
+  /** Undefined while it is still starting, ms. */
+  startedAt: number | undefined
+  /** When it handed on a tick of each kind, ms. */
+  ticks: Partial<Record<string, number>>
+  /** What is wrong with the data in Redis, by the last check. */
+  dataTrouble: DataTrouble | undefined
+}
+
+/** How Redis was found last, and since when it is so, ms; undefined: since the start. */
+interface RedisSeen {
+  ok: boolean
+  since: number | undefined
+}
+
+/** A clock that was set back must not extend the wait by an hour. */
+function noteRedis(seen: RedisSeen, ok: boolean, now: number): void {
+  seen.since = ok === seen.ok ? seen.since && Math.min(seen.since, now) : now
+  seen.ok = ok
+}
+
+/** Reads and judges how this daemon is, by the services of the moment, on the connection of the pages. */
+export function healthOf(current: () => Services, pages: Store, own: () => OwnProgress): () => Promise<HealthReport> {
+  const redisSeen: RedisSeen = { ok: true, since: undefined }
+  return async () => {
+    const { keys, queues, clock, movement, config } = current()
+    const { roles, startedAt, ticks, dataTrouble } = own()
+    let redisRefuses: string | undefined
+    // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
+    const [, sweeps, receivers, waiting] = await Promise.all([
+      startedAt === undefined ? pages.ping() : pages.hset(keys.progress, 'probe', clock.now()),
+      pages.hgetall(keys.progress),
+      new ReceiverStore(pages, keys).read(),
+      roles.has('worker') ? readQueueDepths(queues, pages) : [],
+    ]).catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'ReplyError') redisRefuses = error.message
+      return []
+    })
+    const now = clock.now()
+    noteRedis(redisSeen, sweeps !== undefined, now)
+    return judgeHealth({
+      now,
+      startedAt,
+      redisOk: redisSeen.ok,
+      redisSince: redisSeen.since,
+      redisRefuses,
+      dataTrouble,
+      lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
+      failingReceivers: (receivers ?? [])
+        .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, now) !== undefined)
+        .map(({ receiver }) => receiver),
+      standstills: movement.standstills(),
+      oldest: movement.oldest(),
+      untaken: movement.untaken(waiting ?? [], startedAt ?? now),
+      ...expectedOf(roles, config, ticks),
+    })
+  }
+}
+
+/** Where others work, or tick, that they don't would not change with a restart of this daemon. */
+function expectedOf(roles: ReadonlySet<Role>, { schedule, provider }: Services['config'], last: OwnProgress['ticks']) {
+  const pauses = longestPauses(schedule)
+  // A parked grant takes up to three calls, and three pauses may go by.
+  const expected = { ...pauses, grants: pauses.grants + provider.timeout }
+  if (!roles.has('clock')) return { expected: {} }
+  return roles.has('worker') ? { expected } : { expected: {}, ticks: { last, expected } }
+}

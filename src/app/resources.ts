@@ -1,0 +1,143 @@
+import { hostname } from 'node:os'
+import type { Config } from '../../config/schema.ts'
+import { Turns } from '../../jobs/deliver.ts'
+import { Movement } from '../../jobs/movement.ts'
+import { createQueues, type Queues } from '../../jobs/queues.ts'
+import { DueSets } from '../accounts/due-sets.ts'
+import { endpointAnnouncer } from '../alerts/kinds/fleet-alert.ts'
+import { type ConfiguredClient, createProviderClient } from '../provider/client.ts'
+import { CALL_CLASSES, ENDPOINTS, type ObservedCall } from '../provider/observed-call.ts'
+import { connectRedis, type Purpose } from '../redis/connect.ts'
+import { endpointText } from '../redis/shared-text.ts'
+import { ClockWatch } from '../runtime/clock.ts'
+import { atInterval, InFlight } from '../runtime/concurrency.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import { ShutdownBudget } from '../runtime/lifecycle.ts'
+import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import { sealAnswers } from '../tokens/sealed-answers.ts'
+import { Unstored } from '../tokens/unstored.ts'
+import type { VaultKey } from '../tokens/vault.ts'
+import { fleetAnnouncements } from './announcers.ts'
+import { endpointSettings, providerOptions } from './settings.ts'
+import { type AppInput, openStoreResources, type StoreResources } from './stores.ts'
+
+/** What is opened once and lives until the process ends, whichever configs it works by meanwhile. */
+export interface Resources extends StoreResources {
+  provider: ConfiguredClient
+  queues: Queues
+  metrics: Metrics
+  startedAt: number
+  /** What the steps of a stop may take together. */
+  budget: ShutdownBudget
+  /** Calls to the provider. */
+  inFlight: InFlight
+  /** The provider's answers that Redis has not taken. */
+  unstored: Unstored
+  clockWatch: ClockWatch
+  turns: Turns
+  movement: Movement
+  /** The door to the provider's token endpoint. The caller closes it, ahead of those that may stand in its line. */
+  endpoint: TokenEndpoint
+  /** Takes another config over, at once. */
+  follow(config: Config, vaultKeys: readonly VaultKey[]): void
+}
+
+/** Of the connections to the provider, those that polls may not take, but no more than a quarter. */
+const KEPT_FOR_TOKENS = 16
+const SEAL_EVERY_MS = 1_000
+/** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
+const STOP_BUDGET_MS = 9_000
+const ANSWER_STOP_MS = 1_000
+
+/** Opens them. The caller closes `lifecycle`, also when this throws. */
+export async function openResources(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Resources> {
+  const { config, clock, log } = input
+  // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
+  const metrics = createMetrics()
+  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics) })
+  lifecycle.onClose('the connections to the provider', () => provider.close())
+  const stores = await openStoreResources(input, lifecycle, purpose)
+  const queues = openQueues(stores)
+  const budget = new ShutdownBudget(clock, STOP_BUDGET_MS)
+  const unstored = openUnstored(stores, config.dataDir, budget)
+  const { connections, timeout } = config.provider
+  const followed = { config }
+  return {
+    ...{ ...stores, provider, queues, metrics, budget, unstored },
+    startedAt: clock.now(),
+    inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
+    clockWatch: new ClockWatch(clock, () => performance.now()),
+    turns: new Turns(),
+    movement: new Movement(clock, timeout),
+    endpoint: openEndpoint({ ...stores, provider, queues }, followed),
+    follow: (next, vaultKeys) => {
+      stores.vault.replace(vaultKeys)
+      provider.replaceApp(next.provider)
+      log.level = next.log.level
+      followed.config = next
+    },
+  }
+}
+
+function openQueues({ address, keys, clock, log, lifecycle }: StoreResources): Queues {
+  const connection = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
+  lifecycle.onClose("the queues' connection", () => connection.disconnect())
+  const queues = createQueues(connection, keys.queues, clock, log)
+  lifecycle.onClose('the queues', () => queues.close())
+  return queues
+}
+
+function openUnstored(
+  { clock, vault, log, lifecycle }: StoreResources,
+  dataDir: string,
+  budget: ShutdownBudget,
+): Unstored {
+  const unstored = new Unstored((answers) => sealAnswers({ vault, log }, dataDir, answers))
+  const endSealing = atInterval(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
+  lifecycle.onClose('the sweep of answers that Redis has not taken', async () => endSealing())
+  lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(clock, budget.of(ANSWER_STOP_MS)))
+  return unstored
+}
+
+function openEndpoint(
+  { store, keys, provider, queues, clock, log }: StoreResources & Pick<Resources, 'provider' | 'queues'>,
+  followed: { readonly config: Config },
+): TokenEndpoint {
+  const due = new DueSets(store, keys)
+  return new TokenEndpoint({
+    text: endpointText(store, keys),
+    get settings() {
+      return endpointSettings(followed.config)
+    },
+    announce: (...change) => {
+      const announce = fleetAnnouncements(followed.config)
+      return endpointAnnouncer(store, keys, announce, (now) => due.nearestExpiry(now))(...change)
+    },
+    skewMs: () => provider.skewMs(),
+    machine: hostname(),
+    alerted: () => queues.wake('alerts', clock.now()),
+    clock,
+    log,
+  })
+}
+
+/** Counts calls to the provider. All that may come are there from the start, at 0: the first failure is seen as a rise. */
+function observeCalls({ providerRequests, providerLatency }: Metrics): (call: ObservedCall) => void {
+  const counters = eachOf(ENDPOINTS, (endpoint) =>
+    eachOf(CALL_CLASSES, (name) => {
+      const counter = providerRequests.labels({ endpoint, class: name })
+      counter.inc(0)
+      return counter
+    }),
+  )
+  const latencies = eachOf(ENDPOINTS, (endpoint) => providerLatency.labels({ endpoint }))
+  return (call) => {
+    counters[call.endpoint][call.class].inc()
+    latencies[call.endpoint].observe(Math.max(0, call.ms) / 1_000)
+  }
+}
+
+function eachOf<K extends string, T>(names: readonly K[], make: (name: K) => T): Record<K, T> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<K, T>
+}

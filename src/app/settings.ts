@@ -1,0 +1,82 @@
+import type { Config } from '../../config/schema.ts'
+import { lineOf } from '../../config/thresholds.ts'
+import { withTags } from '../accounts/match-account.ts'
+import type { DigestSchedule } from '../alerts/digest-store.ts'
+import type { GroupSettings } from '../alerts/groups/group.ts'
+import { type CoverageSettings, staleAfter } from '../limits/coverage.ts'
+import type { Keep } from '../limits/history/resolutions.ts'
+import type { SampleSettings } from '../limits/samples.ts'
+import type { ProviderOptions } from '../provider/client.ts'
+import type { EndpointSettings } from '../tokens/endpoint/state.ts'
+
+/** What a config means to each part, in the part's own words. Nothing else reads the config and decides. */
+
+/** Where an account's page is. */
+export function pageOf({ http }: Pick<Config, 'http'>): (hubId: number) => string {
+  return (hubId) => `${http.publicUrl}/accounts/${hubId}`
+}
+
+export function coverageSettings({ limits }: Config): CoverageSettings {
+  return { objective: limits.coverage, freshnessMs: staleAfter({ freshnessMs: limits.freshness }, limits.every) }
+}
+
+/** How long readings are kept, for thinning them out and for reading the past. */
+export function historyKeep({ limits: { history } }: Pick<Config, 'limits'>): Keep {
+  return { rawMs: history.raw, hourlyMs: history.hourly, dailyMs: history.daily }
+}
+
+export function sampleSettings({ limits }: Config): SampleSettings {
+  return { records: limits.records, keepMs: limits.history.samples }
+}
+
+export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe'> {
+  const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs, connections } = provider
+  return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections }
+}
+
+export function endpointSettings({ provider: { tokenRate, errorCeiling } }: Config): EndpointSettings {
+  return { mostPerSecond: (tokenRate.requests * 1_000) / tokenRate.per, errorCeiling }
+}
+
+/** Which levels a series has, and when a message goes out. */
+export function alertSettings({ thresholds, alerts, tags }: Config) {
+  return {
+    rules: withTags(thresholds, tags),
+    recoverBelow: alerts.recoverBelow,
+    for: alerts.for,
+    repeatEveryMs: alerts.repeatEvery,
+    worseAfterMs: alerts.worse === 'on' ? alerts.group.interval : undefined,
+    firstRun: alerts.firstRun,
+  }
+}
+
+/** How alerts are grouped, and who gets them. */
+export function routingSettings({ alerts, routes, tags }: Config) {
+  const { by, wait: waitMs, interval: intervalMs, max } = alerts.group
+  const group: GroupSettings = { by, waitMs, intervalMs, max }
+  return { routes: withTags(routes, tags), group }
+}
+
+/** The part of a config that decides alerts, receivers and messages: a rule set, as views take one. */
+export function ruleSetOf(config: Config) {
+  const { thresholds } = config
+  const settings = alertSettings(config)
+  const rules = settings.rules.map((rule, n) => ({ ...rule, line: thresholds[n] && lineOf(thresholds[n]) }))
+  return { ...settings, rules, ...routingSettings(config) }
+}
+
+/** Who gets a digest when, and of what. */
+export function digestSettings(config: Config) {
+  const { http, thresholds, alerts, routes, receivers, tags } = config
+  const schedules = Object.entries(receivers).flatMap(([name, { digest }]): [string, DigestSchedule][] =>
+    digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'mon' }]],
+  )
+  return {
+    schedules: new Map(schedules),
+    routes: withTags(routes, tags),
+    rules: withTags(thresholds, tags),
+    max: alerts.group.max,
+    pageOf: pageOf(config),
+    page: `${http.publicUrl}/`,
+  }
+}

@@ -1,0 +1,100 @@
+import type { Config } from '../../config/schema.ts'
+import { DueSets } from '../accounts/due-sets.ts'
+import { Registry } from '../accounts/registry.ts'
+import { SilenceStore } from '../alerts/silence-store.ts'
+import { Deliveries } from '../delivery/deliveries.ts'
+import { ReceiverStore } from '../delivery/receiver-health.ts'
+import { CoverageStore } from '../limits/coverage.ts'
+import { History } from '../limits/history/history.ts'
+import { KeptSamples } from '../limits/samples.ts'
+import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
+import { openEmbeddedRedis } from '../redis/embedded.ts'
+import { createKeys, type Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { showTimesIn } from '../text/format-time.ts'
+import { createVault, type Vault } from '../tokens/vault.ts'
+import { encryptionKeys } from './data-folder.ts'
+import { coverageSettings, sampleSettings } from './settings.ts'
+
+/** What is handed in: everything that a test holds still. */
+export interface AppInput {
+  config: Config
+  clock: Clock
+  random: () => number
+  log: Logger
+}
+
+/** The part of the resources that reads and writes Redis: opened once, closed with the process. */
+export interface StoreResources extends Omit<AppInput, 'config'> {
+  lifecycle: Lifecycle
+  address: RedisAddress
+  store: Store
+  keys: Keys
+  vault: Vault
+}
+
+/** All that is kept in Redis, by one config. A command that only prints a table needs no more, and starts sooner. */
+export type Stores = ReturnType<typeof buildStores>
+
+export function buildStores(resources: StoreResources, config: Config) {
+  const { store, keys } = resources
+  return {
+    ...resources,
+    config,
+    registry: new Registry(store, keys),
+    due: new DueSets(store, keys),
+    deliveries: new Deliveries(store, keys),
+    receiverStore: new ReceiverStore(store, keys),
+    history: new History(store, keys),
+    silences: new SilenceStore(store, keys, config.tags),
+    coverage: new CoverageStore(store, keys, coverageSettings(config)),
+    samples: new KeptSamples(store, keys, sampleSettings(config)),
+  }
+}
+
+export async function openStores(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Stores> {
+  return buildStores(await openStoreResources(input, lifecycle, purpose), input.config)
+}
+
+/**
+ * A daemon's store waits for Redis (`steps`), a command's gives up soon (`pages`). The caller closes `lifecycle`, also when
+ * this throws.
+ */
+export async function openStoreResources(
+  { config, clock, random, log }: AppInput,
+  lifecycle: Lifecycle,
+  purpose: Purpose,
+): Promise<StoreResources> {
+  showTimesIn(config.http.timeZone)
+  const { keys: vaultKeys, made } = encryptionKeys(config)
+  if (made !== undefined) {
+    log.warn(
+      { code: 'vault.key-made', file: made },
+      `made an encryption key: back up ${made}, or lose all tokens with it`,
+    )
+  }
+  const address = await openRedis(config, clock, log, lifecycle)
+  const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
+  lifecycle.onClose('the Redis connection', () => store.disconnect())
+  const keys = createKeys(config.redis.prefix)
+  return { clock, random, log, lifecycle, address, store, keys, vault: createVault(vaultKeys) }
+}
+
+/** Where Redis is, after the private one was started where there is no other. */
+export async function openRedis(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<RedisAddress> {
+  const { url, sentinels, name, cluster, password, tls } = config.redis
+  const access = { tls, ...(password === undefined ? {} : { password }) }
+  if (url !== undefined) return { kind: 'url', url, ...access }
+  if (sentinels !== undefined) return { kind: 'sentinels', sentinels: [...sentinels], name: name ?? '', ...access }
+  if (cluster !== undefined) return { kind: 'cluster', nodes: [...cluster], ...access }
+  const embedded = await openEmbeddedRedis(config.dataDir, clock, log)
+  lifecycle.onClose('the embedded Redis', () => embedded.close())
+  return { kind: 'embedded', socket: embedded.socket }
+}

@@ -1,0 +1,133 @@
+import { configFingerprint } from '../../config/in-force.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { DaemonStore } from '../heartbeat/daemon-store.ts'
+import type { Role } from '../heartbeat/roles.ts'
+import { AppendOnlyFile } from '../redis/append-only-file.ts'
+import {
+  DATA,
+  type DataTrouble,
+  describeData,
+  judgeData,
+  markInstallation,
+  readInstallation,
+} from '../redis/data-trouble.ts'
+import { perilsOf, readServers } from '../redis/servers.ts'
+import { accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
+import { atInterval } from '../runtime/concurrency.ts'
+import { freshBytes } from '../runtime/fresh-bytes.ts'
+import type { Services } from './services.ts'
+
+const REPORT_EVERY_MS = 10_000
+const LOOK_EVERY_MS = 5_000
+const REWRITE_LOOK_EVERY_MS = 10_000
+
+export interface DaemonReports {
+  /** Reports at once: the config is another one now. */
+  report(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Reports at an interval that this daemon runs, and by which config, until it is stopped. */
+export async function startDaemonReports(
+  current: () => Pick<Services, 'store' | 'keys' | 'clock' | 'vault' | 'config'>,
+  name: string,
+  roles: ReadonlySet<Role>,
+): Promise<DaemonReports> {
+  const { store, keys, clock } = current()
+  const daemons = new DaemonStore(store, keys)
+  const startedAt = clock.now()
+  const report = () => {
+    const { config, vault } = current()
+    return daemons.report({
+      ...{ name, version: packageJson.version, startedAt, lastSeenAt: clock.now() },
+      config: configFingerprint(config, vault.derive('config')),
+      roles: [...roles],
+    })
+  }
+  await report()
+  // No Redis: the jobs log it, and the next report comes soon.
+  const end = atInterval(report, REPORT_EVERY_MS)
+  return {
+    report,
+    stop: async () => {
+      end()
+      // A daemon that does not report is soon shown as silent.
+      await daemons.leave(name).catch(() => undefined)
+    },
+  }
+}
+
+export interface DataWatch {
+  readonly trouble: DataTrouble | undefined
+  stop(): void
+}
+
+/**
+ * Checks at an interval whether Redis still holds what this daemon began with. One that came back empty, or throws keys away,
+ * takes every command and reports no error: without this a daemon would go on with no accounts, and report that all is well.
+ */
+export async function startDataWatch(current: () => Services): Promise<DataWatch> {
+  const { store, keys, log } = current()
+  const began = await markInstallation(store, keys, freshBytes(12).toString('base64url'))
+  const evictedBefore = await evictedKeys(current())
+  await tell(current(), 'over', 'A daemon has begun to work with what Redis holds now.')
+  void warnOfPerils(current())
+  const watch = { trouble: undefined as DataTrouble | undefined, stop: () => end() }
+  const look = async () => {
+    const installation = await readInstallation(store, keys)
+    // The count begins anew when the server does.
+    const evicted = Math.max(0, (await evictedKeys(current())) - evictedBefore)
+    const before = watch.trouble
+    watch.trouble = judgeData({ began, installation, evicted })
+    if (watch.trouble === undefined) {
+      if (before !== undefined) log.info({ code: 'redis.data-back' }, 'Redis holds again what this daemon began with')
+      return
+    }
+    if (before?.isOurs !== watch.trouble.isOurs) {
+      const code = watch.trouble.isOurs ? 'redis.evicts' : 'redis.emptied'
+      log.error({ code }, describeData(watch.trouble))
+    }
+    await tell(current(), 'firing', describeData(watch.trouble))
+  }
+  const end = atInterval(look, LOOK_EVERY_MS)
+  return watch
+}
+
+/** 0 where the server does not let itself be asked. */
+async function evictedKeys({ store }: Services): Promise<number> {
+  const servers = await readServers(store).catch(() => [])
+  return servers.reduce((sum, { evictedKeys }) => sum + evictedKeys, 0)
+}
+
+/** In an emptied Redis an alert can be sent like any other: all that it takes is in the config. */
+async function tell({ store, keys, announceFleet, clock, queues }: Services, is: 'firing' | 'over', message: string) {
+  const stored = (await store.hget(keys.account(NOBODY).alerts, DATA)) ?? ''
+  const now = clock.now()
+  const writes = announceFleet(DATA, is, stored, message, now)
+  if (writes.entries.length === 0) return
+  await store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson(writes))
+  await queues.wake('alerts', now)
+}
+
+async function warnOfPerils({ store, log }: Services): Promise<void> {
+  const servers = await readServers(store).catch(() => [])
+  for (const server of servers) {
+    for (const { name, detail, fix } of perilsOf(server)) {
+      log.warn({ code: 'redis.unsafe', server: server.address, setting: name }, `${detail}; ${fix}`)
+    }
+  }
+}
+
+/** Of the private Redis alone: when another server rewrites its file is for its operator to set. */
+export function tendAppendOnlyFile({ address, store, keys, clock, log }: Services): () => void {
+  if (address.kind !== 'embedded') return () => {}
+  const file = new AppendOnlyFile(store, keys)
+  return atInterval(async () => {
+    const outcome = await file.tend(clock.now())
+    if (outcome === 'rewritten') {
+      log.info({ code: 'redis.rewritten' }, 'what was deleted is gone from the append-only file')
+    } else if (outcome === 'failed') {
+      log.warn({ code: 'redis.not-rewritten' }, 'the append-only file was not written anew: it holds what was deleted')
+    }
+  }, REWRITE_LOOK_EVERY_MS)
+}
