@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { type ChildLoggerOptions, type DestinationStream, pino } from 'pino'
-import pretty from 'pino-pretty'
+import type { PinoPretty } from 'pino-pretty'
 import { escapeUnseen, keepEscapes } from './json-text.ts'
 import type { LogCode } from './log-codes.ts'
 
@@ -100,8 +101,9 @@ function standardOutput(): DestinationStream {
   return output
 }
 
-/** Log lines for people at a terminal; `destination` is a file descriptor. */
+/** Log lines for people at a terminal; `destination` is a file descriptor. Loaded where it is used: a command writes none. */
 export function pinoPretty(destination = 1): DestinationStream {
+  const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
   return pretty({ sync: true, destination, ignore: 'code', translateTime: 'SYS:HH:MM:ss', singleLine: true })
 }
 
