@@ -1,7 +1,7 @@
 import { mailEncryption } from '../../config/receivers.ts'
 import type { Config } from '../../config/schema.ts'
 import { lineOf } from '../../config/thresholds.ts'
-import { reconnectLink } from '../accounts/reconnect-link.ts'
+import { reconnectLink } from '../accounts/install.ts'
 import { AckLinks } from '../alerts/acknowledge.ts'
 import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
 import { type MailLinks, recordPages } from '../delivery/email/mail-links.ts'

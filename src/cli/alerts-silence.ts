@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
-import { findAccount } from '../accounts/search/find-account.ts'
+import { findAccount } from '../accounts/search/directory.ts'
 import type { Matcher, Silence } from '../alerts/silence.ts'
 import { newSilence, parseMatcher } from '../alerts/silence.ts'
 import { silenceAlerts, unsilence } from '../app/alert-actions.ts'

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import { judgeKeys, readKnownKeys } from '../tokens/canary.ts'
-import { ownKey, ownKeyFile } from '../tokens/own-key.ts'
 import { createVault, type VaultKey } from '../tokens/vault.ts'
+import { judgeKeys, ownKey, ownKeyFile, readKnownKeys } from '../tokens/vault-keys.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Installation } from './installation.ts'
 

@@ -1,7 +1,7 @@
 import { configFingerprint } from '../../config/in-force.ts'
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { createVault } from '../tokens/vault.ts'
-import { liveWriters } from '../tokens/writers.ts'
+import { liveWriters } from '../tokens/vault-keys.ts'
 import { keysOf } from './encryption.ts'
 import { type Finding, ok, warn } from './finding.ts'
 import type { Installation } from './installation.ts'

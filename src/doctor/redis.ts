@@ -1,6 +1,6 @@
 import { networkFailure } from '../delivery/network-failure.ts'
 import type { Store } from '../redis/connect.ts'
-import { judgeFormat } from '../redis/format.ts'
+import { judgeFormat } from '../redis/installation.ts'
 import type { Keys } from '../redis/keys.ts'
 import {
   APPEND_ONLY,

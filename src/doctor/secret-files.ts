@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Secret } from '../runtime/secret.ts'
-import { ownKeyFile } from '../tokens/own-key.ts'
+import { ownKeyFile } from '../tokens/vault-keys.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Installation } from './installation.ts'
 

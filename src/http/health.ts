@@ -1,4 +1,4 @@
-import type { DataTrouble } from '../redis/data-trouble.ts'
+import type { DataTrouble } from '../redis/installation.ts'
 
 /** How the daemon is, for probes. */
 export interface HealthReport {

@@ -77,10 +77,7 @@ export interface FieldProblem {
 }
 
 /** Reads a fault as it came in; a problem names the first field that is wrong. */
-export function parseFault(value: unknown): Fault | FieldProblem {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { field: 'body', problem: 'must be a JSON object' }
-  }
+export function parseFault(value: Record<string, unknown>): Fault | FieldProblem {
   for (const [field, given] of Object.entries(value)) {
     const problem = Object.hasOwn(FIELD_PROBLEM, field)
       ? FIELD_PROBLEM[field as keyof Fault](given)
@@ -122,17 +119,13 @@ const FIELD_PROBLEM: Record<keyof Fault, (given: unknown) => string | undefined>
   delayMs: (given) => wholeNumberProblem(given, 0, LONGEST_DELAY_MS),
   drop: (given) => (given === 'midway' || typeof given === 'boolean' ? undefined : 'must be true, false or midway'),
   times: (given) => wholeNumberProblem(given, 1, Number.MAX_SAFE_INTEGER),
-  after: booleanProblem,
+  after: (given) => (typeof given === 'boolean' ? undefined : 'must be true or false'),
   at: (given) => (given === 'rcpt' || given === 'data' ? undefined : 'must be rcpt or data'),
 }
 
 export function wholeNumberProblem(given: unknown, from: number, to: number): string | undefined {
   const fits = typeof given === 'number' && Number.isInteger(given) && given >= from && given <= to
   return fits ? undefined : `must be a whole number from ${from} to ${to}`
-}
-
-function booleanProblem(given: unknown): string | undefined {
-  return typeof given === 'boolean' ? undefined : 'must be true or false'
 }
 
 function headersProblem(given: unknown): string | undefined {

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Answer } from './answer.ts'
+import type { Hooks } from './hooks.ts'
+import type { Mail } from './inbox.ts'
 
 /** HTML that is safe to put into a page as it is. Only `html` makes it, and it escapes all other values. */
-export class Html {
+class Html {
   readonly text: string
 
   constructor(text: string) {
@@ -22,7 +24,7 @@ function render(piece: Piece): string {
   return escaped(String(piece))
 }
 
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }
 
@@ -89,3 +91,69 @@ button.main { background: var(--accent); border-color: var(--accent); color: var
 summary { cursor: pointer; } iframe { width: 100%; height: 28rem; margin-top: .75rem; border: 1px solid var(--line); border-radius: 6px; background: #fff; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 `)
+
+/** A page shows the newest; the JSON of the same address has them all. */
+const SHOWN = 100
+
+export function inboxPage(mails: readonly Mail[]): Answer {
+  const newest = mails.slice(-SHOWN).reverse()
+  const body = html`<p><a href="/">Sandbox</a></p>
+<h1>Inbox</h1>
+<p class="soft">${countOf(mails.length, 'mail')}, newest first${shownNote(mails.length)}</p>
+${newest.map((mail, place) => mailCard(mail, place === 0))}`
+  return page(200, `Inbox (${mails.length})`, body)
+}
+
+function mailCard(mail: Mail, isOpen: boolean): Html {
+  return html`<details class="card"${isOpen ? new Html(' open') : ''}>
+<summary><strong>${mail.subject || '(no subject)'}</strong><br><time datetime="${mail.time}">${clockTime(mail.time)}</time> <span class="soft">to ${mail.to.join(', ')}</span></summary>
+${mail.html === '' ? '' : htmlPart(mail)}
+${mail.text === '' ? '' : html`<h2>As text</h2><pre>${mail.text}</pre>`}
+<details><summary class="soft">Whole message</summary><pre>${mail.raw}</pre></details>
+</details>`
+}
+
+/** What a stranger wrote stays in a frame without scripts, forms or an origin. */
+function htmlPart(mail: Mail): Html {
+  return new Html(`<iframe sandbox="" loading="lazy" title="The mail" srcdoc="${escaped(mail.html)}"></iframe>`)
+}
+
+export function hooksPage(hooks: ReturnType<Hooks['list']>): Answer {
+  const newest = hooks.slice(-SHOWN).reverse()
+  const body = html`<p><a href="/">Sandbox</a></p>
+<h1>Webhooks</h1>
+<p class="soft">${countOf(hooks.length, 'webhook')}, newest first${shownNote(hooks.length)}</p>
+${newest.map(hookCard)}`
+  return page(200, `Webhooks (${hooks.length})`, body)
+}
+
+function hookCard(hook: ReturnType<Hooks['list']>[number]): Html {
+  const body = typeof hook.body === 'string' ? hook.body : JSON.stringify(hook.body, null, 2)
+  const headers = Object.entries(hook.headers).map(
+    ([name, value]) => html`<tr><td><code>${name}</code></td><td><code>${[value].flat().join(', ')}</code></td></tr>`,
+  )
+  return html`<details class="card">
+<summary><strong>${typeOf(hook.body)}</strong><br><time datetime="${hook.time}">${clockTime(hook.time)}</time> <code>${hook.method} ${hook.path}</code></summary>
+<pre>${body}</pre>
+<details><summary class="soft">Headers</summary><table>${headers}</table></details>
+</details>`
+}
+
+/** Most senders name the event in `type`. */
+function typeOf(body: unknown): string {
+  const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined
+  return typeof type === 'string' ? type : 'webhook'
+}
+
+/** `2026-11-21T10:00:00.000Z` as `2026-11-21 10:00:00 UTC`. */
+function clockTime(iso: string): string {
+  return `${iso.slice(0, 19).replace('T', ' ')} UTC`
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function shownNote(count: number): string {
+  return count > SHOWN ? ` (the newest ${SHOWN} are shown)` : ''
+}

@@ -10,38 +10,41 @@ import { LIMIT_SCOPES } from './scopes.ts'
  * public issues (HubSpot/hubspot-api-nodejs#268, HubSpot/hubspot-api-python#117, airbytehq/airbyte#74726).
  */
 
-function oauthError(error: string, status: string, message: string, httpStatus = 400): Answer {
-  return json(httpStatus, { error, error_description: message, status, message })
+/** Why the token endpoint refuses a form: error, status and message. */
+const OAUTH_REFUSALS = {
+  'unknown-refresh-token': ['invalid_grant', 'BAD_REFRESH_TOKEN', 'refresh token is invalid, expired or revoked'],
+  'unknown-code': ['invalid_grant', 'BAD_AUTH_CODE', 'missing or unknown auth code'],
+  'expired-code': ['invalid_grant', 'EXPIRED_AUTH_CODE', 'the auth code expired'],
+  'other-redirect-uri': [
+    'invalid_grant',
+    'BAD_REDIRECT_URI',
+    'redirect_uri is not the one that the auth code was issued for',
+  ],
+  'unknown-client': ['invalid_client', 'BAD_CLIENT_ID', 'missing or unknown client id'],
+  'wrong-secret': ['invalid_client', 'BAD_CLIENT_SECRET', 'missing or invalid client secret'],
+  'other-grant-type': [
+    'unsupported_grant_type',
+    'BAD_GRANT_TYPE',
+    'grant_type must be authorization_code or refresh_token',
+  ],
+  'no-form': ['invalid_request', 'BAD_REQUEST', 'the content type must be application/x-www-form-urlencoded'],
+} satisfies Record<string, string[]>
+
+export function oauthRefusal(why: keyof typeof OAUTH_REFUSALS | 'deleted-account', httpStatus = 400): Answer {
+  // The account itself is gone, with all its grants: in its own words, of which the older answer had 403 and no `error`.
+  if (why === 'deleted-account') {
+    return json(400, { status: 'BAD_HUB', error: 'access_denied', message: 'hub is deleted or disconnected' })
+  }
+  const [error = '', status = '', message = ''] = OAUTH_REFUSALS[why]
+  return oauthError(error, status, message, httpStatus)
 }
-
-export const badRefreshToken = (): Answer =>
-  oauthError('invalid_grant', 'BAD_REFRESH_TOKEN', 'refresh token is invalid, expired or revoked')
-
-/** The account itself is gone, with all its grants: in its own words, of which the older answer had 403 and no `error`. */
-export const badHub = (): Answer =>
-  json(400, { status: 'BAD_HUB', error: 'access_denied', message: 'hub is deleted or disconnected' })
-
-export const badAuthCode = (): Answer => oauthError('invalid_grant', 'BAD_AUTH_CODE', 'missing or unknown auth code')
-
-export const expiredAuthCode = (): Answer => oauthError('invalid_grant', 'EXPIRED_AUTH_CODE', 'the auth code expired')
-
-export const badRedirectUri = (): Answer =>
-  oauthError('invalid_grant', 'BAD_REDIRECT_URI', 'redirect_uri is not the one that the auth code was issued for')
-
-export const badClientId = (httpStatus?: number): Answer =>
-  oauthError('invalid_client', 'BAD_CLIENT_ID', 'missing or unknown client id', httpStatus)
-
-export const badClientSecret = (): Answer =>
-  oauthError('invalid_client', 'BAD_CLIENT_SECRET', 'missing or invalid client secret')
-
-export const badGrantType = (): Answer =>
-  oauthError('unsupported_grant_type', 'BAD_GRANT_TYPE', 'grant_type must be authorization_code or refresh_token')
 
 export const missingParameter = (name: string): Answer =>
   oauthError('invalid_request', 'BAD_REQUEST', `missing required parameter ${name}`)
 
-export const notAForm = (): Answer =>
-  oauthError('invalid_request', 'BAD_REQUEST', 'the content type must be application/x-www-form-urlencoded')
+function oauthError(error: string, status: string, message: string, httpStatus = 400): Answer {
+  return json(httpStatus, { error, error_description: message, status, message })
+}
 
 function crmError(status: number, category: string, message: string, more: object = {}): Answer {
   return json(status, { status: 'error', message, correlationId: randomUUID(), category, ...more })
@@ -134,8 +137,8 @@ const anyError = (status: number): Answer => {
 
 /** The token endpoint's usual answer with this status. */
 export function usualTokenError(status: number, grant: GrantType | undefined): Answer {
-  if (status === 400) return grant === 'authorization_code' ? badAuthCode() : badRefreshToken()
-  if (status === 401) return badClientId(401)
+  if (status === 400) return oauthRefusal(grant === 'authorization_code' ? 'unknown-code' : 'unknown-refresh-token')
+  if (status === 401) return oauthRefusal('unknown-client', 401)
   return status === 429 ? tokenRateLimited() : anyError(status)
 }
 

@@ -3,8 +3,8 @@ import type { Clock } from '../runtime/clock.ts'
 import { type Answer, drop, dropMidway, send, throughFault } from './answer.ts'
 import type { Fault, Faults, FaultyEndpoint } from './faults.ts'
 import type { GrantType, Journal } from './journal.ts'
+import type { TokenLimit } from './rate.ts'
 import type { Reports } from './reports.ts'
-import type { TokenLimit } from './token-limit.ts'
 import type { World } from './world.ts'
 
 /** The app that the provider knows. */

@@ -3,22 +3,19 @@ import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { json, send } from './answer.ts'
 import { serveAuthorizePage } from './authorize-page.ts'
-import { serveCompanions } from './companions.ts'
 import { serveControl } from './control.ts'
 import { Faults } from './faults.ts'
 import { Hooks, serveHookSink } from './hooks.ts'
 import { Inbox } from './inbox.ts'
 import { Journal } from './journal.ts'
 import { serveLimits } from './limits-api.ts'
-import { serveOAuth2026 } from './oauth-2026.ts'
-import { serveOAuthV1 } from './oauth-v1.ts'
+import { serveOAuth } from './oauth.ts'
 import { html, page } from './pages.ts'
 import { badUrl, pathNotFound } from './provider-errors.ts'
 import type { SandboxParts } from './provider-route.ts'
-import { RateLimit } from './rate-limit.ts'
+import { TokenLimit } from './rate.ts'
 import { Reports } from './reports.ts'
 import type { Scenario } from './scenario.ts'
-import { TokenLimit } from './token-limit.ts'
 import { World } from './world.ts'
 
 export interface SandboxOptions {
@@ -70,14 +67,11 @@ export async function startSandbox(options: SandboxOptions, clock: Clock): Promi
   }
   const inbox = new Inbox({ clock, faults, closing: closing.signal })
   const hooks = new Hooks()
-  const rate = new RateLimit()
 
   const server = httpServer(parts)
-  serveOAuthV1(server, parts)
-  serveOAuth2026(server, parts)
+  serveOAuth(server, parts)
   serveAuthorizePage(server, parts)
-  serveLimits(server, parts, rate)
-  serveCompanions(server, parts, rate)
+  serveLimits(server, parts)
   serveControl(server, parts, { inbox, hooks })
   serveHookSink(server, hooks, parts)
   serveFrontPage(server, parts, () => smtpUrl)

@@ -1,6 +1,39 @@
-import { COMPANIES, CONTACTS, DEALS, objectTypesOf } from './object-types.ts'
-
 export type Scenario = 'steady' | 'climbing'
+
+interface ObjectType {
+  readonly objectTypeId: string
+  readonly singularLabel: string
+  readonly pluralLabel: string
+}
+
+const CONTACTS: ObjectType = { objectTypeId: '0-1', singularLabel: 'Contact', pluralLabel: 'Contacts' }
+const COMPANIES: ObjectType = { objectTypeId: '0-2', singularLabel: 'Company', pluralLabel: 'Companies' }
+const DEALS: ObjectType = { objectTypeId: '0-3', singularLabel: 'Deal', pluralLabel: 'Deals' }
+const TICKETS: ObjectType = { objectTypeId: '0-5', singularLabel: 'Ticket', pluralLabel: 'Tickets' }
+
+const CUSTOM_LABELS = [
+  ['Subscription', 'Subscriptions'],
+  ['Vehicle', 'Vehicles'],
+  ['Property Listing', 'Property Listings'],
+  ['Shipment', 'Shipments'],
+  ['Course', 'Courses'],
+  ['Machine', 'Machines'],
+  ['Policy', 'Policies'],
+] as const
+
+/** The eight object types of an account: the four of every account and four of its own. */
+export function objectTypesOf(hubId: number): readonly ObjectType[] {
+  const custom = [0, 1, 2, 3].map((place) => {
+    const [singularLabel, pluralLabel] = CUSTOM_LABELS[(hubId + place) % CUSTOM_LABELS.length] ?? CUSTOM_LABELS[0]
+    return { objectTypeId: `2-${10_000_000 + (hubId % 1_000_000) * 10 + place}`, singularLabel, pluralLabel }
+  })
+  return [CONTACTS, COMPANIES, DEALS, TICKETS, ...custom]
+}
+
+export function objectType(hubId: number, objectTypeId: string): ObjectType {
+  const known = objectTypesOf(hubId).find((type) => type.objectTypeId === objectTypeId)
+  return known ?? { objectTypeId, singularLabel: objectTypeId, pluralLabel: objectTypeId }
+}
 
 export interface CustomPropertyReport {
   overallLimit: number
@@ -175,20 +208,7 @@ function between(low: number, high: number, hubId: number, purpose: string): num
   return low + (((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * (high - low)
 }
 
-const FIRST_NAMES = [
-  'Ada',
-  'Bruno',
-  'Chidi',
-  'Dana',
-  'Emeka',
-  'Freya',
-  'Goran',
-  'Hana',
-  'Iris',
-  'João',
-  'Kaito',
-  'Leïla',
-]
+const FIRST_NAMES = 'Ada Bruno Chidi Dana Emeka Freya Goran Hana Iris João Kaito Leïla'.split(' ')
 const LAST_NAMES = ["O'Neill", 'Okafor', 'Svensson', 'Martín', 'Tanaka', 'Weber', 'Rossi', 'Novák', 'Haddad', 'Lind']
 const PLACES = ['North', 'Harbor', 'Summit', 'Valley', 'Lake', 'Bridge', 'Prairie', 'Coast', 'Forest', 'Desert']
 const TRADES = ['Foods & Sons', 'Logistics', 'Insurance', 'Robotics', 'Dental Care', 'Textiles', 'Analytics']

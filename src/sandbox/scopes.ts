@@ -1,27 +1,9 @@
-const READ_AND_WRITE = [
-  'appointments',
-  'carts',
-  'commercepayments',
-  'companies',
-  'contacts',
-  'courses',
-  'custom',
-  'deals',
-  'goals',
-  'invoices',
-  'leads',
-  'line_items',
-  'listings',
-  'orders',
-  'partner-clients',
-  'partner-services',
-  'products',
-  'projects',
-  'quotes',
-  'services',
-  'subscriptions',
-  'users',
-]
+const READ_AND_WRITE = `
+  appointments carts commercepayments companies contacts courses custom deals goals invoices leads
+  line_items listings orders partner-clients partner-services products projects quotes services subscriptions users
+`
+  .trim()
+  .split(/\s+/)
 const READ_ONLY = ['calls', 'emails', 'meetings', 'notes', 'tasks']
 
 /** `crm.objects.custom.sensitive.read.v2` and its like. */

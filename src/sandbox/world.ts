@@ -1,7 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
-import { BoundedLog } from './bounded-log.ts'
-import { Queue } from './queue.ts'
+import { BoundedLog, Queue } from './bounded-log.ts'
 import { readsLimits } from './scopes.ts'
 
 export const CODE_LIFETIME_MS = 60_000
@@ -256,33 +255,13 @@ function isInForce(grant: Grant): boolean {
 
 const FIRST_HUB_ID = 1_000_001
 
-const COMPANY_NAMES = [
-  'acme',
-  'bluefin-logistics',
-  'cedar-works',
-  'dawnlight-media',
-  'evergreen-dental',
-  'foxglove-design',
-  'granite-peak',
-  'harborview',
-  'inkwell-press',
-  'juniper-health',
-  'kestrel-energy',
-  'lantern-labs',
-  'meridian-travel',
-  'northgate-homes',
-  'orchard-foods',
-  'pinecrest-legal',
-  'quarry-stone',
-  'redwood-finance',
-  'silverline-auto',
-  'tidewater-marine',
-  'umber-and-oak',
-  'vantage-optics',
-  'willow-fitness',
-  'yellowtail-sushi',
-  'zephyr-air',
-]
+const COMPANY_NAMES = `
+  acme bluefin-logistics cedar-works dawnlight-media evergreen-dental foxglove-design granite-peak harborview
+  inkwell-press juniper-health kestrel-energy lantern-labs meridian-travel northgate-homes orchard-foods pinecrest-legal quarry-stone
+  redwood-finance silverline-auto tidewater-marine umber-and-oak vantage-optics willow-fitness yellowtail-sushi zephyr-air
+`
+  .trim()
+  .split(/\s+/)
 
 /**
  * An access token of about 290 to 370 characters, its size changing from one to the next as the provider's do, unless a

@@ -3,7 +3,7 @@ import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
-import { liveWriters, SILENCE_S, type Writer } from './writers.ts'
+import { liveWriters, SILENCE_S, type Writer } from './vault-keys.ts'
 
 export interface RekeyDeps {
   store: Store

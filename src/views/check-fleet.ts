@@ -1,5 +1,4 @@
-import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/live-accounts.ts'
-import type { Registry } from '../accounts/registry.ts'
+import { inBatches, LIVE_STATES, liveHubIds, type Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { decodeState } from '../alerts/alert-state.ts'
 import { decodeForecasts } from '../limits/forecast/forecast-account.ts'

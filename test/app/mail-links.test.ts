@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { noteLines } from '../../config/thresholds.ts'
-import { readReconnectLink } from '../../src/accounts/reconnect-link.ts'
+import { readReconnectLink } from '../../src/accounts/install.ts'
 import { ackLinks, mailLinks } from '../../src/app/receivers.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FORMAT } from '../../src/redis/format.ts'
+import { FORMAT } from '../../src/redis/installation.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { plimsoll } from '../support/command.ts'
 import { spawnDaemon } from '../support/daemon.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
+import { reconnectLink } from '../../src/accounts/install.ts'
 import { claimGrants } from '../../src/accounts/parked-grants.ts'
-import { reconnectLink } from '../../src/accounts/reconnect-link.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
 import { dump } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'

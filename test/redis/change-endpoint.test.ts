@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
-import { endpointText, type SharedText } from '../../src/redis/shared-text.ts'
-import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import {
+  type AlertWrites,
+  accountStepKeys,
+  endpointText,
+  NO_ALERT_WRITES,
+  type SharedText,
+  stepJson,
+} from '../../src/redis/steps.ts'
 import { outboxOf } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 

@@ -2,7 +2,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { type Rekeyed, rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
-import { SILENCE_S } from '../../src/tokens/writers.ts'
+import { SILENCE_S } from '../../src/tokens/vault-keys.ts'
 import type { Scene } from './daemon.ts'
 
 export const OLD_KEY: VaultKey = { id: 'k1', key: Buffer.alloc(32, 1) }

@@ -1,6 +1,6 @@
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { SILENCE_S } from '../../src/tokens/writers.ts'
+import { SILENCE_S } from '../../src/tokens/vault-keys.ts'
 
 /**
  * Writers that say nothing are judged by the clock of Redis, in seconds. Here they are moved into the past by a thousand for

@@ -1,7 +1,6 @@
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { endpointText } from '../../src/redis/shared-text.ts'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { endpointText, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { type EndpointDeps, type SentCode, TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { logLines } from './log-lines.ts'

@@ -1,4 +1,4 @@
-import { ownKey } from '../../src/tokens/own-key.ts'
+import { ownKey } from '../../src/tokens/vault-keys.ts'
 
 /** Another process that starts for the first time on a data folder, when its input ends. */
 const [dataDir = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import { COVERAGE, type Coverage, type CoverageSettings, type CoverageTrouble } from '../../limits/coverage.ts'
 import type { Store } from '../../redis/connect.ts'
-import type { DATA } from '../../redis/data-trouble.ts'
+import type { DATA } from '../../redis/installation.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
 import { countOf, formatCount, formatPercent, formatSpan } from '../../text/format-number.ts'

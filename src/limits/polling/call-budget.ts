@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { SharedText } from '../../redis/shared-text.ts'
+import type { SharedText } from '../../redis/steps.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { SharedRun } from '../../runtime/concurrency.ts'
 import type { Logger } from '../../runtime/logger.ts'

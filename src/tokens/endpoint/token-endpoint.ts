@@ -1,6 +1,5 @@
 import type { ProviderFailure, ProviderResult } from '../../provider/failure.ts'
-import type { SharedText } from '../../redis/shared-text.ts'
-import type { AlertWrites } from '../../redis/steps.ts'
+import type { AlertWrites, SharedText } from '../../redis/steps.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { SharedRun } from '../../runtime/concurrency.ts'
 import type { Logger } from '../../runtime/logger.ts'

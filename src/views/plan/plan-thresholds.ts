@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { inBatches, LIVE_STATES, liveHubIds } from '../../accounts/live-accounts.ts'
 import type { AccountName } from '../../accounts/match-account.ts'
-import type { Registry } from '../../accounts/registry.ts'
+import { inBatches, LIVE_STATES, liveHubIds, type Registry } from '../../accounts/registry.ts'
 import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { receiversOf } from '../../alerts/route.ts'
 import { decodeForecasts } from '../../limits/forecast/forecast-account.ts'

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
+import { atInterval } from '../runtime/concurrency.ts'
+import { openDataFolder, writeOnce } from '../runtime/data-folder.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Secret } from '../runtime/secret.ts'
+import { type Vault, VaultError, type VaultKey } from './vault.ts'
+
+/** The configured keys are not those that stored tokens need. */
+export class KeysError extends VaultError {
+  /** All that is wrong, one line each, with the way out. */
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+/** What is stored about keys. */
+interface KnownKeys {
+  /** By key id: a known value, encrypted with that key. */
+  canaries: ReadonlyMap<string, Buffer>
+  /** Ids of keys that stored values may be encrypted with: each was the first key of a process. */
+  used: readonly string[]
+}
+
+/**
+ * Whether the configured keys open what is stored, tried on known values before any token is touched; then they are
+ * known, too. A second key that no process has written with yet is known but not used: a process without it goes on.
+ * Throws KeysError. `missing`: whether a used key may be left out, which only a rekey can repair.
+ */
+export async function checkKeys(
+  store: Store,
+  keys: Keys,
+  vault: Vault,
+  missing: 'refused' | 'allowed' = 'refused',
+): Promise<void> {
+  for (;;) {
+    const known = await readKnownKeys(store, keys)
+    const problems = judgeKeys(known, vault, missing)
+    if (problems.length > 0) throw new KeysError(problems)
+    const registered = await store.registerKeys(
+      ...[keys.vault.canaries, keys.vault.used, missing === 'allowed' ? 'yes' : 'no'],
+      ...vault.keyIds.flatMap((id) => [
+        id,
+        known.canaries.get(id) ?? '',
+        vault.seal(new Secret('plimsoll'), NOBODY, 'canary', id),
+      ]),
+    )
+    if (registered !== 'stale') return
+  }
+}
+
+/** What is wrong with the keys of `vault`, one line each. */
+export function judgeKeys(known: KnownKeys, vault: Vault, missing: 'refused' | 'allowed'): string[] {
+  const problems = new Set<string>()
+  const canaries = vault.keyIds.flatMap((id) => known.canaries.get(id) ?? [])
+  for (const canary of canaries) {
+    try {
+      vault.open(canary, NOBODY, 'canary')
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error
+      problems.add(error.message)
+    }
+  }
+  if (missing === 'allowed') return [...problems]
+  for (const id of known.used) {
+    if (vault.keyIds.includes(id)) continue
+    problems.add(
+      `stored tokens may be encrypted with key ${id}, which is not configured: add it to encryption.keys, ` +
+        'or run plimsoll keys rekey with it first',
+    )
+  }
+  return [...problems]
+}
+
+export async function readKnownKeys(store: Store, keys: Keys): Promise<KnownKeys> {
+  const [canaries, used] = await Promise.all([
+    store.hgetallBuffer(keys.vault.canaries),
+    store.smembers(keys.vault.used),
+  ])
+  return { canaries: new Map(Object.entries(canaries)), used }
+}
+
+/**
+ * The key of an installation whose config names none: made at the first start, in the data folder, for this user's eyes
+ * only. With `made` the caller logs that it must be backed up.
+ */
+export function ownKey(dataDir: string): { key: VaultKey; file: string; made: boolean } {
+  const file = ownKeyFile(dataDir)
+  openDataFolder(dataDir, 'keys')
+  const made = writeOnce(file, () => `${randomBytes(32).toString('base64')}\n`)
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')
+  if (key.length !== 32) throw new Error(`${file} must hold 32 bytes in base64 on one line: restore it from a backup`)
+  return { key: { id: 'k1', key }, file, made }
+}
+
+export function ownKeyFile(dataDir: string): string {
+  return join(resolve(dataDir), 'keys', 'k1')
+}
+
+/**
+ * Which process encrypts with which key. A rekey must know it: a daemon that still has the old key first may write
+ * nothing for half an hour, and then a value that no process can read once that key is gone; so may a long import.
+ */
+export interface Writer {
+  /** The machine and the process; of one that is no daemon its command, too. */
+  daemon: string
+  keyId: string
+}
+
+const REPORT_EVERY_MS = 3_000
+/** A process that has not reported for so long is dead. */
+export const SILENCE_S = 10
+
+interface WriterDeps {
+  store: Store
+  keys: Keys
+  vault: Vault
+  log: Logger
+}
+
+export interface WriterReports {
+  /** Reports at once: the key is another one now. */
+  report(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Reports at an interval which key this process encrypts with, and logs which keys of others it lacks. */
+export async function startWriterReports(deps: WriterDeps, daemon: string): Promise<WriterReports> {
+  let lacking: string[] = []
+  const report = async () => {
+    const writers = await say(deps, daemon, deps.vault.keyIds[0])
+    const strange = writers.filter(({ keyId }) => !deps.vault.keyIds.includes(keyId))
+    for (const { daemon: other, keyId } of strange) {
+      if (lacking.includes(keyId)) continue
+      deps.log.error(
+        { code: 'vault.key-missing', key: keyId, writer: other },
+        `another process (${other}) encrypts with key ${keyId}, which is not configured here: add it to encryption.keys and send this daemon SIGHUP`,
+      )
+    }
+    lacking = strange.map(({ keyId }) => keyId)
+  }
+  await report()
+  // No Redis: the jobs log it, and the next report comes soon.
+  const end = atInterval(report, REPORT_EVERY_MS)
+  return {
+    report,
+    stop: async () => {
+      end()
+      // A process that does not report counts as gone soon anyway.
+      await say(deps, daemon, '').catch(() => undefined)
+    },
+  }
+}
+
+export function liveWriters(deps: Pick<WriterDeps, 'store' | 'keys'>): Promise<Writer[]> {
+  return say(deps, '', '')
+}
+
+async function say({ store, keys }: Pick<WriterDeps, 'store' | 'keys'>, daemon: string, keyId: string) {
+  const { used, writers: all, written } = keys.vault
+  const writers = await store.reportWriter(used, all, written, daemon, keyId, SILENCE_S)
+  return writers.map(([name, id]): Writer => ({ daemon: name, keyId: id }))
+}
