@@ -17,16 +17,15 @@ import { ROLES, type Role, ticks } from './heartbeat/roles.ts'
 import type { HealthReport } from './http/health.ts'
 import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
-import { checkFormat, raiseFormat } from './redis/format.ts'
+import { checkFormat, raiseFormat } from './redis/installation.ts'
 import { atInterval, InForce } from './runtime/concurrency.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import { AccessTokens } from './tokens/access-token.ts'
-import { checkKeys } from './tokens/canary.ts'
 import { storeSealed } from './tokens/sealed-answers.ts'
 import { TokenStore } from './tokens/token-store.ts'
 import { storeYoungAgain } from './tokens/unstored.ts'
-import { startWriterReports } from './tokens/writers.ts'
+import { checkKeys, startWriterReports } from './tokens/vault-keys.ts'
 
 export interface App {
   url: string

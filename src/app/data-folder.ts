@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../config/schema.ts'
 import { holdsEmbeddedRedis } from '../redis/embedded.ts'
-import { ownKey, ownKeyFile } from '../tokens/own-key.ts'
 import type { VaultKey } from '../tokens/vault.ts'
+import { ownKey, ownKeyFile } from '../tokens/vault-keys.ts'
 
 type Places = Pick<Config, 'redis' | 'encryption' | 'dataDir'>
 

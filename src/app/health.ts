@@ -4,7 +4,7 @@ import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
 import type { Role } from '../heartbeat/roles.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import type { Store } from '../redis/connect.ts'
-import type { DataTrouble } from '../redis/data-trouble.ts'
+import type { DataTrouble } from '../redis/installation.ts'
 import type { Services } from './services.ts'
 
 /** What this daemon does, and how far it got with that. */

@@ -10,7 +10,7 @@ import {
   judgeData,
   markInstallation,
   readInstallation,
-} from '../redis/data-trouble.ts'
+} from '../redis/installation.ts'
 import { perilsOf, readServers } from '../redis/servers.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'

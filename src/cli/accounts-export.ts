@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type ExportedAccount, exportAccounts, LIVE_STATES } from '../accounts/live-accounts.ts'
+import { type ExportedAccount, exportAccounts, LIVE_STATES } from '../accounts/registry.ts'
 import type { Stores } from '../app/stores.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'

@@ -1,4 +1,4 @@
-import { findAccount } from '../accounts/search/find-account.ts'
+import { findAccount } from '../accounts/search/directory.ts'
 import type { Services } from '../app/services.ts'
 import { cleanText } from '../text/clean-text.ts'
 import type { AccountArgument } from './arguments.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkFormat, FORMAT, FormatError, judgeFormat, raiseFormat } from '../../src/redis/format.ts'
+import { checkFormat, FORMAT, FormatError, judgeFormat, raiseFormat } from '../../src/redis/installation.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { redisOfFile } from '../support/of-file.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { reconnectLink } from '../../../accounts/reconnect-link.ts'
+import { reconnectLink } from '../../../accounts/install.ts'
 import { crmSite } from '../../../delivery/email/mail-links.ts'
 import type { Value } from '../../../limits/history/change.ts'
 import { cleanText } from '../../../text/clean-text.ts'

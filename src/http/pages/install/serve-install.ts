@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { beginInstall, finishInstall, type Redirect } from '../../../accounts/install.ts'
-import { readReconnectLink } from '../../../accounts/reconnect-link.ts'
+import { beginInstall, finishInstall, type Redirect, readReconnectLink } from '../../../accounts/install.ts'
 import { LineQuota } from '../../../runtime/logger.ts'
 import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
