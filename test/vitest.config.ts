@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { SlowestFirst } from './support/slowest-first.ts'
 
-/** Whole daemons against the clock: they measure lateness, or take all the machine has, so each gets it to itself. */
+/** Whole daemons that `npm test` runs: an account from install to uninstall, daemons that share a fleet, daemons that are killed. */
+const first = ['test/e2e/main-job.test.ts', 'test/faults/{two-daemons,alert-crash}.test.ts']
+/** Pages and mails in Chromium; the page of accounts stays with the rooms. */
+const browser = ['test/http/in-browser/!(accounts).test.ts', 'test/delivery/email/in-browser/*.test.ts']
+/** All other whole daemons and commands, in `npm run test:daemons`: they mostly wait for each other. */
+const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts', ...browser]
+/** Those of them that measure lateness, or take all the machine has: each gets it to itself. */
 const timed = [
-  'test/faults/{alert-crash,mass-crossing}.test.ts',
-  'test/faults/{two-daemons,killed-daemons,fleet-trouble,rate-limit}.test.ts',
+  'test/faults/{mass-crossing,killed-daemons,fleet-trouble,rate-limit}.test.ts',
   'test/e2e/{demo,bench}.test.ts',
 ]
-/** Whole daemons and commands that mostly wait for each other. */
-const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts']
 
 /**
  * Whole daemons live by the clock of a machine that others use, too. What fails once and then passes is named in the last lines
@@ -54,45 +57,46 @@ export default defineConfig({
         test: {
           ...{ name: 'rooms', include: ['test/**/*.test.ts'], exclude: [...whole, ...apart], maxWorkers: '100%' },
           globalSetup: 'test/support/redis-per-worker.ts',
+          // The files of a worker load the sources once.
+          isolate: false,
         },
       },
       {
         extends: true,
         test: {
-          name: 'whole',
-          include: whole,
-          exclude: [...timed, ...apart],
-          sequence: { groupOrder: 1 },
-          maxWorkers: 4,
-          testTimeout: 240_000,
-          retry: AGAIN,
+          ...{ name: 'first-daemons', include: first, maxWorkers: 3, sequence: { groupOrder: 1 } },
+          ...{ testTimeout: 240_000, retry: AGAIN },
         },
       },
       {
         extends: true,
         test: {
-          name: 'timed',
-          include: timed,
-          fileParallelism: false,
-          sequence: { groupOrder: 2 },
-          testTimeout: 240_000,
-          retry: AGAIN,
+          ...{ name: 'daemons', include: whole, exclude: [...first, ...timed, ...apart] },
+          ...{ maxWorkers: 4, sequence: { groupOrder: 2 }, testTimeout: 240_000, retry: AGAIN },
+          globalSetup: 'test/support/redis-per-worker.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...{ name: 'timed', include: timed, fileParallelism: false, sequence: { groupOrder: 3 } },
+          ...{ testTimeout: 240_000, retry: AGAIN },
           // Of one file, where it says that they share a scene.
           maxConcurrency: 10,
         },
       },
-      alone('worst-day-thousands', thousands, 3, 5),
+      alone('worst-day-thousands', thousands, 4, 5),
       {
         extends: true,
         // Two at a time: each mostly waits for what it did to a daemon.
         test: {
           ...{ name: 'worst-day', include: worstDay, exclude: thousands, maxWorkers: 2 },
-          ...{ sequence: { groupOrder: 4 }, testTimeout: 5 * 60_000, hookTimeout: 120_000, maxConcurrency: 10 },
+          ...{ sequence: { groupOrder: 5 }, testTimeout: 5 * 60_000, hookTimeout: 120_000, maxConcurrency: 10 },
         },
       },
       // Two at a time: they mostly wait, for tokens to come due and for nodes to notice that one is gone.
-      alone('machines', machines, 5, 5, 2),
-      alone('long-run', longRun, 6, 30),
+      alone('machines', machines, 6, 5, 2),
+      alone('long-run', longRun, 7, 30),
     ],
   },
 })

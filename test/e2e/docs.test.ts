@@ -109,15 +109,12 @@ test('every command in the documents is run by a test', async () => {
   expect(Object.keys(RUN_ELSEWHERE).filter((command) => !all.includes(command))).toEqual([])
 })
 
-/** `npm test -- PATH`: this very run has that path, and what the command sets is read there. */
+/** `npm test -- PATH`, or `test:daemons`: there is that path, and what the command sets is read there. */
 function isTestRun(command: string): boolean {
-  const [, variable, path] = /^(?:([A-Z_]+)=\S+ )?npm test(?: -- (\S+))?$/.exec(command) ?? [
-    undefined,
-    undefined,
-    undefined,
-  ]
-  if (!/^([A-Z_]+=\S+ )?npm test( |$)/.test(command)) return false
-  if (path === undefined) return command === 'npm test'
+  const found = /^(?:([A-Z_]+)=\S+ )?npm (?:test|run test:daemons)(?: -- (\S+))?$/.exec(command)
+  if (found === null) return false
+  const [, variable, path] = found
+  if (path === undefined) return variable === undefined
   if (!existsSync(join(ROOT, path))) return false
   return variable === undefined || readFileSync(join(ROOT, path), 'utf8').includes(variable)
 }

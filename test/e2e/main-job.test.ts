@@ -31,7 +31,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-e2e-'))
   sandbox = await startSandbox(
     {
-      ...{ port: 0, smtpPort: 0, accounts: 6, tokenLifetimeMs: 8_000, rotateRefreshTokens: true, scenario: 'steady' },
+      ...{ port: 0, smtpPort: 0, accounts: 6, tokenLifetimeMs: 12_000, rotateRefreshTokens: true, scenario: 'steady' },
       ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
     },
     systemClock,

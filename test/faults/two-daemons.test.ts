@@ -4,9 +4,10 @@ import { ask, connectAll, eventually, hooksOf, hubIdsOf, journalOf } from '../su
 import { openScene, pauses, refreshTimes, type Scene } from '../support/scene.ts'
 
 /** How long the fleet is watched; the full run is PLIMSOLL_WATCH_SECONDS=180. */
-const WATCH_MS = Number(process.env.PLIMSOLL_WATCH_SECONDS ?? 20) * 1_000
-const LIFE_MS = 12_000
-const ACCOUNTS = 200
+const WATCH_MS = Number(process.env.PLIMSOLL_WATCH_SECONDS ?? 25) * 1_000
+/** Long enough that a machine which others keep busy is not late by half of it. */
+const LIFE_MS = 20_000
+const ACCOUNTS = 100
 
 let scene: Scene
 afterEach(() => scene.close())
@@ -48,7 +49,7 @@ test('when one of two daemons is killed no account misses its refresh and no ale
       const times = refreshTimes(await journalOf(sandbox.url))
       return [...times.values()].every((at) => at.filter((time) => time > killedAt).length >= 2)
     },
-    60_000,
+    120_000,
   )
   const journal = await journalOf(sandbox.url)
   expect(journal.filter(({ status }) => status === 401)).toEqual([])

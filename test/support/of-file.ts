@@ -23,7 +23,7 @@ export function freshKeys(): Keys {
 
 /** The Redis of this worker, empty. Its settings and users stay as they are: who changes those, or ends it, takes `serverOfFile`. */
 export function redisOfFile(): FileRedis {
-  const port = inject('redisPorts')[Number(process.env.VITEST_POOL_ID) - 1]
+  const port = inject('redisPorts')?.[Number(process.env.VITEST_POOL_ID) - 1]
   if (port === undefined) return serverOfFile()
   const url = `redis://127.0.0.1:${port}`
   const opened: Store[] = []

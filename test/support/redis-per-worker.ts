@@ -4,7 +4,7 @@ import { startRedis } from './redis-server.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     /** Of the Redis of each worker, by its number. */
-    redisPorts: number[]
+    redisPorts: number[] | undefined
   }
 }
 
