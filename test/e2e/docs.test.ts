@@ -63,7 +63,7 @@ async function smallestConfig(): Promise<string> {
   return stringify(config)
 }
 
-/** Of every block for a shell, and every `npm ...` in text and tables. */
+/** Of every block for a shell, every `npm ...` in text and tables, and every `plimsoll ...` of the README. */
 function commands(): string[] {
   const shell = BLOCKS.filter((block) => block.kind === 'sh' && !isWalked(block)).flatMap(commandsOf)
   const others = BLOCKS.filter(({ kind }) => kind === 'text').flatMap(({ text }) =>
@@ -71,8 +71,9 @@ function commands(): string[] {
   )
   const whole = WALKED.filter(({ heading }) => heading === undefined).map(({ path }) => path)
   const inText = DOCUMENTS.filter(({ path }) => !whole.includes(path))
-    .flatMap(codeOf)
-    .filter((code) => /^([A-Z_]+=\S+ )?npm /.test(code))
+    .flatMap((document) => codeOf(document).map((code) => ({ code, isReadme: document.path === 'README.md' })))
+    .filter(({ code, isReadme }) => (isReadme ? /^([A-Z_]+=\S+ )?(npm|plimsoll) / : /^([A-Z_]+=\S+ )?npm /).test(code))
+    .map(({ code }) => code)
   return [...new Set([...shell, ...others, ...inText].map(byItsName))]
 }
 
@@ -170,7 +171,7 @@ test('every command that a sentence names is one, with the options that it names
   expect(named.size).toBeGreaterThan(15)
   const helps = new Map<string, string>()
   for (const command of named) {
-    const [path = '', ...rest] = /^[a-z-]+( [a-z-]+)?(?= |$)/.exec(command) ?? []
+    const [path = '', ...rest] = /^[a-z-]+( [a-z][a-z-]*)?(?= |$)/.exec(command) ?? []
     expect(rest).toBeDefined()
     if (!helps.has(path)) {
       const ran = await plimsollHere([...path.trim().split(' '), '--help'], folder)

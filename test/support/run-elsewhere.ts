@@ -3,7 +3,6 @@
  * calls the command line, here it is `plimsoll ...`.
  */
 export const RUN_ELSEWHERE: Record<string, string> = {
-  'npm run forecasts': 'test/limits/forecast/catalogue.test.ts',
   'npm run simulate': 'test/simulation/simulation.test.ts',
   'npm run simulate -- --minutes 30': 'test/simulation/simulation.test.ts',
   'npm run simulate -- --mix "lost answers" --seed 30': 'test/simulation/simulation.test.ts',
@@ -21,13 +20,10 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll alerts test ops': 'test/e2e/alerts-test.test.ts',
   'plimsoll accounts import fleet.csv': 'test/e2e/import.test.ts',
   'plimsoll check': 'test/cli/check.test.ts',
-  'plimsoll check --max 10': 'test/cli/check.test.ts',
-  'plimsoll check --live 1234567': 'test/cli/check.test.ts',
   'plimsoll thresholds plan new.yaml': 'test/cli/thresholds-plan.test.ts',
   'plimsoll thresholds plan new.yaml --over 30d': 'test/cli/thresholds-plan.test.ts',
   'plimsoll config check FILE': 'test/e2e/command-line.test.ts',
   'plimsoll sandbox --token-lifetime 20s': 'test/e2e/sandbox-command.test.ts',
-  'npm run build': 'test/e2e/package.test.ts',
   'npm run bench': 'test/e2e/bench.test.ts',
   'npm run -s bench -- --json': 'test/e2e/bench.test.ts',
   // Minutes of work, for people who read the pictures.
