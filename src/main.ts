@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module'
 import { join } from 'node:path'
-import { wantsColours } from './cli/colours.ts'
-import { openOutput } from './cli/output.ts'
+import { openOutput, wantsColours } from './cli/output.ts'
 import { systemClock } from './runtime/clock.ts'
 
 const args = process.argv.slice(2)
@@ -52,7 +51,7 @@ async function run(): Promise<number> {
   if (args[0] !== 'start') keepCompiled()
   if (args[0] === '__complete') {
     const { completions } = await import('./cli/completion.ts')
-    const place = { env: process.env, cwd: process.cwd(), clock: systemClock }
+    const place = { env: process.env, cwd: process.cwd() }
     for (const line of await completions(place, args.slice(1))) output.out(`${line}\n`)
     return 0
   }

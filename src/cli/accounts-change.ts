@@ -19,11 +19,10 @@ import { type PlannedAccount, withPlan } from '../views/account-view.ts'
 import type { PolledShape } from '../views/shapes/account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson, unreadable } from './io.ts'
-import { hubIdNamed, hubIdsNamed, noSuchAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { ageCell, named, printTable, prose, spare, state, whole } from './table.ts'
-import { withParts, withStore } from './with-parts.ts'
+import { hubIdNamed, hubIdsNamed, noSuchAccount, withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll accounts connect`. */
 export async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {

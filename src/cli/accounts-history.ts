@@ -19,11 +19,10 @@ import { allAccounts, type PlannedAccount, withPlan } from '../views/account-vie
 import type { AccountHistoryShape } from '../views/shapes/series.ts'
 import type { AccountArgument, CommonOptions, Moment } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
-import { hubIdsNamed, noSuchAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { limitCells, momentCell, named, number, printTable, whole } from './table.ts'
-import { withStore } from './with-parts.ts'
+import { hubIdsNamed, noSuchAccount, withStore } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {
   from?: Moment
@@ -44,8 +43,8 @@ export async function history(
 ): Promise<void> {
   const print = printerOf(io, options)
   await withStore(io, { ...options, stops: 'by itself' }, async (parts) => {
-    const to = options.to?.() ?? io.clock.now()
-    const asked = { to, from: options.from?.() ?? to - WEEK_MS, resolution: options.resolution }
+    const to = options.to?.(io.clock.now()) ?? io.clock.now()
+    const asked = { to, from: options.from?.(io.clock.now()) ?? to - WEEK_MS, resolution: options.resolution }
     if (asked.from > to) return command.error('--from must be before --to')
     const { accounts, count } = await chosenAccounts(parts, await hubIdsNamed(parts, names))
     const deps = { ...parts, historyKeep: historyKeep(parts.config) }

@@ -18,11 +18,9 @@ import { type ExplanationDeps, readExplanation } from '../views/read-explanation
 import type { ToldTransition } from '../views/told-of-account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { hubIdNamed, noSuchAccount } from './named-account.ts'
 import { type Fact, fact, printFacts } from './say.ts'
 import { named, printTable, prose, spare, state } from './table.ts'
-
-import { withStore } from './with-parts.ts'
+import { hubIdNamed, noSuchAccount, withStore } from './with-parts.ts'
 
 interface ExplainOptions extends CommonOptions {
   series?: string

@@ -1,8 +1,10 @@
-import { InvalidArgumentError } from 'commander'
+import { Argument, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../config/duration.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
-import { faultOfName, SCOPES, type Scope } from '../http/access/admin-tokens.ts'
-import { parseLocalTime, parseMoment } from '../text/format-time.ts'
+import { faultOfName, SCOPES, type Scope } from '../http/access/admin-token.ts'
+import { parseLocalTime } from '../text/format-time.ts'
+import { parseMoment } from '../text/parse-moment.ts'
+import type { Io } from './io.ts'
 
 /** What is written on the command line, read: each throws InvalidArgumentError, which is wrong usage. */
 
@@ -11,6 +13,30 @@ export interface CommonOptions {
   config: string
   json?: boolean
 }
+
+/** One command: how it is written, what its help shows, and what runs. */
+export interface CommandSpec {
+  is: string
+  args?: readonly Argument[]
+  options?: readonly Option[]
+  /** Whether it takes `--config`, and `--json`: it does, unless false. */
+  config?: false
+  json?: false
+  /** What is behind the command's name; default: nothing. */
+  examples?: readonly string[]
+  notes?: string
+  /** Loaded only when it runs: what all of them need together takes a second of CPU. */
+  run: () => Promise<Run>
+}
+
+/** Its arguments, its options, commander's command, as they are declared here. */
+export type Run = (io: Io, ...given: never[]) => Promise<void> | void
+
+export const option = (flags: string, is: string) => new Option(flags, is)
+export const argument = (name: string, is: string) => new Argument(name, is)
+export const accountArgument = () => argument('<account>', 'its hub id or its domain').argParser(parseAccount)
+export const watchOption = () => option('--watch', 'show it again every few seconds, until Ctrl-C')
+export const mostRows = (rows: string) => option('--max <rows>', rows).argParser(parseCount).default(50)
 
 /** An account as people name it: its hub id, or its domain in lower case. */
 export type AccountArgument = number | string
@@ -41,12 +67,12 @@ export function parseCount(text: string): number {
 }
 
 /** A moment of the command line, ms; called once the config is loaded, which names the zone of a time without offset. */
-export type Moment = () => number
+export type Moment = (now: number) => number
 
 /** A moment, or how long ago one was. */
-export function parseTime(text: string, now: number): Moment {
+export function parseTime(text: string): Moment {
   const ago = parseDuration(text)
-  if (ago !== undefined) return () => now - ago
+  if (ago !== undefined) return (now) => now - ago
   return momentOf(text, `${A_TIME}, or how long ago: 7d.`)
 }
 

@@ -18,9 +18,8 @@ import type { JudgeSettings } from '../views/judge-account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
-import { hubIdsNamed } from './named-account.ts'
 import { showProgress } from './progress.ts'
-import { withParts } from './with-parts.ts'
+import { hubIdsNamed, withParts } from './with-parts.ts'
 
 interface CheckOptions extends CommonOptions, OutputOptions {
   live?: boolean

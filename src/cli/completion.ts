@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Argument, Option } from 'commander'
-import { type CommandSpec, commandSpecs, DEFAULT_CONFIG, GROUPS, optionsOf, programOptions } from './commands.ts'
+import { COMMANDS, DEFAULT_CONFIG, GROUPS, optionsOf, programOptions } from './commands.ts'
 import type { Io } from './io.ts'
 import { FILES } from './shell-scripts.ts'
 
@@ -9,47 +9,42 @@ import { FILES } from './shell-scripts.ts'
  * `plimsoll __complete WORDS...`: what may be at the place of the last word. A shell asks while its user types: it is
  * made of the declarations alone, and empty where nothing is known.
  */
-export async function completions(io: Pick<Io, 'env' | 'cwd' | 'clock'>, given: readonly string[]): Promise<string[]> {
+export async function completions(io: Place, given: readonly string[]): Promise<string[]> {
   // bash hands `--option=value` over in three words.
   const words = given.slice(0, -1).filter((word) => word !== '=')
   const last = given.at(-1) === '=' ? '' : (given.at(-1) ?? '')
-  const specs = commandSpecs(io)
-  const { path, option } = placeOf(specs, words)
+  const { path, option } = placeOf(words)
   const [, name = '', typed] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? []
-  const assigned = typed === undefined ? option : optionAt(specs, path, name)
+  const assigned = typed === undefined ? option : optionAt(path, name)
   if (assigned !== undefined) {
     const found = await valuesOf(assigned, io, words)
     return typed === undefined
       ? starting(found, last)
       : starting(found, typed).map((value) => (value === FILES ? value : `${name}=${value}`))
   }
-  if (last.startsWith('-')) return starting(optionsAt(specs, path).flatMap(namesOf), last)
-  const commands = commandsAt(specs, path)
-  const [argument] = specs[path]?.args ?? []
+  if (last.startsWith('-')) return starting(optionsAt(path).flatMap(namesOf), last)
+  const commands = commandsAt(path)
+  const [argument] = COMMANDS[path]?.args ?? []
   return starting(commands.length > 0 || argument === undefined ? commands : await valuesOf(argument, io, words), last)
 }
 
-type Specs = Readonly<Record<string, CommandSpec>>
-
 /** The command that the words lead to, and the option whose value comes next. */
-function placeOf(specs: Specs, words: readonly string[]): { path: string; option: Option | undefined } {
+function placeOf(words: readonly string[]): { path: string; option: Option | undefined } {
   let [path, option]: [string, Option | undefined] = ['', undefined]
   for (const word of words) {
     if (option !== undefined) option = undefined
-    else if (word.startsWith('-')) option = optionAt(specs, path, word)
-    else if (commandsAt(specs, path).some((line) => line.split('\t')[0] === word)) path = `${path} ${word}`.trim()
+    else if (word.startsWith('-')) option = optionAt(path, word)
+    else if (commandsAt(path).some((line) => line.split('\t')[0] === word)) path = `${path} ${word}`.trim()
   }
   return { path, option }
 }
 
-function optionAt(specs: Specs, path: string, name: string): Option | undefined {
-  return optionsAt(specs, path).find(
-    (one) => (one.short === name || one.long === name) && (one.required || one.optional),
-  )
+function optionAt(path: string, name: string): Option | undefined {
+  return optionsAt(path).find((one) => (one.short === name || one.long === name) && (one.required || one.optional))
 }
 
-function optionsAt(specs: Specs, path: string): Option[] {
-  const spec = specs[path]
+function optionsAt(path: string): Option[] {
+  const spec = COMMANDS[path]
   const own = spec === undefined ? [] : optionsOf(spec)
   const more = [
     new Option('-h, --help', 'show help'),
@@ -62,13 +57,13 @@ function namesOf({ short, long, description }: Option): string[] {
   return [short, long].filter((name) => name !== undefined).map((name) => described(name, description))
 }
 
-function commandsAt(specs: Specs, path: string): string[] {
+function commandsAt(path: string): string[] {
   if (path !== '') {
-    return Object.entries(specs).flatMap(([name, { is }]) =>
+    return Object.entries(COMMANDS).flatMap(([name, { is }]) =>
       name.startsWith(`${path} `) ? [described(name.slice(path.length + 1), is)] : [],
     )
   }
-  const all = Object.entries(specs).map(([name, { is }]) => [name.split(' ')[0] ?? '', is] as const)
+  const all = Object.entries(COMMANDS).map(([name, { is }]) => [name.split(' ')[0] ?? '', is] as const)
   return [...new Map(all)].map(([name, is]) => described(name, GROUPS[name] ?? is))
 }
 

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { configInForce, printConfig } from '../../config/in-force.ts'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import type { Command } from 'commander'
 import { configJsonSchema } from '../../config/json-schema.ts'
 import { renderProblem } from '../../config/problems.ts'
 import { configReference } from '../../config/reference.ts'
@@ -50,4 +51,126 @@ async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString('utf8')
+}
+
+interface Answers {
+  clientId?: string
+  clientSecretFile?: string
+  publicUrl?: string
+  smtp?: string
+  mailTo?: string
+  webhook?: string
+}
+
+interface InitOptions extends Answers {
+  config: string
+  force?: boolean
+}
+
+/** What is asked for on a terminal, in this order. Of mail and webhook one is enough. */
+const QUESTIONS: readonly [keyof Answers, flag: string, question: string][] = [
+  ['clientId', '--client-id', "The app's client id at the provider"],
+  ['clientSecretFile', '--client-secret-file', 'The file with its client secret'],
+  ['publicUrl', '--public-url', 'Where people and the provider reach this server, like https://plimsoll.example.com'],
+  ['smtp', '--smtp', 'Mail server for alerts, like smtps://user:password@mail.example.com:465 (empty: no mail)'],
+  ['mailTo', '--mail-to', 'Who gets the alerts by mail'],
+  ['webhook', '--webhook', 'Where alerts are posted to, as JSON (empty: nowhere)'],
+]
+
+/** `plimsoll init`: a config that `config check` accepts; a file that is there stays as it is without --force. */
+export async function init(io: Io, { config: file, force, ...given }: InitOptions, command: Command): Promise<void> {
+  const answers = io.isTerminal ? await ask(io, given) : given
+  const missing = missingFlags(answers)
+  if (missing.length > 0) return command.error(`error: it also takes ${missing.join(', ')}`)
+  const path = resolve(io.cwd, file)
+  const text = configText(answers, dirname(path), io.cwd)
+  const readFile = (wanted: string) => (wanted === path ? text : readFileSync(wanted, 'utf8'))
+  const checked = load(io, file, readFile)
+  if (!checked.ok) {
+    const problems = checked.problems.map((problem) => renderProblem(file, problem))
+    throw new CommandError(`${file} was not written:\n${problems.join('\n')}`)
+  }
+  // A file that is there would keep its own mode, and a link would lead elsewhere: it is replaced as a whole.
+  const written = force === true ? `${path}.${randomBytes(4).toString('hex')}.tmp` : path
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    // An address may hold a password.
+    writeFileSync(written, text, { mode: 0o600, flag: 'wx' })
+    if (written !== path) renameSync(written, path)
+  } catch (error) {
+    if (written !== path) rmSync(written, { force: true })
+    const { code } = error as NodeJS.ErrnoException
+    throw new CommandError(
+      code === 'EEXIST' ? `${file} is there already: --force overwrites it` : `${file} can't be written (${code})`,
+    )
+  }
+  say(io, `wrote ${file}; next: plimsoll start --config ${file}; while it runs: plimsoll doctor --config ${file}`)
+}
+
+/** Undefined where the input ended: what is missing then is wrong usage, as elsewhere. */
+async function ask(io: Io, given: Answers): Promise<Answers> {
+  const answers = { ...given }
+  const lines = linesOf(io.stdin())
+  for (const [name, , question] of QUESTIONS) {
+    if (answers[name] !== undefined || (name === 'mailTo' && answers.smtp === undefined)) continue
+    io.out(`${question}: `)
+    const { value, done } = await lines.next()
+    if (done === true) break
+    if (value.trim() !== '') answers[name] = value.trim()
+  }
+  return answers
+}
+
+async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+  let rest = ''
+  for await (const chunk of input) {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
+function missingFlags(answers: Answers): string[] {
+  const { smtp, mailTo, webhook } = answers
+  const needed: (keyof Answers)[] = ['clientId', 'clientSecretFile', 'publicUrl']
+  const flags = QUESTIONS.flatMap(([name, flag]) =>
+    needed.includes(name) && answers[name] === undefined ? [flag] : [],
+  )
+  if (smtp === undefined && mailTo === undefined && webhook === undefined)
+    flags.push('--smtp with --mail-to, or --webhook')
+  else if (smtp === undefined && mailTo !== undefined) flags.push('--smtp')
+  else if (smtp !== undefined && mailTo === undefined) flags.push('--mail-to')
+  return flags
+}
+
+function configText(answers: Answers, folder: string, cwd: string): string {
+  const { clientId = '', clientSecretFile = '', publicUrl = '', smtp, mailTo, webhook } = answers
+  const secretFile = relative(folder, resolve(cwd, clientSecretFile))
+  const { protocol = '', hostname = 'localhost', port = '' } = URL.parse(publicUrl) ?? {}
+  const sender = `plimsoll@${/[a-z]/i.test(hostname) ? hostname : 'localhost'}`
+  // Nothing between people and the daemon: it listens where they ask.
+  const listen = protocol === 'http:' && port !== '' ? `  listen: "127.0.0.1:${port}"\n` : ''
+  const secret = randomBytes(32).toString('base64')
+  const to = mailTo?.split(',').map((address) => quoted(address.trim()))
+  const mail = smtp && `{ type: email, smtp: ${quoted(smtp)}, from: ${quoted(sender)}, to: [${to}] }`
+  const hook = webhook && `{ type: webhook, url: ${quoted(webhook)}, secrets: [${quoted(secret)}] }`
+  const receivers = Object.entries({ mail, hook }).filter(([, receiver]) => receiver !== undefined)
+  return `# Made by plimsoll init. All settings, with what they are when left out: plimsoll config schema --markdown
+provider:
+  api: 2026-03
+  clientId: ${quoted(clientId)}
+  clientSecretFile: ${quoted(secretFile)}
+  scopes: [oauth, crm.objects.contacts.read]
+http:
+  publicUrl: ${quoted(publicUrl)}
+${listen}receivers:
+${receivers.map(([name, receiver]) => `  ${name}: ${receiver}\n`).join('')}routes:
+  - { to: [${receivers.map(([name]) => name).join(', ')}] }
+`
+}
+
+/** JSON is YAML. */
+function quoted(text: string): string {
+  return JSON.stringify(text)
 }

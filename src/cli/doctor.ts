@@ -15,9 +15,9 @@ import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
 import type { CommonOptions } from './arguments.ts'
-import { coloured } from './colours.ts'
 import { checkInstalled, load } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
+import { coloured } from './output.ts'
 import { roomOf } from './say.ts'
 
 /** `plimsoll doctor`. */

@@ -87,7 +87,7 @@ export async function replay(
   command: Command,
 ): Promise<void> {
   const { since, ...outcome } = await withParts(io, { config }, async (parts) => {
-    const since = from()
+    const since = from(io.clock.now())
     if (since > io.clock.now()) return command.error('--since lies in the future')
     const progress = showProgress(io, 'deliveries read')
     return { since, ...(await replayGivenUp(parts, { since, receiver }).finally(progress.end)) }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type CommandSpec, commandSpecs, GROUPS, optionsOf, programOptions } from './commands.ts'
+import type { CommandSpec } from './arguments.ts'
+import { COMMANDS, GROUPS, optionsOf, programOptions } from './commands.ts'
 import { describeError, ExitCode, type Io } from './io.ts'
 
 /** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. `check` has those of monitoring systems instead. */
@@ -27,7 +28,7 @@ function buildProgram(io: Io): Command {
     .version(packageJson.version)
   for (const option of programOptions()) program.addOption(option)
   const groups = new Map<string, Command>()
-  for (const [path, spec] of Object.entries(commandSpecs(io))) {
+  for (const [path, spec] of Object.entries(COMMANDS)) {
     const [first = '', second] = path.split(' ')
     const group =
       second === undefined ? program : (groups.get(first) ?? program.command(first).description(GROUPS[first] ?? ''))

@@ -1,7 +1,7 @@
 import { cleanText } from '../text/clean-text.ts'
 import { displayWidth, wrapToWidth } from '../text/display-width.ts'
-import { coloured } from './colours.ts'
 import type { Io } from './io.ts'
+import { coloured } from './output.ts'
 
 /** Where no terminal sets a width, nothing is cut: a reason that is cut off helps nobody who reads a mail. */
 const NO_TERMINAL = Number.POSITIVE_INFINITY

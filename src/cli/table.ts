@@ -2,8 +2,8 @@ import { cleanText } from '../text/clean-text.ts'
 import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
 import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
-import { coloured } from './colours.ts'
 import type { Io } from './io.ts'
+import { coloured } from './output.ts'
 import { printFacts, roomOf } from './say.ts'
 
 /** A column is its heading, or what else is to be known of it where a terminal is too narrow. */

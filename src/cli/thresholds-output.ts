@@ -81,7 +81,6 @@ function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, w
     const { series, accounts: count } = summary.now[move]
     say(io, `  ${countOf(series, 'series', 'series')} of ${countOf(count, 'account')} ${series === 1 ? one : many}`)
   }
-  for (const line of toldLines(summary)) say(io, `  ${line}`)
   const change = watched.before === watched.after ? 'as before' : `${formatCount(watched.before)} before`
   const looked = `${countOf(accounts.looked, 'account')}, ${countOf(watched.after, 'series', 'series')} watched (${change})`
   say(io, `  compared: ${looked}${notRead(accounts)}`)
@@ -97,14 +96,6 @@ function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, w
   )
   const all = MOVES.reduce((sum, [move]) => sum + summary.now[move].series, 0)
   if (all > worst.length) say(io, `and ${formatCount(all - worst.length)} more: --max shows more, --json all`)
-}
-
-function toldLines({ told: { byReceiver, nobody } }: PlanSummary): string[] {
-  const receivers = [...byReceiver].map(([receiver, count]) => `${receiver} of ${formatCount(count)}`)
-  return [
-    ...(receivers.length === 0 ? [] : [`sent about them: ${receivers.join(', ')}`]),
-    ...(nobody === 0 ? [] : [`no receiver gets ${formatCount(nobody)}: no route is for them`]),
-  ]
 }
 
 function notRead({ neverRead, unreadable }: PlanSummary['accounts']): string {
@@ -130,7 +121,7 @@ const SIDES = ['NOW', 'NEW'] as const
 
 /** What would have been told so far, by either set of rules. */
 function printReplay(io: Io, { replay }: PlanSummary): void {
-  const { from, to, before, after, offenders } = replay
+  const { from, to, before, after } = replay
   const span = `from ${formatMoment(from)} to ${formatMoment(to)}`
   say(io, '', `what would have been sent ${span}, by the rules of now and by the new ones:`, '')
   printTable(io, ['', ...SIDES.map(number)], overallRows(before, after))
@@ -139,16 +130,6 @@ function printReplay(io: Io, { replay }: PlanSummary): void {
     io.out('\n')
     printTable(io, ['RULE', state('LEVEL'), 'REASON', ...SIDES.map(number)], counts)
   }
-  if (offenders.length === 0) return
-  say(io, '', 'most alerts:', '')
-  printTable(
-    io,
-    [whole('HUB ID'), 'DOMAIN', named('SERIES'), ...SIDES.map(number)],
-    offenders.map((one) => [
-      ...[String(one.hubId), one.hubDomain, seriesName(one.series)],
-      ...[formatCount(one.before), formatCount(one.after)],
-    ]),
-  )
 }
 
 function overallRows(before: TallyResult, after: TallyResult): string[][] {
@@ -236,16 +217,14 @@ function accountJson({ hubId, hubDomain, changes }: AccountPlan): PlannedAccount
 }
 
 function summaryJson(context: PlanContext, summary: PlanSummary): PlanSummaryShape {
-  const { accounts, watched, now, told, replay } = summary
-  const { from, to, knownFrom, before, after, offenders } = replay
+  const { accounts, watched, now, replay } = summary
+  const { from, to, knownFrom, before, after } = replay
   const tally = ({ messages, ...counts }: TallyResult) => ({ ...counts, messages: Object.fromEntries(messages) })
   return {
     counts: { accounts, watched, now },
-    told: { byReceiver: Object.fromEntries(told.byReceiver), nobody: told.nobody },
     replay: {
       ...{ from: iso(from), to: iso(to), knownFrom: iso(knownFrom) },
       ...{ before: tally(before), after: tally(after), flapMs: FLAP_MS },
-      offenders: offenders.map(({ id: _, series, ...one }) => ({ ...one, ...series })),
       notes: notesOf(context, summary),
     },
   }

@@ -2,14 +2,16 @@ import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
-import type { Services } from '../app/services.ts'
-import { openStores, type Stores } from '../app/stores.ts'
-import { checkFormat, raiseFormat } from '../redis/installation.ts'
+import { findAccount } from '../accounts/search/find-account.ts'
+import { openParts, openStore, type Parts, type StoreParts } from '../app/parts.ts'
+import { checkFormat, raiseFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { checkKeys } from '../tokens/canary.ts'
 import { VaultError } from '../tokens/vault.ts'
-import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
-import type { CommonOptions } from './arguments.ts'
+import { startWriterReports } from '../tokens/writers.ts'
+import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { checkInstalled, readConfig, type WithoutData } from './installation.ts'
 import { CommandError, type Io } from './io.ts'
 
@@ -140,4 +142,32 @@ async function patience({ stop, clock }: Pick<Io, 'stop' | 'clock'>, ms: number,
   })
   await clock.wait(ms, done)
   throw new CommandError(ms === PATIENCE_MS['at once'] ? 'stopped' : 'stopped, with work left behind')
+}
+
+/** Throws CommandError for a domain that no account has, or several have; whether a hub id is known, its command finds out. */
+export async function hubIdNamed(parts: Pick<Parts, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
+  if (typeof name === 'number') return name
+  const found = await findAccount(parts, name)
+  if (found.is === 'found') return found.hubId
+  if (found.is === 'several') {
+    throw new CommandError(`accounts ${found.hubIds.join(', ')} have the domain ${cleanText(name)}: give a hub id`)
+  }
+  const { near } = found
+  const hint =
+    near.length === 0
+      ? 'plimsoll accounts list shows all'
+      : `did you mean ${near.map((one) => cleanText(one)).join(' or ')}?`
+  throw new CommandError(`no account has the domain ${cleanText(name)}: ${hint}`)
+}
+
+/** Each account once, in the order given. */
+export async function hubIdsNamed(
+  parts: Pick<Parts, 'store' | 'keys'>,
+  names: readonly AccountArgument[],
+): Promise<number[]> {
+  return [...new Set(await Promise.all(names.map((name) => hubIdNamed(parts, name))))]
+}
+
+export function noSuchAccount(hubId: number): CommandError {
+  return new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
 }

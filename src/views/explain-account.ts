@@ -21,7 +21,7 @@ import { fits } from '../text/pattern.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
 import { thresholdText } from './judge-account.ts'
-import type { RuleSet } from './plan/rule-set.ts'
+import type { RuleSet } from './plan/level-changes.ts'
 import { watchText } from './poll-texts.ts'
 import type { AccountFacts, ToldTransition } from './told-of-account.ts'
 

@@ -5,7 +5,7 @@ import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { routeOf } from '../alerts/route.ts'
 import { silenceOf } from '../alerts/silence.ts'
 import { formatMoment } from '../text/format-time.ts'
-import type { RuleSet } from './plan/rule-set.ts'
+import type { RuleSet } from './plan/level-changes.ts'
 import type { AccountFacts, ToldTransition, WaitingFor } from './told-of-account.ts'
 
 /** Something that keeps people from being told. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wantsColours } from '../../src/cli/colours.ts'
+import { wantsColours } from '../../src/cli/output.ts'
 
 test.each([
   ['a terminal has colours', [], {}, true, true],

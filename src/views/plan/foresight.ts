@@ -1,11 +1,10 @@
-import { isSlowerThan, WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
+import { WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
 import {
   type AccountForecasts,
   type DailyValue,
   dailyPoints,
   dayOf,
   forecastSeries,
-  tellingPoints,
   UTC_DAY_MS,
 } from '../../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../../limits/forecast/outlook.ts'
@@ -20,10 +19,7 @@ export class Foresight {
   readonly #values: readonly DailyValue[]
   readonly #fastest: number
   #day = Number.NaN
-  #window: readonly DailyValue[] = []
-  /** Of that day: its forecast, or a pace that it is known to be below. */
   #told: AccountForecasts | undefined
-  #slowerThan = Number.POSITIVE_INFINITY
 
   constructor(
     stretches: readonly TimelineStretch[],
@@ -50,21 +46,13 @@ export class Foresight {
     if (series.usage >= series.limit) return 0
     // A record that is not shown is not known to move.
     if (series.metric === 'associations.fullest' && series.usage === 0) return null
+    // Most are far from that, and it is known far sooner that they are than how far.
+    if (Number.isFinite(within) && !this.mayReach(series, within)) return null
     const day = dayOf(at)
     if (day !== this.#day) {
       this.#day = day
-      this.#told = undefined
-      this.#slowerThan = Number.POSITIVE_INFINITY
-      this.#window = this.#values.filter((value) => value.day >= day - WINDOW_DAYS && value.day < day)
-    }
-    // Most are far from that, and it is known far sooner that they are than how far.
-    const least = (series.limit - series.usage) / within
-    if (this.#told === undefined) {
-      if (least >= this.#slowerThan || isSlowerThan(tellingPoints(series.metric, this.#window), least)) {
-        this.#slowerThan = Math.min(this.#slowerThan, least)
-        return null
-      }
-      this.#told = forecastSeries([series], new Map([[series.id, this.#window]]), day * UTC_DAY_MS)
+      const window = this.#values.filter((value) => value.day >= day - WINDOW_DAYS && value.day < day)
+      this.#told = forecastSeries([series], new Map([[series.id, window]]), day * UTC_DAY_MS)
     }
     return outlookOf(series, this.#told, day * UTC_DAY_MS).daysLeft
   }

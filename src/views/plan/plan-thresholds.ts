@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AccountName } from '../../accounts/match-account.ts'
-import { inBatches, LIVE_STATES, liveHubIds, type Registry } from '../../accounts/registry.ts'
-import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
-import { receiversOf } from '../../alerts/route.ts'
+import type { Registry } from '../../accounts/registry.ts'
+import { isLimitChangeOff, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { decodeForecasts } from '../../limits/forecast/forecast-account.ts'
 import { type AccountHistory, type History, timelineOf } from '../../limits/history/history.ts'
 import { keptReadings, UnreadableKey } from '../../limits/history/packed.ts'
@@ -10,8 +9,7 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type CurrentSeries, currentSeries } from '../account-view.ts'
-import { type LevelChange, levelChanges, type PlannedMove } from './level-changes.ts'
-import { plannedAlert } from './message-estimate.ts'
+import { type LevelChange, levelChanges, type PlannedMove, type RuleSet } from './level-changes.ts'
 import {
   type ReadingTurns,
   type ReplayedSeries,
@@ -19,8 +17,7 @@ import {
   replayedSeries,
   replaySeries,
 } from './replay-series.ts'
-import type { RuleSet } from './rule-set.ts'
-import { type Offender, Offenders, Tally, type TallyResult } from './tally.ts'
+import { Tally, type TallyResult } from './tally.ts'
 
 export interface PlanDeps {
   store: Store
@@ -50,8 +47,6 @@ export interface PlanSummary {
   /** Series that a rule watches: now, and by the new rules. */
   watched: { before: number; after: number }
   now: Record<PlannedMove, { series: number; accounts: number }>
-  /** Whom the new routes would tell of these changes: transitions by receiver; `nobody`: no route is for them. */
-  told: { byReceiver: Map<string, number>; nobody: number }
   replay: {
     from: number
     to: number
@@ -59,7 +54,6 @@ export interface PlanSummary {
     knownFrom: number | null
     before: TallyResult
     after: TallyResult
-    offenders: readonly Offender[]
   }
 }
 
@@ -67,7 +61,6 @@ export interface PlanSummary {
 const BATCH = 100
 /** Before the time that is looked at: what was in force then was entered some time before. */
 const WARM_MS = 7 * 86_400_000
-const MOST_OFFENDERS = 10
 
 /**
  * What new rules would change: yields the accounts in which a series would stand at another level now, as they are found;
@@ -130,13 +123,10 @@ class Plan {
   readonly #span: ReplaySpan
   readonly #before: Tally
   readonly #after: Tally
-  readonly #offenders = new Offenders(MOST_OFFENDERS)
   readonly #accounts = { looked: 0, changed: 0, neverRead: 0, unreadable: 0 }
   readonly #watched = { before: 0, after: 0 }
   readonly #moves = new Map(MOVES.map((move) => [move, { series: 0, accounts: 0 }]))
-  readonly #told: PlanSummary['told'] = { byReceiver: new Map(), nobody: 0 }
   readonly #areSettingsSame: boolean
-  readonly #sameRules = new Map<Rule, Map<Rule | undefined, boolean>>()
   #knownFrom: number | null = null
 
   constructor(request: PlanRequest, now: number) {
@@ -145,8 +135,8 @@ class Plan {
     this.#now = now
     this.#span = { warmFrom: from - WARM_MS, from, to: now }
     this.#areSettingsSame = isDeepStrictEqual(judging(request.old), judging(request.planned))
-    this.#before = new Tally(request.old, request.overMs)
-    this.#after = new Tally(request.planned, request.overMs)
+    this.#before = new Tally(request.old)
+    this.#after = new Tally(request.planned)
   }
 
   get looked(): number {
@@ -175,17 +165,7 @@ class Plan {
       sum.series += some.length
       sum.accounts++
     }
-    for (const change of changes) this.#route(account, change)
     return changes
-  }
-
-  #route(account: AccountName, change: LevelChange): void {
-    const event = eventOf(change)
-    if (event === undefined) return
-    const receivers = receiversOf(this.#request.planned.routes, plannedAlert(account, { at: this.#now, ...event }))
-    if (receivers.length === 0) this.#told.nobody++
-    const { byReceiver } = this.#told
-    for (const receiver of receivers) byReceiver.set(receiver, (byReceiver.get(receiver) ?? 0) + 1)
   }
 
   #replay(account: AccountName, history: AccountHistory): void {
@@ -198,13 +178,7 @@ class Plan {
       const after = this.#isSame(series) ? before : replaySeries(planned, series, this.#span)
       this.#before.add(account, before)
       this.#after.add(account, after)
-      this.#offenders.add({
-        ...account,
-        ...{ id: series.id, series: series.name, before: before.length, after: after.length },
-      })
     }
-    this.#before.endAccount()
-    this.#after.endAccount()
   }
 
   /** Most rules of a config that may come are as they were: then there is nothing to replay twice. */
@@ -214,14 +188,7 @@ class Plan {
     const isOff = ({ rules }: RuleSet) => isLimitChangeOff(rules, account, name)
     if (isOff(old) !== isOff(planned)) return false
     const [before, after] = [ruleFor(old.rules, account, name), ruleFor(planned.rules, account, name)]
-    const known = before === undefined ? undefined : this.#sameRules.get(before)?.get(after)
-    if (known !== undefined) return known
-    const is = isDeepStrictEqual(before, after)
-    if (before !== undefined) {
-      const others = this.#sameRules.get(before) ?? new Map<Rule | undefined, boolean>()
-      this.#sameRules.set(before, others.set(after, is))
-    }
-    return is
+    return isDeepStrictEqual(before, after)
   }
 
   summary(): PlanSummary {
@@ -230,12 +197,10 @@ class Plan {
       accounts: this.#accounts,
       watched: this.#watched,
       now: Object.fromEntries(this.#moves) as PlanSummary['now'],
-      told: this.#told,
       replay: {
         ...{ from, to, knownFrom: this.#knownFrom },
         before: this.#before.result(),
         after: this.#after.result(),
-        offenders: this.#offenders.worst(),
       },
     }
   }
@@ -244,17 +209,4 @@ class Plan {
 /** What else than its rule decides what is told of a series. */
 function judging({ recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun }: RuleSet) {
   return { recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun }
-}
-
-/** What would be told of a change with the next poll. */
-function eventOf({ move, before, after }: LevelChange) {
-  const kind = 'limit' as const
-  if (after.level === 'critical' || after.level === 'warning') {
-    const reason = move === 'eases' ? 'eased' : before.level === 'warning' ? 'escalated' : 'entered'
-    return { kind, rule: after.rule ?? '', level: after.level, reason } as const
-  }
-  if (before.level !== 'critical' && before.level !== 'warning') return undefined
-  // What can't be judged is not told of.
-  if (move === 'unknown') return undefined
-  return { kind, rule: before.rule ?? '', level: before.level, reason: 'recovered' } as const
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { alertReason, ConditionsShape } from './alert.ts'
 import { BadConfigShape } from './installation.ts'
-import { LabelledSeriesName, SeriesShape } from './series.ts'
+import { SeriesShape } from './series.ts'
 import { AccountNameShape, count, level, moment, momentOrNull, strangersText, text } from './words.ts'
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
@@ -97,10 +97,6 @@ export const PlanSummaryShape = z.object({
       })
       .describe('By outcome.'),
   }),
-  told: z.object({
-    byReceiver: z.record(z.string(), z.int()).describe('Transitions that each receiver would be sent now.'),
-    nobody: count('Transitions that no route is for.'),
-  }),
   replay: z
     .object({
       from: moment('The start of the period.').nullable(),
@@ -109,9 +105,6 @@ export const PlanSummaryShape = z.object({
       before: TallyShape,
       after: TallyShape,
       flapMs: z.int().describe('An alert that is over sooner is a flap, milliseconds.'),
-      offenders: z
-        .array(z.object({ ...{ hubId, hubDomain }, ...LabelledSeriesName, before: z.int(), after: z.int() }))
-        .describe('The accounts with the most alerts, by the rules of now and by the new ones.'),
       notes: z.array(z.string()).describe('What the history does not show, for people.'),
     })
     .describe('What would have been sent over the stored history.'),

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import type { CurrentSeries } from '../../../src/views/account-view.ts'
-import { levelChanges } from '../../../src/views/plan/level-changes.ts'
-import type { RuleSet } from '../../../src/views/plan/rule-set.ts'
+import { levelChanges, type RuleSet } from '../../../src/views/plan/level-changes.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { MessageEstimate } from '../../../src/views/plan/message-estimate.ts'
+import type { RuleSet } from '../../../src/views/plan/level-changes.ts'
 import type { ToldThen } from '../../../src/views/plan/replay-series.ts'
-import type { RuleSet } from '../../../src/views/plan/rule-set.ts'
+import { Tally } from '../../../src/views/plan/tally.ts'
 
 const HOUR = 3_600_000
 const RULES: RuleSet = {
@@ -15,12 +15,11 @@ function told(rule: string, at: number, reason: ToldThen['reason'] = 'entered'):
 }
 
 function estimated(accounts: number, of: (hubId: number) => ToldThen[], rules = RULES) {
-  const estimate = new MessageEstimate(rules, 24 * HOUR)
+  const estimate = new Tally(rules)
   for (let hubId = 1; hubId <= accounts; hubId++) {
     estimate.add({ hubId, hubDomain: '' }, of(hubId))
-    estimate.endAccount()
   }
-  return estimate.end().get('mail')
+  return estimate.result().messages.get('mail')
 }
 
 test('four accounts in one trouble get a message each, five one; what is beyond its size is counted', () => {

@@ -1,0 +1,104 @@
+import { ACCOUNT_SORTS } from '../accounts/search/account-query.ts'
+import { ACCOUNT_STATES } from '../redis/keys.ts'
+import { accountArgument, argument, type CommandSpec, option, parseAccounts, parseTime } from './arguments.ts'
+
+/** Commands about accounts. */
+export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
+  'accounts list': {
+    is: 'list accounts, those with the worst alerts first',
+    options: [
+      option('--state <state>', 'only accounts in this state').choices(ACCOUNT_STATES),
+      option('--level <level>', 'only those with an open alert at this level').choices(['warning', 'critical']),
+      option('--kind <kind>', 'only those with an open alert of this kind').choices(['limit', 'token', 'poll']),
+      option('--tag <tag>', 'only those with this tag of the config'),
+      option('--search <text>', 'only those whose hub id begins so, or whose domain has it'),
+      option('--sort <order>', 'worst: by their worst alert; else by what comes first')
+        .choices(ACCOUNT_SORTS)
+        .default('worst'),
+      option('--stale', 'only accounts without a fresh reading (limits.freshness)'),
+    ],
+    examples: ['--state failing', '--level critical --sort nearest'],
+    run: async () => (await import('./accounts-show.ts')).listAccounts,
+  },
+  'accounts show': {
+    is: 'show what is known of one account',
+    args: [accountArgument()],
+    examples: ['acme.example.com'],
+    run: async () => (await import('./accounts-show.ts')).show,
+  },
+  'accounts connect': {
+    is: 'take over an account in which the app was installed before',
+    options: [
+      option('--refresh-token-file <file>', 'file with the refresh token, and nothing else').makeOptionMandatory(),
+    ],
+    examples: ['--refresh-token-file ./token.txt'],
+    run: async () => (await import('./accounts-change.ts')).connect,
+  },
+  'accounts import': {
+    is: 'bring many accounts in with their refresh tokens; run again, it goes on where it ended',
+    args: [
+      argument(
+        '<file>',
+        'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line; - is standard input',
+      ),
+    ],
+    options: [
+      option('--replace', 'overwrite accounts that are known already, and bring back those that were uninstalled'),
+    ],
+    examples: ['fleet.csv'],
+    run: async () => (await import('./accounts-files.ts')).importFile,
+  },
+  'accounts export': {
+    is: 'write the live accounts to a file, refresh tokens sealed, for an installation with the same key',
+    args: [argument('<file>', 'ends in .csv or .jsonl; - is standard output')],
+    options: [option('--format <format>', 'where the name of the file does not show it').choices(['csv', 'jsonl'])],
+    examples: ['fleet.csv', '- --format jsonl > fleet.jsonl'],
+    run: async () => (await import('./accounts-files.ts')).exportFile,
+  },
+  'accounts poll': {
+    is: 'read the limits of accounts now, as the daemon does when they are due',
+    args: [argument('<accounts...>', 'hub ids or domains').argParser(parseAccounts)],
+    examples: ['1234567'],
+    run: async () => (await import('./accounts-change.ts')).poll,
+  },
+  'accounts refresh': {
+    is: "refresh the account's tokens now, as the daemon does when they are due",
+    args: [accountArgument()],
+    examples: ['1234567'],
+    run: async () => (await import('./accounts-change.ts')).refresh,
+  },
+  'accounts reconnect-link': {
+    is: 'print a link for the customer that connects this account again and no other',
+    args: [accountArgument()],
+    examples: ['acme.example.com'],
+    run: async () => (await import('./accounts-change.ts')).printReconnectLink,
+  },
+  'accounts history': {
+    is: "show how accounts' limits moved",
+    args: [argument('[accounts...]', 'hub ids or domains; none: all').argParser(parseAccounts)],
+    options: [
+      option(
+        '--from <time>',
+        '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago: 2d; default: a week',
+      ).argParser(parseTime),
+      option('--to <time>', 'the same; default: now').argParser(parseTime),
+      option('--resolution <resolution>', 'each change, or the last reading of each hour or day (UTC)')
+        .choices(['raw', 'hourly', 'daily'])
+        .default('raw'),
+      option('--csv', 'print CSV, one line per series and moment').conflicts(['json', 'jsonl']),
+      option('--jsonl', 'print one JSON object per series and moment').conflicts(['json', 'csv']),
+    ],
+    examples: ['1234567 --from 2d', '--resolution daily --from 90d --csv > history.csv'],
+    run: async () => (await import('./accounts-history.ts')).history,
+  },
+  'accounts uninstall': {
+    is: "delete the account's refresh token at the provider; later the account is forgotten",
+    args: [accountArgument()],
+    options: [
+      option('--reason <text>', 'why').default('uninstalled by an operator'),
+      option('--wait', 'wait up to a minute until the refresh token is deleted'),
+    ],
+    examples: ['1234567'],
+    run: async () => (await import('./accounts-change.ts')).leaveAccount,
+  },
+}

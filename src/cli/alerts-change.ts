@@ -1,0 +1,241 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import { unknownName } from '../../config/problems.ts'
+import { findAccount } from '../accounts/search/find-account.ts'
+import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
+import type { OpenState } from '../alerts/open-alerts.ts'
+import { newSilence, parseMatcher } from '../alerts/silences/new-silence.ts'
+import type { Matcher, Silence } from '../alerts/silences/silence.ts'
+import { acknowledge, silenceAlerts, unacknowledge, unsilence } from '../app/alert-actions.ts'
+import type { Parts } from '../app/parts.ts'
+import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
+import { NOBODY } from '../redis/steps.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf, formatSeconds } from '../text/format-number.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
+import { receiverTestJson } from '../views/deliveries.ts'
+import { timedAcknowledgement } from '../views/find-alerts.ts'
+import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
+import type { CommonOptions, Moment } from './arguments.ts'
+import { checkInstalled, readConfig } from './installation.ts'
+import { CommandError, ExitCode, type Io, printJson } from './io.ts'
+import { showProgress } from './progress.ts'
+import { say } from './say.ts'
+import { leftCell, number, printTable, prose, whole } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+interface AckOptions extends CommonOptions {
+  comment?: string
+  author?: string
+}
+
+/** `plimsoll alerts ack`. */
+export async function ack(io: Io, id: string, options: AckOptions, command: Command): Promise<void> {
+  const author = oneLine(options.author ?? ownName(), LONGEST_AUTHOR, '--author', command)
+  const comment = oneLine(options.comment ?? '', LONGEST_COMMENT, '--comment', command)
+  if (author === '') return command.error('error: --author must not be empty')
+  const { alert, outcome } = await withParts(io, options, async (parts) => {
+    const found = theOne(id, await findAlert(parts, id), command)
+    const seen = { id: found.id, hubId: found.hubId, level: found.state.level }
+    const by = { by: author, comment: comment === '' ? undefined : comment }
+    return { alert: found, outcome: await acknowledge(parts, seen, by) }
+  })
+  const { is, acknowledged } = whatHolds(alert, outcome)
+  const json = { ...named(alert), outcome: is, acknowledged: timedAcknowledgement(acknowledged) }
+  if (options.json === true) return printJson(io, 'alerts ack', json)
+  const until = formatMoment(acknowledged.until)
+  say(
+    io,
+    is === 'acknowledged'
+      ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not sent again until ${until}, unless it gets worse`
+      : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}`,
+  )
+}
+
+/** `plimsoll alerts unack`. */
+export async function unack(io: Io, given: string, options: CommonOptions, command: Command): Promise<void> {
+  const { alert, is } = await withParts(io, options, async (parts) => {
+    const found = theOne(given, await findAlert(parts, given), command)
+    return { alert: found, ...(await unacknowledge(parts, found)) }
+  })
+  const { id } = alert
+  if (is === 'not-open') throw new CommandError(`alert ${id} has just been closed`)
+  if (options.json === true) return printJson(io, 'alerts unack', { ...named(alert), outcome: is })
+  const outcome = is === 'withdrawn' ? 'is not acknowledged any more: it repeats again' : 'was not acknowledged'
+  say(io, `alert ${id} of ${whose(alert)} ${outcome}`)
+}
+
+/** As silences have them. */
+const LONGEST_COMMENT = 500
+const LONGEST_AUTHOR = 100
+
+/** It goes into mails, pages and logs. */
+function oneLine(text: string, longest: number, option: string, command: Command): string {
+  if (text.trim().length > longest) return command.error(`error: ${option} is longer than ${longest} characters`)
+  return cleanText(text, longest)
+}
+
+function theOne(given: string, found: FoundAlert, command: Command): OpenState {
+  switch (found.is) {
+    case 'found':
+      return found.alert
+    case 'no-id':
+      return command.error(
+        `error: "${given}" is no id of an alert, nor its first six characters or more: plimsoll alerts list shows them`,
+      )
+    case 'several':
+      throw new CommandError(`several open alerts begin with ${given}: ${found.ids.join(', ')}`)
+    case 'unknown':
+      throw new CommandError(`no alert ${given} is open: plimsoll alerts list shows those that are`)
+  }
+}
+
+function whatHolds({ id }: OpenState, outcome: AcknowledgeOutcome) {
+  switch (outcome.is) {
+    case 'acknowledged':
+    case 'already':
+      return outcome
+    case 'not-open':
+      throw new CommandError(`alert ${id} has just been closed`)
+    case 'gone-worse':
+      throw new CommandError(`alert ${id} has just got worse: plimsoll alerts list shows how, then acknowledge it`)
+  }
+}
+
+function named({ id, hubId }: OpenState) {
+  return { id, hubId: hubId === NOBODY ? null : hubId }
+}
+
+function whose({ hubId, hubDomain }: OpenState): string {
+  if (hubId === NOBODY) return 'all accounts'
+  return hubDomain === '' ? `account ${hubId}` : `${cleanText(hubDomain)} (${hubId})`
+}
+
+interface SilenceOptions extends CommonOptions {
+  match: string[]
+  for?: number
+  until?: Moment
+  comment: string
+  author?: string
+}
+
+/** `plimsoll alerts silence`. */
+export async function silence(io: Io, options: SilenceOptions, command: Command): Promise<void> {
+  const { author = ownName(), comment } = options
+  const now = io.clock.now()
+  const { until, for: length = 0 } = options
+  if (until === undefined && length === 0)
+    return command.error('error: it also takes how long: --for 2h, or --until 2026-11-21T18:00')
+  const { made, openAlerts, unknown } = await withParts(io, options, async (parts) => {
+    const matchers = matchersOf(options.match, parts.silences.tagNames, command)
+    const checked = newSilence({ matchers, author, comment, endsAt: until?.(now) ?? now + length }, now)
+    if (!checked.ok) return command.error(`error: ${OPTION_OF[checked.what]} ${checked.fault}`)
+    const one = await silenceAlerts(parts, checked.silence)
+    const openAlerts = (await countCovered(parts, [one])).get(one.id) ?? 0
+    return { made: one, openAlerts, unknown: await unknownAccounts(parts, matchers) }
+  })
+  for (const name of unknown) io.err(`plimsoll: no account is called ${cleanText(name)} now; the silence is kept\n`)
+  if (options.json === true) return printJson(io, 'alerts silence', silenceJson(made, openAlerts, now))
+  const alerts = openAlerts === 0 ? 'no alert' : countOf(openAlerts, 'alert')
+  say(
+    io,
+    `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(made.endsAt)}`,
+    `It covers ${alerts} that ${openAlerts > 1 ? 'are' : 'is'} open now. To end it before: plimsoll alerts unsilence ${made.id}`,
+  )
+}
+
+/** Those that name one account, and no account has the name. */
+async function unknownAccounts(parts: Parts, matchers: readonly Matcher[]): Promise<string[]> {
+  const names = matchers
+    .filter(({ name, value }) => name === 'account' && !value.includes('*'))
+    .map(({ value }) => value)
+  const known = await Promise.all(
+    names.map(async (name) =>
+      /^\d+$/.test(name)
+        ? (await parts.store.exists(parts.keys.account(Number(name)).account)) === 1
+        : (await findAccount(parts, name.toLowerCase())).is !== 'unknown',
+    ),
+  )
+  return names.filter((_, n) => known[n] === false)
+}
+
+const OPTION_OF = { matchers: '--match', author: '--author', comment: '--comment', endsAt: 'the end' } as const
+
+function matchersOf(texts: readonly string[], tags: readonly string[], command: Command): Matcher[] {
+  return texts.map((text) => {
+    const parsed = parseMatcher(text, tags)
+    return parsed.ok ? parsed.matcher : command.error(`error: --match: ${parsed.fault}`)
+  })
+}
+
+/** `plimsoll alerts unsilence`. */
+export async function endSilenceEarly(io: Io, id: string, options: CommonOptions): Promise<void> {
+  const ended = await withParts(io, options, (parts) => unsilence(parts, id))
+  if (ended.is === 'unknown') throw new CommandError(`there is no silence ${id}: plimsoll alerts silences shows all`)
+  const endsAt = iso(ended.silence.endsAt)
+  if (options.json === true) return printJson(io, 'alerts unsilence', { id, outcome: ended.is, endsAt })
+  say(
+    io,
+    ended.is === 'ended'
+      ? `silence ${id} is ended: what it covered and still fires is sent now`
+      : `silence ${id} was over already: it ended ${formatMoment(ended.silence.endsAt)}`,
+  )
+}
+
+/** `plimsoll alerts silences`. */
+export async function showSilences(io: Io, options: CommonOptions & { all?: boolean }): Promise<void> {
+  const now = io.clock.now()
+  const { silences, counts } = await withParts(io, options, async (parts) => {
+    const found = options.all === true ? await parts.silences.all() : await parts.silences.active(now)
+    return { silences: found, counts: await countCovered(parts, found) }
+  })
+  const openAlerts = (one: Silence) => counts.get(one.id) ?? 0
+  const json = () => silences.map((one) => silenceJson(one, openAlerts(one), now))
+  if (options.json === true) return printJson(io, 'alerts silences', json())
+  if (silences.length === 0) return say(io, 'no silence is in force')
+  printTable(
+    io,
+    [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), whole('LEFT'), number('OPEN ALERTS')],
+    silences.map((one) => [
+      ...[one.id, matchersText(one), one.author, one.comment],
+      ...[leftCell(one.endsAt, now), String(openAlerts(one))],
+    ]),
+  )
+}
+
+/** Who runs the command; a user without a name, as in some containers, is asked for one by the rule that there must be one. */
+export function ownName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return ''
+  }
+}
+
+/** `plimsoll alerts test`. */
+export async function test(io: Io, name: string, options: CommonOptions): Promise<void> {
+  const { config } = readConfig(io, options.config)
+  checkInstalled(io, options.config, config, 'refuses')
+  const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
+  if (settings === undefined)
+    throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)
+  const progress = showProgress(io, `sending to ${name}`)
+  const tested = await testReceiver(config, name, settings, io.clock, io.stop).finally(progress.end)
+  if (options.json === true) printJson(io, 'alerts test', receiverTestJson(name, tested))
+  else if (tested.outcome.outcome === 'delivered') printDelivered(io, name, tested)
+  if (tested.outcome.outcome === 'delivered') return
+  if (options.json === true) throw new ExitCode(1)
+  throw new CommandError(`${name}: ${tested.outcome.reason}; ${tested.fix}${notedText(tested)}`)
+}
+
+function printDelivered(io: Io, name: string, tested: ReceiverTest): void {
+  const { outcome, ms } = tested
+  const answered = outcome.answer === undefined ? '' : `, answered ${outcome.answer}`
+  const detail = outcome.outcome === 'delivered' && outcome.detail !== undefined ? ` (${outcome.detail})` : ''
+  say(io, `${name}: delivered in ${formatSeconds(ms)}${answered}${detail}${notedText(tested)}`)
+}
+
+function notedText({ noted }: ReceiverTest): string {
+  if (noted === 'enabled') return '; it was switched off, and gets messages again'
+  return noted === 'away' ? '; not noted in the log of deliveries: Redis does not answer' : ''
+}

@@ -1,0 +1,139 @@
+import {
+  accountArgument,
+  argument,
+  type CommandSpec,
+  mostRows,
+  option,
+  parseAccount,
+  parseEach,
+  parseEnd,
+  parseHours,
+  parseLength,
+  parseTime,
+  watchOption,
+} from './arguments.ts'
+
+const MARKS = ['active', 'acknowledged', 'silenced']
+const LEVELS = ['warning', 'critical'] as const
+const alert = () => argument('<alert>', 'its id, or the first six characters of it, or more')
+
+/** Commands about alerts, the thresholds they come from and the outbox they go through. */
+export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
+  'alerts list': {
+    is: 'list the alerts that are open, worst first',
+    options: [
+      option('--state <state>', 'active: neither acknowledged nor silenced').choices(MARKS),
+      option('--level <level>', 'only alerts at this level').choices(LEVELS),
+      option('--kind <kind>', 'only alerts of this kind').choices(['limit', 'token', 'poll', 'fleet', 'delivery']),
+      option('--tag <tag>', 'only those of accounts with this tag of the config'),
+      option('--search <text>', 'only those of accounts whose hub id or domain has it'),
+      option('--sort <order>', 'worst first, newest first, or by hub id')
+        .choices(['worst', 'newest', 'account'])
+        .default('worst'),
+      watchOption(),
+    ],
+    examples: ['', '--state active --kind token'],
+    run: async () => (await import('./alerts-list.ts')).listAlerts,
+  },
+  'alerts log': {
+    is: 'list what alerts did, and the outcome of each: pending, delivered, dead, withheld',
+    options: [
+      option(
+        '--since <time>',
+        '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago; default: 24h',
+      ).argParser(parseTime),
+      option('--account <account>', 'of one account: its hub id or its domain').argParser(parseAccount),
+      option('--level <level>', 'of one level').choices(LEVELS),
+    ],
+    examples: ['--since 2h --account 1234567'],
+    run: async () => (await import('./alerts-list.ts')).log,
+  },
+  'alerts ack': {
+    is: 'acknowledge an open alert: it is not sent again until it gets worse',
+    args: [alert()],
+    options: [
+      option('--comment <text>', 'what is being done'),
+      option('--author <name>', 'by whom; default: who runs this'),
+    ],
+    examples: ['1f0c9a7be2d45a63 --comment "asked the customer"'],
+    run: async () => (await import('./alerts-change.ts')).ack,
+  },
+  'alerts unack': {
+    is: 'take an acknowledgement back: the alert repeats again',
+    args: [alert()],
+    examples: ['1f0c9a7be2d45a63'],
+    run: async () => (await import('./alerts-change.ts')).unack,
+  },
+  'alerts silence': {
+    is: 'send nothing about some alerts for a while; what still fires at the end is sent then',
+    options: [
+      option(
+        '--match <name=value>',
+        'what is silenced: account, level, kind, rule, tag, series, objectType, from or to; * is anything; ' +
+          'several of one name: any of them; different names: all',
+      )
+        .argParser(parseEach)
+        .makeOptionMandatory(),
+      option('--for <duration>', 'how long, like 2h').argParser(parseLength).conflicts('until'),
+      option('--until <time>', 'until when, like 2026-11-21T18:00 (in http.timeZone), or ISO 8601').argParser(parseEnd),
+      option('--comment <text>', 'why').makeOptionMandatory(),
+      option('--author <name>', 'by whom; default: who runs this'),
+    ],
+    examples: ['--match account=1234567 --match level=warning --for 2h --comment "a planned import"'],
+    run: async () => (await import('./alerts-change.ts')).silence,
+  },
+  'alerts unsilence': {
+    is: 'end a silence now; what still fires is sent',
+    args: [argument('<id>', 'the silence')],
+    examples: ['s-4k7mp'],
+    run: async () => (await import('./alerts-change.ts')).endSilenceEarly,
+  },
+  'alerts silences': {
+    is: 'list the silences in force: what, by whom, why, until when, how many open alerts',
+    options: [option('--all', 'also those that ended in the last five days')],
+    run: async () => (await import('./alerts-change.ts')).showSilences,
+  },
+  'alerts explain': {
+    is: "show why an account's alerts were sent, or why not",
+    args: [accountArgument()],
+    options: [
+      option('--series <series>', 'only this series: its id, such as type/0-1, or all of a metric'),
+      option('--all', 'show also what is ok in full'),
+    ],
+    examples: ['1234567', '1234567 --series customProperties.overall'],
+    run: async () => (await import('./alerts-explain.ts')).explainAlerts,
+  },
+  'alerts test': {
+    is: 'send a test message through a receiver now; enables one that is switched off',
+    args: [argument('<receiver>', 'its name in the config')],
+    examples: ['ops-mail'],
+    run: async () => (await import('./alerts-change.ts')).test,
+  },
+  'thresholds plan': {
+    is: 'compare a config with the one in force: which levels change now, what would have been sent',
+    args: [argument('<file>', 'the config that may come')],
+    options: [
+      option('--over <duration>', 'how much of the stored history is replayed')
+        .argParser(parseHours)
+        .default(30 * 86_400_000, '30d'),
+      mostRows('most rows of the table of changes'),
+    ],
+    examples: ['new.yaml', 'new.yaml --over 90d --json'],
+    run: async () => (await import('./thresholds.ts')).planFile,
+  },
+  'outbox verify': {
+    is: 'whether every transition that was committed is delivered, on its way, given up or withheld',
+    run: async () => (await import('./outbox.ts')).verify,
+  },
+  'outbox replay': {
+    is: 'send again what was given up since a moment, each under its own id, for another three days',
+    options: [
+      option('--since <time>', '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago: 2h')
+        .argParser(parseTime)
+        .makeOptionMandatory(),
+      option('--receiver <receiver>', 'only what one receiver was to get'),
+    ],
+    examples: ['--since 2h --receiver ops-hook'],
+    run: async () => (await import('./outbox.ts')).replay,
+  },
+}
