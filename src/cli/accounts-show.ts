@@ -3,16 +3,14 @@ import type { Account } from '../accounts/account.ts'
 import type { AccountSort } from '../accounts/search/account-query.ts'
 import { Directory } from '../accounts/search/directory.ts'
 import { searchAccounts } from '../accounts/search/search-accounts.ts'
-import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
+import { type AlertKind, type AlertLevel, compareRanks } from '../alerts/alert.ts'
 import { kindOf } from '../alerts/alert-state.ts'
-import { compareRanks } from '../alerts/rank.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import type { StoreParts } from '../app/parts.ts'
 import { type Outlook, tenths } from '../limits/forecast/outlook.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { formatDaysRange } from '../text/days-left.ts'
-import { formatCount } from '../text/format-number.ts'
+import { formatCount, formatDaysRange } from '../text/format-number.ts'
 import {
   accountDetailsJson,
   accountJson,

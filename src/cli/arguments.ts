@@ -1,9 +1,8 @@
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../config/duration.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
-import { faultOfName, SCOPES, type Scope } from '../http/access/admin-token.ts'
-import { parseLocalTime } from '../text/format-time.ts'
-import { parseMoment } from '../text/parse-moment.ts'
+import { faultOfName, SCOPES, type Scope } from '../http/access/admin-tokens.ts'
+import { parseLocalTime, parseMoment } from '../text/format-time.ts'
 import type { Io } from './io.ts'
 
 /** What is written on the command line, read: each throws InvalidArgumentError, which is wrong usage. */

@@ -4,7 +4,7 @@ import type { AlertSettings } from '../../alerts/evaluation/decide.ts'
 import { type Evaluation, evaluate } from '../../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import type { GroupSettings } from '../../alerts/groups/group.ts'
-import type { Route } from '../../alerts/routing/route.ts'
+import type { Route } from '../../alerts/route.ts'
 import type { CurrentSeries } from '../account-view.ts'
 
 /** Everything of a config that decides what is told: rules, how they are judged, who gets it, in which messages. */
