@@ -6,7 +6,7 @@ import { searchAccounts } from '../accounts/search/search-accounts.ts'
 import { type AlertKind, type AlertLevel, compareRanks } from '../alerts/alert.ts'
 import { kindOf } from '../alerts/alert-state.ts'
 import { seriesName } from '../alerts/series-name.ts'
-import type { StoreParts } from '../app/parts.ts'
+import type { Stores } from '../app/stores.ts'
 import { type Outlook, tenths } from '../limits/forecast/outlook.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -72,7 +72,7 @@ export async function listAccounts(io: Io, options: ListOptions, command: Comman
   )
 }
 
-async function find(parts: StoreParts, options: ListOptions, command: Command) {
+async function find(parts: Stores, options: ListOptions, command: Command) {
   const { level, kind, tag, sort } = options
   const now = parts.clock.now()
   const query = {

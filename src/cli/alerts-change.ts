@@ -6,7 +6,7 @@ import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/a
 import type { OpenState } from '../alerts/open-alerts.ts'
 import { type Matcher, newSilence, parseMatcher, type Silence } from '../alerts/silence.ts'
 import { acknowledge, silenceAlerts, unacknowledge, unsilence } from '../app/alert-actions.ts'
-import type { Parts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
 import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -144,7 +144,7 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
 }
 
 /** Those that name one account, and no account has the name. */
-async function unknownAccounts(parts: Parts, matchers: readonly Matcher[]): Promise<string[]> {
+async function unknownAccounts(parts: Services, matchers: readonly Matcher[]): Promise<string[]> {
   const names = matchers
     .filter(({ name, value }) => name === 'account' && !value.includes('*'))
     .map(({ value }) => value)

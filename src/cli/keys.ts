@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import type { Parts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
 import { AdminTokenStore, type Scope, tokenFileIn } from '../http/access/admin-tokens.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'

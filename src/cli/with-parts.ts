@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
 import { findAccount } from '../accounts/search/find-account.ts'
-import { openParts, openStore, type Parts, type StoreParts } from '../app/parts.ts'
+import type { Services } from '../app/services.ts'
+import { openStores, type Stores } from '../app/stores.ts'
 import { checkFormat, raiseFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
@@ -145,7 +146,7 @@ async function patience({ stop, clock }: Pick<Io, 'stop' | 'clock'>, ms: number,
 }
 
 /** Throws CommandError for a domain that no account has, or several have; whether a hub id is known, its command finds out. */
-export async function hubIdNamed(parts: Pick<Parts, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
+export async function hubIdNamed(parts: Pick<Services, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
   if (typeof name === 'number') return name
   const found = await findAccount(parts, name)
   if (found.is === 'found') return found.hubId
@@ -162,7 +163,7 @@ export async function hubIdNamed(parts: Pick<Parts, 'store' | 'keys'>, name: Acc
 
 /** Each account once, in the order given. */
 export async function hubIdsNamed(
-  parts: Pick<Parts, 'store' | 'keys'>,
+  parts: Pick<Services, 'store' | 'keys'>,
   names: readonly AccountArgument[],
 ): Promise<number[]> {
   return [...new Set(await Promise.all(names.map((name) => hubIdNamed(parts, name))))]
