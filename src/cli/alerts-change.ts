@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
-import { findAccount } from '../accounts/search/find-account.ts'
+import { findAccount } from '../accounts/search/directory.ts'
 import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
 import { type Matcher, newSilence, parseMatcher, type Silence } from '../alerts/silence.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { inBatches, LIVE_STATES, liveHubIds, type Registry } from '../../accounts/registry.ts'
 import type { AccountName } from '../../accounts/match-account.ts'
-import type { Registry } from '../../accounts/registry.ts'
 import { isLimitChangeOff, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { decodeForecasts } from '../../limits/forecast/forecast-account.ts'
 import { type AccountHistory, type History, timelineOf } from '../../limits/history/history.ts'
