@@ -20,6 +20,10 @@ const WRITES = [
 ] as const
 /** Refused where a write would be. */
 const TOKEN = ['GET', '/api/v1/accounts/1/token'] as const
+const TOKEN_ASKED_OTHERWISE = [
+  ['GET', '/api/v1/accounts/1/token/'],
+  ['HEAD', '/api/v1/accounts/1/token'],
+] as const
 
 describe('with an admin token', () => {
   test('what is open asks for nothing', async () => {
@@ -116,6 +120,7 @@ describe('with an admin token', () => {
       const answer = await ask(method, path, { ...cookie, ...JSON_BODY })
       expect(answer).toMatchObject({ status: 403, json: { detail: expect.stringContaining('Bearer') } })
     }
+    for (const [method, path] of TOKEN_ASKED_OTHERWISE) expect((await ask(method, path, cookie)).status).toBe(403)
     expect((await ask('GET', '/api/v1/accounts/1', cookie)).json.state).toBe('active')
   })
 

@@ -125,17 +125,6 @@ describe('accounts', () => {
     expect((await get('/api/v1/accounts?limit=7')).json.next).toBeUndefined()
   })
 
-  test('lists can be of one state', async () => {
-    const { get, ask, connectAccount } = await openServer(redis)
-    await connectAccount({ hubId: 1 })
-    await connectAccount({ hubId: 2 })
-    await ask('POST', '/api/v1/accounts/2/uninstall', BEARER)
-    const ofState = async (state: string) => (await get(`/api/v1/accounts?state=${state}`)).json.items
-    expect(await ofState('active')).toMatchObject([{ hubId: 1 }])
-    expect(await ofState('uninstalling')).toMatchObject([{ hubId: 2 }])
-    expect(await ofState('parked')).toEqual([])
-  })
-
   test.each([
     '0',
     '-1',
@@ -178,11 +167,6 @@ describe('uninstall', () => {
       { at, event: 'connected' },
       { at, event: 'uninstall asked for', detail: 'left us (by API)' },
     ])
-  })
-
-  test('of an account that there is not is a 404', async () => {
-    const { ask } = await openServer(redis)
-    expect((await ask('DELETE', '/api/v1/accounts/7', BEARER)).status).toBe(404)
   })
 
   test('needs no body, but takes no odd one either', async () => {
@@ -314,12 +298,6 @@ describe('snapshots', () => {
       after = json.next
     }
     expect(pages).toEqual([[100, 200], [300, 400], [500]])
-  })
-
-  test('of an account that was never polled are none', async () => {
-    const { get, connectAccount } = await openServer(redis)
-    await connectAccount({ hubId: 9 })
-    expect((await get('/api/v1/accounts/9/snapshots')).json).toEqual({ items: [] })
   })
 })
 

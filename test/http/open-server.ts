@@ -267,8 +267,14 @@ export interface Answer {
   status: number
   headers: IncomingHttpHeaders
   text: string
+  /** The text without markup, with single spaces. */
+  words: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers as they come
   json: any
+}
+
+export function wordsOf(markup: string): string {
+  return markup.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
 }
 
 /** Plain node:http: no redirects followed, and every header, Host too, is the test's. */
@@ -285,12 +291,17 @@ export function askServer(
       text(incoming).then((content) => {
         const json =
           /[/+]json/.test(incoming.headers['content-type'] ?? '') && content !== '' ? JSON.parse(content) : null
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text: content, json })
+        const { statusCode: status = 0, headers } = incoming
+        resolve({ status, headers, text: content, words: wordsOf(content), json })
       }, reject)
     })
     outgoing.on('error', reject)
     outgoing.end(body)
   })
+}
+
+function notAsked(): Promise<never> {
+  return Promise.reject(new Error('not part of these tests'))
 }
 
 /** Answers what a test says. */
@@ -339,25 +350,11 @@ export class FakeProvider implements ProviderClient {
     return undefined
   }
 
-  deleteRefreshToken(): Promise<never> {
-    return Promise.reject(new Error('not part of these tests'))
-  }
-
-  associations(): Promise<never> {
-    return Promise.reject(new Error('not part of these tests'))
-  }
-
-  customProperties(): Promise<never> {
-    return Promise.reject(new Error('not part of these tests'))
-  }
-
-  associationSources(): Promise<never> {
-    return Promise.reject(new Error('not part of these tests'))
-  }
-
-  associationTargets(): Promise<never> {
-    return Promise.reject(new Error('not part of these tests'))
-  }
+  deleteRefreshToken = notAsked
+  associations = notAsked
+  customProperties = notAsked
+  associationSources = notAsked
+  associationTargets = notAsked
 
   async close() {}
 }

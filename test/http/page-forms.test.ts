@@ -5,7 +5,7 @@ import { createSessions } from '../../src/http/access/session.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { startRedis } from '../support/redis-server.ts'
-import { badDay } from './in-browser/scene.ts'
+import { badDay } from './in-browser/scenes.ts'
 import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
 
 const redis = redisOfFile()

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ProblemShape } from '../../src/http/problem-shape.ts'
 import { faultsOf } from '../support/json-schemas.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { BEARER, JSON_BODY, openServer } from './open-server.ts'
+import { BEARER, FORM, JSON_BODY, openServer } from './open-server.ts'
 
 const redis = redisOfFile()
 
@@ -64,6 +64,15 @@ describe('whatever is wrong is told as a problem', () => {
     ['an odd query', 'GET', '/api/v1/alerts?lebel=critical', {}, undefined, 400, 'invalid-request'],
     ['a cursor of another list', 'GET', '/api/v1/deliveries?after=7', {}, undefined, 400, 'invalid-request'],
     ['a cursor that is none', 'GET', '/api/v1/transitions?after=x', {}, undefined, 400, 'invalid-request'],
+    ['a list where there is one thing', 'POST', '/api/v1/silences', JSON_BODY, '[]', 400, 'invalid-request'],
+    ['nothing where there is something', 'POST', '/api/v1/silences', JSON_BODY, '', 400, 'invalid-request'],
+    ['a form', 'POST', '/api/v1/silences', FORM, 'comment=x', 415, 'unsupported-media-type'],
+    ['an odd id', 'DELETE', '/api/v1/silences/%00%0d%0a%1b%5b31m', {}, undefined, 404, 'not-found'],
+    ['a prototype for an id', 'DELETE', '/api/v1/silences/__proto__', {}, undefined, 404, 'not-found'],
+    ['an id that cannot be decoded', 'DELETE', '/api/v1/silences/%ff', {}, undefined, 400, 'invalid-request'],
+    ['a query given twice', 'GET', '/api/v1/silences?all=1&all=2', {}, undefined, 400, 'invalid-request'],
+    ['an unknown silence', 'GET', '/api/v1/silences/s-4k7mp', {}, undefined, 404, 'not-found'],
+    ['an account to uninstall', 'DELETE', '/api/v1/accounts/99', {}, undefined, 404, 'not-found'],
     ['an unknown receiver', 'POST', '/api/v1/receivers/nobody/test', {}, undefined, 404, 'not-found'],
     ['an unknown alert', 'GET', '/api/v1/alerts/0123456789abcdef', {}, undefined, 404, 'not-found'],
     ['an account to refresh', 'POST', '/api/v1/accounts/99/refresh', {}, undefined, 404, 'not-found'],

@@ -128,11 +128,12 @@ test('no session can be made up, stretched, renamed, or carried over to another 
 })
 
 test('however many fail, the right token signs in', async () => {
-  const { ask } = await openServer(redis)
+  const { ask, get } = await openServer(redis)
   const headers = { ...FORM, 'x-forwarded-for': '203.0.113.9' }
   for (let n = 0; n < 100; n++) expect((await ask('POST', '/sign-in', headers, 'token=wrong')).status).toBe(401)
   expect((await ask('POST', '/sign-in', headers, `token=${ADMIN_TOKEN}`)).status).toBe(303)
   expect((await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)).status).toBe(303)
+  expect((await get('/metrics')).text).toContain('plimsoll_sign_in_failures_total 100')
 })
 
 test.each<[code: string, method: string, path: string, headers: Record<string, string>, body?: string]>([

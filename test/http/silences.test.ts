@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { redisOfFile } from '../support/of-file.ts'
-import { BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
+import { BEARER, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
 const redis = redisOfFile()
 
@@ -113,37 +113,6 @@ test('the end may be a number of milliseconds', async () => {
   const endsAt = clock.now() + 60_000
   const answer = await silence({ matchers: ACCOUNT, comment: 'x', endsAt })
   expect(answer).toMatchObject({ status: 201, json: { endsAt: new Date(endsAt).toISOString() } })
-})
-
-test.each([
-  ['no JSON', 'POST', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '{', 400],
-  ['a list', 'POST', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '[]', 400],
-  ['nothing', 'POST', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '', 400],
-  ['a form', 'POST', '/api/v1/silences', { ...BEARER, ...FORM }, 'comment=x', 415],
-  ['text', 'POST', '/api/v1/silences', { ...BEARER, 'content-type': 'text/plain' }, '{}', 415],
-  [
-    'ten thousand matchers',
-    'POST',
-    '/api/v1/silences',
-    { ...BEARER, ...JSON_BODY },
-    JSON.stringify({ matchers: Array(10_000).fill(ACCOUNT[0]) }),
-    413,
-  ],
-  ['another method', 'PUT', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '{}', 405],
-  ['another method of one', 'PATCH', '/api/v1/silences/s-4k7mp', BEARER, undefined, 405],
-  ['one that there is not', 'GET', '/api/v1/silences/s-4k7mp', BEARER, undefined, 404],
-  ['an odd id', 'DELETE', '/api/v1/silences/%00%0d%0a%1b%5b31m', BEARER, undefined, 404],
-  ['a prototype for an id', 'DELETE', '/api/v1/silences/__proto__', BEARER, undefined, 404],
-  ['an id that cannot be decoded', 'DELETE', '/api/v1/silences/%ff', BEARER, undefined, 400],
-  ['an odd query', 'GET', '/api/v1/silences?all=1&all=2', BEARER, undefined, 400],
-  ['no token', 'POST', '/api/v1/silences', JSON_BODY, '{}', 401],
-] as const)('%s is answered with a problem', async (_what, method, path, headers, body, status) => {
-  const { ask, get } = await withAlerts()
-  const answer = await ask(method, path, headers, body)
-  expect(answer.status).toBe(status)
-  expect(answer.headers['content-type']).toContain('application/problem+json')
-  expect(answer.json).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) })
-  expect((await get('/api/v1/silences')).json).toEqual({ items: [] })
 })
 
 test('a token that may only read makes and ends none', async () => {

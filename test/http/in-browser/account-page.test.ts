@@ -4,8 +4,7 @@ import { encodeTurn } from '../../../src/limits/polling/poll-turn.ts'
 import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN, BEARER, openLastingServer, openState } from '../open-server.ts'
-import { connectRichAccount } from './rich-account.ts'
-import { EXPLAIN } from './whole-fleet.ts'
+import { connectRichAccount, EXPLAIN } from './scenes.ts'
 
 const PATHS = {
   account: '/accounts/4711?range=30d',

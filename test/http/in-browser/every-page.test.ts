@@ -12,8 +12,7 @@ import {
 } from '../../support/browser-pages.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN } from '../open-server.ts'
-import { HOUR_MS } from './scene.ts'
-import { openWholeFleet } from './whole-fleet.ts'
+import { HOUR_MS, openWholeFleet } from './scenes.ts'
 
 const redis = redisOfFile()
 let server: Awaited<ReturnType<typeof openWholeFleet>>

@@ -6,7 +6,7 @@ import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../su
 import { openChromium } from '../../support/chromium.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN } from '../open-server.ts'
-import { badDay } from './scene.ts'
+import { badDay } from './scenes.ts'
 
 const redis = redisOfFile()
 let browser: Browser

@@ -1,0 +1,228 @@
+import { expect, test } from 'vitest'
+import { judgeHealth } from '../../src/http/health.ts'
+import { neededActions, needsAction } from '../../src/http/pages/fleet/needs-action.ts'
+import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
+import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
+import type { FleetStatus } from '../../src/views/fleet-status.ts'
+import { properties, readings as readingsOf } from '../limits/reports.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { openServer, readings, wordsOf } from './open-server.ts'
+
+const redis = redisOfFile()
+
+const HOUR = 3_600_000
+
+/** Five accounts, of which 2, 65 and 66 have not been read for more than a day. */
+async function fleet() {
+  const server = await openServer(redis)
+  for (const hubId of [1, 2, 65, 66, 67]) {
+    await server.connectAccount({ hubId, hubDomain: `${hubId % 2 === 0 ? 'even' : 'odd'}${hubId}.example.com` })
+  }
+  server.clock.move(26 * HOUR + 1)
+  for (const hubId of [1, 67]) await server.poll(hubId, readings(server.clock.now(), 10))
+  return server
+}
+
+test('the list of accounts narrows to those without a fresh reading, page by page', async () => {
+  const { get } = await fleet()
+  const first = (await get('/api/v1/accounts?stale=true&limit=2')).json
+  expect(first.items.map(({ hubId }: { hubId: number }) => hubId)).toEqual([2, 65])
+  expect(first.next).toBe('65')
+  const rest = (await get(`/api/v1/accounts?stale=true&limit=2&after=${first.next}`)).json
+  expect(rest.items.map(({ hubId }: { hubId: number }) => hubId)).toEqual([66])
+  expect(rest).not.toHaveProperty('next')
+  expect((await get('/api/v1/accounts?stale=false')).json.items).toHaveLength(5)
+  expect((await get('/api/v1/accounts?stale=true&state=failing')).json.items).toEqual([])
+  expect((await get('/api/v1/accounts?stale=maybe')).status).toBe(400)
+})
+
+test('status, page and metrics tell the same coverage', async () => {
+  const { get, steps, keys } = await fleet()
+  await steps.zrem(keys.partition(2).fresh, 66) // Its scopes let nothing be read.
+  await steps.zadd(keys.partition(1).pollFailing, 5, 65)
+  expect((await get('/api/v1/status')).json.coverage).toEqual({
+    ...{ share: 0.5, objective: 0.95, polled: 4, stale: 2, failing: 1, notWatched: 1 },
+  })
+  const words = (await get('/')).text
+  expect(words).toContain('50 % of the accounts have a fresh reading')
+  expect(words).toContain('<a href="/accounts?stale=1">2 stale</a>')
+  expect(words).toContain('1 cannot be watched')
+  const { text } = await get('/metrics')
+  expect(text).toMatch(/^plimsoll_limits_coverage_ratio 0\.5$/m)
+  expect(text).toMatch(/^plimsoll_accounts_stale 2$/m)
+})
+
+test('an empty fleet has no share that could be low', async () => {
+  const { get } = await openServer(redis)
+  expect((await get('/api/v1/status')).json.coverage).toMatchObject({ share: null, polled: 0 })
+  expect((await get('/')).text).toContain('No accounts yet')
+  expect((await get('/metrics')).text).toMatch(/^plimsoll_limits_coverage_ratio NaN$/im)
+})
+
+test('status page and API tell how far a fleet that was imported has been read, until it has been', async () => {
+  const { get, steps, keys } = await fleet()
+  const { firstReadings } = keys.partition(1)
+  const waiting = (count: number) => Array.from({ length: 2_000 }, (_, n) => [n < count ? 1 : 0, 1 + 64 * n]).flat()
+  await steps.zadd(firstReadings, ...waiting(760))
+  expect((await get('/')).text).toContain('<li>reading a new fleet: 1,240 of 2,000</li>')
+  expect((await get('/api/v1/status')).json.accounts.newFleet).toEqual({ read: 1_240, total: 2_000 })
+  await steps.zadd(firstReadings, ...waiting(0))
+  expect((await get('/')).text).not.toContain('new fleet')
+  expect((await get('/api/v1/status')).json.accounts.newFleet).toBeNull()
+})
+
+test('page and API say why an account is polled next when it is, in its own words made harmless', async () => {
+  const { get, connectAccount, poll, steps, keys, clock } = await openServer(redis)
+  await connectAccount({ hubId: 7 })
+  const report = properties(5, 100, { '2-7': [93, 100] })
+  for (const type of report.byObjectType) type.pluralLabel = 'In<b>voices'
+  await poll(7, readingsOf(clock.now(), report))
+  const turn = encodeTurn({
+    ...{ regularAt: clock.now(), urgency: 1 },
+    because: {
+      ...{ is: 'near', series: 'type/2-7', usage: 93, limit: 100, level: 'warning', move: 'enter' },
+      ...{ asks: 'percent', of: 95, since: clock.now() },
+    },
+  })
+  await steps.hset(keys.account(7).account, 'pollBecause', turn)
+  expect((await get('/api/v1/accounts/7')).json.nextPollBecause).toBe(
+    'custom properties of In<b>voices (2-7) are at 93 % (warning from 95 %)',
+  )
+  expect((await get('/api/v1/accounts')).json.items[0].nextPollBecause).toBe(
+    'custom properties of 2-7 are at 93 % (warning from 95 %)',
+  )
+  expect((await get('/accounts/7')).text).toContain(
+    'in 15 min</time>, because custom properties of In&lt;b&gt;voices (2-7) are at 93 % (warning from 95 %)',
+  )
+})
+
+test('status and metrics say when the call budget is too small', async () => {
+  const { get, steps, keys, clock } = await openServer(redis)
+  expect((await get('/api/v1/status')).json.pollBudget).toBeNull()
+  expect((await get('/metrics')).text).toContain('plimsoll_poll_budget_short 0')
+  const short = { since: clock.now(), at: clock.now(), polls: 1_200, latestMs: 600_000, saidAt: 0 }
+  await steps.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level: -30, short }))
+  expect((await get('/api/v1/status')).json.pollBudget).toEqual({
+    ...{ calls: -30, callsPerPoll: 1 },
+    short: { since: '2026-11-21T10:00:00.000Z', polls: 1_200, latestSeconds: 600 },
+  })
+  expect((await get('/')).text).toContain(
+    'call budget too small: 1,200 polls waited since 2026-11-21 10:00 UTC, up to 10 minutes late',
+  )
+  const metrics = (await get('/metrics')).text
+  expect(metrics).toContain('plimsoll_poll_budget_short 1')
+  expect(metrics).toContain('plimsoll_poll_budget_calls -30')
+})
+
+const FAILED = { outcome: 'retry', answer: 500, reason: 'answered 500: Internal Server Error' } as const
+
+/** One receiver that delivers, one that fails, one that is switched off, one that had nothing to do yet. */
+async function fourReceivers() {
+  const server = await openServer(redis)
+  const { deliveries, receiverStore, clock } = server.deps
+  await receiverStore.see(['chat', 'hook', 'mail', 'pager'], clock.now())
+  await receiverStore.recordTest('msg_1', 'mail', { outcome: 'delivered', answer: 250 }, 900, clock.now())
+  await receiverStore.recordTest('msg_2', 'hook', FAILED, 1_200, clock.now())
+  await deliveries.disable('pager', 'answered 410: this receiver wants no more messages')
+  return server
+}
+
+test('each receiver is told of where it matters: deliveries, status, metrics', async () => {
+  const { get } = await fourReceivers()
+  const deliveries = await get('/deliveries')
+  for (const words of [
+    'chat new nothing sent yet',
+    'hook failing fails since 2026-11-21 10:00 UTC, 1 attempt: answered 500',
+    'mail delivers delivered last 2026-11-21 10:00 UTC',
+    'pager disabled switched off: answered 410',
+    '500 1.2 s answered 500',
+  ]) {
+    expect(deliveries.words).toContain(words)
+  }
+  const { words } = await get('/')
+  for (const said of [' hook fails since ', ' pager switched off: ', '2 receivers fail']) expect(words).toContain(said)
+  const lines = (await get('/metrics')).text.split('\n')
+  expect(lines.filter((line) => line.startsWith('plimsoll_receiver_failing{'))).toEqual([
+    'plimsoll_receiver_failing{receiver="chat"} 0',
+    'plimsoll_receiver_failing{receiver="hook"} 1',
+    'plimsoll_receiver_failing{receiver="mail"} 0',
+    'plimsoll_receiver_failing{receiver="pager"} 1',
+  ])
+})
+
+test('readiness names receivers that fail, and is not lost over them', () => {
+  const facts = { now: 1_000, startedAt: 0, redisOk: true, lastSweeps: {}, standstills: {}, expected: {} }
+  const report = judgeHealth({ ...facts, failingReceivers: ['hook', 'pager'] })
+  expect(report).toMatchObject({ alive: true, ready: true })
+  expect(report.checks).toContainEqual({
+    name: 'receivers',
+    ok: false,
+    detail: 'hook, pager: alerts are not delivered',
+  })
+  expect(judgeHealth(facts).checks).toContainEqual({ name: 'receivers', ok: true, detail: 'none is known to fail' })
+})
+
+/** What needs action where a quiet fleet's status is changed so. */
+async function quietFleet() {
+  const { connectAccount, get } = await openServer(redis)
+  await connectAccount({ hubId: 1, hubDomain: 'acme.example.com' })
+  const status: FleetStatus = (await get('/api/v1/status')).json
+  const health = { alive: true, ready: true, checks: [] }
+  return {
+    status,
+    textOf: (changed: Partial<FleetStatus>) => wordsOf(String(needsAction({ ...status, ...changed }, health))).trim(),
+    verbsOf: (changed: Partial<FleetStatus>) =>
+      neededActions({ ...status, ...changed }, health).map(({ verb }) => verb),
+  }
+}
+
+test('a fleet without trouble is well, and one that is still read for the first time is not called so', async () => {
+  const { status, textOf } = await quietFleet()
+  expect(textOf({})).toBe('All is well.')
+  const newFleet = { read: 3, total: 10_000 }
+  expect(textOf({ accounts: { ...status.accounts, newFleet } })).toBe(
+    'Nothing needs action so far; reading a new fleet: 3 of 10,000.',
+  )
+})
+
+test('the heartbeat, overdue uninstalls and silent daemons need action', async () => {
+  const { status, textOf, verbsOf } = await quietFleet()
+  const beat = { at: status.at, ok: true, late: false, since: status.at, reasons: [], ping: null }
+  expect(verbsOf({ heartbeat: beat })).toEqual([])
+  expect(verbsOf({ heartbeat: { ...beat, late: true } })).toEqual(['Check the heartbeat'])
+  expect(textOf({ heartbeat: { ...beat, ok: false, reasons: ['An alert waits for 2 h.'] } })).toContain(
+    'Check the heartbeat out of bounds: An alert waits for 2 h.',
+  )
+  expect(verbsOf({ uninstalls: { overdue: 9, nextAt: status.at, lateMs: 1 } })).toEqual(['Check uninstalls'])
+  const silent = { name: 'a', version: '1', roles: ['clock', 'worker', 'web'] as const, silent: true }
+  const times = { startedAt: status.at, lastSeenAt: status.at }
+  expect(verbsOf({ daemons: [{ ...silent, ...times, roles: [...silent.roles] }] })).toEqual(['Start a daemon'])
+})
+
+test('a token endpoint that fails names the cause, how many accounts and when the first token ends', async () => {
+  const { status, textOf } = await quietFleet()
+  const tokenEndpoint = {
+    ...{ breaker: 'open' as const, cause: 'credentials' as const, detail: 'x', since: status.at },
+    ...{ requestsPerSecond: 10, clockSkewMs: null },
+  }
+  const nearestExpiryAt = new Date(Date.parse(status.at) + 240_000).toISOString()
+  const { byState } = status.accounts
+  expect(
+    textOf({
+      tokenEndpoint,
+      tokens: { ...status.tokens, nearestExpiryAt },
+      accounts: { ...status.accounts, byState: { ...byState, active: 20, failing: 4 } },
+    }),
+  ).toBe('Needs action Fix the secret Failing: client secret rejected, 24 accounts, first token expires in 4 min')
+})
+
+test('of more than seven the first six are named, and how many more there are', async () => {
+  const { status, textOf } = await quietFleet()
+  const receivers = Array.from({ length: 9 }, (_, n) => ({
+    ...{ receiver: `hook-${n}`, state: 'failing' as const, lastDeliveredAt: null, failingSince: status.at },
+    ...{ failedAttempts: 1, reason: 'answered 500' },
+  }))
+  const text = textOf({ deliveries: { ...status.deliveries, receivers } })
+  expect(text.match(/Fix the receiver/g)).toHaveLength(6)
+  expect(text).toContain('Review and 3 more')
+})
