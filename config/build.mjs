@@ -25,8 +25,9 @@ const DIST = join(ROOT, 'dist')
 const ROOMS = ['src', 'jobs', 'config']
 /** What changes with any file that comes, goes or is written. */
 const STAMP = join(DIST, '.stamp')
-/** What is read while running: Lua steps, YAML files, what pages load, the guide. */
-const ASSETS = /\.(lua|yaml|css|js|svg)$|^config\/(guide\/.*|reference|runbook)\.md$/
+const CODE = /\.(ts|mjs)$/
+/** What is read while running: Lua steps, what pages load, the demo's config, the guide. An operator's config is nobody else's. */
+const ASSETS = /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|runbook)\.md)$/
 /** These bring files of their own that they look for beside their code. */
 const AS_PACKAGES = [/^@bull-board\//, 'pino-pretty']
 
@@ -75,11 +76,16 @@ async function build() {
 }
 
 function sourceFiles() {
-  return ROOMS.flatMap((room) =>
-    readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
-      .map((file) => join(room, file))
-      .filter((path) => !path.includes('node_modules') && statSync(join(ROOT, path)).isFile()),
-  )
+  return ROOMS.flatMap(filesBelow).filter((path) => CODE.test(path) || ASSETS.test(path))
+}
+
+/** Not those of a daemon's data folder, which lies beside its config: they change all the time, and not all may read them. */
+function filesBelow(folder) {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const { name } = entry
+    if (name.startsWith('.') || name === 'node_modules') return []
+    return entry.isDirectory() ? filesBelow(`${folder}/${name}`) : [`${folder}/${name}`]
+  })
 }
 
 function copyAssets(files) {

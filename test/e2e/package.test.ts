@@ -1,4 +1,14 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -26,6 +36,10 @@ test('a build is skipped until something has changed; then what is new runs, and
     expect(await build()).toEqual({ code: 0, out: '', err: '' })
     const [firstMade, first] = [made(), chunks()]
 
+    // What an operator keeps there: its config has secrets, its data change all the time.
+    mkdirSync(join(copy, 'config/.plimsoll'))
+    writeFileSync(join(copy, 'config/.plimsoll/admin-token'), 'secret')
+    writeFileSync(join(copy, 'config/plimsoll.yaml'), 'provider: { clientSecret: secret }')
     expect((await build()).code).toBe(0)
     expect(made()).toBe(firstMade)
 
@@ -37,6 +51,8 @@ test('a build is skipped until something has changed; then what is new runs, and
 
     expect((await build('--anew')).code).toBe(0)
     expect(chunks()).toHaveLength(first.length)
+    const inDist = readdirSync(join(copy, 'dist/config'), { recursive: true, encoding: 'utf8' })
+    expect(inDist.filter((path) => /\.yaml$|\.plimsoll/.test(path))).toEqual(['demo.yaml'])
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
