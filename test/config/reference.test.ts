@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configReference } from '../../config/reference.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 const reference = configReference()
 const line = (setting: string) => reference.split('\n').find((one) => one.startsWith(`| \`${setting}\``))
 

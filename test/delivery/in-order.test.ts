@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
+import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
-import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/outbox/a-relay.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()

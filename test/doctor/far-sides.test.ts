@@ -7,7 +7,7 @@ import { checkPublicUrl } from '../../src/doctor/public-url.ts'
 import { checkWebhook } from '../../src/doctor/webhook.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { selfSignedCertificate } from '../delivery/certificate.ts'
+import { selfSignedCertificate } from '../delivery/authority.ts'
 import { reply, startMailServer } from '../delivery/email/mail-server.ts'
 import { type Answer, type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
 

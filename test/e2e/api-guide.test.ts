@@ -6,7 +6,7 @@ import { connectAccount, eventually, getJson, send } from '../support/fleet.ts'
 import { MAIN } from '../support/main.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 const GUIDE = readFileSync(join(ROOT, 'config/guide/api.md'), 'utf8')
 
 let scene: Scene

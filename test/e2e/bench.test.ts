@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { run } from '../support/command.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 
 async function bench(id: string, ...more: string[]) {
   const { code, out } = await run('npm', ['run', '-s', 'bench', '--', id, '--json', '--rounds', '1', ...more], ROOT)

@@ -6,7 +6,7 @@ import { DemoFactsShape } from '../../src/views/shapes/installation.ts'
 import { eventually } from '../support/fleet.ts'
 import { faultsOf } from '../support/json-schemas.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 
 test('the demo does the whole main job, says so as JSON, and leaves nothing behind', async () => {
   const before = gitStatus()

@@ -12,7 +12,7 @@ import { isOnPath } from '../support/programs.ts'
  * config/deploy/README.md, followed by a shell on a machine of its own: a folder that stands for `/`. What needs an engine,
  * a service manager or another user is a stand-in that only notes that it was called.
  */
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 const guide = readFileSync(join(ROOT, 'config/deploy/README.md'), 'utf8')
 const STAND_INS = ['systemctl', 'systemd-sysusers', 'npm', 'chown', 'docker']
 const SECRETS: Record<string, string> = {

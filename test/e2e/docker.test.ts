@@ -25,7 +25,7 @@ import { freePort } from '../support/fleet.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 /** No engine runs here: the image is made step by step, as far as its steps are npm's and ours. */
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 const DOCKER = join(ROOT, 'config/deploy/docker')
 const dockerfile = readFileSync(join(DOCKER, 'Dockerfile'), 'utf8')
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
+import { aRelay, DAY, INTERVAL, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
-import { aRelay, DAY, INTERVAL, WAIT } from '../alerts/outbox/a-relay.ts'
 import { eventually, hooksOf } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 

@@ -11,7 +11,7 @@ import { promtool } from '../support/promtool.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 /** What is shipped for Prometheus and Grafana, held against the metrics of a daemon that has lived. */
-const DEPLOY = new URL('../../config/deploy', import.meta.url)
+const DEPLOY = new URL('../../config/deploy/', import.meta.url)
 const RULES = new URL('prometheus/plimsoll.rules.yml', DEPLOY).pathname
 const RULES_TEST = new URL('prometheus/plimsoll.rules.test.yml', DEPLOY).pathname
 

@@ -6,7 +6,7 @@ import { startDaemon } from '../support/daemon.ts'
 import { ask, eventually } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 
 let scene: Scene
 afterEach(() => scene.close())

@@ -16,7 +16,7 @@ import { run } from '../support/command.ts'
 import { readDocuments } from '../support/documents.ts'
 import { MAIN } from '../support/main.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 
 test('what was made of the sources runs, with its Lua steps, style sheet and configs', async () => {
   const version = await run(process.execPath, [MAIN, '--version'], ROOT)

@@ -9,7 +9,7 @@ import { canNotify, type NotifySocket, openNotifySocket } from '../support/notif
 import { isOnPath } from '../support/programs.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../', import.meta.url).pathname
 const UNIT = join(ROOT, 'config/deploy/systemd/plimsoll.service')
 const unit = readFileSync(UNIT, 'utf8')
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { sweepAlerts } from '../../jobs/sweep-alerts.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
-import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/outbox/a-relay.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
 

@@ -35,7 +35,7 @@ test('the command shows one run, or runs for a while and counts', async () => {
     run(
       'npm',
       ['run', '-s', 'simulate', '--', '--mix', 'lost answers', ...args],
-      new URL('../..', import.meta.url).pathname,
+      new URL('../../', import.meta.url).pathname,
     )
   const one = await simulation('--seed', '30')
   expect(one).toMatchObject({

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const ROOT = new URL('../..', import.meta.url).pathname
+export const ROOT = new URL('../../', import.meta.url).pathname
 
 /** A Markdown file of the repository. */
 export interface Document {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { levelOf, type Rule, ruleFor } from '../../../src/alerts/evaluation/rules.ts'
+import { levelOf, type Rule, ruleFor, ruleName } from '../../../src/alerts/evaluation/rules.ts'
 import type { Series } from '../../../src/limits/series.ts'
 
 const ACCOUNT = { hubId: 1234567, hubDomain: 'Shop.Example.com' }
@@ -80,4 +80,22 @@ describe('the rule for a series', () => {
   test('that is off still decides', () => {
     expect(chosen([rule('quiet', { off: true }), rule('loud')], OVERALL)).toBe('quiet')
   })
+})
+
+test.each([
+  [{ name: 'custom objects', on: 'customProperties.objectType' }, 'custom objects'],
+  [{ name: 'nearly full <b>\u202e', on: '*' }, 'nearly full <b>'],
+  [{ on: '*' }, 'all limits'],
+  [{ on: 'customProperties.overall' }, 'custom properties'],
+  [{ on: 'customProperties.objectType' }, 'custom properties, object types *'],
+  [
+    { on: 'customProperties.objectType', match: { objectType: ['2-*', '0-1'] } },
+    'custom properties, object types 2-* or 0-1',
+  ],
+  [
+    { on: 'associations.fullest', match: { from: ['0-1'], tag: [{ name: 'vip', accounts: ['1'] }] } },
+    'fullest record, from 0-1, tags vip',
+  ],
+])('a rule is called by its name, or by what it watches: %j', (rule, title) => {
+  expect(ruleName({ name: rule.on, ...rule })).toBe(title)
 })

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import type { Alert } from '../../../src/alerts/alert.ts'
+import { paceOf } from '../../../src/alerts/groups/told.ts'
 import { redisOfFile } from '../../support/of-file.ts'
+import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
-import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'
 
 const redis = redisOfFile()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
@@ -28,9 +30,7 @@ describe('a clock that was ahead and is set back', () => {
 
   test('leaves a group alone that waits for its interval to be over', async () => {
     const one = relay()
-    await one.commit({ alert: anAlert() })
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, { alert: anAlert() })
     await one.commit({ alert: anAlert({ reason: 'repeat' }) })
     await one.collect(NOW + WAIT)
     expect(await one.close(NOW + WAIT)).toBe(NOW + WAIT + INTERVAL)
@@ -57,4 +57,58 @@ test('of very many groups some close at a look, and the rest is due at once', as
   expect(await one.told()).toHaveLength(500)
   expect(await one.close(NOW + WAIT)).toBeUndefined()
   expect(await one.told()).toHaveLength(count)
+})
+
+const QUIET = { sameLevel: false, hurried: 0 }
+
+test.each([
+  ['entered at critical', { level: 'critical' }, QUIET, 'urgent'],
+  ['escalated', { level: 'critical', reason: 'escalated' }, QUIET, 'urgent'],
+  ['entered at warning', {}, QUIET, 'normal'],
+  ['repeated', { level: 'critical', reason: 'repeat' }, QUIET, 'normal'],
+  ['resolved', { level: 'critical', reason: 'recovered', status: 'resolved' }, QUIET, 'normal'],
+  ['flapping', { level: 'critical' }, { sameLevel: true, hurried: 1 }, 'normal'],
+  ['one of a few', { level: 'critical' }, { sameLevel: false, hurried: 19 }, 'urgent'],
+  ['after a mass event', { level: 'critical' }, { sameLevel: false, hurried: 20 }, 'normal'],
+  ['escalated after one', { level: 'critical', reason: 'escalated' }, { sameLevel: false, hurried: 20 }, 'urgent'],
+] satisfies [string, Partial<Alert>, typeof QUIET, string][])('an alert that is %s', (_, alert, lately, pace) => {
+  expect(paceOf(anAlert(alert), false, lately)).toBe(pace)
+  expect(paceOf(anAlert(alert), true, lately)).toBe('digest')
+})
+
+test('a series that flaps at critical hurries once within an interval, each time under another id', async () => {
+  const one = relay()
+  let messages = 0
+  for (let n = 0; n < 20; n++) {
+    const now = NOW + n * 60_000
+    await one.pass(now, { alert: anAlert({ level: 'critical' }) })
+  }
+  messages = (await one.pending()).length
+  expect(messages).toBeLessThanOrEqual(1 + Math.ceil((20 * 60_000) / INTERVAL))
+  expect(messages).toBeGreaterThanOrEqual(4)
+})
+
+test('a mass event hurries once; what follows waits for the interval', async () => {
+  const one = relay()
+  const more = (count: number, from: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      alert: anAlert({ level: 'critical', account: { hubId: 64 * (from + n), hubDomain: '' } }),
+    }))
+  await one.pass(NOW, ...more(20, 1))
+  await one.commit(...more(20, 100))
+  await one.collect(NOW + WAIT)
+  expect(await one.close(NOW + 2 * WAIT)).toBe(NOW + WAIT + INTERVAL)
+  await one.close(NOW + WAIT + INTERVAL)
+  expect(await one.pending()).toHaveLength(2)
+})
+
+test('a clock that was set back does not keep a group from closing', async () => {
+  const one = relay()
+  const ahead = NOW + 365 * 86_400_000
+  await one.pass(ahead, { alert: anAlert() })
+  await one.commit({ alert: anAlert() })
+  await one.collect(NOW)
+  expect(await one.close(NOW)).toBe(NOW + WAIT + INTERVAL)
+  await one.close(NOW + WAIT + INTERVAL)
+  expect(await one.pending()).toHaveLength(2)
 })

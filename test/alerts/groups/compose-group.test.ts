@@ -3,8 +3,10 @@ import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import { composeGroup } from '../../../src/alerts/groups/compose-group.ts'
 import { waitingAlert } from '../../../src/alerts/groups/group.ts'
+import { holdOf } from '../../../src/alerts/groups/held.ts'
+import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-alert.ts'
+import { INTERVAL, NOW } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
-import { INTERVAL, NOW } from '../outbox/a-relay.ts'
 
 const compose = (alerts: readonly Alert[], max = 200) =>
   composeGroup({
@@ -56,4 +58,31 @@ test('a message that is cut carries all of its transitions', () => {
   const { messages } = compose([anAlert(), anAlert(), anAlert()], 1)
   expect(messages).toMatchObject([{ message: { data: { truncated: 2 } }, transitions: expect.any(Array) }])
   expect(messages[0]?.transitions.toSorted()).toEqual(['7-1', '7-2', '7-3'])
+})
+
+test.each([
+  ['token-endpoint', { kind: 'token', level: 'warning' }, true],
+  ['token-endpoint', { kind: 'token', level: 'critical' }, false],
+  ['token-endpoint', { kind: 'poll', cause: 'failing' }, true],
+  ['clock', { kind: 'token', level: 'warning' }, true],
+  ['clock', { kind: 'poll', cause: 'scopes' }, true],
+  ['coverage', { kind: 'poll', cause: 'failing' }, true],
+  ['coverage', { kind: 'poll', cause: 'scopes' }, false],
+  ['coverage', { kind: 'token', level: 'warning' }, false],
+  ['coverage', { kind: 'limit' }, false],
+  ['token-endpoint', { kind: 'fleet' }, false],
+] satisfies [FleetTrouble, Partial<Alert>, boolean][])(
+  'the trouble %s and an alert %o: held %s',
+  (trouble, alert, held) => {
+    const found = holdOf(anAlert(alert), 'mail', { silences: [], routes: [{ to: ['mail'] }], fleet: [trouble] }, NOW)
+    expect(found).toEqual(held ? { is: 'fleet', trouble } : undefined)
+  },
+)
+
+test("whoever does not get the fleet's alert is told of its accounts", () => {
+  const routes = [{ match: { kind: ['fleet' as const] }, to: ['ops'] }, { to: ['mail', 'ops'] }]
+  const hold = (receiver: string) =>
+    holdOf(anAlert({ kind: 'token' }), receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
+  expect(hold('ops')).toEqual({ is: 'fleet', trouble: 'token-endpoint' })
+  expect(hold('mail')).toBeUndefined()
 })

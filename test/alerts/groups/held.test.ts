@@ -5,8 +5,8 @@ import { lookAtHeld } from '../../../src/alerts/groups/held.ts'
 import { NOBODY } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { redisOfFile } from '../../support/of-file.ts'
+import { aRelay, DAY, dyingAt, INTERVAL, NOW, overtakenAt, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
-import { aRelay, DAY, dyingAt, INTERVAL, NOW, overtakenAt, WAIT } from '../outbox/a-relay.ts'
 
 const redis = redisOfFile()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
@@ -94,9 +94,7 @@ describe('an alert under a silence', () => {
   test('that begins and is over within one closing of its group is told by nobody', async () => {
     const one = relay()
     one.silence(NOW + DAY)
-    await one.commit({ alert: ENTERED }, { alert: OVER })
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, { alert: ENTERED }, { alert: OVER })
     await one.expectBalance({ withheld: 2, pending: 0 })
   })
 
@@ -147,9 +145,7 @@ describe('an alert under a silence', () => {
     one.silence(NOW + DAY)
     await pass(one, ENTERED, NOW)
     await one.lookAtHeld(NOW + DAY)
-    await one.commit({ alert: OVER })
-    await one.collect(NOW + DAY)
-    await one.close(NOW + DAY + WAIT)
+    await one.pass(NOW + DAY, { alert: OVER })
     await one.expectBalance({ withheld: 2, pending: 0 })
   })
 
@@ -183,9 +179,7 @@ describe('an alert under a silence', () => {
   test('that still fires when its group closes is told, where the silence has ended by then', async () => {
     const one = relay()
     one.silence(NOW + WAIT / 2)
-    await one.commit({ alert: ENTERED })
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, { alert: ENTERED })
     const [delivery] = await one.pending()
     expect(delivery?.message.data.alerts).toEqual([ENTERED])
     await one.expectBalance({ committed: 1, pending: 1 })
@@ -197,9 +191,7 @@ describe('an alert under a silence', () => {
       ...{ id: 's', author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY },
       matchers: [{ name: 'account', value: '123' }],
     })
-    await one.commit({ alert: ENTERED })
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, { alert: ENTERED })
     const other = anAlert({ account: { hubId: 5, hubDomain: '' } })
     await one.commit({ alert: other })
     await one.collect(NOW + WAIT)
@@ -214,9 +206,7 @@ describe("alerts that the fleet's speaks for", () => {
     const fleet = one.keys.account(NOBODY).alerts
     await redis.store.hset(fleet, 'coverage', encodeState(openedState('critical', 'fleet', NOW)))
     const poll = anAlert({ kind: 'poll', cause: 'failing', rule: 'poll' })
-    await one.commit({ alert: poll })
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, { alert: poll })
     expect(await one.told()).toEqual([])
     expect(await one.lookAtHeld(NOW + 2 * WAIT)).toBe(NOW + 3 * WAIT)
     await redis.store.hdel(fleet, 'coverage')

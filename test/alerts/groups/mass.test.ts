@@ -4,8 +4,8 @@ import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
 import type { AlertsDeps } from '../../../src/alerts/groups/group.ts'
 import { toldOfAccount } from '../../../src/views/told-of-account.ts'
 import { redisOfFile } from '../../support/of-file.ts'
+import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
-import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../outbox/a-relay.ts'
 
 const redis = redisOfFile()
 const relay = (by: AlertsDeps['group']['by'] = ['account']) => aRelay(redis.store, redis.freshKeys(), { group: { by } })
@@ -24,9 +24,7 @@ async function sent(one: ReturnType<typeof relay>) {
 test('four accounts in one trouble are a message each, of all that an account has', async () => {
   const one = relay()
   for (const hubId of [1, 2, 3, 4])
-    await one.commit(of(hubId), of(hubId, { id: `${hubId}x-1`, rule: `other ${hubId}` }))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+    await one.pass(NOW, of(hubId), of(hubId, { id: `${hubId}x-1`, rule: `other ${hubId}` }))
   expect((await sent(one)).sort()).toEqual([1, 2, 3, 4].map((n) => [`account=${n}`, [`${n}-1`, `${n}x-1`]]))
   await one.expectBalance({ pending: 8, where: { outbox: 0, groups: 0, held: 0, deliveries: 8 } })
 })
@@ -77,27 +75,21 @@ const OVER = { status: 'resolved', reason: 'recovered' } as const
 async function oneByOne(one: ReturnType<typeof relay>, hubIds: readonly number[]) {
   for (const [n, hubId] of hubIds.entries()) {
     const at = NOW - (100 - 2 * n) * INTERVAL
-    await one.commit(of(hubId))
-    await one.collect(at)
-    await one.close(at + WAIT)
+    await one.pass(at, of(hubId))
   }
 }
 
 test('four that end and a fifth that begins are no mass; five that end are', async () => {
   const one = relay()
   await oneByOne(one, [1, 2, 3, 4, 6, 7, 8, 9, 10])
-  await one.commit(...[1, 2, 3, 4].map((n) => of(n, { id: `${n}-2`, ...OVER })), of(5))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  await one.pass(NOW, ...[1, 2, 3, 4].map((n) => of(n, { id: `${n}-2`, ...OVER })), of(5))
   expect(
     (await sent(one))
       .slice(9)
       .map(([group]) => group)
       .sort(),
   ).toEqual([1, 2, 3, 4, 5].map((n) => `account=${n}`))
-  await one.commit(...[6, 7, 8, 9, 10].map((n) => of(n, { id: `${n}-2`, ...OVER })))
-  await one.collect(NOW + INTERVAL)
-  await one.close(NOW + INTERVAL + WAIT)
+  await one.pass(NOW + INTERVAL, ...[6, 7, 8, 9, 10].map((n) => of(n, { id: `${n}-2`, ...OVER })))
   expect((await sent(one)).slice(14)).toEqual([
     ['rule=customProperties.overall', [6, 7, 8, 9, 10].map((n) => `${n}-2`).sort()],
   ])
@@ -107,9 +99,7 @@ test('what was sent with a mass repeats and ends with it, as polls bring it; wha
   const one = relay()
   const mass = [1, 2, 3, 4, 5, 6]
   await oneByOne(one, [7, 8, 9, 10, 11])
-  await one.commit(...mass.map((n) => of(n)))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  await one.pass(NOW, ...mass.map((n) => of(n)))
   for (const more of [{ reason: 'repeat' }, OVER] as const) {
     const before = (await sent(one)).length
     const number = more.reason === 'repeat' ? 2 : 3
@@ -134,9 +124,7 @@ test('what was sent with a mass repeats and ends with it, as polls bring it; wha
 /** Five accounts crossed, and their one message is on its way. */
 async function sentMass() {
   const one = relay()
-  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  await one.pass(NOW, ...[1, 2, 3, 4, 5].map((n) => of(n)))
   return one
 }
 
@@ -170,9 +158,7 @@ test('what a silence held back of many accounts comes as one message', async () 
 
 test('first readings are no mass: they have a digest', async () => {
   const one = relay()
-  await one.commit(...[1, 2, 3, 4, 5].map((n) => ({ ...of(n), firstReading: true as const })))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  await one.pass(NOW, ...[1, 2, 3, 4, 5].map((n) => ({ ...of(n), firstReading: true as const })))
   expect((await one.pending()).map(({ message }) => message.type)).toEqual(['alert.digest'])
 })
 
@@ -200,9 +186,7 @@ test('what an account is notified of names where its alert waits: the group of t
 test('as many ends as a mass has accounts do not ask Redis one by one where else they wait', async () => {
   const one = relay()
   const hubIds = Array.from({ length: 200 }, (_, n) => n + 1)
-  await one.commit(...hubIds.map((n) => of(n)))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  await one.pass(NOW, ...hubIds.map((n) => of(n)))
   await one.commit(...hubIds.map((n) => of(n, { id: `${n}-2`, status: 'resolved', reason: 'recovered' })))
   await one.collect(NOW + 2 * WAIT)
   let asked = 0
@@ -226,9 +210,7 @@ test.each([
   [['account', 'kind'] as const, 3],
 ])('grouped by %s, accounts have messages of their own: there is no mass', async (by, groups) => {
   const one = relay(by)
-  await one.commit(...[1, 2, 3].flatMap((n) => [of(n), of(n, { id: `${n}x-1`, level: 'critical' })]))
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  await one.pass(NOW, ...[1, 2, 3].flatMap((n) => [of(n), of(n, { id: `${n}x-1`, level: 'critical' })]))
   const keys = (await sent(one)).map(([group]) => String(group))
   expect(keys).toHaveLength(groups)
   for (const key of keys) expect(key).toMatch(/^account=/)

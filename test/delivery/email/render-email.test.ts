@@ -1,6 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Alert, Message } from '../../../src/alerts/alert.ts'
+import { mailContent } from '../../../src/delivery/email/mail-content.ts'
 import { renderEmail } from '../../../src/delivery/email/send-email.ts'
+import { subjectOf } from '../../../src/delivery/email/subject.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
 /** What a reader of the HTML part reads. */
@@ -12,11 +14,6 @@ function readable(html: string): string {
     .replace(/&nbsp;/g, ' ')
     .replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? '')
     .replace(/\s+/g, ' ')
-}
-
-/** Every element's name. */
-function elements(html: string): Set<string> {
-  return new Set([...html.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map(([, name = '']) => name.toLowerCase()))
 }
 
 describe('a limit alert', () => {
@@ -53,10 +50,6 @@ Sent by Plimsoll, 2026-11-21 10:00 UTC.
     expect(html).toContain('href="https://plimsoll.example.com/accounts/123"')
     expect(html).toContain('width="96%"')
     expect(html).toContain('width="4%"')
-  })
-
-  test('loads nothing and runs nothing', () => {
-    expect(html).not.toMatch(/\bsrc=|url\(|@import|<link|<script|<img|\son\w+=/i)
   })
 
   test('stays the same mail when it is rendered again', () => {
@@ -189,58 +182,6 @@ describe('records', () => {
   })
 })
 
-describe('strings of strangers', () => {
-  const hostile = `<script>alert('1')</script>"\r\n\u202e<img src=x onerror=y>&amp;👩‍🚀${'x'.repeat(10_000)}`
-  const message = aMessage([
-    anAtLimitAlert({
-      account: { hubId: 1, hubDomain: hostile },
-      series: { metric: 'customProperties.objectType', objectTypeId: hostile, label: hostile },
-      rule: hostile,
-      records: { shown: 1, total: 1, items: [{ objectId: 1, label: hostile }] },
-    }),
-    aTokenAlert({ message: hostile, url: `javascript:alert("${hostile}")` }),
-  ])
-
-  test.each(['alert.firing', 'alert.digest'] as const)('are shown as text, short and in order, in an %s', (type) => {
-    const harmless = elements(renderEmail(aMessage([anAtLimitAlert(), aTokenAlert()], { type }), NOW).html)
-    const { subject, text, html } = renderEmail({ ...message, type }, NOW)
-    for (const name of elements(html)) expect(harmless).toContain(name)
-    expect(html).not.toMatch(/<script|<img|javascript:/)
-    expect(html).toContain('&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;')
-    for (const part of [subject, text, html]) {
-      expect(part).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
-      expect(part).not.toMatch(/x{700}/)
-      expect(part).not.toContain('\r')
-    }
-    expect(text).not.toContain('javascript:')
-  })
-
-  test('keep their emoji', () => {
-    const records = { shown: 1, total: 1, items: [{ objectId: 1, label: '👩‍🚀❤️' }] }
-    const { text, html } = renderEmail(aMessage([anAtLimitAlert({ records })]), NOW)
-    for (const part of [text, html]) expect(part).toContain('👩‍🚀❤️')
-  })
-
-  test('never add an element, whatever they are', () => {
-    const harmless = elements(renderEmail(message, NOW).html)
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'<>"\'&/=a \n\u202e') }), (label) => {
-        const { html } = renderEmail(
-          aMessage([
-            anAtLimitAlert({
-              account: { hubId: 1, hubDomain: label },
-              records: { shown: 1, total: 1, items: [{ objectId: 1, label }] },
-              url: `https://plimsoll.example.com/${label}`,
-            }),
-          ]),
-          NOW,
-        )
-        for (const name of elements(html)) expect(harmless).toContain(name)
-      }),
-    )
-  })
-})
-
 describe('a group', () => {
   const resolved = anAlert({ status: 'resolved', reason: 'recovered', percent: 72, usage: 720 })
   const warning = anAlert({ level: 'warning', percent: 86 })
@@ -322,4 +263,98 @@ test('the first trouble is the worst by consequence, and the badge the worst lev
   const failing = onAccount(7, aTokenAlert({ level: 'warning' }))
   const { subject } = renderEmail(aMessage([anAlert(), failing]), NOW)
   expect(subject).toBe("[CRITICAL] account-7.example.com (7): tokens can't be refreshed for now (2 accounts)")
+})
+
+/** As a poll writes it. */
+function aChange(overrides: Partial<Alert> = {}): Alert {
+  const { daysLeft, threshold, ...alert } = anAlert({
+    ...{ kind: 'limit-changed', level: 'warning', reason: 'entered', rule: 'limit-changed' },
+    ...{ usage: 480, limit: 500, percent: 96, remaining: 20, since: '2026-11-21T10:00:00.000Z' },
+    previous: { level: 'warning', usage: 478, limit: 1_000, measuredAt: '2026-11-21T09:45:00.000Z' },
+    message: 'The limit went down from 1,000 to 500: usage is now 96 % (480).',
+    ...overrides,
+  })
+  return alert
+}
+
+test('a limit that moved is told as such, with the limit from before', () => {
+  const message = aMessage([aChange()])
+  expect(subjectOf(message)).toBe('[WARNING] acme.example.com (123): limit of custom properties is now 500, 96 % used')
+  const { text, html } = renderEmail(message, NOW)
+  expect(text).toBe(`[WARNING] acme.example.com (123)
+The limit went down from 1,000 to 500: usage is now 96 % (480).
+
+████████████████████████████░░ 96 %
+
+Since        2026-11-21 10:00 UTC (5 minutes ago)
+Usage        480 of 500 (96 %), 20 left
+Change       up 2 since 2026-11-21 09:45 UTC (478 of 1,000 → 480 of 500)
+Measured     2026-11-21 10:00 UTC (5 minutes ago)
+Why now      the provider moved the limit
+To do        Check that the account has enough room left.
+
+Open account https://plimsoll.example.com/accounts/123
+
+-- 
+Sent by Plimsoll, 2026-11-21 10:00 UTC.
+`)
+  expect(readable(html)).toContain('478 of 1,000 → 480 of 500')
+})
+
+test('several limits that moved share a subject, and each has a row or a section', () => {
+  const changes = [1, 2, 3].map((hubId) => onAccount(hubId, aChange()))
+  const message = aMessage(changes)
+  expect(subjectOf(message)).toBe(
+    '[WARNING] account-1.example.com (1): limit of custom properties is now… (3 accounts)',
+  )
+  expect(renderEmail(message, NOW).text.match(/The limit went down/g)).toHaveLength(3)
+  const digest = renderEmail({ ...message, type: 'alert.digest' }, NOW)
+  expect(digest.text.match(/limit of custom properties is now 500, 96 % used/g)).toHaveLength(3)
+  expect(readable(digest.html).match(/limit of custom properties is now 500, 96 % used/g)).toHaveLength(3)
+})
+
+test('a level that is entered because the limit moved says so', () => {
+  const previous = { level: 'ok' as const, usage: 480, limit: 1_000, measuredAt: '2026-11-21T09:45:00.000Z' }
+  const alert = anAlert({ reason: 'entered', usage: 480, limit: 500, remaining: 20, previous })
+  const { text } = renderEmail(aMessage([alert]), NOW)
+  expect(text).toContain('Now critical: custom properties 96 % of 500 (the limit was 1,000).')
+  expect(text).toContain('Change       unchanged since 2026-11-21 09:45 UTC (480 of 1,000 → 480 of 500)')
+  const unmoved = anAlert({ reason: 'entered', previous: { ...previous, limit: 1_000 } })
+  expect(renderEmail(aMessage([unmoved]), NOW).text).toContain('Now critical: custom properties 96 % of 1,000.')
+})
+
+function digest(data: Partial<Message['data']>) {
+  const message = aMessage([], { type: 'alert.digest' })
+  return mailContent(
+    { ...message, data: { ...message.data, period: 'day', ...data } },
+    Date.parse(message.timestamp),
+    {},
+  )
+}
+
+test('a digest of nothing says so, in subject and text', () => {
+  const { subject, summary, rows, sections } = digest({ totals: { accounts: 0, critical: 0, warning: 0 } })
+  expect(subject).toBe('[DIGEST] daily: nothing is open, all within thresholds')
+  expect(summary).toBe('Daily digest: nothing is open, all within thresholds.')
+  expect([...rows, ...sections]).toEqual([])
+})
+
+test('a digest tells all there is, also what it does not show, and what changed', () => {
+  const { subject, summary, rows, omitted } = digest({
+    ...{ period: 'week', alerts: [anAlert()], truncated: 1_213 },
+    ...{
+      totals: { accounts: 1_000, critical: 14, warning: 1_200 },
+      changes: { new: 3, worse: 2, better: 1, resolved: 4 },
+    },
+  })
+  expect(subject).toBe('[DIGEST] weekly: 14 critical, 1,200 warning in 1,000 accounts')
+  expect(summary).toBe(
+    'Weekly digest: 14 critical, 1,200 warning in 1,000 accounts; since the last one: 3 new, 2 worse, 1 better, 4 resolved.',
+  )
+  expect(rows).toHaveLength(1)
+  expect(omitted).toContain('1,213 more alerts')
+})
+
+test('what concerns the whole fleet is in no account', () => {
+  expect(digest({ totals: { accounts: 0, critical: 1, warning: 0 } }).subject).toBe('[DIGEST] daily: 1 critical')
 })

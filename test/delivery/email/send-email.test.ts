@@ -1,21 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { createEmailReceiver, type EmailOptions } from '../../../src/delivery/email/send-email.ts'
 import type { OutgoingDelivery } from '../../../src/delivery/receiver.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
-import { selfSignedCertificate } from '../certificate.ts'
 import { aMessage, anAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 import { reply, startMailServer } from './mail-server.ts'
 
 const PLAIN: SMTPServerOptions = { disabledCommands: ['STARTTLS'] }
 const never = new AbortController().signal
-
-let certificate: { key: Buffer; cert: Buffer }
-beforeAll(() => {
-  certificate = selfSignedCertificate()
-})
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -134,51 +128,6 @@ describe('the mail that arrives', () => {
   })
 })
 
-describe('encryption', () => {
-  test.each(['smtp', 'smtps'])('a certificate that nobody vouches for is refused over %s', async (scheme) => {
-    const server = await aServer({ ...certificate, secure: scheme === 'smtps' })
-    const receiver = aReceiver(`${scheme}://ops:hunter2@127.0.0.1:${server.port}`, { tls: 'required' })
-    expect(await receiver.send(delivery(), never)).toMatchObject({
-      outcome: 'retry',
-      reason: 'certificate is self-signed',
-    })
-    expect(server.arrived).toEqual([])
-  })
-
-  test('the same certificate will do over smtp where encryption is optional', async () => {
-    const server = await aServer({ ...certificate })
-    const receiver = aReceiver(`smtp://ops%40example.com:hunter2@127.0.0.1:${server.port}`)
-    expect(await receiver.send(delivery(), never)).toMatchObject({ outcome: 'delivered' })
-    expect(server.arrived).toMatchObject([{ encrypted: true, user: 'ops@example.com' }])
-  })
-
-  test('a server without it gets neither mail nor password where it is required', async () => {
-    const logins: string[] = []
-    const server = await aServer({
-      ...PLAIN,
-      onAuth: (auth, _session, callback) => {
-        logins.push(String(auth.username))
-        callback(null, { user: auth.username })
-      },
-    })
-    const receiver = aReceiver(`smtp://ops:hunter2@127.0.0.1:${server.port}`, { tls: 'required' })
-    expect(await receiver.send(delivery(), never)).toMatchObject({
-      outcome: 'retry',
-      reason: expect.stringMatching(/^no encrypted connection, STARTTLS refused: 50\d /),
-    })
-    expect(server.arrived).toEqual([])
-    expect(logins).toEqual([])
-  })
-
-  test('a server without it gets the mail where it is optional', async () => {
-    const server = await aServer()
-    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toMatchObject({
-      outcome: 'delivered',
-    })
-    expect(server.arrived).toMatchObject([{ encrypted: false }])
-  })
-})
-
 describe('what the mail server refuses', () => {
   const refusing = (...refused: string[]): SMTPServerOptions => ({
     ...PLAIN,
@@ -196,36 +145,6 @@ describe('what the mail server refuses', () => {
       detail: '2 of 3 recipients refused by the mail server',
     })
     expect(server.arrived).toHaveLength(1)
-  })
-
-  test('all recipients: tried again', async () => {
-    const server = await aServer(refusing('ops@example.com'))
-    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toMatchObject({
-      outcome: 'retry',
-      reason: 'sender or recipients refused: 550 5.1.1 <ops@example.com> unknown',
-    })
-  })
-
-  test.each([
-    [451, '4.3.0 try later'],
-    [421, '4.3.2 shutting down'],
-    [550, '5.7.1 looks like spam'],
-    [554, '5.3.4 too big'],
-  ])('the message, with %i: tried again', async (code, text) => {
-    const server = await aServer({
-      ...PLAIN,
-      onData: (stream, _session, callback) => void stream.resume().on('end', () => callback(reply(code, text))),
-    })
-    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toMatchObject({
-      outcome: 'retry',
-      reason: `message refused: ${code} ${text}`,
-    })
-  })
-
-  test('the connection: tried again', async () => {
-    const server = await aServer({ ...PLAIN, onConnect: (_session, callback) => callback(reply(554, 'go away')) })
-    const outcome = await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)
-    expect(outcome).toMatchObject({ outcome: 'retry', reason: 'refused: 554 go away' })
   })
 
   test('the login: tried again, and the reply is shown without what it echoes', async () => {
@@ -327,22 +246,12 @@ describe('a failure of the network', () => {
     })
   })
 
-  test('a server that says nothing', async () => {
-    expect(await reasonOf(await listen(() => {}), { timeoutMs: 200 })).toMatch(/^timed out/)
-  })
-
   test('a server that keeps a connection busy without getting on', async () => {
     const port = await listen((socket) => {
       const drip = setInterval(() => socket.write('220-wait\r\n'), 20)
       socket.on('close', () => clearInterval(drip))
     })
     expect(await reasonOf(port, { timeoutMs: 300 })).toBe('timed out after 300 ms')
-  })
-
-  test('a server that hangs up', async () => {
-    expect(await reasonOf(await listen((socket) => socket.end('220 hello\r\n')))).toMatch(
-      /^(the mail server closed the connection|the connection was dropped)$/,
-    )
   })
 
   test('a server that speaks something else', async () => {

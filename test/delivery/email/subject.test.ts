@@ -99,6 +99,11 @@ describe('the subject of', () => {
       "[WARNING] acme.example.com (123): limits can't be read: polls fail",
     ],
     [
+      'an account whose scope is missing',
+      aMessage([aTokenAlert({ kind: 'poll', level: 'warning', cause: 'scopes' })]),
+      "[WARNING] acme.example.com (123): limits can't be read: scope missing",
+    ],
+    [
       'a fleet alert',
       aMessage([
         without(aTokenAlert({ kind: 'fleet', message: 'The client secret is refused. Check it.' }), 'account'),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type DigestSchedule, judgeDue, nextDigestAt } from '../../../src/alerts/digest-store.ts'
-import { WEEKDAYS } from '../../../src/text/wall-clock.ts'
+import { type DigestSchedule, judgeDue, nextDigestAt } from '../../src/alerts/digest-store.ts'
+import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import type { Message } from '../../../../src/alerts/alert.ts'
-import { slackBody } from '../../../../src/delivery/webhook/slack.ts'
-import { aMessage, anAlert, onAccount } from '../../example-messages.ts'
+import type { Message } from '../../../src/alerts/alert.ts'
+import { slackBody } from '../../../src/delivery/webhook/slack.ts'
+import { aMessage, anAlert, onAccount } from '../example-messages.ts'
 
 const HOME = 'https://plimsoll.example.com/'
 

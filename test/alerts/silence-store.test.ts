@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { endSilence, SilenceStore } from '../../../src/alerts/silence-store.ts'
-import { redisOfFile } from '../../support/of-file.ts'
+import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
+import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
 const DAY = 86_400_000

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { checkMatcher, parseMatcher, type Silence, silenceOf, withCarriers } from '../../../src/alerts/silence.ts'
-import { anAlert } from '../an-alert.ts'
+import { checkMatcher, parseMatcher, type Silence, silenceOf, withCarriers } from '../../src/alerts/silence.ts'
+import { anAlert } from './an-alert.ts'
 
 const TAGS = { vip: ['123', '*.big.example.com'], quiet: ['7'] }
 const NOW = 1_000

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Alert, compareStanding } from '../../../src/alerts/alert.ts'
-import {
-  DigestDraft,
-  type DigestMemory,
-  decodeMemory,
-  encodeMemory,
-  MOST_REMEMBERED,
-} from '../../../src/alerts/digest.ts'
-import { anAlert } from '../an-alert.ts'
+import { type Alert, compareStanding } from '../../src/alerts/alert.ts'
+import { DigestDraft, type DigestMemory, decodeMemory, encodeMemory, MOST_REMEMBERED } from '../../src/alerts/digest.ts'
+import { anAlert } from './an-alert.ts'
 
 const NOW = Date.parse('2026-11-21T07:00:00.000Z')
 const DAY = 86_400_000

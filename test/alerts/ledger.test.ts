@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import { collectOutbox } from '../../../src/alerts/relay.ts'
-import { readAlertLog } from '../../../src/views/alert-log.ts'
-import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
-import { redisOfFile } from '../../support/of-file.ts'
-import { anAlert } from '../an-alert.ts'
-import { aRelay, DAY, dyingAt, idsOf, NOW, overtakenAt, WAIT } from '../outbox/a-relay.ts'
+import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
+import { collectOutbox } from '../../src/alerts/relay.ts'
+import { readAlertLog } from '../../src/views/alert-log.ts'
+import { readOutboxBalance } from '../../src/views/outbox-balance.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { aRelay, DAY, dyingAt, idsOf, NOW, overtakenAt, WAIT } from './a-relay.ts'
+import { anAlert } from './an-alert.ts'
 
 const redis = redisOfFile()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
@@ -16,9 +16,7 @@ const PARTITION = 123 % 64
 
 /** As far as deliveries that wait. */
 async function onTheWay(one: Relay, count = 1) {
-  for (let n = 0; n < count; n++) await one.commit({ alert: anAlert() })
-  await one.collect(NOW)
-  await one.close(NOW + WAIT)
+  await one.pass(NOW, ...Array.from({ length: count }, () => ({ alert: anAlert() })))
 }
 
 /** Transitions of the partition that were committed, as the ledger names them. */
@@ -59,9 +57,7 @@ describe('the ledger', () => {
     const one = relay({ group: { max: 1 } })
     const alert = anAlert({ id: 'aaaa-1' })
     await one.commit({ alert }, { alert: { ...alert, id: 'aaaa-2', reason: 'escalated', level: 'critical' } })
-    await one.commit({ alert: anAlert() })
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, { alert: anAlert() })
     const [delivery] = await one.pending()
     expect(delivery?.message.data).toMatchObject({ truncated: 1, alerts: [{ id: 'aaaa-2', supersedes: ['aaaa-1'] }] })
     await one.record('delivered', NOW + WAIT)
@@ -261,80 +257,6 @@ describe('what the node of the deliveries forgets after it was collected', () =>
       for (const { key, value } of kept) if (value !== null) await redis.store.restore(key, 0, value)
     }
   }
-})
-
-describe('what an earlier version left', () => {
-  test('with numbers for names is told once, and what it had collected is not told again', async () => {
-    const one = relay()
-    const { outbox, log } = one.keys.partition(PARTITION)
-    const alerts = [anAlert(), anAlert(), anAlert()]
-    for (const [n, alert] of alerts.entries()) {
-      one.open(alert)
-      await redis.store.xadd(log, '*', 'alert', JSON.stringify({ alert }), 'number', n + 1)
-    }
-    await redis.store.xadd(outbox, '*', 'alert', JSON.stringify({ alert: alerts[2] }), 'number', 3)
-    await redis.store.rpush(
-      one.keys.delivery.collected(PARTITION),
-      '1 aaaa-1 firing warning',
-      '2 aaaa-2 firing warning',
-    )
-    await redis.store.hset(one.keys.delivery.counts, 'delivered', 2)
-    expect(await one.collect(NOW)).toBe(1)
-    expect(await one.collect(NOW)).toBe(0)
-    await one.commit({ alert: anAlert() })
-    expect(await one.collect(NOW)).toBe(1)
-    await one.close(NOW + WAIT)
-    expect(await one.told()).toHaveLength(2)
-    await one.expectBalance({ committed: 4, delivered: 2, pending: 2 })
-    expect(await readAlertLog(one, { since: 0 })).toMatchObject([
-      { transition: `${PARTITION}-1`, fate: { is: 'unknown' } },
-      { transition: `${PARTITION}-2`, fate: { is: 'unknown' } },
-      { transition: `${PARTITION}-3`, fate: { is: 'pending' } },
-      { fate: { is: 'pending' } },
-    ])
-  })
-
-  test.each([0, 1])(
-    'and had collected is not told again where it still stands in the outbox; delivered: %s',
-    async (delivered) => {
-      const one = relay()
-      const { outbox, log } = one.keys.partition(PARTITION)
-      const alert = anAlert({ id: 'aaaa-1' })
-      const ref = `${PARTITION}-204`
-      one.open(alert)
-      for (const stream of [log, outbox]) {
-        await redis.store.xadd(stream, '*', 'alert', JSON.stringify({ alert }), 'number', 204)
-      }
-      await redis.store.rpush(one.keys.delivery.collected(PARTITION), '204 aaaa-1 firing warning')
-      if (delivered === 1) await redis.store.hset(one.keys.delivery.counts, 'delivered', 1)
-      else {
-        await redis.store.hset(one.keys.delivery.ledger, ref, '1 0 0 0')
-        await redis.store.zadd(one.keys.delivery.pending, NOW, ref)
-        const element = JSON.stringify({ alert, of: [[ref, alert.id]] })
-        await redis.store.hset(one.keys.delivery.group('mail|rule=customProperties.overall'), ref, element)
-        await redis.store.zadd(one.keys.delivery.groupsDue, NOW, 'mail|rule=customProperties.overall')
-      }
-      await one.expectBalance({ committed: 1, inOutbox: 0, delivered, pending: 1 - delivered })
-      expect(await one.collect(NOW)).toBe(0)
-      expect(await redis.store.xlen(outbox)).toBe(0)
-      await one.close(NOW + WAIT)
-      expect(await one.told()).toEqual(delivered === 1 ? [] : ['aaaa-1'])
-      await one.expectBalance({ committed: 1, delivered, pending: 1 - delivered })
-    },
-  )
-
-  test('and that is told again, for it is not known as collected, is one transition still', async () => {
-    const one = relay()
-    await one.commit({ alert: anAlert() })
-    const dies = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
-    await expect(collectOutbox(dies, NOW)).rejects.toThrow('dead')
-    await redis.store.del(one.keys.delivery.collected(PARTITION))
-    expect(await one.collect(NOW)).toBe(1)
-    await one.expectBalance({ committed: 1, pending: 1 })
-    await one.close(NOW + WAIT)
-    await one.record('delivered', NOW + WAIT)
-    await one.expectBalance({ committed: 1, delivered: 1, pending: 0 })
-  })
 })
 
 test('alerts of an account that is uninstalled, and forgotten, still go out', async () => {

@@ -1,44 +1,27 @@
 import { describe, expect, test } from 'vitest'
-import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import type { AlertsDeps } from '../../../src/alerts/groups/group.ts'
-import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
-import type { OutboxEntry } from '../../../src/alerts/outbox.ts'
-import { collectOutbox } from '../../../src/alerts/relay.ts'
-import type { Route } from '../../../src/alerts/route.ts'
-import type { Store } from '../../../src/redis/connect.ts'
-import type { Keys } from '../../../src/redis/keys.ts'
-import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'
-import { logLines } from '../../support/log-lines.ts'
-import { redisOfFile } from '../../support/of-file.ts'
-import { anAlert } from '../an-alert.ts'
-import { overtakenAt } from './a-relay.ts'
-import { commit } from './commit.ts'
+import type { Alert, Message } from '../../src/alerts/alert.ts'
+import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
+import { deliveryAnnouncer } from '../../src/alerts/kinds/delivery-alert.ts'
+import { collectOutbox } from '../../src/alerts/relay.ts'
+import type { Route } from '../../src/alerts/route.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { accountStepKeys, NOBODY, stepJson } from '../../src/redis/steps.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { aRelay, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from './a-relay.ts'
+import { anAlert } from './an-alert.ts'
 
 const redis = redisOfFile()
-const NOW = Date.parse('2026-11-21T10:00:00.000Z')
-const WAIT = 30_000
-const INTERVAL = 300_000
-
-type Settings = Partial<Omit<AlertsDeps, 'group'>> & { group?: Partial<AlertsDeps['group']> }
-
-function relay(more: Settings = {}, keys = redis.freshKeys()) {
-  const deps: AlertsDeps = {
-    store: redis.store,
-    keys,
-    routes: [{ to: ['ops-mail'] }],
-    receivers: ['ops-mail', 'ops-hook', 'pager'],
-    silences: { active: async () => [] },
-    log: logLines().log,
-    ...more,
-    group: { by: ['rule'], waitMs: WAIT, intervalMs: INTERVAL, max: 200, ...more.group },
-  }
+/** Alerts on their way to `ops-mail`, unless routes say otherwise. */
+function relay(more: Parameters<typeof aRelay>[2] = {}) {
+  const receivers = ['ops-mail', 'ops-hook', 'pager']
+  const one = aRelay(redis.store, redis.freshKeys(), { routes: [{ to: ['ops-mail'] }], receivers, ...more })
+  const { keys } = one
   return {
-    deps,
-    keys,
-    commit: (alert: Alert, more: Omit<OutboxEntry, 'alert'> = {}) => commit(redis.store, keys, { alert, ...more }),
-    collect: (now: number) => collectOutbox(deps, now),
-    close: (now: number) => closeGroups(deps, now),
+    ...one,
+    commit: (...alerts: Alert[]) => one.commit(...alerts.map((alert) => ({ alert }))),
+    pass: (now: number, ...alerts: Alert[]) => one.pass(now, ...alerts.map((alert) => ({ alert }))),
+    first: (alert = anAlert()) => one.commit({ alert, firstReading: true }),
     deliveries: () => deliveries(keys),
   }
 }
@@ -49,27 +32,11 @@ async function deliveries(keys: Keys): Promise<{ receiver: string; message: Mess
   const found = []
   for (let n = 0; n < ids.length; n += 2) {
     const hash = await redis.store.hgetall(keys.delivery.delivery(ids[n] ?? ''))
-    found.push({
-      receiver: hash.receiver ?? '',
-      message: JSON.parse(hash.message ?? '{}') as Message,
-      at: Number(ids[n + 1]),
-    })
+    const message = JSON.parse(hash.message ?? '{}') as Message
+    found.push({ receiver: hash.receiver ?? '', message, at: Number(ids[n + 1]) })
   }
   return found
 }
-
-/** A store whose user dies before one of its commands. */
-function without(store: Store, command: string): Store {
-  return new Proxy(store, {
-    get: (real, name) => {
-      if (name === command) return () => Promise.reject(new Error('dead'))
-      const value = Reflect.get(real, name)
-      return typeof value === 'function' ? value.bind(real) : value
-    },
-  })
-}
-
-const idsOf = (message: Message | undefined) => message?.data.alerts.map(({ id }) => id)
 
 describe('an alert on its way out', () => {
   test('leaves the outbox for the group of every receiver that its route names, and closes into a delivery each', async () => {
@@ -91,20 +58,11 @@ describe('an alert on its way out', () => {
     }
   })
 
-  test('that no route is for goes to nobody, and does not come again', async () => {
-    const one = relay({ routes: [{ match: { level: ['critical'] }, to: ['ops-mail'] }] })
-    await one.commit(anAlert())
-    expect(await one.collect(NOW)).toBe(1)
-    expect(await one.collect(NOW)).toBe(0)
-    await one.close(NOW + INTERVAL)
-    expect(await one.deliveries()).toEqual([])
-  })
-
   test('is collected once per receiver though the relay dies before it takes it off the outbox, again and again', async () => {
     const one = relay({ routes: [{ to: ['a', 'b'] }] })
     const alert = anAlert()
     await one.commit(alert)
-    const dying = { ...one.deps, store: without(redis.store, 'xdel') }
+    const dying = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
     await expect(collectOutbox(dying, NOW)).rejects.toThrow('dead')
     await expect(collectOutbox(dying, NOW + 1_000)).rejects.toThrow('dead')
     await one.close(NOW + WAIT)
@@ -113,7 +71,7 @@ describe('an alert on its way out', () => {
     await one.close(NOW + 49 * 3_600_000)
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['a', 'b'])
-    expect(made.flatMap(({ message }) => idsOf(message) ?? [])).toEqual([alert.id, alert.id])
+    expect(made.flatMap(({ message }) => idsOf(message))).toEqual([alert.id, alert.id])
   })
 
   test('of whatever partition, and however many, is collected', async () => {
@@ -127,17 +85,6 @@ describe('an alert on its way out', () => {
     const [made] = await one.deliveries()
     expect(made?.message.data).toMatchObject({ truncated: 1_100 })
     expect(made?.message.data.alerts).toHaveLength(200)
-  })
-
-  test('by several relays at once is in one message, once', async () => {
-    const one = relay()
-    const alerts = Array.from({ length: 30 }, (_, n) => anAlert({ account: { hubId: n, hubDomain: '' } }))
-    await Promise.all(alerts.map((alert) => one.commit(alert)))
-    await Promise.all(Array.from({ length: 4 }, () => one.collect(NOW)))
-    await Promise.all(Array.from({ length: 4 }, () => one.close(NOW + WAIT)))
-    const made = await one.deliveries()
-    expect(made).toHaveLength(1)
-    expect(idsOf(made[0]?.message)?.sort()).toEqual(alerts.map(({ id }) => id).sort())
   })
 })
 
@@ -156,9 +103,7 @@ describe('a group', () => {
 
   test('lets an interval pass between two messages', async () => {
     const one = relay()
-    await one.commit(anAlert())
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert())
     await one.commit(anAlert())
     await one.collect(NOW + WAIT + 1_000)
     expect(await one.close(NOW + 2 * WAIT + 1_000)).toBe(NOW + WAIT + INTERVAL)
@@ -169,9 +114,7 @@ describe('a group', () => {
 
   test('that was quiet for longer waits for more only', async () => {
     const one = relay()
-    await one.commit(anAlert())
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert())
     await one.commit(anAlert())
     const later = NOW + 10 * INTERVAL
     await one.collect(later)
@@ -183,9 +126,7 @@ describe('a group', () => {
     ['is critical at once', anAlert({ reason: 'entered', level: 'critical' })],
   ])('is not held back by the interval when something %s', async (_, urgent) => {
     const one = relay()
-    await one.commit(anAlert())
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert())
     await one.commit(anAlert())
     await one.collect(NOW + WAIT + 1_000)
     await one.commit({ ...urgent, id: `${urgent.id}-again` })
@@ -200,9 +141,7 @@ describe('a group', () => {
     'that would send only what is %s waits its interval',
     async (reason) => {
       const one = relay()
-      await one.commit(anAlert())
-      await one.collect(NOW)
-      await one.close(NOW + WAIT)
+      await one.pass(NOW, anAlert())
       await one.commit(anAlert({ reason, level: 'critical' }))
       await one.collect(NOW + WAIT)
       expect(await one.close(NOW + WAIT)).toBe(NOW + WAIT + INTERVAL)
@@ -215,9 +154,7 @@ describe('a group', () => {
     await one.commit(anAlert({ ...in5, rule: 'x' }))
     await one.commit(anAlert({ ...in5, rule: 'y' }))
     await one.commit(anAlert({ ...in5, level: 'critical' }))
-    await one.commit(anAlert({ account: { hubId: 6, hubDomain: '' } }))
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert({ account: { hubId: 6, hubDomain: '' } }))
     const made = await one.deliveries()
     expect(made.map(({ message }) => message.data.groupKey).sort()).toEqual([
       'account=5|level=critical',
@@ -229,9 +166,7 @@ describe('a group', () => {
 
   test('of everything goes to its receiver too', async () => {
     const one = relay({ group: { by: [] } })
-    await one.commit(anAlert())
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert())
     expect((await one.deliveries()).map(({ receiver }) => receiver)).toEqual(['ops-mail'])
   })
 
@@ -241,9 +176,7 @@ describe('a group', () => {
     ['of everything', [], ''],
   ])('%s goes to its receiver whatever receiver and rule are called', async (_, by, groupKey) => {
     const one = relay({ routes: [{ to: ['ops_mail-2', 'digest'] }], group: { by } })
-    await one.commit(anAlert({ rule: 'a | b|digest' }))
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert({ rule: 'a | b|digest' }))
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['digest', 'ops_mail-2'])
     expect(made.map(({ message }) => [message.type, message.data.groupKey])).toEqual(
@@ -261,9 +194,7 @@ describe('a group', () => {
       anAlert({ id: 'r-1' }),
       anAlert({ id: 'r-2', status: 'resolved', reason: 'recovered' }),
     ]
-    for (const alert of alerts) await one.commit(alert)
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, ...alerts)
     const made = await one.deliveries()
     const short = made.map(({ message: { type, data } }) => [type, data.truncated, ...data.alerts.map(({ id }) => id)])
     expect(short.sort()).toEqual([
@@ -287,7 +218,7 @@ describe('a group', () => {
     await closer
     await one.close(NOW)
     await one.close(NOW + 1)
-    const ids = (await one.deliveries()).flatMap(({ message }) => idsOf(message) ?? [])
+    const ids = (await one.deliveries()).flatMap(({ message }) => idsOf(message))
     expect(ids.sort()).toEqual(alerts.map(({ id }) => id).sort())
   })
 
@@ -315,9 +246,7 @@ describe('where levels have groups of their own', () => {
   /** An alert that was told, and has since grown worse twice: the second time in another group. */
   async function escalated() {
     const one = relay({ group: { by: ['level'] } })
-    await one.commit(anAlert())
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert())
     await one.commit(anAlert({ id: 'a-1' }))
     await one.commit(anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }))
     await one.collect(NOW + WAIT)
@@ -365,15 +294,11 @@ describe('where levels have groups of their own', () => {
 })
 
 describe('the digest of first readings', () => {
-  const first = (one: ReturnType<typeof relay>, alert = anAlert()) => one.commit(alert, { firstReading: true })
-
   test('is one message per receiver, whatever the rules', async () => {
     const one = relay({ routes: [{ to: ['a', 'b'] }] })
-    await first(one, anAlert({ rule: 'x' }))
-    await first(one, anAlert({ rule: 'y', level: 'critical' }))
-    await one.commit(anAlert({ rule: 'z' }))
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.first(anAlert({ rule: 'x' }))
+    await one.first(anAlert({ rule: 'y', level: 'critical' }))
+    await one.pass(NOW, anAlert({ rule: 'z' }))
     const made = await one.deliveries()
     expect(made.map(({ receiver, message }) => [receiver, message.type, message.data.groupKey]).sort()).toEqual([
       ['a', 'alert.digest', 'digest'],
@@ -388,7 +313,7 @@ describe('the digest of first readings', () => {
   test('waits until nothing new has come for a while, but not longer than an interval', async () => {
     const one = relay()
     for (let now = NOW; now < NOW + INTERVAL + WAIT; now += 20_000) {
-      await first(one)
+      await one.first()
       await one.collect(now)
       await one.close(now)
       const expected = Math.min(now + WAIT, NOW + INTERVAL)
@@ -402,7 +327,7 @@ describe('the digest of first readings', () => {
 
   test('waits while accounts are still being connected, but not for ever', async () => {
     const one = relay()
-    await first(one)
+    await one.first()
     await one.collect(NOW)
     await redis.store.set(one.keys.delivery.connectedAt, NOW + 25_000)
     expect(await one.close(NOW + WAIT)).toBe(NOW + 25_000 + WAIT)
@@ -415,7 +340,7 @@ describe('the digest of first readings', () => {
 
   test('waits while imported accounts are still to be read, but not for ever', async () => {
     const one = relay()
-    await first(one)
+    await one.first()
     await one.collect(NOW)
     const { firstReadings } = one.keys.partition(7)
     await redis.store.zadd(firstReadings, 0, 7, 1, 71)
@@ -428,9 +353,9 @@ describe('the digest of first readings', () => {
 
   test('says nothing of an alert that did more since: that is told once, as it stands, and before or in place of it', async () => {
     const one = relay()
-    await first(one, anAlert({ id: 'over-1' }))
-    await first(one, anAlert({ id: 'worse-1' }))
-    await first(one, anAlert({ id: 'still-1' }))
+    await one.first(anAlert({ id: 'over-1' }))
+    await one.first(anAlert({ id: 'worse-1' }))
+    await one.first(anAlert({ id: 'still-1' }))
     await one.collect(NOW)
     await one.commit(anAlert({ id: 'over-2', status: 'resolved', reason: 'recovered' }))
     await one.commit(anAlert({ id: 'worse-2', level: 'critical', reason: 'escalated' }))
@@ -450,11 +375,11 @@ describe('the digest of first readings', () => {
 
   test('of later accounts is another one', async () => {
     const one = relay()
-    await first(one)
+    await one.first()
     await one.collect(NOW)
     await one.close(NOW + WAIT)
     const later = NOW + 2 * INTERVAL
-    await first(one)
+    await one.first()
     await one.collect(later)
     expect(await one.close(later)).toBe(later + WAIT)
     await one.close(later + WAIT)
@@ -480,18 +405,14 @@ describe('routes', () => {
     ['else', { account: { hubId: 77, hubDomain: 'acme.com' } }, ['rest']],
   ] as [string, Partial<Alert>, string[]][])('decide: %s', async (_, more, receivers) => {
     const one = relay({ routes: ROUTES })
-    await one.commit(anAlert(more))
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, anAlert(more))
     expect((await one.deliveries()).map(({ receiver }) => receiver).sort()).toEqual([...receivers].sort())
   })
 
   test('by account are not for an alert about none', async () => {
     const one = relay({ routes: [{ match: { account: ['*'] }, to: ['a'] }, { to: ['b'] }] })
     const { account: _, ...fleet } = anAlert({ kind: 'fleet' })
-    await one.commit(fleet)
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.pass(NOW, fleet)
     expect((await one.deliveries()).map(({ receiver }) => receiver)).toEqual(['b'])
   })
 })

@@ -1,17 +1,17 @@
 import { expect } from 'vitest'
-import { type Alert, alertOf, type Message } from '../../../src/alerts/alert.ts'
-import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import type { AlertsDeps } from '../../../src/alerts/groups/group.ts'
-import { lookAgain, lookAtHeld } from '../../../src/alerts/groups/held.ts'
-import type { OutboxEntry } from '../../../src/alerts/outbox.ts'
-import { collectOutbox } from '../../../src/alerts/relay.ts'
-import type { Silence } from '../../../src/alerts/silence.ts'
-import { type AttemptRecord, Deliveries } from '../../../src/delivery/deliveries.ts'
-import type { Store } from '../../../src/redis/connect.ts'
-import type { Keys } from '../../../src/redis/keys.ts'
-import { verifyOutbox } from '../../../src/views/verify-outbox.ts'
-import { logLines } from '../../support/log-lines.ts'
-import { commit } from './commit.ts'
+import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
+import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
+import type { AlertsDeps } from '../../src/alerts/groups/group.ts'
+import { lookAgain, lookAtHeld } from '../../src/alerts/groups/held.ts'
+import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox.ts'
+import { collectOutbox } from '../../src/alerts/relay.ts'
+import type { Silence } from '../../src/alerts/silence.ts'
+import { type AttemptRecord, Deliveries } from '../../src/delivery/deliveries.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { accountStepKeys, NOBODY, stepJson } from '../../src/redis/steps.ts'
+import { verifyOutbox } from '../../src/views/verify-outbox.ts'
+import { logLines } from '../support/log-lines.ts'
 
 export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 export const WAIT = 30_000
@@ -38,15 +38,22 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
     return (await Promise.all(ids.map((id) => deliveries.get(id)))).filter((delivery) => delivery !== undefined)
   }
+  const commitAll = (...entries: OutboxEntry[]) => {
+    for (const { alert } of entries) open[alert.status === 'firing' ? 'add' : 'delete'](alertOf(alert))
+    return commit(store, keys, ...entries)
+  }
   return {
     ...{ store, keys, deps, deliveries, silences, verify, pending, lines },
+    commit: commitAll,
+    /** From the commit to the end of the wait of its group. */
+    pass: async (now: number, ...entries: OutboxEntry[]) => {
+      await commitAll(...entries)
+      await collectOutbox(deps, now)
+      return closeGroups(deps, now + WAIT)
+    },
     /** As if its account's state said so. */
     open: (alert: Alert) => open.add(alertOf(alert)),
     resolve: (alert: Alert) => open.delete(alertOf(alert)),
-    commit: (...entries: OutboxEntry[]) => {
-      for (const { alert } of entries) open[alert.status === 'firing' ? 'add' : 'delete'](alertOf(alert))
-      return commit(store, keys, ...entries)
-    },
     collect: (now: number) => collectOutbox(deps, now),
     close: (now: number) => closeGroups(deps, now),
     lookAtHeld: (now: number) => lookAtHeld(deps, now),
@@ -108,4 +115,12 @@ export function overtakenAt(store: Store, command: string, byWhat: () => Promise
       }
     },
   })
+}
+
+/** Commits transitions as a poll would, in one step on the account of the first. */
+export async function commit(store: Store, keys: Keys, ...entries: OutboxEntry[]): Promise<void> {
+  const hubId = entries[0]?.alert.account?.hubId ?? NOBODY
+  const writes = { changes: [], entries: entries.map(encodeEntry) }
+  const is = await store.changeAlerts(...accountStepKeys(keys, hubId), hubId, stepJson(writes))
+  if (is !== 'changed') throw new Error(is)
 }

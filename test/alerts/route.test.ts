@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { quietUntil } from '../../../src/alerts/groups/held.ts'
-import { endOfQuietTime, type QuietHours } from '../../../src/alerts/route.ts'
-import { WEEKDAYS } from '../../../src/text/wall-clock.ts'
-import { anAlert } from '../an-alert.ts'
+import { quietUntil } from '../../src/alerts/groups/held.ts'
+import { endOfQuietTime, type QuietHours } from '../../src/alerts/route.ts'
+import { WEEKDAYS } from '../../src/text/wall-clock.ts'
+import { anAlert } from './an-alert.ts'
 
 const NIGHT: QuietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
 const at = (iso: string) => Date.parse(iso)

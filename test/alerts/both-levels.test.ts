@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { decodeState, encodeState, openedState } from '../../../src/alerts/alert-state.ts'
-import { closeAlerts, type ToldSubject, tellAlert } from '../../../src/alerts/kinds/told-alert.ts'
-import { decodeEntry, encodeEntry, entryOf } from '../../../src/alerts/outbox.ts'
-import type { Route } from '../../../src/alerts/route.ts'
-import { redisOfFile } from '../../support/of-file.ts'
-import { anAlert } from '../an-alert.ts'
+import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
+import { closeAlerts, type ToldSubject, tellAlert } from '../../src/alerts/kinds/told-alert.ts'
+import { decodeEntry, encodeEntry, entryOf } from '../../src/alerts/outbox.ts'
+import type { Route } from '../../src/alerts/route.ts'
+import { redisOfFile } from '../support/of-file.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from './a-relay.ts'
+import { anAlert } from './an-alert.ts'
 
 const redis = redisOfFile()
 const ROUTES: Route[] = [{ match: { level: ['critical'] }, to: ['pager'] }, { to: ['mail'] }]
