@@ -1,6 +1,7 @@
+import { type DialectName, endOf } from '../provider/dialects.ts'
 import { CallError, createHttpClient, type HttpResponse } from '../provider/http.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Finding, fail, ok, warn } from './check.ts'
 
 const TIMEOUT_MS = 4_000
 const MAX_ANSWER_BYTES = 1_000_000
@@ -45,4 +46,62 @@ export function judgeClock({ date, age }: HttpResponse['headers'], now: number):
     return ok('clock', `agrees with the provider's within ${Math.max(1, seconds)} s`)
   const detail = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the provider's: tokens expire when we don't expect it`
   return Math.abs(skewMs) > SKEW_FAIL_MS ? fail('clock', detail, fix) : warn('clock', detail, fix)
+}
+
+const WARN_DAYS = 180
+
+/** How long the provider still answers in the configured version of its interface. */
+export function checkEndDate(api: DialectName, now: number): Finding {
+  const end = endOf(api, now)
+  if (end === undefined) return ok('end-date', `the provider has set no end to ${api}`)
+  const { day, daysLeft } = end
+  const fix = 'set provider.api: 2026-03 and restart'
+  if (daysLeft < 0) return fail('end-date', `the provider switched ${api} off on ${day}`, fix)
+  const detail = `the provider switches ${api} off on ${day}: ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} left`
+  return daysLeft < WARN_DAYS ? warn('end-date', detail, fix) : ok('end-date', detail)
+}
+
+const PUBLIC_URL = 'public-url'
+const CLOSE =
+  'Plimsoll answers 401 there: check that http.publicUrl leads to it, and that no proxy adds an admin token or a session'
+
+/**
+ * Whether what customers and the provider are sent to leads to this daemon, and shows no accounts without a token. It may not be up, or
+ * not be reachable from here.
+ */
+export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
+  const probe = `${publicUrl}/healthz`
+  const fix = 'start the daemon; check http.publicUrl, http.listen and the reverse proxy in front of it'
+  const limits = { timeoutMs: TIMEOUT_MS, connections: 1, maxAnswerBytes: MAX_ANSWER_BYTES }
+  const http = createHttpClient({ baseUrl: publicUrl, ...limits })
+  try {
+    const accounts = await http.send({ method: 'GET', path: '/accounts', headers: {} })
+    if (accounts.status === 200) return fail(PUBLIC_URL, `${publicUrl}/accounts answers 200 without a token`, CLOSE)
+    const { status, body } = await http.send({
+      method: 'GET',
+      path: '/healthz',
+      headers: { accept: 'application/json' },
+    })
+    if (!isHealth(body)) return warn(PUBLIC_URL, `${probe} answers ${status}, but not as Plimsoll does`, fix)
+    if (status === 200) return ok(PUBLIC_URL, `${probe} answers, and /accounts asks who is there`)
+    return warn(
+      PUBLIC_URL,
+      `${probe} answers ${status}: work does not move on`,
+      'it names what does not move; see the log',
+    )
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    return warn(PUBLIC_URL, `${probe}: ${error.message}`, fix)
+  } finally {
+    await http.close()
+  }
+}
+
+function isHealth(body: Buffer): boolean {
+  try {
+    const health: unknown = JSON.parse(body.toString('utf8'))
+    return typeof health === 'object' && health !== null && 'alive' in health
+  } catch {
+    return false
+  }
 }

@@ -11,8 +11,8 @@ import {
   type ServerFacts,
 } from '../redis/servers.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
-import type { RedisConnection } from './installation.ts'
+import type { RedisConnection } from './check.ts'
+import { type Finding, fail, ok, warn } from './check.ts'
 
 const PINGS = 10
 const SLOW_MS = 50

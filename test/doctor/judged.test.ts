@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { checkConfig } from '../../src/doctor/config.ts'
+import { type Check, ok, runChecks } from '../../src/doctor/check.ts'
+import { checkConfig } from '../../src/doctor/config-and-keys.ts'
 import { judgeSweeps } from '../../src/doctor/daemon.ts'
-import { checkEndDate } from '../../src/doctor/end-date.ts'
-import { type Check, ok } from '../../src/doctor/finding.ts'
-import { runChecks } from '../../src/doctor/run-checks.ts'
+import { checkEndDate } from '../../src/doctor/provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
 test.each([

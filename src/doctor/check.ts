@@ -1,0 +1,76 @@
+import type { Notice } from '../../config/problems.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { redactUrls } from '../runtime/logger.ts'
+import type { VaultKey } from '../tokens/vault.ts'
+
+/** What one check found. Every fail has the way out. */
+export type Finding = { name: string; detail: string } & (
+  | { level: 'ok' | 'warn'; fix?: string }
+  | { level: 'fail'; fix: string }
+)
+
+/** One check; it may find several faults. */
+export interface Check {
+  name: string
+  /** Changes nothing; ends when `signal` aborts, or is left behind. */
+  run(signal: AbortSignal): Promise<Finding[]>
+  /** The way out when it hangs or throws. */
+  fix: string
+}
+
+export const ok = (name: string, detail: string): Finding => ({ name, level: 'ok', detail })
+
+export const warn = (name: string, detail: string, fix?: string): Finding =>
+  fix === undefined ? { name, level: 'warn', detail } : { name, level: 'warn', detail, fix }
+
+export const fail = (name: string, detail: string, fix: string): Finding => ({ name, level: 'fail', detail, fix })
+
+/** The installation that is checked. */
+export interface Installation {
+  config: Config
+  notices: readonly Notice[]
+  /** The config file, and whether secrets are written into it. */
+  configFile?: { path: string; hasSecrets: boolean }
+  /** Files that secrets are read from. */
+  secretFiles: readonly string[]
+  /** Undefined where the config leaves the key to the installation. */
+  vaultKeys: readonly VaultKey[] | undefined
+  redis: RedisConnection
+  keys: Keys
+  clock: Clock
+}
+
+export interface RedisConnection {
+  /** Rejects where there is no server to connect to. */
+  store: Promise<Store>
+  /** It is the server that Plimsoll runs for itself. */
+  isPrivate?: boolean
+  /** Why the connection fails, while it does. */
+  lastError(): Error | undefined
+}
+
+const LONGEST_MS = 5_000
+
+/** All at once, each within five seconds: one that hangs or throws fails alone. In the order of the checks. */
+export async function runChecks(checks: readonly Check[], clock: Clock): Promise<Finding[]> {
+  return (await Promise.all(checks.map((check) => runCheck(check, clock)))).flat()
+}
+
+async function runCheck({ name, run, fix }: Check, clock: Clock): Promise<Finding[]> {
+  const [deadline, done] = [new AbortController(), new AbortController()]
+  const late = async () => {
+    await clock.wait(LONGEST_MS, done.signal)
+    deadline.abort()
+    return [fail(name, `no result within ${LONGEST_MS / 1000} s`, fix)]
+  }
+  try {
+    return await Promise.race([run(deadline.signal), late()])
+  } catch (error) {
+    return [fail(name, error instanceof Error ? redactUrls(error.message) : 'it could not be checked', fix)]
+  } finally {
+    done.abort()
+  }
+}
