@@ -386,17 +386,8 @@ test('deliveries are the newest attempts, how many wait and how many were given 
   await steps.zadd(keys.delivery.deliveriesDue, 1, 'd1')
   await steps.zadd(keys.delivery.dead, 1, 'd0')
   for (const attempt of [1, 2]) {
-    const fields = {
-      at: 1_000 * attempt,
-      id: 'd1',
-      receiver: 'ops',
-      type: 'alert.firing',
-      attempt,
-      outcome: 'retry',
-      reason: 'no',
-      answer: 503,
-      nextAt: 9_000,
-    }
+    const about = { at: 1_000 * attempt, id: 'd1', receiver: 'ops', type: 'alert.firing', attempt }
+    const fields = { ...about, outcome: 'retry', reason: 'no', answer: 503, nextAt: 9_000 }
     await steps.xadd(keys.delivery.log, '*', ...Object.entries(fields).flat())
   }
   const { json } = await get('/api/v1/deliveries?limit=1')

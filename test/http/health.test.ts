@@ -11,60 +11,48 @@ const FACTS: HealthFacts = {
   expected: { 'refresh-tokens': 10_000, 'poll-limits': 15_000 },
 }
 
-test('a daemon whose sweeps finish is alive and ready', () => {
-  expect(judgeHealth(FACTS)).toMatchObject({ alive: true, ready: true })
-})
-
-test.each([
-  ['three periods and the grace later it is still alive', 45_000, true],
-  ['a moment after that it is not', 45_001, false],
-])('%s', (_, quietMs, alive) => {
-  const lastSweeps = { ...FACTS.lastSweeps, 'refresh-tokens': NOW - quietMs }
-  expect(judgeHealth({ ...FACTS, lastSweeps }).alive).toBe(alive)
-})
-
-test('one kind of sweep that stands still is enough not to be alive, and the check names it', () => {
-  const report = judgeHealth({ ...FACTS, lastSweeps: { 'refresh-tokens': NOW - 1 } })
-  expect(report.alive).toBe(false)
-  expect(report.checks.filter((check) => !check.ok)).toEqual([
-    { name: 'sweep:poll-limits', ok: false, detail: 'none finished yet, at most 60 s allowed' },
-  ])
-})
-
-test('a sweep that never finished has time from the start on', () => {
-  const young = { ...FACTS, startedAt: NOW - 45_000, lastSweeps: {} }
-  expect(judgeHealth(young).alive).toBe(true)
-  expect(judgeHealth({ ...young, startedAt: NOW - 45_001 }).alive).toBe(false)
-})
-
-test('what an earlier daemon left behind long ago does not count against a fresh one', () => {
-  const report = judgeHealth({ ...FACTS, startedAt: NOW - 1_000, lastSweeps: { 'refresh-tokens': 1 } })
-  expect(report.alive).toBe(true)
-})
-
-test('a queue whose jobs do not end is enough not to be alive, and the check names it', () => {
-  expect(judgeHealth({ ...FACTS, standstills: { 'refresh-tokens': 120_000, deliver: 0 } }).alive).toBe(true)
-  const report = judgeHealth({ ...FACTS, standstills: { 'refresh-tokens': 120_001, deliver: 0 } })
-  expect(report).toMatchObject({ alive: false, ready: true })
-  expect(report.checks.filter((check) => !check.ok)).toEqual([
-    { name: 'queue:refresh-tokens', ok: false, detail: 'no job has ended for 120 s' },
-  ])
-})
-
-test('what hangs is enough not to be alive, although all else moves, and the check names it', () => {
-  const oldest = (ms: number) => [
+const swept = (ms: number) => ({ lastSweeps: { ...FACTS.lastSweeps, 'refresh-tokens': NOW - ms } })
+const oldest = (ms: number) => ({
+  oldest: [
     { what: 'refresh', hubId: 7, ms, longestMs: 140_000 },
     { what: 'deliver', hubId: undefined, ms: 1_000, longestMs: 600_000 },
-  ]
-  expect(judgeHealth({ ...FACTS, oldest: oldest(140_000) }).alive).toBe(true)
-  const report = judgeHealth({ ...FACTS, oldest: oldest(190_000) })
-  expect(report.checks.filter((check) => !check.ok)).toEqual([
-    {
-      ...{ name: 'oldest:refresh', ok: false },
-      detail: 'the oldest of account 7 has run for 190 s, at most 140 s allowed',
-    },
-  ])
-  expect(judgeHealth({ ...FACTS, oldest: oldest(190_000), redisSince: NOW - 100_000 }).alive).toBe(true)
+  ],
+})
+/** A clock whose ticks others follow is judged by those, and not by the sweeps that others do. */
+const ticked = (ms: number) => ({
+  ...{ lastSweeps: {}, standstills: {}, expected: {} },
+  ticks: { last: { 'refresh-tokens': NOW - ms }, expected: { 'refresh-tokens': 10_000 } },
+})
+
+test.each<[string, Partial<HealthFacts>]>([
+  ['whose sweeps finish', {}],
+  ['whose sweep is three periods and the grace late', swept(45_000)],
+  ['that started less than that ago, before any sweep', { startedAt: NOW - 45_000, lastSweeps: {} }],
+  ['that found what an earlier daemon left behind', { startedAt: NOW - 1_000, lastSweeps: { 'refresh-tokens': 1 } }],
+  ['whose jobs have not ended for two minutes', { standstills: { 'refresh-tokens': 120_000, deliver: 0 } }],
+  ['whose oldest work takes as long as it may', oldest(140_000)],
+  ['whose oldest work stood still while Redis was away', { ...oldest(190_000), redisSince: NOW - 100_000 }],
+  ['whose ticks are as late as they may be', ticked(45_000)],
+  ['that leaves jobs waiting for a moment', { untaken: { deliver: 45_000, sweep: 0 } }],
+])('a daemon %s is alive and ready', (_, more) => {
+  expect(judgeHealth({ ...FACTS, ...more })).toMatchObject({ alive: true, ready: true })
+})
+
+test.each<[name: string, detail: string, Partial<HealthFacts>]>([
+  ['sweep:refresh-tokens', 'last finished 45 s ago, at most 45 s allowed', swept(45_001)],
+  [
+    'sweep:poll-limits',
+    'none finished yet, at most 60 s allowed',
+    { lastSweeps: { 'refresh-tokens': NOW - 1 }, startedAt: NOW - 60_001 },
+  ],
+  ['queue:refresh-tokens', 'no job has ended for 120 s', { standstills: { 'refresh-tokens': 120_001, deliver: 0 } }],
+  ['oldest:refresh', 'the oldest of account 7 has run for 190 s, at most 140 s allowed', oldest(190_000)],
+  ['tick:refresh-tokens', 'last handed on 45 s ago, at most 45 s allowed', ticked(45_001)],
+  ['worker:deliver', 'jobs wait, and none was taken for 45 s', { untaken: { deliver: 45_001, sweep: 0 } }],
+])('one thing that stands still is enough not to be alive, and is named: %s', (name, detail, more) => {
+  const report = judgeHealth({ ...FACTS, ...more })
+  expect(report).toMatchObject({ alive: false, ready: true })
+  expect(report.checks.filter((check) => !check.ok)).toEqual([{ name, ok: false, detail }])
 })
 
 const MINUTE = 60_000
@@ -103,22 +91,13 @@ test('while it starts it is alive and not ready', () => {
   expect(report).toMatchObject({ alive: true, ready: false })
 })
 
-test('a clock whose ticks others follow is judged by those, and not by the sweeps that others do', () => {
-  const expected = { 'refresh-tokens': 10_000 }
-  const clock = { ...FACTS, lastSweeps: {}, standstills: {}, expected: {} }
-  const ticked = (quietMs: number) =>
-    judgeHealth({ ...clock, ticks: { last: { 'refresh-tokens': NOW - quietMs }, expected } })
-  expect(ticked(45_000).alive).toBe(true)
-  expect(ticked(45_001).checks.filter((check) => !check.ok)).toEqual([
-    { name: 'tick:refresh-tokens', ok: false, detail: 'last handed on 45 s ago, at most 45 s allowed' },
-  ])
-})
-
-test('a worker that is idle while jobs wait is not alive, and the check names its queue', () => {
-  expect(judgeHealth({ ...FACTS, untaken: { deliver: 45_000, sweep: 0 } }).alive).toBe(true)
-  const report = judgeHealth({ ...FACTS, untaken: { deliver: 45_001, sweep: 0 } })
-  expect(report).toMatchObject({ alive: false, ready: true })
-  expect(report.checks.filter((check) => !check.ok)).toEqual([
-    { name: 'worker:deliver', ok: false, detail: 'jobs wait, and none was taken for 45 s' },
-  ])
+test('readiness names receivers that fail, and is not lost over them', () => {
+  const report = judgeHealth({ ...FACTS, failingReceivers: ['hook', 'pager'] })
+  expect(report).toMatchObject({ alive: true, ready: true })
+  expect(report.checks.at(-1)).toEqual({
+    name: 'receivers',
+    ok: false,
+    detail: 'hook, pager: alerts are not delivered',
+  })
+  expect(judgeHealth(FACTS).checks.at(-1)).toEqual({ name: 'receivers', ok: true, detail: 'none is known to fail' })
 })

@@ -309,39 +309,26 @@ describe('a link that reconnects one account', () => {
     },
   )
 
-  test('keeps it also when the provider says only later whose the grant is; drops it where the account was uninstalled', async () => {
-    for (const [state, finished] of [
-      ['reauthorize', 'connected'],
-      ['uninstalled', 'gone'],
-    ] as const) {
-      const { ask, link, begin, provider, deps, clock, keys, connectAccount } = await open()
+  test.each([
+    ['connects an account that must be connected again', 'reauthorize', 'connected', 'active'],
+    ['drops it where the account was uninstalled', 'uninstalled', 'gone', 'uninstalled'],
+    ['refuses an account that is not kept here', undefined, 'gone', undefined],
+  ] as const)('of which the provider says only later whose the grant is %s', async (_, before, finished, after) => {
+    const { ask, link, begin, provider, deps, clock, keys, connectAccount } = await open()
+    if (before !== undefined) {
       await connectAccount({ hubId: 7 })
-      await deps.store.hset(keys.account(7).account, { state })
-      clock.move(600_000)
-      provider.customer = { hubId: 7 }
-      provider.metadataFailure = { class: 'forbidden', code: 'x', message: 'not now', status: 403 }
-      expect((await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)).status).toBe(202)
-      provider.metadataFailure = undefined
-      clock.move(61_000)
-      const finish = { ...deps.connect, endpoint: openEndpoint(deps.store, deps.keys, clock) }
-      const [id = ''] = await claimGrants(deps.connect, clock.now())
-      expect(await finishGrant(finish, id)).toBe(finished)
-      expect((await deps.registry.get(7))?.state).toBe(finished === 'connected' ? 'active' : state)
+      await deps.store.hset(keys.account(7).account, { state: before })
     }
-  })
-
-  test('refuses another account also when the provider says only later whose the grant is', async () => {
-    const { ask, link, begin, provider, deps, clock } = await open()
+    clock.move(600_000)
     provider.customer = { hubId: 7 }
     provider.metadataFailure = { class: 'forbidden', code: 'x', message: 'not now', status: 403 }
     expect((await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)).status).toBe(202)
     provider.metadataFailure = undefined
     clock.move(61_000)
     const finish = { ...deps.connect, endpoint: openEndpoint(deps.store, deps.keys, clock) }
-    const ids = await claimGrants(deps.connect, clock.now())
-    expect(ids).toHaveLength(1)
-    expect(await finishGrant(finish, ids[0] ?? '')).toBe('gone')
-    expect(await deps.registry.get(7)).toBeUndefined()
+    const [id = '', ...others] = await claimGrants(deps.connect, clock.now())
+    expect([await finishGrant(finish, id), others]).toEqual([finished, []])
+    expect((await deps.registry.get(7))?.state).toBe(after)
   })
 
   test('that came to nothing leads back to itself, not to the install page, which connects any account', async () => {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { judgeHealth } from '../../src/http/health.ts'
 import { neededActions, needsAction } from '../../src/http/pages/fleet/needs-action.ts'
 import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
@@ -148,18 +147,6 @@ test('each receiver is told of where it matters: deliveries, status, metrics', a
     'plimsoll_receiver_failing{receiver="mail"} 0',
     'plimsoll_receiver_failing{receiver="pager"} 1',
   ])
-})
-
-test('readiness names receivers that fail, and is not lost over them', () => {
-  const facts = { now: 1_000, startedAt: 0, redisOk: true, lastSweeps: {}, standstills: {}, expected: {} }
-  const report = judgeHealth({ ...facts, failingReceivers: ['hook', 'pager'] })
-  expect(report).toMatchObject({ alive: true, ready: true })
-  expect(report.checks).toContainEqual({
-    name: 'receivers',
-    ok: false,
-    detail: 'hook, pager: alerts are not delivered',
-  })
-  expect(judgeHealth(facts).checks).toContainEqual({ name: 'receivers', ok: true, detail: 'none is known to fail' })
 })
 
 /** What needs action where a quiet fleet's status is changed so. */
