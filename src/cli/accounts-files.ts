@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { readRows, UnreadableFileError } from '../accounts/account-rows.ts'
@@ -90,6 +90,7 @@ const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'sealedRe
 
 export interface ExportArguments extends CommonOptions {
   format?: 'csv' | 'jsonl'
+  force?: boolean
 }
 
 /** `plimsoll accounts export FILE`: the live accounts, their refresh tokens sealed as they are stored. */
@@ -97,6 +98,8 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
   const isPiped = name === '-'
   const isJson = formatOf(name, options) === 'jsonl'
   const file = resolve(io.cwd, name)
+  if (!isPiped && options.force !== true && existsSync(file))
+    throw new CommandError(`${name} is there already: --force overwrites it`)
   const print = async (text: string) => {
     io.out(text)
     await io.drained()

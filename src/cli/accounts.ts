@@ -51,7 +51,10 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   'accounts export': {
     is: 'write the live accounts to a file, refresh tokens sealed, for an installation with the same key',
     args: [argument('<file>', 'ends in .csv or .jsonl; - is standard output')],
-    options: [option('--format <format>', 'where the name of the file does not show it').choices(['csv', 'jsonl'])],
+    options: [
+      option('--format <format>', 'where the name of the file does not show it').choices(['csv', 'jsonl']),
+      option('--force', 'overwrite the file'),
+    ],
     examples: ['fleet.csv', '- --format jsonl > fleet.jsonl'],
     run: async () => (await import('./accounts-files.ts')).exportFile,
   },

@@ -13,8 +13,7 @@ import {
   type RulePlace,
   ruleLineText,
 } from '../views/explain-account.ts'
-import { explanationJson } from '../views/explanation-json.ts'
-import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
+import { type ExplanationDeps, explanationJson, readExplanation } from '../views/explanation.ts'
 import type { ToldTransition } from '../views/told-of-account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'

@@ -180,7 +180,12 @@ export function accountCells({ hubId, hubDomain = '' }: { hubId: number | null; 
 
 /** The columns LIMIT and % of a reading. */
 export function limitCells({ limit, percent }: { limit: number | null; percent: number | null }): string[] {
-  return [limit === null ? '' : formatCount(limit), percent === null ? '' : percent.toFixed(1)]
+  return [limit === null ? '' : formatCount(limit), percentCell(percent)]
+}
+
+/** Under a heading that has the sign: rounded as everywhere else. */
+export function percentCell(percent: number | null): string {
+  return percent === null ? '' : formatPercent(percent).replace(' %', '')
 }
 
 /** The column USAGE of an alert: the share of the limit, or how many records there are. */

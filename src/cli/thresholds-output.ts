@@ -10,7 +10,7 @@ import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
 import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/thresholds.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
-import { keepWorst, named, number, printTable, spare, state, whole } from './table.ts'
+import { keepWorst, named, number, percentCell, printTable, spare, state, whole } from './table.ts'
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {
@@ -112,7 +112,7 @@ function changeCells({ account, series, before, after }: PlannedChange): string[
   const of = limit === null ? '' : ` of ${formatCount(limit)}`
   return [
     ...[then ?? '', now ?? '', String(hubId), hubDomain, seriesName(series)],
-    ...[formatCount(usage) + of, percent === null ? '' : percent.toFixed(1)],
+    ...[formatCount(usage) + of, percentCell(percent)],
     threshold === '' ? rule : `${rule}: ${threshold}`,
   ]
 }

@@ -98,7 +98,7 @@ describe('the exit code', () => {
       /^PLIMSOLL WARNING - 1 of 1 account: 1 series at warning, 0 critical, 0 accounts /,
     )
     expect(warning.out).toMatch(
-      /^warning +1 +acme\.example\.com +custom properties +850 +1,000 +85\.0 .* from 80 % +\d+ s$/m,
+      /^warning +1 +acme\.example\.com +custom properties +850 +1,000 +85 .* from 80 % +\d+ s$/m,
     )
 
     await put(ACME, customProperties(790))

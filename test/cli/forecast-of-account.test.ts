@@ -71,7 +71,7 @@ async function liveAccount(hubId: number, clock: HandClock) {
 test('too little history is shown as what it is, in plain words', async () => {
   const { live, show } = await liveAccount(5, new HandClock())
   await live(3 * DAY, DAY / 4, () => 500)
-  expect((await show()).out).toMatch(/custom properties +500 +1,000 +50\.0 +[234] of 7 days read/)
+  expect((await show()).out).toMatch(/custom properties +500 +1,000 +50 +[234] of 7 days read/)
   await live(5 * DAY, DAY / 4, () => 500)
   expect((await show()).out).not.toContain('days read')
 })

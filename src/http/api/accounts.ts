@@ -12,8 +12,7 @@ import {
   snapshotJson,
 } from '../../views/account-history.ts'
 import { accountDetailsJson, accountJson, readAccountView, withPlan } from '../../views/account-view.ts'
-import { explanationJson } from '../../views/explanation-json.ts'
-import { readExplanation } from '../../views/read-explanation.ts'
+import { explanationJson, readExplanation } from '../../views/explanation.ts'
 import { AccountDetailsShape, AccountShape } from '../../views/shapes/account.ts'
 import { ExplanationShape } from '../../views/shapes/explanation.ts'
 import { SnapshotShape } from '../../views/shapes/series.ts'

@@ -1,183 +1,156 @@
 import * as z from 'zod'
 import { OpenAlertShape } from './alert.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, count, moment, momentOrNull, strangersText, text } from './words.ts'
+import { AccountNameShape, count, moment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
 
-export const AccountShape = z
-  .object({
-    ...AccountNameShape,
-    user: strangersText('Who installed the app, as the provider names them.').nullable(),
-    connectedAt: momentOrNull('When it was connected last.'),
-    firstConnectedAt: momentOrNull('When it was connected first.'),
-    token: z
-      .object({
-        obtainedAt: momentOrNull('When the access token there is was got.'),
-        expiresAt: momentOrNull('When it ends.'),
-        refreshedAt: momentOrNull('When a refresh worked last.'),
-        nextRefreshAt: momentOrNull('When the next refresh is due.'),
-        driftMs: z
-          .number()
-          .nullable()
-          .describe("By how many milliseconds the provider's own count of its life differs; null: it agrees."),
-      })
-      .describe('Of its access token; the token itself is not among it.'),
-    refreshFailure: z
-      .object({
-        count: count('Refreshes that failed in a row.'),
-        class: text('What kind of failure.'),
-        reason: strangersText("The provider's answer."),
-        at: momentOrNull('The last one.'),
-        since: momentOrNull('The first one.'),
-      })
+export const AccountShape = shape('Account', 'What is known of one account. No token is among it.', {
+  ...AccountNameShape,
+  user: strangersText('Who installed the app, as the provider names them.').nullable(),
+  connectedAt: momentOrNull('When it was connected last.'),
+  firstConnectedAt: momentOrNull('When it was connected first.'),
+  token: z
+    .object({
+      obtainedAt: momentOrNull('When the access token there is was got.'),
+      expiresAt: momentOrNull('When it ends.'),
+      refreshedAt: momentOrNull('When a refresh worked last.'),
+      nextRefreshAt: momentOrNull('When the next refresh is due.'),
+      driftMs: z
+        .number()
+        .nullable()
+        .describe("By how many milliseconds the provider's own count of its life differs; null: it agrees."),
+    })
+    .describe('Of its access token; the token itself is not among it.'),
+  refreshFailure: objectOrNull('Null: the last refresh worked.', {
+    count: count('Refreshes that failed in a row.'),
+    class: text('What kind of failure.'),
+    reason: strangersText("The provider's answer."),
+    at: momentOrNull('The last one.'),
+    since: momentOrNull('The first one.'),
+  }),
+  refusedSince: momentOrNull('Since when the refresh token is refused.'),
+  parkedUntil: momentOrNull('The provider asked for a pause until then.'),
+  tokenServedAt: momentOrNull('When an access token was last handed out.'),
+  tokenServedTo: text('To which admin token.').nullable(),
+  polledAt: momentOrNull('When its limits were last read.'),
+  nextPollAt: momentOrNull('When they are read next.'),
+  nextPollBecause: strangersText('Why then, for people.').nullable(),
+  pollFailure: objectOrNull('Null: the last poll read all.', {
+    count: count('Polls that failed in a row, wholly or in part.'),
+    reason: strangersText('What went wrong.'),
+    at: momentOrNull('The last one.'),
+    since: momentOrNull('The first one.'),
+  }),
+  watch: objectOrNull('What keeps its limits from being read; null: nothing that is known.', {
+    is: z.enum(['cannot be watched', 'cannot be watched in part']),
+    because: z.literal('scope missing'),
+    since: momentOrNull('Since when.'),
+    scopes: z.array(z.string()).describe('What the provider asks for; it need not be right.'),
+  }),
+  objectTypesLeftOut: count(
+    'Object types in its last report that are not watched: more than 500, or ids that are too long.',
+  ),
+  gaps: z
+    .array(z.string())
+    .describe('Parts of its last reports that could not be read, with what is wrong with them; all else was read.'),
+  uninstall: objectOrNull('Null: it was not requested.', {
+    askedAt: momentOrNull('When it was asked for.'),
+    reason: strangersText('Why.'),
+    by: z.enum(['cli', 'api', 'evidence']).describe('`evidence`: its refresh token was refused for too long.'),
+    attempts: count('Attempts to delete the refresh token so far.'),
+    failure: strangersText('Why the last one failed.').nullable(),
+    failureAt: momentOrNull('When that was.'),
+    nextAttemptAt: momentOrNull('When it is tried next.'),
+    at: momentOrNull('When the refresh token was deleted.'),
+    ending: z
+      .enum(['deleted', 'was-gone'])
       .nullable()
-      .describe('Null: the last refresh worked.'),
-    refusedSince: momentOrNull('Since when the refresh token is refused.'),
-    parkedUntil: momentOrNull('The provider asked for a pause until then.'),
-    tokenServedAt: momentOrNull('When an access token was last handed out.'),
-    tokenServedTo: text('To which admin token.').nullable(),
-    polledAt: momentOrNull('When its limits were last read.'),
-    nextPollAt: momentOrNull('When they are read next.'),
-    nextPollBecause: strangersText('Why then, for people.').nullable(),
-    pollFailure: z
-      .object({
-        count: count('Polls that failed in a row, wholly or in part.'),
-        reason: strangersText('What went wrong.'),
-        at: momentOrNull('The last one.'),
-        since: momentOrNull('The first one.'),
-      })
-      .nullable()
-      .describe('Null: the last poll read all.'),
-    watch: z
-      .object({
-        is: z.enum(['cannot be watched', 'cannot be watched in part']),
-        because: z.literal('scope missing'),
-        since: momentOrNull('Since when.'),
-        scopes: z.array(z.string()).describe('What the provider asks for; it need not be right.'),
-      })
-      .nullable()
-      .describe('What keeps its limits from being read; null: nothing that is known.'),
-    objectTypesLeftOut: count(
-      'Object types in its last report that are not watched: more than 500, or ids that are too long.',
-    ),
-    gaps: z
-      .array(z.string())
-      .describe('Parts of its last reports that could not be read, with what is wrong with them; all else was read.'),
-    uninstall: z
-      .object({
-        askedAt: momentOrNull('When it was asked for.'),
-        reason: strangersText('Why.'),
-        by: z.enum(['cli', 'api', 'evidence']).describe('`evidence`: its refresh token was refused for too long.'),
-        attempts: count('Attempts to delete the refresh token so far.'),
-        failure: strangersText('Why the last one failed.').nullable(),
-        failureAt: momentOrNull('When that was.'),
-        nextAttemptAt: momentOrNull('When it is tried next.'),
-        at: momentOrNull('When the refresh token was deleted.'),
-        ending: z
-          .enum(['deleted', 'was-gone'])
-          .nullable()
-          .describe('Whether the provider deleted it, or did not know it any more.'),
-        purgeAt: momentOrNull('When the account is forgotten.'),
-      })
-      .nullable()
-      .describe('Null: it was not requested.'),
-  })
-  .meta({ id: 'Account', description: 'What is known of one account. No token is among it.' })
+      .describe('Whether the provider deleted it, or did not know it any more.'),
+    purgeAt: momentOrNull('When the account is forgotten.'),
+  }),
+})
 export type AccountShape = z.infer<typeof AccountShape>
 
-export const StoryEventShape = z
-  .object({
-    at: momentOrNull('When it happened, or will.'),
-    event: text('What, for people.'),
-    detail: strangersText('More about it.').exactOptional(),
-  })
-  .meta({ id: 'StoryEvent', description: "One thing in an account's life." })
+export const StoryEventShape = shape('StoryEvent', "One thing in an account's life.", {
+  at: momentOrNull('When it happened, or will.'),
+  event: text('What, for people.'),
+  detail: strangersText('More about it.').exactOptional(),
+})
 export type StoryEventShape = z.infer<typeof StoryEventShape>
 
-export const AccountDetailsShape = AccountShape.extend({
+export const AccountDetailsShape = shape('AccountDetails', 'Everything there is to show about one account.', {
+  ...AccountShape.shape,
   scopes: z.array(z.string()).describe('What the customer granted.'),
   series: z.array(SeriesShape).describe('As last read.'),
   alerts: z.array(OpenAlertShape).describe('Open now, worst first.'),
   story: z.array(StoryEventShape).describe('In order of time.'),
-}).meta({ id: 'AccountDetails', description: 'Everything there is to show about one account.' })
+})
 export type AccountDetailsShape = z.infer<typeof AccountDetailsShape>
 
-export const ConnectedShape = z
-  .object({
-    ...AccountNameShape,
-    scopes: z.array(z.string()).describe('What the customer granted.'),
-    outcome: z.enum(['connected', 'reconnected']).describe('`reconnected`: it was known before.'),
-  })
-  .meta({ id: 'Connected', description: 'An account that was taken over.' })
+export const ConnectedShape = shape('Connected', 'An account that was taken over.', {
+  ...AccountNameShape,
+  scopes: z.array(z.string()).describe('What the customer granted.'),
+  outcome: z.enum(['connected', 'reconnected']).describe('`reconnected`: it was known before.'),
+})
 
-export const PolledShape = z
-  .object({
-    ...AccountNameShape,
-    state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
-    outcome: z.enum(['read', 'failed']).describe('`failed`: it was not read, or not all of it.'),
-    reason: strangersText('Why not; null where all was read.').nullable(),
-    polledAt: momentOrNull('When its limits were last read.'),
-  })
-  .meta({ id: 'Polled', description: 'What came of reading the limits of an account now.' })
+export const PolledShape = shape('Polled', 'What came of reading the limits of an account now.', {
+  ...AccountNameShape,
+  state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
+  outcome: z.enum(['read', 'failed']).describe('`failed`: it was not read, or not all of it.'),
+  reason: strangersText('Why not; null where all was read.').nullable(),
+  polledAt: momentOrNull('When its limits were last read.'),
+})
 export type PolledShape = z.infer<typeof PolledShape>
 
-export const RefreshedShape = z
-  .object({
-    ...AccountNameShape,
-    outcome: z.literal('refreshed'),
-    expiresAt: momentOrNull('When its access token ends.'),
-  })
-  .meta({ id: 'Refreshed', description: 'An account whose tokens were just refreshed.' })
+export const RefreshedShape = shape('Refreshed', 'An account whose tokens were just refreshed.', {
+  ...AccountNameShape,
+  outcome: z.literal('refreshed'),
+  expiresAt: momentOrNull('When its access token ends.'),
+})
 export type RefreshedShape = z.infer<typeof RefreshedShape>
 
-export const ReconnectLinkShape = z
-  .object({
-    hubId: AccountNameShape.hubId,
-    url: text('Where the customer connects the account again.'),
-    expiresAt: moment('Until when it works.'),
-  })
-  .meta({ id: 'ReconnectLink', description: 'A signed link that connects one account and no other.' })
+export const ReconnectLinkShape = shape('ReconnectLink', 'A signed link that connects one account and no other.', {
+  hubId: AccountNameShape.hubId,
+  url: text('Where the customer connects the account again.'),
+  expiresAt: moment('Until when it works.'),
+})
 
-export const UninstallShape = z
-  .object({ hubId: AccountNameShape.hubId, state: AccountNameShape.state })
-  .meta({ id: 'Uninstalling', description: 'An account that is being uninstalled, or was.' })
+export const UninstallShape = shape('Uninstalling', 'An account that is being uninstalled, or was.', {
+  hubId: AccountNameShape.hubId,
+  state: AccountNameShape.state,
+})
 
-export const LeavingShape = z
-  .object({
-    hubId: AccountNameShape.hubId,
-    outcome: z
-      .enum(['begun', 'already', 'deleted', 'was-gone', 'forgotten'])
-      .describe(
-        '`begun`: the daemon deletes the refresh token; `already`: it was asked for before. With --wait how it ended: ' +
-          'the provider deleted it, did not know it any more, or it is not known.',
-      ),
-    deletedAt: momentOrNull('With --wait: when the refresh token was deleted.').exactOptional(),
-    purgeAt: momentOrNull('With --wait: when the account is forgotten.').exactOptional(),
-  })
-  .meta({ id: 'Leaving', description: 'What came of asking for an uninstall.' })
+export const LeavingShape = shape('Leaving', 'What came of asking for an uninstall.', {
+  hubId: AccountNameShape.hubId,
+  outcome: z
+    .enum(['begun', 'already', 'deleted', 'was-gone', 'forgotten'])
+    .describe(
+      '`begun`: the daemon deletes the refresh token; `already`: it was asked for before. With --wait how it ended: ' +
+        'the provider deleted it, did not know it any more, or it is not known.',
+    ),
+  deletedAt: momentOrNull('With --wait: when the refresh token was deleted.').exactOptional(),
+  purgeAt: momentOrNull('With --wait: when the account is forgotten.').exactOptional(),
+})
 
-export const ImportedShape = z
-  .object({
-    imported: count('New accounts.'),
-    kept: count('Known already and left as they were.'),
-    keptUninstalled: count('Of those kept: uninstalled, or about to be.'),
-    replaced: count('Known already and overwritten.'),
-    bad: count('Lines that are no account.'),
-    stopped: z.boolean().describe('It was stopped before the end of the file.'),
-    badLines: z
-      .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: strangersText('Why.') }))
-      .describe('The first 50 of them.'),
-  })
-  .meta({ id: 'Imported', description: 'What came of importing a file of accounts.' })
+export const ImportedShape = shape('Imported', 'What came of importing a file of accounts.', {
+  imported: count('New accounts.'),
+  kept: count('Known already and left as they were.'),
+  keptUninstalled: count('Of those kept: uninstalled, or about to be.'),
+  replaced: count('Known already and overwritten.'),
+  bad: count('Lines that are no account.'),
+  stopped: z.boolean().describe('It was stopped before the end of the file.'),
+  badLines: z
+    .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: strangersText('Why.') }))
+    .describe('The first 50 of them.'),
+})
 
-export const ExportedShape = z
-  .object({ exported: count('Accounts that were written.'), file: text('As it was named.') })
-  .meta({ id: 'Exported', description: 'What came of exporting the accounts.' })
+export const ExportedShape = shape('Exported', 'What came of exporting the accounts.', {
+  exported: count('Accounts that were written.'),
+  file: text('As it was named.'),
+})
 
-export const AccessTokenShape = z
-  .object({
-    accessToken: text('The token: keep it nowhere.'),
-    expiresAt: moment('When it ends.'),
-    expiresIn: count('Until then, in whole seconds.'),
-    scopes: z.array(z.string()).describe('What the customer granted.'),
-  })
-  .meta({ id: 'AccessToken', description: 'A valid access token of one account.' })
+export const AccessTokenShape = shape('AccessToken', 'A valid access token of one account.', {
+  accessToken: text('The token: keep it nowhere.'),
+  expiresAt: moment('When it ends.'),
+  expiresIn: count('Until then, in whole seconds.'),
+  scopes: z.array(z.string()).describe('What the customer granted.'),
+})

@@ -1,7 +1,18 @@
 import * as z from 'zod'
 import type { AlertKind, AlertReason } from '../../alerts/alert.ts'
 import { LabelledSeriesName, ObjectIdShape, RecordShape } from './series.ts'
-import { AccountNameShape, count, hubDomain, hubId, level, moment, strangersText, text } from './words.ts'
+import {
+  AccountNameShape,
+  count,
+  hubDomain,
+  hubId,
+  level,
+  moment,
+  objectOrNone,
+  shape,
+  strangersText,
+  text,
+} from './words.ts'
 
 const KINDS = ['limit', 'limit-changed', 'token', 'poll', 'fleet', 'delivery', 'test'] as const satisfies AlertKind[]
 const REASONS = [
@@ -34,45 +45,39 @@ const cause = z
 const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')
 
-export const AcknowledgementShape = z
-  .object({
-    at: moment('When it was acknowledged.'),
-    by: strangersText('By whom.'),
-    comment: strangersText('Their comment.').exactOptional(),
-    until: moment('Until then it is sent again only if it gets worse.'),
-  })
-  .meta({ id: 'Acknowledgement', description: 'An operator knows of an alert.' })
+export const AcknowledgementShape = shape('Acknowledgement', 'An operator knows of an alert.', {
+  at: moment('When it was acknowledged.'),
+  by: strangersText('By whom.'),
+  comment: strangersText('Their comment.').exactOptional(),
+  until: moment('Until then it is sent again only if it gets worse.'),
+})
 export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
 
-export const OpenAlertShape = z
-  .object({
-    id: text('Its id, the same from opening to closing.'),
-    ...{ kind: alertKind, level, rule },
-    field: text("The series' id; `token` or `poll` for the account's tokens and polls; the trouble of the fleet."),
-    cause: cause.exactOptional(),
-    hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
-    hubDomain: hubDomain.exactOptional(),
-    series: series.exactOptional(),
-    usage: count('As last read.').exactOptional(),
-    limit: z.number().exactOptional().describe('As last read.'),
-    percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
-    daysLeft: z.number().exactOptional().describe('Days until the limit, by the forecast of the last message.'),
-    since: moment('When it opened.'),
-    acknowledged: AcknowledgementShape.exactOptional(),
-    silencedBy: text('Id of the silence that it is under.').exactOptional(),
-  })
-  .meta({ id: 'OpenAlert', description: 'An alert that is open now.' })
+export const OpenAlertShape = shape('OpenAlert', 'An alert that is open now.', {
+  id: text('Its id, the same from opening to closing.'),
+  ...{ kind: alertKind, level, rule },
+  field: text("The series' id; `token` or `poll` for the account's tokens and polls; the trouble of the fleet."),
+  cause: cause.exactOptional(),
+  hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
+  hubDomain: hubDomain.exactOptional(),
+  series: series.exactOptional(),
+  usage: count('As last read.').exactOptional(),
+  limit: z.number().exactOptional().describe('As last read.'),
+  percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
+  daysLeft: z.number().exactOptional().describe('Days until the limit, by the forecast of the last message.'),
+  since: moment('When it opened.'),
+  acknowledged: AcknowledgementShape.exactOptional(),
+  silencedBy: text('Id of the silence that it is under.').exactOptional(),
+})
 export type OpenAlertShape = z.infer<typeof OpenAlertShape>
 
-export const AccountAlertsShape = z
-  .object({
-    hubId: hubId.nullable().describe('The account; null for alerts that are about no account.'),
-    hubDomain,
-    critical: count('Its alerts at critical.'),
-    warning: count('Its alerts at warning.'),
-    alerts: z.array(OpenAlertShape).describe('Worst first, at most 20.'),
-  })
-  .meta({ id: 'AccountAlerts', description: 'The open alerts of one account.' })
+export const AccountAlertsShape = shape('AccountAlerts', 'The open alerts of one account.', {
+  hubId: hubId.nullable().describe('The account; null for alerts that are about no account.'),
+  hubDomain,
+  critical: count('Its alerts at critical.'),
+  warning: count('Its alerts at warning.'),
+  alerts: z.array(OpenAlertShape).describe('Worst first, at most 20.'),
+})
 export type AccountAlertsShape = z.infer<typeof AccountAlertsShape>
 
 const asks = z.enum(['percent', 'count', 'remaining', 'daysLeft'])
@@ -83,14 +88,16 @@ const Condition = {
   value: z.number().describe('What was read, in the same unit.'),
 }
 const InForce = {
-  rising: z
-    .object({ level, polls: z.int(), of: z.int() })
-    .exactOptional()
-    .describe('A higher level that so many polls in a row have found, of those it takes.'),
-  worseThan: z
-    .object({ usage: z.number(), percent: z.number().exactOptional(), remaining: z.number().exactOptional() })
-    .exactOptional()
-    .describe('Its values when it was acknowledged.'),
+  rising: objectOrNone('A higher level that so many polls in a row have found, of those it takes.', {
+    level,
+    polls: z.int(),
+    of: z.int(),
+  }),
+  worseThan: objectOrNone('Its values when it was acknowledged.', {
+    usage: z.number(),
+    percent: z.number().exactOptional(),
+    remaining: z.number().exactOptional(),
+  }),
 }
 
 export const BecauseShape = z
@@ -109,137 +116,112 @@ export const BecauseShape = z
   ])
   .meta({ id: 'Because', description: 'Why a series is at its level.' })
 
-export const ConditionsShape = z
-  .object({
-    percent: z.number().optional().describe('Usage in percent of the limit, at least.'),
-    count: z.number().optional().describe('Usage, at least.'),
-    remaining: z.number().optional().describe('What is left, at most.'),
-    daysLeft: z.number().optional().describe('Days until the limit, at most.'),
-  })
-  .meta({ id: 'Conditions', description: 'What a level asks for: any of these.' })
+export const ConditionsShape = shape('Conditions', 'What a level asks for: any of these.', {
+  percent: z.number().optional().describe('Usage in percent of the limit, at least.'),
+  count: z.number().optional().describe('Usage, at least.'),
+  remaining: z.number().optional().describe('What is left, at most.'),
+  daysLeft: z.number().optional().describe('Days until the limit, at most.'),
+})
 
 /** An item of `data.alerts` of a webhook is the same. */
-export const AlertShape = z
-  .object({
-    id: text('Of this transition, the same on every copy that is sent.'),
-    supersedes: z
-      .array(z.string())
-      .exactOptional()
-      .describe('Earlier transitions that the receiver has not been sent, and need not be.'),
-    kind: alertKind,
-    status: z.enum(['firing', 'resolved']),
-    level: level.describe('The level that was entered; of a resolved alert the one that was left.'),
-    ...{ reason: alertReason, rule },
-    cause: cause.exactOptional(),
-    account: z
-      .object({ hubId: AccountNameShape.hubId, hubDomain: AccountNameShape.hubDomain })
-      .exactOptional()
-      .describe('Absent where it is about all accounts.'),
-    series: z
-      .object({ ...LabelledSeriesName, metric: z.string() })
-      .exactOptional()
-      .describe('The series that it is about.'),
+export const AlertShape = shape('Alert', 'One transition of one alert, exactly as receivers get it.', {
+  id: text('Of this transition, the same on every copy that is sent.'),
+  supersedes: z
+    .array(z.string())
+    .exactOptional()
+    .describe('Earlier transitions that the receiver has not been sent, and need not be.'),
+  kind: alertKind,
+  status: z.enum(['firing', 'resolved']),
+  level: level.describe('The level that was entered; of a resolved alert the one that was left.'),
+  ...{ reason: alertReason, rule },
+  cause: cause.exactOptional(),
+  account: objectOrNone('Absent where it is about all accounts.', {
+    hubId: AccountNameShape.hubId,
+    hubDomain: AccountNameShape.hubDomain,
+  }),
+  series: objectOrNone('The series that it is about.', { ...LabelledSeriesName, metric: z.string() }),
+  usage: z.number().exactOptional(),
+  limit: z.number().exactOptional(),
+  percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
+  remaining: z.number().exactOptional().describe('Limit less usage.'),
+  daysLeft: z.number().exactOptional().describe('Days until the limit; 0 at or over it.'),
+  daysLeftRange: objectOrNone('Days; without `latest` it may as well be years.', {
+    earliest: z.number(),
+    latest: z.number().exactOptional(),
+  }),
+  threshold: ConditionsShape.exactOptional(),
+  previous: objectOrNone('Its values in the last message.', {
+    level: z.enum(['ok', 'warning', 'critical']),
     usage: z.number().exactOptional(),
     limit: z.number().exactOptional(),
-    percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
-    remaining: z.number().exactOptional().describe('Limit less usage.'),
-    daysLeft: z.number().exactOptional().describe('Days until the limit; 0 at or over it.'),
-    daysLeftRange: z
-      .object({ earliest: z.number(), latest: z.number().exactOptional() })
+    measuredAt: moment('When that was read.'),
+  }),
+  measuredAt: moment('When its values were read.'),
+  since: moment('When the alert opened.'),
+  records: objectOrNone('Records behind it.', {
+    shown: z.int(),
+    total: z.int(),
+    items: z.array(
+      RecordShape.extend({ isNew: z.literal(true).exactOptional() }).meta({
+        id: 'AlertRecord',
+        description: 'A record; `isNew`: the last message of the alert did not name it.',
+      }),
+    ),
+    left: z
+      .array(z.object({ objectId: ObjectIdShape, label: z.string().exactOptional() }))
       .exactOptional()
-      .describe('Days; without `latest` it may as well be years.'),
-    threshold: ConditionsShape.exactOptional(),
-    previous: z
-      .object({
-        level: z.enum(['ok', 'warning', 'critical']),
-        usage: z.number().exactOptional(),
-        limit: z.number().exactOptional(),
-        measuredAt: moment('When that was read.'),
-      })
-      .exactOptional()
-      .describe('Its values in the last message.'),
-    measuredAt: moment('When its values were read.'),
-    since: moment('When the alert opened.'),
-    records: z
-      .object({
-        shown: z.int(),
-        total: z.int(),
-        items: z.array(
-          RecordShape.extend({ isNew: z.literal(true).exactOptional() }).meta({
-            id: 'AlertRecord',
-            description: 'A record; `isNew`: the last message of the alert did not name it.',
-          }),
-        ),
-        left: z
-          .array(z.object({ objectId: ObjectIdShape, label: z.string().exactOptional() }))
-          .exactOptional()
-          .describe('Those that the last message named and that are gone.'),
-      })
-      .exactOptional()
-      .describe('Records behind it.'),
-    because: BecauseShape.exactOptional(),
-    message: text('What happened, and what to do, of kinds that are not about a number.').exactOptional(),
-    url: text('Its page.').exactOptional(),
-  })
-  .meta({ id: 'Alert', description: 'One transition of one alert, exactly as receivers get it.' })
+      .describe('Those that the last message named and that are gone.'),
+  }),
+  because: BecauseShape.exactOptional(),
+  message: text('What happened, and what to do, of kinds that are not about a number.').exactOptional(),
+  url: text('Its page.').exactOptional(),
+})
 
 export const fate = z
   .enum(['pending', 'delivered', 'dead', 'withheld', 'unknown'])
   .describe('The outcome; `unknown`: it is no longer kept.')
 
-export const TransitionShape = z
-  .object({
-    at: moment('When it was committed.'),
-    transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
-    fate,
-    why: strangersText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
-    alert: AlertShape,
-  })
-  .meta({ id: 'Transition', description: 'One change of an alert, and the outcome.' })
+export const TransitionShape = shape('Transition', 'One change of an alert, and the outcome.', {
+  at: moment('When it was committed.'),
+  transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
+  fate,
+  why: strangersText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
+  alert: AlertShape,
+})
 export type TransitionShape = z.infer<typeof TransitionShape>
 
-export const AcknowledgedShape = z
-  .object({
-    id: text("The alert's id, without the number of a transition."),
-    hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
-    outcome: z.enum(['acknowledged', 'already']).describe('`already`: it was acknowledged before.'),
-    acknowledged: AcknowledgementShape,
-  })
-  .meta({ id: 'Acknowledged', description: 'What came of acknowledging an alert.' })
+export const AcknowledgedShape = shape('Acknowledged', 'What came of acknowledging an alert.', {
+  id: text("The alert's id, without the number of a transition."),
+  hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
+  outcome: z.enum(['acknowledged', 'already']).describe('`already`: it was acknowledged before.'),
+  acknowledged: AcknowledgementShape,
+})
 export type AcknowledgedShape = z.infer<typeof AcknowledgedShape>
 
-export const UnacknowledgedShape = z
-  .object({
-    ...{ id: AcknowledgedShape.shape.id, hubId: AcknowledgedShape.shape.hubId },
-    outcome: z.enum(['withdrawn', 'not-acknowledged']).describe('`not-acknowledged`: there was nothing to take back.'),
-  })
-  .meta({ id: 'Unacknowledged', description: 'What came of taking an acknowledgement back.' })
+export const UnacknowledgedShape = shape('Unacknowledged', 'What came of taking an acknowledgement back.', {
+  ...{ id: AcknowledgedShape.shape.id, hubId: AcknowledgedShape.shape.hubId },
+  outcome: z.enum(['withdrawn', 'not-acknowledged']).describe('`not-acknowledged`: there was nothing to take back.'),
+})
 
-export const MatcherShape = z
-  .object({
-    name: text('account, level, kind, rule, tag, series, objectType, from or to.'),
-    value: strangersText('What it must be; `*` matches any characters. Of account: a hub id or a domain.'),
-  })
-  .meta({ id: 'Matcher', description: 'What a silence asks of an alert.' })
+export const MatcherShape = shape('Matcher', 'What a silence asks of an alert.', {
+  name: text('account, level, kind, rule, tag, series, objectType, from or to.'),
+  value: strangersText('What it must be; `*` matches any characters. Of account: a hub id or a domain.'),
+})
 
-export const SilenceShape = z
-  .object({
-    id: text('Its id.').meta({ examples: ['s-4k7mp'] }),
-    matchers: z.array(MatcherShape).describe('Several of one name mean any of them, different names all.'),
-    author: strangersText('Who made it.'),
-    comment: strangersText('Why.'),
-    createdAt: moment('When it was made.'),
-    endsAt: moment('When it ends, or ended.'),
-    active: z.boolean().describe('Whether it is in force now.'),
-    openAlerts: count('How many alerts that are open now it covers.'),
-  })
-  .meta({ id: 'Silence', description: 'Alerts that are held back for a while.' })
+export const SilenceShape = shape('Silence', 'Alerts that are held back for a while.', {
+  id: text('Its id.').meta({ examples: ['s-4k7mp'] }),
+  matchers: z.array(MatcherShape).describe('Several of one name mean any of them, different names all.'),
+  author: strangersText('Who made it.'),
+  comment: strangersText('Why.'),
+  createdAt: moment('When it was made.'),
+  endsAt: moment('When it ends, or ended.'),
+  active: z.boolean().describe('Whether it is in force now.'),
+  openAlerts: count('How many alerts that are open now it covers.'),
+})
 export type SilenceShape = z.infer<typeof SilenceShape>
 
-export const UnsilencedShape = z
-  .object({
-    id: text('Its id.'),
-    outcome: z.enum(['ended', 'over']).describe('`over`: it had ended already.'),
-    endsAt: moment('When it ended.').nullable(),
-  })
-  .meta({ id: 'Unsilenced', description: 'What came of ending a silence.' })
+export const UnsilencedShape = shape('Unsilenced', 'What came of ending a silence.', {
+  id: text('Its id.'),
+  outcome: z.enum(['ended', 'over']).describe('`over`: it had ended already.'),
+  endsAt: moment('When it ended.').nullable(),
+})

@@ -2,36 +2,32 @@ import * as z from 'zod'
 import { alertKind, alertReason, BecauseShape, fate } from './alert.ts'
 import { AttemptShape } from './delivery.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, level, moment, momentOrNull, strangersText, text } from './words.ts'
+import { AccountNameShape, level, moment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
 
-const HeldBackShape = z
-  .object({
-    is: z.enum(['silence', 'quiet-hours', 'acknowledged', 'fleet', 'first-run', 'waiting', 'no-route']),
-    until: momentOrNull('Until when, where that is known.'),
-    text: strangersText('The same for people.'),
-  })
-  .meta({ id: 'HeldBack', description: 'What holds messages back.' })
+const HeldBackShape = shape('HeldBack', 'What holds messages back.', {
+  is: z.enum(['silence', 'quiet-hours', 'acknowledged', 'fleet', 'first-run', 'waiting', 'no-route']),
+  until: momentOrNull('Until when, where that is known.'),
+  text: strangersText('The same for people.'),
+})
 
-const ToldShape = z
-  .object({
-    transition: text('Its partition and its place in the log there.'),
-    at: moment('When it was committed.').nullable(),
-    id: text('Of the transition, the same on every copy that is sent.'),
-    ...{ kind: alertKind, level, reason: alertReason, fate },
-    why: strangersText('What it ended by; empty where there is no reason.'),
-    waiting: z
-      .array(
-        z.object({
-          receiver: text('Who waits for it; empty: it is not known yet.'),
-          where: z.enum(['outbox', 'group', 'digest', 'held', 'delivery']),
-          until: momentOrNull('When that is checked again.'),
-          because: text('Why it is held back.').exactOptional(),
-        }),
-      )
-      .describe('Who still waits for it, and where.'),
-    attempts: z.array(AttemptShape).describe('To deliver it.'),
-  })
-  .meta({ id: 'ToldTransition', description: 'A transition with each attempt to deliver it.' })
+const ToldShape = shape('ToldTransition', 'A transition with each attempt to deliver it.', {
+  transition: text('Its partition and its place in the log there.'),
+  at: moment('When it was committed.').nullable(),
+  id: text('Of the transition, the same on every copy that is sent.'),
+  ...{ kind: alertKind, level, reason: alertReason, fate },
+  why: strangersText('What it ended by; empty where there is no reason.'),
+  waiting: z
+    .array(
+      z.object({
+        receiver: text('Who waits for it; empty: it is not known yet.'),
+        where: z.enum(['outbox', 'group', 'digest', 'held', 'delivery']),
+        until: momentOrNull('When that is checked again.'),
+        because: text('Why it is held back.').exactOptional(),
+      }),
+    )
+    .describe('Who still waits for it, and where.'),
+  attempts: z.array(AttemptShape).describe('To deliver it.'),
+})
 
 const ExplainedAlert = {
   field: text("The series' id, `token` or `poll`."),
@@ -42,10 +38,10 @@ const ExplainedAlert = {
   since: momentOrNull('When the alert opened.'),
   why: strangersText('Why it is so, for people.'),
   held: z.array(HeldBackShape),
-  route: z
-    .object({ at: text('Its place in the config.'), to: z.array(z.string()).describe('Receivers.') })
-    .nullable()
-    .describe('Null: no route is for it.'),
+  route: objectOrNull('Null: no route is for it.', {
+    at: text('Its place in the config.'),
+    to: z.array(z.string()).describe('Receivers.'),
+  }),
   repeatFrom: momentOrNull('When it is repeated at the soonest if nothing changes.'),
   transitions: z.array(ToldShape).describe('Newest first.'),
 }
@@ -58,12 +54,15 @@ const RulePlace = {
   asks: text('Its conditions, in a few words.'),
 }
 
-export const ExplainedAlertShape = z
-  .object(ExplainedAlert)
-  .meta({ id: 'ExplainedAlert', description: 'Why an alert about the account itself was sent, or was not.' })
+export const ExplainedAlertShape = shape(
+  'ExplainedAlert',
+  'Why an alert about the account itself was sent, or was not.',
+  ExplainedAlert,
+)
 export type ExplainedAlertShape = z.infer<typeof ExplainedAlertShape>
 
-export const ExplainedSeriesShape = SeriesShape.extend({
+export const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its alerts were sent, or were not.', {
+  ...SeriesShape.shape,
   ...ExplainedAlert,
   because: BecauseShape,
   rule: z.object(RulePlace).nullable().describe('The rule that decides; null: none is about it.'),
@@ -74,20 +73,18 @@ export const ExplainedSeriesShape = SeriesShape.extend({
     .enum(['ok', 'warning', 'critical'])
     .nullable()
     .describe('Where the next poll would take it with the same numbers, if that is another level.'),
-}).meta({ id: 'ExplainedSeries', description: 'A series, and why its alerts were sent, or were not.' })
+})
 
-export const ExplanationShape = z
-  .object({
-    ...AccountNameShape,
-    standing: z
-      .array(strangersText('A sentence.'))
-      .describe('What keeps the account as a whole from being read, judged or reported.'),
-    polledAt: momentOrNull('When its limits were last read.'),
-    nextPollAt: momentOrNull('When they are read next.'),
-    nextPollBecause: strangersText('Why then, for people.').nullable(),
-    nextRefreshAt: momentOrNull('When its tokens are refreshed next.'),
-    alerts: z.array(ExplainedAlertShape).describe('About the account itself: its tokens, its polls.'),
-    series: z.array(ExplainedSeriesShape),
-  })
-  .meta({ id: 'Explanation', description: 'Why alerts of an account were sent, or were not.' })
+export const ExplanationShape = shape('Explanation', 'Why alerts of an account were sent, or were not.', {
+  ...AccountNameShape,
+  standing: z
+    .array(strangersText('A sentence.'))
+    .describe('What keeps the account as a whole from being read, judged or reported.'),
+  polledAt: momentOrNull('When its limits were last read.'),
+  nextPollAt: momentOrNull('When they are read next.'),
+  nextPollBecause: strangersText('Why then, for people.').nullable(),
+  nextRefreshAt: momentOrNull('When its tokens are refreshed next.'),
+  alerts: z.array(ExplainedAlertShape).describe('About the account itself: its tokens, its polls.'),
+  series: z.array(ExplainedSeriesShape),
+})
 export type ExplanationShape = z.infer<typeof ExplanationShape>

@@ -5,48 +5,45 @@ import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import { AccountAlertsShape, OpenAlertShape } from './alert.ts'
 import { AttemptShape, ReceiverShape } from './delivery.ts'
 import { NearLimitShape } from './series.ts'
-import { count, moment, momentOrNull, strangersText, text } from './words.ts'
+import { count, moment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
 
-export const DueShape = z
-  .object({
-    overdue: count('Due for longer than a minute and still not taken up.'),
-    nextAt: momentOrNull('When the next one is due; null: nothing is planned.'),
-    lateMs: count('For how long the one that waits longest has been due, milliseconds.'),
-  })
-  .meta({ id: 'Due', description: 'Work that comes due account by account.' })
+export const DueShape = shape('Due', 'Work that comes due account by account.', {
+  overdue: count('Due for longer than a minute and still not taken up.'),
+  nextAt: momentOrNull('When the next one is due; null: nothing is planned.'),
+  lateMs: count('For how long the one that waits longest has been due, milliseconds.'),
+})
 export type DueShape = z.infer<typeof DueShape>
 
-export const TokensDueShape = DueShape.extend({
+export const TokensDueShape = shape('TokensDue', 'Refreshes, and the tokens that they keep alive.', {
+  ...DueShape.shape,
   overdue: count('Due for longer than a minute and still not taken up, or failing, with a token that ended by then.'),
   nearestExpiryAt: momentOrNull('When the first access token expires of those that are kept alive.'),
-}).meta({ id: 'TokensDue', description: 'Refreshes, and the tokens that they keep alive.' })
+})
 export type TokensDueShape = z.infer<typeof TokensDueShape>
 
-export const QueueShape = z
-  .object({
-    queue: text('Its name.'),
-    waiting: count('Jobs that wait to be taken up.'),
-    active: count('Jobs that are worked on.'),
-    delayed: count('Jobs that are not due yet.'),
-    failed: count('Jobs that failed and are kept for inspection.'),
-    oldestWaitingAt: momentOrNull('Since when the next one could have been taken up; null where none waits.'),
-  })
-  .meta({ id: 'Queue', description: 'The jobs in a queue.' })
+export const QueueShape = shape('Queue', 'The jobs in a queue.', {
+  queue: text('Its name.'),
+  waiting: count('Jobs that wait to be taken up.'),
+  active: count('Jobs that are worked on.'),
+  delayed: count('Jobs that are not due yet.'),
+  failed: count('Jobs that failed and are kept for inspection.'),
+  oldestWaitingAt: momentOrNull('Since when the next one could have been taken up; null where none waits.'),
+})
 
-export const DaemonShape = z
-  .object({
-    name: text('Its machine and process.'),
-    version: text('Which version runs.'),
-    roles: z.array(z.enum(ROLES)).describe('What it does: tick, work, serve pages and the API.'),
-    startedAt: moment('When it started.'),
-    lastSeenAt: moment('When it last reported.'),
-    silent: z.boolean().describe('It has not reported for so long that it must have died, or cannot reach Redis.'),
-  })
-  .meta({ id: 'Daemon', description: 'A daemon that runs, or did until a while ago.' })
+export const DaemonShape = shape('Daemon', 'A daemon that runs, or did until a while ago.', {
+  name: text('Its machine and process.'),
+  version: text('Which version runs.'),
+  roles: z.array(z.enum(ROLES)).describe('What it does: tick, work, serve pages and the API.'),
+  startedAt: moment('When it started.'),
+  lastSeenAt: moment('When it last reported.'),
+  silent: z.boolean().describe('It has not reported for so long that it must have died, or cannot reach Redis.'),
+})
 export type DaemonShape = z.infer<typeof DaemonShape>
 
-export const TokenEndpointShape = z
-  .object({
+export const TokenEndpointShape = shape(
+  'TokenEndpoint',
+  "The state of the provider's token endpoint for all accounts.",
+  {
     breaker: z
       .enum(['closed', 'open', 'half-open'])
       .describe('`open`: refreshes are stopped but for probes; `half-open`: they begin again, slowly.'),
@@ -61,54 +58,45 @@ export const TokenEndpointShape = z
       .number()
       .nullable()
       .describe("How far the provider's clock is ahead of ours, milliseconds; null: not seen yet."),
-  })
-  .meta({ id: 'TokenEndpoint', description: "The state of the provider's token endpoint for all accounts." })
+  },
+)
 export type TokenEndpointShape = z.infer<typeof TokenEndpointShape>
 
-export const CoverageShape = z
-  .object({
-    share: z
-      .number()
-      .nullable()
-      .describe('Share of the polled accounts with a fresh reading, 0 to 1; null: no account is polled.'),
-    objective: z.number().describe('What it should be (`limits.coverage`), 0 to 1.'),
-    polled: count('Accounts that are polled.'),
-    stale: count('Their newest reading is older than `limits.freshness`.'),
-    failing: count('Their last poll failed, wholly or in part.'),
-    notWatched: count('Their scopes let nothing be read; they do not count.'),
-  })
-  .meta({ id: 'Coverage', description: 'How far the readings of the fleet can be relied on.' })
+export const CoverageShape = shape('Coverage', 'How far the readings of the fleet can be relied on.', {
+  share: z
+    .number()
+    .nullable()
+    .describe('Share of the polled accounts with a fresh reading, 0 to 1; null: no account is polled.'),
+  objective: z.number().describe('What it should be (`limits.coverage`), 0 to 1.'),
+  polled: count('Accounts that are polled.'),
+  stale: count('Their newest reading is older than `limits.freshness`.'),
+  failing: count('Their last poll failed, wholly or in part.'),
+  notWatched: count('Their scopes let nothing be read; they do not count.'),
+})
 export type CoverageShape = z.infer<typeof CoverageShape>
 
-export const PollBudgetShape = z
-  .object({
-    calls: z.int().describe('Calls that may be made right now; below 0 regular turns have overdrawn it.'),
-    callsPerPoll: z.number().describe('What a poll takes on the average.'),
-    short: z
-      .object({
-        since: momentOrNull('Since when.'),
-        polls: count('Turns that waited since.'),
-        latestSeconds: count('By how much the latest of them was late, seconds.'),
-      })
-      .nullable()
-      .describe('Regular turns have to wait: `limits.callsPerHour` is too small. Null: there is room for them.'),
-  })
-  .meta({ id: 'PollBudget', description: "What is left of the fleet's calls to the limits endpoints." })
+export const PollBudgetShape = shape('PollBudget', "What is left of the fleet's calls to the limits endpoints.", {
+  calls: z.int().describe('Calls that may be made right now; below 0 regular turns have overdrawn it.'),
+  callsPerPoll: z.number().describe('What a poll takes on the average.'),
+  short: objectOrNull('Regular turns have to wait: `limits.callsPerHour` is too small. Null: there is room for them.', {
+    since: momentOrNull('Since when.'),
+    polls: count('Turns that waited since.'),
+    latestSeconds: count('By how much the latest of them was late, seconds.'),
+  }),
+})
 export type PollBudgetShape = z.infer<typeof PollBudgetShape>
 
-export const HeartbeatShape = z
-  .object({
-    at: momentOrNull('When it was sent last.'),
-    ok: z.boolean().describe('All was within bounds.'),
-    late: z.boolean().describe('There should have been another one since.'),
-    since: momentOrNull('Since when it has been so.'),
-    reasons: z.array(z.string()).describe('What is out of bounds, a sentence each.'),
-    ping: z
-      .object({ sent: z.boolean(), reason: z.string().nullable() })
-      .nullable()
-      .describe('Whether it arrived outside, and if not why.'),
-  })
-  .meta({ id: 'Heartbeat', description: 'The last ping to the service outside.' })
+export const HeartbeatShape = shape('Heartbeat', 'The last ping to the service outside.', {
+  at: momentOrNull('When it was sent last.'),
+  ok: z.boolean().describe('All was within bounds.'),
+  late: z.boolean().describe('There should have been another one since.'),
+  since: momentOrNull('Since when it has been so.'),
+  reasons: z.array(z.string()).describe('What is out of bounds, a sentence each.'),
+  ping: objectOrNull('Whether it arrived outside, and if not why.', {
+    sent: z.boolean(),
+    reason: z.string().nullable(),
+  }),
+})
 export type HeartbeatShape = z.infer<typeof HeartbeatShape>
 
 const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int().min(0)])) as Record<
@@ -116,39 +104,37 @@ const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int(
   z.ZodInt
 >
 
-export const FleetStatusShape = z
-  .object({
-    at: moment('When it was checked.'),
-    accounts: z.object({
-      total: count('All that are known.'),
-      byState: z.object(perState).describe('How many are in each state.'),
-      newFleet: z
-        .object({ read: count('Have been read since.'), total: count('Came in and are to be read, or have been.') })
-        .nullable()
-        .describe('Accounts that were imported, until all have been read for the first time; null: none waits.'),
-    }),
-    tokens: TokensDueShape,
-    tokenEndpoint: TokenEndpointShape.nullable().describe('Null before the first daemon has asked for a token.'),
-    polls: DueShape.describe('Polls of limits.'),
-    coverage: CoverageShape,
-    pollBudget: PollBudgetShape.nullable().describe('Null where `limits.callsPerHour` is not set.'),
-    uninstalls: DueShape.describe('Deletions of refresh tokens.'),
-    alerts: z.object({
-      warning: count('Open at warning.'),
-      critical: count('Open at critical.'),
-      worst: z.array(OpenAlertShape).describe('Up to 20, worst consequence first.'),
-      accounts: z.array(AccountAlertsShape).describe('Up to eight accounts, the one with the worst alert first.'),
-    }),
-    deliveries: z.object({
-      pending: count('Waiting for their first or next attempt.'),
-      disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: strangersText('Its answer.') })),
-      receivers: z.array(ReceiverShape),
-      newest: z.array(AttemptShape).describe('The last ten attempts, newest first.'),
-    }),
-    heartbeat: HeartbeatShape.nullable().describe('Null where there is none, or none yet.'),
-    nearestLimits: z.array(NearLimitShape).describe('Up to ten accounts that are nearest to a limit, nearest first.'),
-    queues: z.array(QueueShape),
-    daemons: z.array(DaemonShape).describe('Who is running.'),
-  })
-  .meta({ id: 'FleetStatus', description: 'The fleet at a glance.' })
+export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
+  at: moment('When it was checked.'),
+  accounts: z.object({
+    total: count('All that are known.'),
+    byState: z.object(perState).describe('How many are in each state.'),
+    newFleet: objectOrNull(
+      'Accounts that were imported, until all have been read for the first time; null: none waits.',
+      { read: count('Have been read since.'), total: count('Came in and are to be read, or have been.') },
+    ),
+  }),
+  tokens: TokensDueShape,
+  tokenEndpoint: TokenEndpointShape.nullable().describe('Null before the first daemon has asked for a token.'),
+  polls: DueShape.describe('Polls of limits.'),
+  coverage: CoverageShape,
+  pollBudget: PollBudgetShape.nullable().describe('Null where `limits.callsPerHour` is not set.'),
+  uninstalls: DueShape.describe('Deletions of refresh tokens.'),
+  alerts: z.object({
+    warning: count('Open at warning.'),
+    critical: count('Open at critical.'),
+    worst: z.array(OpenAlertShape).describe('Up to 20, worst consequence first.'),
+    accounts: z.array(AccountAlertsShape).describe('Up to eight accounts, the one with the worst alert first.'),
+  }),
+  deliveries: z.object({
+    pending: count('Waiting for their first or next attempt.'),
+    disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: strangersText('Its answer.') })),
+    receivers: z.array(ReceiverShape),
+    newest: z.array(AttemptShape).describe('The last ten attempts, newest first.'),
+  }),
+  heartbeat: HeartbeatShape.nullable().describe('Null where there is none, or none yet.'),
+  nearestLimits: z.array(NearLimitShape).describe('Up to ten accounts that are nearest to a limit, nearest first.'),
+  queues: z.array(QueueShape),
+  daemons: z.array(DaemonShape).describe('Who is running.'),
+})
 export type FleetStatusShape = z.infer<typeof FleetStatusShape>

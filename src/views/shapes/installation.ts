@@ -1,68 +1,68 @@
 import * as z from 'zod'
-import { count, momentOrNull, text } from './words.ts'
+import { count, momentOrNull, shape, text } from './words.ts'
 
-export const FindingShape = z
-  .object({
-    name: text('What was checked.'),
-    level: z.enum(['ok', 'warn', 'fail']),
-    detail: text('What was found.'),
-    fix: text('The way out; every `fail` has one.').exactOptional(),
-  })
-  .meta({ id: 'Finding', description: 'What one check of `plimsoll doctor` found.' })
+export const FindingShape = shape('Finding', 'What one check of `plimsoll doctor` found.', {
+  name: text('What was checked.'),
+  level: z.enum(['ok', 'warn', 'fail']),
+  detail: text('What was found.'),
+  fix: text('The way out; every `fail` has one.').exactOptional(),
+})
 
 const scopes = z.array(z.enum(['read', 'tokens', 'write'])).describe('What it may do.')
 
-export const AdminTokenShape = z
-  .object({
-    name: text('Its name.'),
-    scopes,
-    createdAt: momentOrNull('When it was made.'),
-    lastUsedAt: momentOrNull('When it was used last.'),
-    ignored: z.boolean().describe('Whether it opens nothing, because no key of this installation sealed it.'),
-  })
-  .meta({ id: 'AdminToken', description: 'A named admin token; the token itself is kept nowhere.' })
+export const AdminTokenShape = shape('AdminToken', 'A named admin token; the token itself is kept nowhere.', {
+  name: text('Its name.'),
+  scopes,
+  createdAt: momentOrNull('When it was made.'),
+  lastUsedAt: momentOrNull('When it was used last.'),
+  ignored: z.boolean().describe('Whether it opens nothing, because no key of this installation sealed it.'),
+})
 
-export const NewAdminTokenShape = z
-  .object({ name: text('Its name.'), scopes, token: text('The token, this once.') })
-  .meta({ id: 'NewAdminToken', description: 'An admin token that was just made.' })
+export const NewAdminTokenShape = shape('NewAdminToken', 'An admin token that was just made.', {
+  name: text('Its name.'),
+  scopes,
+  token: text('The token, this once.'),
+})
 
-export const RemovedAdminTokenShape = z
-  .object({ name: text('Its name.'), outcome: z.literal('removed') })
-  .meta({ id: 'RemovedAdminToken', description: 'An admin token that was ended.' })
+export const RemovedAdminTokenShape = shape('RemovedAdminToken', 'An admin token that was ended.', {
+  name: text('Its name.'),
+  outcome: z.literal('removed'),
+})
 
-export const RekeyedShape = z
-  .object({
-    outcome: z
-      .enum(['clean', 'writing', 'stopped'])
-      .describe('`writing`: a daemon or a command still writes with another key; `stopped`: it was stopped.'),
-    key: text('The key that everything is to be under.'),
-    accounts: count('Checked.'),
-    replaced: count('Values that were encrypted anew.'),
-    passes: count('How often all accounts were checked.'),
-    unopened: z
-      .array(z.object({ hubId: z.int(), fields: z.array(z.string()), reason: z.string() }))
-      .describe('Accounts with values that no configured key opens.'),
-    removable: z.array(z.string()).describe('Configured keys that nothing is encrypted with any more.'),
-    writingKeys: z.array(z.string()).exactOptional().describe('With `writing`: with which keys.'),
-    writers: z
-      .array(z.object({ daemon: z.string(), keyId: z.string() }))
-      .exactOptional()
-      .describe('With `writing`: who, where that is known.'),
-  })
-  .meta({ id: 'Rekeyed', description: 'What came of encrypting all stored tokens anew.' })
+export const RekeyedShape = shape('Rekeyed', 'What came of encrypting all stored tokens anew.', {
+  outcome: z
+    .enum(['clean', 'writing', 'stopped'])
+    .describe('`writing`: a daemon or a command still writes with another key; `stopped`: it was stopped.'),
+  key: text('The key that everything is to be under.'),
+  accounts: count('Checked.'),
+  replaced: count('Values that were encrypted anew.'),
+  passes: count('How often all accounts were checked.'),
+  unopened: z
+    .array(z.object({ hubId: z.int(), fields: z.array(z.string()), reason: z.string() }))
+    .describe('Accounts with values that no configured key opens.'),
+  removable: z.array(z.string()).describe('Configured keys that nothing is encrypted with any more.'),
+  writingKeys: z.array(z.string()).exactOptional().describe('With `writing`: with which keys.'),
+  writers: z
+    .array(z.object({ daemon: z.string(), keyId: z.string() }))
+    .exactOptional()
+    .describe('With `writing`: who, where that is known.'),
+})
 
-export const ProblemOfConfigShape = z
-  .object({
+export const ProblemOfConfigShape = shape(
+  'ConfigProblem',
+  'A fault that keeps a config from being used, or a notice.',
+  {
     path: text('Where in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
     message: text('What is wrong and what is allowed.'),
     line: z.int().exactOptional(),
     column: z.int().exactOptional(),
-  })
-  .meta({ id: 'ConfigProblem', description: 'A fault that keeps a config from being used, or a notice.' })
+  },
+)
 
-export const BadConfigShape = z
-  .object({ ok: z.literal(false), problems: z.array(ProblemOfConfigShape) })
-  .meta({ id: 'BadConfig', description: 'A config that can not be used.' })
+export const BadConfigShape = shape('BadConfig', 'A config that can not be used.', {
+  ok: z.literal(false),
+  problems: z.array(ProblemOfConfigShape),
+})
 
 export const CheckedConfigShape = z
   .discriminatedUnion('ok', [z.object({ ok: z.literal(true), notices: z.array(ProblemOfConfigShape) }), BadConfigShape])
@@ -72,19 +72,17 @@ export const AnyObjectShape = z
   .looseObject({})
   .meta({ id: 'AnyObject', description: 'An object whose fields another schema describes.' })
 
-export const DemoFactsShape = z
-  .object({
-    accounts: count('Connected.'),
-    refreshes: count('Refreshes that worked.'),
-    refreshesPerAccountAtLeast: count('Of the account with the fewest.'),
-    polls: count('Polls that worked.'),
-    pollsPerAccountAtLeast: count('Of the account with the fewest.'),
-    emails: count('That arrived.'),
-    webhooks: count('That arrived.'),
-    uninstalls: count('Accounts that left.'),
-    tokensExpired: count('Tokens that were used or held after their end: 0.'),
-  })
-  .meta({ id: 'DemoFacts', description: 'What a run of the demo did.' })
+export const DemoFactsShape = shape('DemoFacts', 'What a run of the demo did.', {
+  accounts: count('Connected.'),
+  refreshes: count('Refreshes that worked.'),
+  refreshesPerAccountAtLeast: count('Of the account with the fewest.'),
+  polls: count('Polls that worked.'),
+  pollsPerAccountAtLeast: count('Of the account with the fewest.'),
+  emails: count('That arrived.'),
+  webhooks: count('That arrived.'),
+  uninstalls: count('Accounts that left.'),
+  tokensExpired: count('Tokens that were used or held after their end: 0.'),
+})
 
 export const PublishedSchemaShape = z
   .union([z.array(z.string()).describe('Commands that have one.'), AnyObjectShape])

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { METRICS } from '../../limits/series.ts'
-import { AccountNameShape, count, momentOrNull, strangersText, text } from './words.ts'
+import { AccountNameShape, count, momentOrNull, shape, strangersText, text } from './words.ts'
 
 const metric = z.enum(METRICS).describe('What is measured.')
 const objectTypeId = z.string().exactOptional().describe('Of `customProperties.objectType`: the object type.')
@@ -23,90 +23,79 @@ export const ObjectIdShape = z
   .union([z.int(), z.string()])
   .describe("The record's id at the provider; its digits as text where it is beyond 2^53.")
 
-export const RecordShape = z
-  .object({
-    objectId: ObjectIdShape,
-    label: strangersText('Its name; absent where `limits.records` keeps none.').exactOptional(),
-    usage: count('Its associations; absent at the limit, where the provider gives no number.').exactOptional(),
-  })
-  .meta({ id: 'Record', description: 'A record at or near an association limit.' })
+export const RecordShape = shape('Record', 'A record at or near an association limit.', {
+  objectId: ObjectIdShape,
+  label: strangersText('Its name; absent where `limits.records` keeps none.').exactOptional(),
+  usage: count('Its associations; absent at the limit, where the provider gives no number.').exactOptional(),
+})
 
-export const RecordsShape = z
-  .object({
-    shown: count('How many `items` there are.'),
-    total: count('How many there are at the provider.'),
-    items: z.array(RecordShape).describe('The fullest first.'),
-  })
-  .meta({ id: 'Records', description: 'Records behind an association series, as far as they are shown.' })
+export const RecordsShape = shape('Records', 'Records behind an association series, as far as they are shown.', {
+  shown: count('How many `items` there are.'),
+  total: count('How many there are at the provider.'),
+  items: z.array(RecordShape).describe('The fullest first.'),
+})
 
 const days = (description: string) => z.number().min(0).describe(`${description} Days, to one decimal.`)
 
-export const ForecastShape = z
-  .object({
+export const ForecastShape = shape(
+  'Forecast',
+  'When a series reaches its limit at its pace of the last weeks, or of the last days where that is faster.',
+  {
     perDay: z.number().describe('How much usage grows a day.'),
     perDayLow: z.number().describe('Low end of the range in which the pace lies, in 80 of 100 cases.'),
     perDayHigh: z.number().describe('High end of that range.'),
     days: days('Until the limit at that pace.'),
     earliest: days('Until the limit at the soonest, in 80 of 100 cases.'),
     latest: days('Until the limit at the latest; null: further ahead than any forecast.').nullable(),
-  })
-  .meta({
-    id: 'Forecast',
-    description:
-      'When a series reaches its limit at its pace of the last weeks, or of the last days where that is faster.',
-  })
+  },
+)
 export type ForecastShape = z.infer<typeof ForecastShape>
 
-export const SeriesShape = z
-  .object({
-    id: text("Names the series among those of its account; an alert's `field` is the same.").meta({
-      examples: ['overall', 'type/0-1', 'fullest/0-1/0-2'],
-    }),
-    ...LabelledSeriesName,
-    ...{ usage, limit, percent },
-    reportedPercent: z
-      .number()
-      .exactOptional()
-      .describe(
-        "The provider's own `percentage`, as it came, for comparison; nothing is decided by it. Of `customProperties.*`, where it is given.",
-      ),
-    measuredAt: momentOrNull('When that was read.'),
-    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
-    forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` has the reason.'),
-    forecastReason: z.string().nullable().describe('Why there is no forecast, for people; null where there is one.'),
-    records: RecordsShape.exactOptional().describe('Of `associations.*`.'),
-  })
-  .meta({ id: 'Series', description: 'One number that moves toward a limit, as it was last read.' })
+export const SeriesShape = shape('Series', 'One number that moves toward a limit, as it was last read.', {
+  id: text("Names the series among those of its account; an alert's `field` is the same.").meta({
+    examples: ['overall', 'type/0-1', 'fullest/0-1/0-2'],
+  }),
+  ...LabelledSeriesName,
+  ...{ usage, limit, percent },
+  reportedPercent: z
+    .number()
+    .exactOptional()
+    .describe(
+      "The provider's own `percentage`, as it came, for comparison; nothing is decided by it. Of `customProperties.*`, where it is given.",
+    ),
+  measuredAt: momentOrNull('When that was read.'),
+  daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
+  forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` has the reason.'),
+  forecastReason: z.string().nullable().describe('Why there is no forecast, for people; null where there is one.'),
+  records: RecordsShape.exactOptional().describe('Of `associations.*`.'),
+})
 export type SeriesShape = z.infer<typeof SeriesShape>
 
-export const SnapshotShape = z
-  .object({
-    at: text('From this moment on it was so. ISO 8601, UTC.').meta({ format: 'date-time' }),
-    missingSince: text('Nothing was read between this moment and `at`. ISO 8601, UTC.')
-      .meta({ format: 'date-time' })
-      .exactOptional(),
-    series: z.array(
-      z.object({ ...SeriesNameShape, usage, limit, percent }).meta({
-        id: 'SnapshotSeries',
-        description: 'One number of a snapshot.',
-      }),
-    ),
-  })
-  .meta({ id: 'Snapshot', description: 'All series of an account as they were from a moment on.' })
+export const SnapshotShape = shape('Snapshot', 'All series of an account as they were from a moment on.', {
+  at: text('From this moment on it was so. ISO 8601, UTC.').meta({ format: 'date-time' }),
+  missingSince: text('Nothing was read between this moment and `at`. ISO 8601, UTC.')
+    .meta({ format: 'date-time' })
+    .exactOptional(),
+  series: z.array(
+    z.object({ ...SeriesNameShape, usage, limit, percent }).meta({
+      id: 'SnapshotSeries',
+      description: 'One number of a snapshot.',
+    }),
+  ),
+})
 export type SnapshotShape = z.infer<typeof SnapshotShape>
 
-export const AccountHistoryShape = z
-  .object({ ...AccountNameShape, items: z.array(SnapshotShape) })
-  .meta({ id: 'AccountHistory', description: 'How the series of one account moved, oldest first.' })
+export const AccountHistoryShape = shape('AccountHistory', 'How the series of one account moved, oldest first.', {
+  ...AccountNameShape,
+  items: z.array(SnapshotShape),
+})
 export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>
 
-export const NearLimitShape = z
-  .object({
-    hubId: AccountNameShape.hubId,
-    hubDomain: AccountNameShape.hubDomain,
-    ...LabelledSeriesName,
-    ...{ usage, limit, percent },
-    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
-  })
-  .meta({ id: 'NearLimit', description: 'The limit that an account is nearest to.' })
+export const NearLimitShape = shape('NearLimit', 'The limit that an account is nearest to.', {
+  hubId: AccountNameShape.hubId,
+  hubDomain: AccountNameShape.hubDomain,
+  ...LabelledSeriesName,
+  ...{ usage, limit, percent },
+  daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
+})
 export type NearLimitShape = z.infer<typeof NearLimitShape>

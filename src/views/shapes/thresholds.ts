@@ -2,82 +2,82 @@ import * as z from 'zod'
 import { alertReason, ConditionsShape } from './alert.ts'
 import { BadConfigShape } from './installation.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, count, level, moment, momentOrNull, strangersText, text } from './words.ts'
+import {
+  AccountNameShape,
+  count,
+  level,
+  moment,
+  momentOrNull,
+  objectOrNone,
+  shape,
+  strangersText,
+  text,
+} from './words.ts'
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
 
-export const CheckedSeriesShape = SeriesShape.extend({
+export const CheckedSeriesShape = shape('CheckedSeries', 'A series, judged by its last reading alone.', {
+  ...SeriesShape.shape,
   level: checkLevel.describe('`unknown`: its limit is not known, or its reading is too old.'),
   rule: text('Name of the rule that decided.'),
   threshold: ConditionsShape.nullable().describe('Of its level; null where no level holds.'),
-}).meta({ id: 'CheckedSeries', description: 'A series, judged by its last reading alone.' })
+})
 
-export const CheckedAccountShape = z
-  .object({
-    ...AccountNameShape,
-    state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
-    level: checkLevel.describe('The worst there is.'),
-    reason: strangersText('Why not all is known of it; null: all is.').nullable(),
-    readAt: momentOrNull('When anything of it was last read.'),
-    series: z.array(CheckedSeriesShape).describe('Those that are not ok; with --all every one that a rule watches.'),
-  })
-  .meta({ id: 'CheckedAccount', description: 'An account, judged by its last readings.' })
+export const CheckedAccountShape = shape('CheckedAccount', 'An account, judged by its last readings.', {
+  ...AccountNameShape,
+  state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
+  level: checkLevel.describe('The worst there is.'),
+  reason: strangersText('Why not all is known of it; null: all is.').nullable(),
+  readAt: momentOrNull('When anything of it was last read.'),
+  series: z.array(CheckedSeriesShape).describe('Those that are not ok; with --all every one that a rule watches.'),
+})
 export type CheckedAccountShape = z.infer<typeof CheckedAccountShape>
 
-export const CheckShape = z
-  .object({
-    at: momentOrNull('When it was judged.'),
-    accounts: z.array(CheckedAccountShape).describe('Those that are not ok; with --all every one.'),
-    counts: z
-      .object({
-        accounts: count('All that were checked.'),
-        notOk: count('Of these, not ok.'),
-        series: count('Series that a rule watches.'),
-        critical: count('Of these, at critical.'),
-        warning: count('Of these, at warning.'),
-        unknown: count('Accounts without fresh reading.'),
-        withoutLimit: count('Series whose limit is not known.'),
-      })
-      .exactOptional()
-      .describe('Absent where it could not be done.'),
-    status: checkLevel.describe('Of all together.'),
-    exitCode: z.int().describe('0 ok, 1 warning, 2 critical, 3 unknown.'),
-    error: text('Why it could not be done, or not all of it.').exactOptional(),
-  })
-  .meta({ id: 'Check', description: 'All accounts, judged by their last readings.' })
+export const CheckShape = shape('Check', 'All accounts, judged by their last readings.', {
+  at: momentOrNull('When it was judged.'),
+  accounts: z.array(CheckedAccountShape).describe('Those that are not ok; with --all every one.'),
+  counts: objectOrNone('Absent where it could not be done.', {
+    accounts: count('All that were checked.'),
+    notOk: count('Of these, not ok.'),
+    series: count('Series that a rule watches.'),
+    critical: count('Of these, at critical.'),
+    warning: count('Of these, at warning.'),
+    unknown: count('Accounts without fresh reading.'),
+    withoutLimit: count('Series whose limit is not known.'),
+  }),
+  status: checkLevel.describe('Of all together.'),
+  exitCode: z.int().describe('0 ok, 1 warning, 2 critical, 3 unknown.'),
+  error: text('Why it could not be done, or not all of it.').exactOptional(),
+})
 export type CheckShape = z.infer<typeof CheckShape>
 
 const MOVES = ['critical', 'warning', 'eases', 'recovers', 'unwatched', 'unknown'] as const
 const plannedLevel = z.enum(['ok', 'warning', 'critical', 'unknown', 'off']).describe('`off`: no rule watches it.')
 const { hubId, hubDomain } = AccountNameShape
 
-export const PlannedAccountShape = z
-  .object({
-    ...{ hubId, hubDomain },
-    changes: z.array(
-      SeriesShape.extend({
-        move: z.enum(MOVES).describe('What its next poll changes.'),
-        before: z.object({ level: plannedLevel, rule: z.string().nullable() }),
-        after: z.object({ level: plannedLevel, rule: z.string().nullable(), threshold: ConditionsShape.nullable() }),
-      }).meta({ id: 'LevelChange', description: 'A series that would be at another level.' }),
-    ),
-  })
-  .meta({ id: 'PlannedAccount', description: 'An account in which a series would be at another level.' })
+export const PlannedAccountShape = shape('PlannedAccount', 'An account in which a series would be at another level.', {
+  ...{ hubId, hubDomain },
+  changes: z.array(
+    SeriesShape.extend({
+      move: z.enum(MOVES).describe('What its next poll changes.'),
+      before: z.object({ level: plannedLevel, rule: z.string().nullable() }),
+      after: z.object({ level: plannedLevel, rule: z.string().nullable(), threshold: ConditionsShape.nullable() }),
+    }).meta({ id: 'LevelChange', description: 'A series that would be at another level.' }),
+  ),
+})
 export type PlannedAccountShape = z.infer<typeof PlannedAccountShape>
 
-const TallyShape = z
-  .object({
-    transitions: count('What would have been sent, as transitions.'),
-    entered: count('Alerts that opened.'),
-    flaps: count('Of these, over within `flapMs`.'),
-    repeats: count('Repeats among the transitions.'),
-    unrouted: count('Transitions that no route is for.'),
-    counts: z.array(z.object({ rule: z.string(), level, reason: alertReason, count: z.int() })),
-    messages: z
-      .record(z.string(), z.object({ messages: z.int(), truncated: z.int().describe('Alerts only counted in them.') }))
-      .describe('By receiver, estimated.'),
-  })
-  .meta({ id: 'Tally', description: 'What a set of rules would have sent.' })
+const TallyShape = shape('Tally', 'What a set of rules would have sent.', {
+  transitions: count('What would have been sent, as transitions.'),
+  entered: count('Alerts that opened.'),
+  flaps: count('Of these, over within `flapMs`.'),
+  repeats: count('Repeats among the transitions.'),
+  unrouted: count('Transitions that no route is for.'),
+  counts: z.array(z.object({ rule: z.string(), level, reason: alertReason, count: z.int() })),
+  messages: z
+    .record(z.string(), z.object({ messages: z.int(), truncated: z.int().describe('Alerts only counted in them.') }))
+    .describe('By receiver, estimated.'),
+})
 
 const touched = z.object({ series: z.int(), accounts: z.int() })
 
@@ -111,16 +111,14 @@ export const PlanSummaryShape = z.object({
 })
 export type PlanSummaryShape = z.infer<typeof PlanSummaryShape>
 
-export const PlanShape = z
-  .object({
-    ok: z.literal(true),
-    at: momentOrNull('When it was compared.'),
-    config: text('The config in force.'),
-    planned: text('The one that may come.'),
-    accounts: z.array(PlannedAccountShape),
-    ...PlanSummaryShape.shape,
-  })
-  .meta({ id: 'Plan', description: 'What another config would change.' })
+export const PlanShape = shape('Plan', 'What another config would change.', {
+  ok: z.literal(true),
+  at: momentOrNull('When it was compared.'),
+  config: text('The config in force.'),
+  planned: text('The one that may come.'),
+  accounts: z.array(PlannedAccountShape),
+  ...PlanSummaryShape.shape,
+})
 
 export const PlanOutcomeShape = z
   .discriminatedUnion('ok', [PlanShape, BadConfigShape])

@@ -47,6 +47,21 @@ export const accountState = z
 /** What every object about an account has at least. */
 export const AccountNameShape = { hubId, hubDomain, state: accountState }
 
+/** An object that programs are given, by the name that its schema has. */
+export function shape<F extends z.ZodRawShape>(id: string, description: string, fields: F) {
+  return z.object(fields).meta({ id, description })
+}
+
+/** Null: the description says when. */
+export function objectOrNull<F extends z.ZodRawShape>(description: string, fields: F) {
+  return z.object(fields).nullable().describe(description)
+}
+
+/** A field that is left out where there is nothing to say. */
+export function objectOrNone<F extends z.ZodRawShape>(description: string, fields: F) {
+  return z.object(fields).exactOptional().describe(description)
+}
+
 /** What zod calls a schema, for rooms that only pass shapes on. */
 export type Shape = z.ZodType
 /** What a program is given that asks for this. */
