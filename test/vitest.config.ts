@@ -9,6 +9,8 @@ const first = ['test/e2e/main-job.test.ts', 'test/faults/{two-daemons,alert-cras
 const browser = ['test/http/in-browser/!(accounts).test.ts', 'test/delivery/email/in-browser/*.test.ts']
 /** All other whole daemons and commands, in `npm run test:daemons`: they mostly wait for each other. */
 const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts', ...browser]
+/** Run there too, with more seeds. */
+const simulation = 'test/simulation/*.test.ts'
 /** Those of them that measure lateness, or take all the machine has: each gets it to itself. */
 const timed = [
   'test/faults/{mass-crossing,killed-daemons,fleet-trouble,rate-limit}.test.ts',
@@ -71,9 +73,10 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          ...{ name: 'daemons', include: whole, exclude: [...first, ...timed, ...apart] },
+          ...{ name: 'daemons', include: [...whole, simulation], exclude: [...first, ...timed, ...apart] },
           ...{ maxWorkers: 4, sequence: { groupOrder: 2 }, testTimeout: 240_000, retry: AGAIN },
           globalSetup: 'test/support/redis-per-worker.ts',
+          env: { PLIMSOLL_SEEDS: '300' },
         },
       },
       {

@@ -221,7 +221,7 @@ test.each([
         expect(fates).toHaveLength(committed)
         expect(fates.filter((is) => is === 'pending' || is === 'unknown')).toEqual([])
       }),
-      { numRuns: 40 },
+      { numRuns: 8 },
     )
   },
 )

@@ -199,7 +199,7 @@ describe('a rule behind others is called shadowed', () => {
           }
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: 400 },
     )
     expect(accused).toBeGreaterThan(500)
   })

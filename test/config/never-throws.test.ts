@@ -7,7 +7,7 @@ import { renderProblem } from '../../config/problems.ts'
 import { KEY, load } from './load-text.ts'
 
 /** New ones each time: what few find today, others find tomorrow. A busy machine may take long over them. */
-const RUNS = { numRuns: 200 }
+const RUNS = { numRuns: 60 }
 vi.setConfig({ testTimeout: 120_000 })
 
 const EXAMPLE = readFileSync('config/example.yaml', 'utf8')

@@ -121,7 +121,7 @@ describe('whatever there is to draw', () => {
         expect(marks.valueTicks.length).toBeLessThanOrEqual(9)
         expect(marks.timeTicks.length).toBeLessThanOrEqual(8)
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     )
   })
 
@@ -138,7 +138,7 @@ describe('whatever there is to draw', () => {
           for (const gap of gaps) expect(right <= gap.x + 0.2 || left >= gap.x + gap.width - 0.2).toBe(true)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     )
   })
 
@@ -259,7 +259,7 @@ test('a series stands as it was read until it changed; where nothing was read th
       if (isMissing || value === undefined) expect(stands).toEqual([])
       else if (at < NOW && !gaps.some(({ from }) => from === at)) expect(stands).toMatchObject([value])
     }),
-    { numRuns: 500 },
+    { numRuns: 100 },
   )
 })
 
@@ -295,7 +295,7 @@ test('runs follow each other, each without a break, all within the span, and non
         end = last.to
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 100 },
   )
 })
 
@@ -322,6 +322,6 @@ test('thinned out, the highest and the end of every slot stay, each limit that c
         expect(kept.length).toBeLessThanOrEqual(most)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   )
 })

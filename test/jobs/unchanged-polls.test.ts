@@ -284,9 +284,9 @@ test('whoever knows what was seen last leaves the same, and tells the same, as w
       saved += forgets.parsed() - knows.parsed()
       expect(forgets.unchanged()).toBe(0)
     }),
-    { numRuns: 40 },
+    { numRuns: 16 },
   )
   // It proves nothing if nothing was left out.
-  expect(saved).toBeGreaterThan(10)
-  expect(unchangedInOtherBytes).toBeGreaterThan(10)
+  expect(saved).toBeGreaterThan(0)
+  expect(unchangedInOtherBytes).toBeGreaterThan(0)
 })

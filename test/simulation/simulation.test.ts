@@ -4,7 +4,8 @@ import { MIXES, type MixName } from './mixes.ts'
 import { startOwnRedis } from './own-redis.ts'
 import { simulate } from './simulate.ts'
 
-const SEEDS = 300
+/** `npm run test:daemons` tries more of them. */
+const SEEDS = Number(process.env.PLIMSOLL_SEEDS ?? 40)
 
 /** What is known to happen still, by mix. What is fixed goes out of here. */
 const KNOWN: Partial<Record<MixName, readonly string[]>> = {}

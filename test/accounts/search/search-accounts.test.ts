@@ -145,7 +145,7 @@ describe('a list of accounts', () => {
           for (const page of pages.slice(0, -1)) expect(page).toHaveLength(asked.limit)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 15 },
     )
   })
 
@@ -165,7 +165,7 @@ describe('a list of accounts', () => {
         expect(back.flat()).toEqual(there.flat())
         expect(page.previous).toBeUndefined()
       }),
-      { numRuns: 60 },
+      { numRuns: 15 },
     )
   })
 

@@ -365,23 +365,23 @@ describe.each(Object.keys(HOLDS) as (keyof typeof HOLDS)[])('80 alerts that begi
   )
 })
 
-test('ten thousand alerts are held back and let go, two workers at a time', { timeout: 240_000 }, async () => {
+test('thousands of alerts are held back and let go, two workers at a time', { timeout: 240_000 }, async () => {
   const one = relay()
   one.silence(NOW + DAY)
   for (let n = 0; n < 20; n++) {
     await one.commit(
-      ...Array.from({ length: 500 }, () => ({ alert: anAlert({ account: { hubId: n, hubDomain: '' } }) })),
+      ...Array.from({ length: 125 }, () => ({ alert: anAlert({ account: { hubId: n, hubDomain: '' } }) })),
     )
   }
   await one.collect(NOW)
   while ((await redis.store.zcard(one.keys.delivery.groupsDue)) > 0) {
     await Promise.all([one.close(NOW + WAIT), one.close(NOW + WAIT)])
   }
-  await one.expectBalance({ where: { outbox: 0, groups: 0, held: 10_000, deliveries: 0 } })
+  await one.expectBalance({ where: { outbox: 0, groups: 0, held: 2_500, deliveries: 0 } })
   while ((await redis.store.hlen(one.keys.delivery.held)) > 0) {
     await Promise.all([one.lookAtHeld(NOW + DAY), one.lookAtHeld(NOW + DAY)])
   }
   await one.close(NOW + DAY + WAIT)
-  expect((await one.pending()).map(({ message }) => message.data.truncated)).toEqual([9_800])
-  await one.expectBalance({ where: { outbox: 0, groups: 0, held: 0, deliveries: 10_000 } })
+  expect((await one.pending()).map(({ message }) => message.data.truncated)).toEqual([2_300])
+  await one.expectBalance({ where: { outbox: 0, groups: 0, held: 0, deliveries: 2_500 } })
 })

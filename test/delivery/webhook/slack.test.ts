@@ -102,7 +102,7 @@ describe("strangers' words", () => {
         })
         parsed(aMessage(Array.from({ length: count }, () => one)))
       }),
-      { numRuns: 30 },
+      { numRuns: 10 },
     )
   })
 })

@@ -52,7 +52,7 @@ describe('history', () => {
         expect((await history.changes(HUB))?.changes).toEqual(changes.slice(first))
         await expectExact(changes[first]?.at ?? 0)
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     )
   })
 

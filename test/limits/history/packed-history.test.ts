@@ -59,7 +59,7 @@ test('readings read back as they were kept', () => {
     fc.property(anyReadings, (one) => {
       expect(decodeReadings(encodeReadings(one))).toEqual(one)
     }),
-    { numRuns: 400 },
+    { numRuns: 100 },
   )
 })
 
@@ -140,7 +140,7 @@ describe('bytes that are not what was written', () => {
         const found = orUnreadable(() => decodeReadings(bytes))
         for (const { usage } of valuesOf(found).values()) expect(Number.isSafeInteger(usage)).toBe(true)
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     )
     for (const [n, record] of records.entries()) {
       fc.assert(
@@ -148,7 +148,7 @@ describe('bytes that are not what was written', () => {
           const changes = orUnreadable(() => changesOf(stored, [bytes, ...records.slice(n + 1)])) ?? []
           for (const [, was] of changes[0]?.before ?? []) expect(was?.usage ?? 0).toBeGreaterThanOrEqual(0)
         }),
-        { numRuns: 200 },
+        { numRuns: 60 },
       )
     }
   })

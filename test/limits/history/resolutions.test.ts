@@ -24,7 +24,7 @@ const scene = fc.record({ polls, keep, later: fc.integer({ min: 0, max: 20 * DAY
 })
 
 const check = (property: (one: typeof scene extends fc.Arbitrary<infer T> ? T : never) => void) =>
-  fc.assert(fc.property(scene, property), { numRuns: 400 })
+  fc.assert(fc.property(scene, property), { numRuns: 100 })
 
 const sorted = (changes: readonly Change[]) =>
   changes.map((change) => ({ ...change, before: [...change.before].sort(([a], [b]) => (a < b ? -1 : 1)) }))
@@ -91,7 +91,7 @@ describe('a thinned record', () => {
         for (const part of steps.sort((a, b) => a - b)) stepwise = thin(stepwise, begun + part * (now - begun))
         expect(sorted(thin(stepwise).changes)).toEqual(sorted(thinned.changes))
       }),
-      { numRuns: 400 },
+      { numRuns: 100 },
     )
   })
 })
@@ -211,7 +211,7 @@ describe('a regular series', () => {
         }
         expect(items.map((item) => [item.at, valuesOf(item)])).toEqual(expected)
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     )
   })
 })

@@ -54,7 +54,7 @@ test('what is thinned out, stored and polled on reads back as the same changes',
         expect(read?.current).toEqual(record.current)
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 12 },
   )
 })
 
