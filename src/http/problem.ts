@@ -79,3 +79,8 @@ export class Problem extends Error {
 export function unknownAccount(hubId: string | number): Problem {
   return new Problem(404, `There is no account ${hubId}.`)
 }
+
+/** What is wrong with one parameter or field, where no schema finds it. */
+export function wrongParameter(parameter: string, detail: string): Problem {
+  return new Problem(400, `${parameter}: ${detail}`, {}, [{ parameter, detail }])
+}

@@ -12,7 +12,7 @@ export function written<S extends z.ZodType>(schema: S, json: object): S {
 export const WRITTEN = 'written'
 
 /** A whole number in a query; repeated or otherwise odd values are refused by name. */
-export function wholeNumber(least: number, most: number) {
+export function numberInQuery(least: number, most: number) {
   const schema = z
     .string('must be given once')
     .regex(/^\d{1,16}$/, 'must be a whole number')
@@ -23,14 +23,14 @@ export function wholeNumber(least: number, most: number) {
 
 /** How many items of a list at most. */
 export function atMost(most: number, byDefault: number) {
-  return written(wholeNumber(1, most).default(byDefault), {
+  return written(numberInQuery(1, most).default(byDefault), {
     ...{ type: 'integer', minimum: 1, maximum: most, default: byDefault },
     description: 'The most items of one answer.',
   })
 }
 
 /** A moment: ISO 8601, or milliseconds since 1970. Without an offset it is UTC, as everything is here. */
-export function moment() {
+export function momentInQuery() {
   return written(momentOf('must be given once'), WRITTEN_MOMENT)
 }
 

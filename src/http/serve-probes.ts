@@ -1,16 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { sharedRead } from '../runtime/gauge.ts'
-import type { Metrics } from '../runtime/metrics.ts'
-import type { HealthReport } from './health.ts'
 import { Problem } from './problem.ts'
+import type { WebDeps } from './web-deps.ts'
 
-export interface ProbesDeps {
-  health: () => Promise<HealthReport>
-  metrics: Metrics
-}
+type ProbeParts = Pick<WebDeps, 'health' | 'metrics'>
 
 /** For monitoring systems. None of it names an account. */
-export function serveProbes(app: FastifyInstance, deps: ProbesDeps): void {
+export function serveProbes(app: FastifyInstance, deps: ProbeParts): void {
   app.register((scope, _options, done) => {
     answerAsWrittenOnly(scope)
     addProbes(scope, deps)
@@ -29,7 +25,7 @@ function answerAsWrittenOnly(scope: FastifyInstance): void {
   })
 }
 
-function addProbes(scope: FastifyInstance, { health, metrics }: ProbesDeps): void {
+function addProbes(scope: FastifyInstance, { health, metrics }: ProbeParts): void {
   // Whoever asks in crowds costs no more than one.
   const report = sharedRead(health)
   const scrape = sharedRead(() => metrics.registry.metrics())

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { registerGauges } from '../../src/http/metrics/register-gauges.ts'
+import { registerGauges } from '../../src/http/metrics.ts'
 import type { WebDeps } from '../../src/http/web-deps.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import type { Daemon } from '../support/daemon.ts'

@@ -35,7 +35,11 @@ export class KnownTokens {
   #reading: Promise<void> = Promise.resolve()
   readonly #notedAt = new Map<string, number>()
 
-  constructor(main: AdminToken | undefined, stores: Stores, { clock, log }: { clock: Clock; log: Logger }) {
+  constructor(
+    main: AdminToken | undefined,
+    stores: { named: AdminTokenStore; ended: EndedSessions },
+    { clock, log }: { clock: Clock; log: Logger },
+  ) {
     this.main = main
     this.#store = stores.named
     this.#endedSessions = stores.ended
@@ -105,9 +109,4 @@ export class KnownTokens {
     const message = 'admin tokens are stored that this installation did not make: they open nothing'
     this.#log.warn({ code: 'http.token-ignored', ignored }, `${message}; see plimsoll admin-tokens list`)
   }
-}
-
-export interface Stores {
-  named: AdminTokenStore
-  ended: EndedSessions
 }

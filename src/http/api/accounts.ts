@@ -17,8 +17,8 @@ import { AccountDetailsShape, AccountShape } from '../../views/shapes/account.ts
 import { ExplanationShape } from '../../views/shapes/explanation.ts'
 import { SnapshotShape } from '../../views/shapes/series.ts'
 import { unknownAccount } from '../problem.ts'
-import { atMost, cursor, moment, oneOf, wholeNumber } from '../query.ts'
-import { placeOf, searchAccounts, tagOf } from '../search-accounts.ts'
+import { atMost, cursor, momentInQuery, numberInQuery, oneOf } from '../query.ts'
+import { findAccounts, placeInAccounts, tagOf } from '../search-accounts.ts'
 import { type Lines, listShape, nextOf, OF_ACCOUNT, route } from './route.ts'
 
 const WEEK_MS = 7 * 86_400_000
@@ -51,16 +51,18 @@ const ACCOUNT_SEARCH = z.strictObject({
 
 const SNAPSHOT_RANGE = z
   .strictObject({
-    from: moment().optional().describe('Default: a week before `to`.'),
-    to: moment().optional().describe('Default: now.'),
+    from: momentInQuery().optional().describe('Default: a week before `to`.'),
+    to: momentInQuery().optional().describe('Default: now.'),
     resolution: oneOf(RESOLUTIONS)
       .default('raw')
       .describe('Each change, or the values at the end of each hour or day (UTC).'),
     format: oneOf(['json', 'csv', 'jsonl'])
       .default('json')
       .describe('csv and jsonl: a line for each series and moment, all of the range.'),
-    limit: wholeNumber(1, MOST_SNAPSHOTS).optional().describe(`The most items of one answer; ${SNAPSHOTS} by default.`),
-    after: cursor(wholeNumber(0, Number.MAX_SAFE_INTEGER)).optional(),
+    limit: numberInQuery(1, MOST_SNAPSHOTS)
+      .optional()
+      .describe(`The most items of one answer; ${SNAPSHOTS} by default.`),
+    after: cursor(numberInQuery(0, Number.MAX_SAFE_INTEGER)).optional(),
   })
   .superRefine(({ format, ...given }, context) => {
     for (const name of ['limit', 'after'] as const) {
@@ -82,10 +84,13 @@ export const accountRoutes = [
     problems: [400],
     example: { query: { state: 'active', limit: '2' } },
     answer: async (deps, { query: { q, stale, tag, order, after = '', ...query } }) => {
-      const { accounts, next } = await searchAccounts(deps, {
+      const { accounts, next } = await findAccounts(deps, {
         ...query,
         ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
-        ...{ after: placeOf('after', after, query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
+        ...{
+          after: placeInAccounts('after', after, query.sort),
+          tag: tag === undefined ? undefined : tagOf(deps.tags, tag),
+        },
       })
       const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
       return { json: { items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) } }

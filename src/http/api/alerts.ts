@@ -17,7 +17,7 @@ import { AcknowledgedShape, OpenAlertShape, TransitionShape, UnacknowledgedShape
 import { withMarks } from '../../views/silenced.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
 import { Problem } from '../problem.ts'
-import { atMost, cursor, moment, oneOf, wholeNumber } from '../query.ts'
+import { atMost, cursor, momentInQuery, numberInQuery, oneOf } from '../query.ts'
 import { comesAfter, listShape, nextOf, route } from './route.ts'
 
 const DAY_MS = 86_400_000
@@ -27,7 +27,7 @@ const OF_ALERT = z.object({
     .string()
     .describe('Its id, or how that begins: at least six characters. The number of a transition may follow.'),
 })
-const HUB_ID = wholeNumber(1, Number.MAX_SAFE_INTEGER).optional().describe('Only those of this account.')
+const HUB_ID = numberInQuery(1, Number.MAX_SAFE_INTEGER).optional().describe('Only those of this account.')
 
 export const alertRoutes = [
   route('listAlerts', 'GET /alerts', {
@@ -121,7 +121,7 @@ export const alertRoutes = [
     summary: 'What alerts did, and the outcome',
     description: 'What `plimsoll alerts log` lists: the last 1,000 transitions of each of the 64 partitions.',
     query: z.strictObject({
-      since: moment().optional().describe('Default: 24 hours ago.'),
+      since: momentInQuery().optional().describe('Default: 24 hours ago.'),
       hubId: HUB_ID,
       level: oneOf(['warning', 'critical']).optional().describe('Only transitions of this level.'),
       limit: atMost(500, 100),

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { receiverStatus, receiverTestJson, timedAttempt } from '../../views/deliveries.ts'
 import { AttemptShape, ReceiverShape, ReceiverTestShape, ReplayedShape } from '../../views/shapes/delivery.ts'
 import { count } from '../../views/shapes/words.ts'
-import { Problem } from '../problem.ts'
+import { Problem, wrongParameter } from '../problem.ts'
 import { atMost, cursor, momentInJson } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
-import { listShape, nextOf, route, wrongParameter } from './route.ts'
+import { listShape, nextOf, route } from './route.ts'
 
 /** Of an entry of the log, as Redis names it. */
 const AFTER = z.string('must be given once').regex(/^\d{1,15}-\d{1,15}$/, 'must be what the list before called next')

@@ -148,8 +148,3 @@ export function comesAfter(cursor: string, number: number, id: string): boolean 
   const [cursorNumber, cursorId] = [Number(cursor.slice(0, dot)), cursor.slice(dot + 1)]
   return number > cursorNumber || (number === cursorNumber && id > cursorId)
 }
-
-/** A fault that no schema finds. */
-export function wrongParameter(parameter: string, detail: string): Problem {
-  return new Problem(400, `${parameter}: ${detail}`, {}, [{ parameter, detail }])
-}

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { checkMatcher, newSilence, type Silence } from '../../alerts/silence.ts'
 import { SilenceShape } from '../../views/shapes/alert.ts'
 import { countCovered, silenceJson } from '../../views/silenced.ts'
-import { Problem } from '../problem.ts'
+import { Problem, wrongParameter } from '../problem.ts'
 import { atMost, cursor, momentInJson, oneOf } from '../query.ts'
 import type { WebDeps } from '../web-deps.ts'
-import { comesAfter, listShape, nextOf, route, wrongParameter } from './route.ts'
+import { comesAfter, listShape, nextOf, route } from './route.ts'
 
 /** The end and the id of the silence that came last. */
 const AFTER = z.string('must be given once').regex(/^\d{1,16}\..{1,40}$/, 'must be what the list before called next')

@@ -1,15 +1,22 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { ACCOUNT_SORTS, type AccountSort, ALERT_FILTERS, type AlertFilter, type Place, placeText } from '../../accounts/search/account-query.ts'
+import {
+  ACCOUNT_SORTS,
+  type AccountSort,
+  ALERT_FILTERS,
+  type AlertFilter,
+  type Place,
+  placeText,
+} from '../../accounts/search/account-query.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import type { NearestLimit } from '../../limits/forecast/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'
-import { formatDaysLeft, formatCount, formatPercent } from '../../text/format-number.ts'
+import { formatCount, formatDaysLeft, formatPercent } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type PlannedAccount, withPlan } from '../../views/account-view.ts'
 import { readNearestLimit } from '../../views/nearest-limits.ts'
 import { check, oneOf } from '../query.ts'
-import { placeOf, searchAccounts, tagOf } from '../search-accounts.ts'
+import { findAccounts, placeInAccounts, tagOf } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { accountText, NONE, stateBadge, when } from './parts/cells.ts'
@@ -43,7 +50,7 @@ export async function showAccounts(
   const address = addressOf(asked)
   const { tag, ...query } = address
   const [{ accounts, next, previous }, byState] = await Promise.all([
-    searchAccounts(deps, {
+    findAccounts(deps, {
       ...query,
       ...(tag === undefined ? {} : { tag: tagOf(deps.tags, tag) }),
       limit: ACCOUNTS_A_PAGE,
@@ -95,8 +102,8 @@ function addressOf(query: unknown): AccountsAddress {
     stale: stale === '1',
     sort,
     descending: order === 'desc',
-    after: placeOf('after', given.after, sort),
-    before: placeOf('before', given.before, sort),
+    after: placeInAccounts('after', given.after, sort),
+    before: placeInAccounts('before', given.before, sort),
   }
 }
 

@@ -43,7 +43,7 @@ export async function readAccountPage(deps: WebDeps, hubId: number, range?: Rang
   const [view, history] = await Promise.all([readAccountView(deps, hubId), deps.history.changes(hubId)])
   if (view === undefined) return undefined
   const explained = await explainView(deps, view, MOST_TOLD)
-  return { view, explained, all: accountSeries(deps.explain, explained, history, range, deps.clock.now()) }
+  return { view, explained, all: accountSeries(deps.explain, explained, { history, range }, deps.clock.now()) }
 }
 
 /** The same of the account that a request is about. */

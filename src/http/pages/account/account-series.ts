@@ -75,8 +75,7 @@ const NEVER_READ: Timeline = { series: new Map(), polls: [], readAt: 0 }
 export function accountSeries(
   { rules }: Pick<ExplainSettings, 'rules'>,
   { account, series: explained }: Pick<AccountExplanation, 'account' | 'series'>,
-  history: AccountHistory | undefined,
-  asked: RangeName | undefined,
+  { history, range: asked }: { history: AccountHistory | undefined; range: RangeName | undefined },
   now: number,
 ): AccountSeries {
   const timeline = history === undefined ? NEVER_READ : timelineOf(history)

@@ -16,7 +16,11 @@ interface Finding {
   says: Html
 }
 
-const finding = (look: Finding['look'], says: Html): Finding => ({ look, says })
+/** Makes findings of a look: a tag of templates, as `html` is. */
+const finding =
+  (look: Finding['look']) =>
+  (...template: Parameters<typeof html>): Finding => ({ look, says: html(...template) })
+const [critical, warning, soft, good] = [finding('critical'), finding('warning'), finding('soft'), finding('good')]
 const GRAVEST_FIRST = ['critical', 'warning', 'soft', 'good'] as const
 
 /** What of all accounts bears on each of them. */
@@ -48,21 +52,12 @@ export function isLeaving({ state }: Pick<PlannedAccount, 'state'>): boolean {
 function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: number): Finding {
   const reason = html` Reason: ${cleanText(uninstall?.reason ?? 'unknown', 200)}.`
   if (state === 'uninstalled') {
-    return finding(
-      'soft',
-      html`Uninstalled ${when(uninstall?.at ?? null, now)}: its refresh token is deleted. Its record and readings are deleted ${when(uninstall?.purgeAt ?? null, now)}.${reason}`,
-    )
+    return soft`Uninstalled ${when(uninstall?.at ?? null, now)}: its refresh token is deleted. Its record and readings are deleted ${when(uninstall?.purgeAt ?? null, now)}.${reason}`
   }
   const failure = uninstall?.failure ?? null
   if (failure === null)
-    return finding(
-      'soft',
-      html`Nothing is refreshed or polled any more; its refresh token is being deleted at the provider.${reason}`,
-    )
-  return finding(
-    'warning',
-    html`Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${quoted(failure)}. The next attempt is ${when(nextUninstallAt, now)}.${reason}`,
-  )
+    return soft`Nothing is refreshed or polled any more; its refresh token is being deleted at the provider.${reason}`
+  return warning`Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${quoted(failure)}. The next attempt is ${when(nextUninstallAt, now)}.${reason}`
 }
 
 function tokens(account: PlannedAccount, { endpoint }: FleetFacts, mayWrite: boolean, now: number): Finding {
@@ -73,28 +68,18 @@ function tokens(account: PlannedAccount, { endpoint }: FleetFacts, mayWrite: boo
       ? html`There is no access token${state === 'active' ? ' yet' : ''}.`
       : html`Its access token ${isOver ? 'expired' : 'expires'} ${when(token.expiresAt, now)}.`
   const reason = refreshFailure === null ? '' : quoted(refreshFailure.reason)
-  const grave = isOver || token.expiresAt === null ? 'critical' : 'warning'
+  const grave = isOver || token.expiresAt === null ? critical : warning
   switch (state) {
     case 'reauthorize':
-      return {
-        look: 'critical',
-        says:
-          refreshFailure?.class === 'foreign'
-            ? html`Import it with its own token or reconnect it: the token that was imported belongs to another account (${reason}). Nothing is refreshed or polled until then. ${mayWrite ? SEND_LINK : RECONNECT}`
-            : html`Reconnect it: the provider refuses its refresh token${refusedSince === null ? undefined : html` since ${when(refusedSince, now)}`}${reason === '' ? '' : ` (${reason})`}. Nothing is refreshed or polled until then. ${expiry} ${mayWrite ? SEND_LINK : RECONNECT}`,
-      }
+      if (refreshFailure?.class === 'foreign')
+        return critical`Import it with its own token or reconnect it: the token that was imported belongs to another account (${reason}). Nothing is refreshed or polled until then. ${mayWrite ? SEND_LINK : RECONNECT}`
+      return critical`Reconnect it: the provider refuses its refresh token${refusedSince === null ? undefined : html` since ${when(refusedSince, now)}`}${reason === '' ? '' : ` (${reason})`}. Nothing is refreshed or polled until then. ${expiry} ${mayWrite ? SEND_LINK : RECONNECT}`
     case 'parked':
-      return finding(
-        grave,
-        html`The provider asked to wait: the next attempt is ${when(parkedUntil, now)}. ${expiry}${reason === '' ? '' : ` ${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`}`,
-      )
+      return grave`The provider asked to wait: the next attempt is ${when(parkedUntil, now)}. ${expiry}${reason === '' ? '' : ` ${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`}`
     case 'failing':
-      return finding(
-        grave,
-        html`Refreshing its tokens fails${refreshFailure === null ? undefined : html` since ${when(refreshFailure.since, now)}, ${countOf(refreshFailure.count, 'time')} in a row`}: ${reason}. ${expiry} The next attempt is ${when(nextRefreshAt, now)}.`,
-      )
+      return grave`Refreshing its tokens fails${refreshFailure === null ? undefined : html` since ${when(refreshFailure.since, now)}, ${countOf(refreshFailure.count, 'time')} in a row`}: ${reason}. ${expiry} The next attempt is ${when(nextRefreshAt, now)}.`
     default:
-      return activeTokens(account, endpoint, expiry, isOver, now)
+      return activeTokens(account, endpoint, { expiry, isOver }, now)
   }
 }
 
@@ -111,23 +96,19 @@ const OVERDUE_MS = 60_000
 function activeTokens(
   { token: { obtainedAt, expiresAt }, nextRefreshAt }: PlannedAccount,
   endpoint: FleetFacts['endpoint'],
-  expiry: Html,
-  isOver: boolean,
+  { expiry, isOver }: { expiry: Html; isOver: boolean },
   now: number,
 ): Finding {
-  if (obtainedAt === null || expiresAt === null) return finding('soft', expiry)
-  if (isOver) return finding('critical', html`${expiry} No daemon has refreshed it.`)
+  if (obtainedAt === null || expiresAt === null) return soft`${expiry}`
+  if (isOver) return critical`${expiry} No daemon has refreshed it.`
   if (endpoint?.breaker === 'open') {
     const since = endpoint.since === null ? undefined : html` since ${when(Date.parse(endpoint.since), now)}`
-    return finding(
-      'warning',
-      html`${expiry} The tokens of no account are refreshed${since}: ${endpointTrouble(endpoint)}.`,
-    )
+    return warning`${expiry} The tokens of no account are refreshed${since}: ${endpointTrouble(endpoint)}.`
   }
-  if (nextRefreshAt === null) return finding('warning', html`${expiry} No refresh is planned.`)
+  if (nextRefreshAt === null) return warning`${expiry} No refresh is planned.`
   if (now - nextRefreshAt > Math.min(OVERDUE_MS, (expiresAt - obtainedAt) / 5))
-    return finding('warning', html`${expiry} Its refresh is overdue since ${when(nextRefreshAt, now)}.`)
-  return finding('good', html`${expiry} It is refreshed ${when(nextRefreshAt, now)}.`)
+    return warning`${expiry} Its refresh is overdue since ${when(nextRefreshAt, now)}.`
+  return good`${expiry} It is refreshed ${when(nextRefreshAt, now)}.`
 }
 
 /** Also what of the limits is not watched. */
@@ -137,7 +118,7 @@ function polls(
   now: number,
 ): Finding[] {
   const gaps = [gapsText(account), leftOutText(account)].flatMap((text): Finding[] =>
-    text === undefined ? [] : [finding('warning', html`Limits: ${text}.`)],
+    text === undefined ? [] : [warning`Limits: ${text}.`],
   )
   return account.state === 'reauthorize' ? gaps : [lastPoll(account, scopes, fleet, now), ...gaps]
 }
@@ -152,44 +133,37 @@ function lastPoll(
   if (blocked !== undefined || (scopes.length > 0 && !opensLimits(scopes))) {
     const text = blocked ?? 'cannot be watched: none of its scopes lets them be read'
     const since = pollBlocked === null ? undefined : html` (since ${when(pollBlocked.since, now)})`
-    return finding(
-      'warning',
-      html`Its limits ${cleanText(text, 300)}${since}. Connect it again with any <code>crm.objects.*.read</code> scope: <a href="/install">the install page</a>.`,
-    )
+    return warning`Its limits ${cleanText(text, 300)}${since}. Connect it again with any <code>crm.objects.*.read</code> scope: <a href="/install">the install page</a>.`
   }
   const read = polledAt === null ? html`Its limits were never read` : html`Its limits were read ${when(polledAt, now)}`
   if (pollFailure !== null) {
     const { count, since, reason } = pollFailure
-    return finding(
-      'warning',
-      html`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${quoted(reason)}.`,
-    )
+    return warning`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${quoted(reason)}.`
   }
   const isStale = polledAt !== null && now - polledAt > freshnessMs
   const stale = isStale ? `, which is older than limits.freshness (${formatSpan(freshnessMs)})` : ''
   if (nextPollAt !== null && now - nextPollAt > OVERDUE_MS)
-    return finding('warning', html`${read}${stale}; the next poll is overdue since ${when(nextPollAt, now)}.`)
-  if (nextPollAt === null && state === 'active') return finding('warning', html`${read}${stale}; no poll is planned.`)
-  if (isStale) return finding('warning', html`${read}${stale}.`)
-  return finding(polledAt === null ? 'soft' : 'good', html`${read}.`)
+    return warning`${read}${stale}; the next poll is overdue since ${when(nextPollAt, now)}.`
+  if (nextPollAt === null && state === 'active') return warning`${read}${stale}; no poll is planned.`
+  if (isStale) return warning`${read}${stale}.`
+  return (polledAt === null ? soft : good)`${read}.`
 }
 
 function openAlerts(alerts: AccountView['alerts'], { state }: PlannedAccount): Finding[] {
   const [worst] = alerts
   // Where the account has failed, no alert is no comfort.
-  if (worst === undefined) return state === 'active' ? [finding('good', html`No alert is open.`)] : []
+  if (worst === undefined) return state === 'active' ? [good`No alert is open.`] : []
   const count = (level: string) => alerts.filter((alert) => alert.level === level).length
-  const [critical, warning] = [count('critical'), count('warning')]
+  const [criticals, warnings] = [count('critical'), count('warning')]
   const parts = [
-    ...(critical === 0 ? [] : [`${formatCount(critical)} critical`]),
-    ...(warning === 0 ? [] : [countOf(warning, 'warning')]),
+    ...(criticals === 0 ? [] : [`${formatCount(criticals)} critical`]),
+    ...(warnings === 0 ? [] : [countOf(warnings, 'warning')]),
   ]
   const silenced = alerts.every(({ silencedBy }) => silencedBy !== undefined) ? ', all silenced' : ''
   const at = worst.percent === undefined ? '' : ` at ${formatPercent(worst.percent)}`
   return [
-    finding(
-      critical > 0 ? 'critical' : 'warning',
-      html`Open: ${parts.join(' and ')}${silenced}; the worst: <a href="${alertPath(worst)}">${subjectOf(worst)}</a>${at}.`,
-    ),
+    (criticals > 0
+      ? critical
+      : warning)`Open: ${parts.join(' and ')}${silenced}; the worst: <a href="${alertPath(worst)}">${subjectOf(worst)}</a>${at}.`,
   ]
 }

@@ -1,6 +1,6 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatDaysLeft, countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'

@@ -1,14 +1,26 @@
-import packageJson from '../../../package.json' with { type: 'json' }
-import { HeartbeatStore } from '../../heartbeat/heartbeat-store.ts'
-import type { DueKind } from '../../redis/keys.ts'
-import { readServers } from '../../redis/servers.ts'
-import { countedElsewhere, gauge, sharedRead } from '../../runtime/gauge.ts'
-import type { Metrics } from '../../runtime/metrics.ts'
-import { isBroken, receiverStatus } from '../../views/deliveries.ts'
-import { surveyAlerts } from '../../views/find-alerts.ts'
-import { readCoverage, readHeartbeat, readPollBudget, readTokenEndpoint } from '../../views/fleet-health.ts'
-import { readOutboxBalance } from '../../views/outbox-balance.ts'
-import type { WebDeps } from '../web-deps.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import packageJson from '../../package.json' with { type: 'json' }
+import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
+import type { DueKind } from '../redis/keys.ts'
+import { readServers } from '../redis/servers.ts'
+import { countedElsewhere, gauge, sharedRead } from '../runtime/gauge.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { isBroken, receiverStatus } from '../views/deliveries.ts'
+import { surveyAlerts } from '../views/find-alerts.ts'
+import { readCoverage, readHeartbeat, readPollBudget, readTokenEndpoint } from '../views/fleet-health.ts'
+import { readOutboxBalance } from '../views/outbox-balance.ts'
+import type { WebDeps } from './web-deps.ts'
+
+/** Methods that have a route. Of others a client may invent any number. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** By the pattern of its route: addresses have account numbers in them, and no end. */
+export function countRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url ?? 'none'
+  const method = METHODS.has(request.method) ? request.method : 'other'
+  metrics.httpRequests.inc({ method, route, status: `${Math.floor(reply.statusCode / 100)}xx` })
+  metrics.httpLatency.observe({ route }, reply.elapsedTime / 1_000)
+}
 
 /** The state of all accounts, read from Redis on request. No label names an account. */
 export function registerGauges(deps: WebDeps): void {
