@@ -77,10 +77,10 @@ function judgeMoves(facts: HealthFacts): HealthCheck[] {
   const sinceBack = Math.max(0, facts.now - (facts.redisSince ?? Number.NEGATIVE_INFINITY))
   return [
     ...Object.entries(facts.expected).map(([kind, periodMs]) =>
-      judgePace(facts, `sweep:${kind}`, 'finished', facts.lastSweeps[kind], periodMs),
+      judgePace(facts, { name: `sweep:${kind}`, done: 'finished', last: facts.lastSweeps[kind], periodMs }),
     ),
     ...Object.entries(facts.ticks?.expected ?? {}).map(([kind, periodMs]) =>
-      judgePace(facts, `tick:${kind}`, 'handed on', facts.ticks?.last[kind], periodMs),
+      judgePace(facts, { name: `tick:${kind}`, done: 'handed on', last: facts.ticks?.last[kind], periodMs }),
     ),
     ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, Math.min(ms, sinceBack))),
     ...(facts.oldest ?? []).map((one) => judgeOldest(one, sinceBack)),
@@ -106,10 +106,7 @@ function judgeReceivers(failing: readonly string[]): HealthCheck {
 
 function judgePace(
   { now, startedAt, redisSince }: HealthFacts,
-  name: string,
-  done: string,
-  last: number | undefined,
-  periodMs: number,
+  { name, done, last, periodMs }: { name: string; done: string; last: number | undefined; periodMs: number },
 ): HealthCheck {
   if (startedAt === undefined) return { name, ok: true, detail: 'not expected before the start' }
   const allowedMs = PERIODS * periodMs + GRACE_MS
