@@ -61,7 +61,12 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
 
   if (outcome.outcome === 'disable') await disable(deps, delivery.receiver, outcome.reason, now)
-  const next = afterAttempt(delivery.attempts + 1, delivery.createdAt, outcome, now, deps.random())
+  const next = afterAttempt(outcome, {
+    attempts: delivery.attempts + 1,
+    firstAttemptAt: delivery.createdAt,
+    now,
+    random: deps.random(),
+  })
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
   const nextAt = next.next === 'retry' ? next.at : null

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DigestDraft } from '../src/alerts/digest.ts'
-import type { MadeDigest } from '../src/alerts/digest-store.ts'
-import { type DigestSchedule, judgeDue, nextDigestAt } from '../src/alerts/digest-store.ts'
+import { type DigestSchedule, judgeDue, type MadeDigest, nextDigestAt } from '../src/alerts/digest-store.ts'
 import { openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
 import { receiversOf } from '../src/alerts/route.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -39,7 +38,7 @@ async function tendDigest(
   const { digests, clock, log } = deps
   const now = clock.now()
   if (plannedAt === undefined || !(await digests.isPlannedBy(receiver, schedule))) {
-    await digests.move(receiver, plannedAt, nextDigestAt(schedule, now), schedule)
+    await digests.move({ receiver, at: plannedAt }, nextDigestAt(schedule, now), schedule)
     return
   }
   const judged = judgeDue(schedule, plannedAt, now)
@@ -47,12 +46,12 @@ async function tendDigest(
   const { dueAt, nextAt } = judged
   const facts = { receiver, dueAt: new Date(dueAt).toISOString(), nextAt: new Date(nextAt).toISOString() }
   if (judged.is === 'missed') {
-    const moved = await digests.move(receiver, plannedAt, nextAt, schedule)
+    const moved = await digests.move({ receiver, at: plannedAt }, nextAt, schedule)
     if (moved === 'moved') log.warn({ code: 'digest.missed', ...facts }, 'too late for this digest: the next one comes')
     return
   }
   const made = await makeDigest(deps, receiver, schedule, now)
-  if ((await digests.move(receiver, plannedAt, nextAt, schedule, made)) === 'lost') return
+  if ((await digests.move({ receiver, at: plannedAt }, nextAt, schedule, made)) === 'lost') return
   log.info(
     { code: 'digest.made', ...facts, delivery: made.deliveryId, ...made.message.data.totals },
     'a digest is on its way',

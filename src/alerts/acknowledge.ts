@@ -1,8 +1,6 @@
 import type { Registry } from '../accounts/registry.ts'
 import { keptReadings } from '../limits/history/packed.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
@@ -14,15 +12,9 @@ import {
   type SeriesState,
   withoutAcknowledgement,
 } from './alert-state.ts'
+import type { AlertsDeps } from './deps.ts'
 import { asReading, stoodIn } from './evaluation/evaluate.ts'
 import { type OpenState, openStatesOf, readOpenStates } from './open-alerts.ts'
-
-export interface AcknowledgeDeps {
-  store: Store
-  keys: Keys
-  /** How long it lasts at most. */
-  acknowledgeForMs: number
-}
 
 /** An alert as the operator who acknowledges it saw it. */
 export interface SeenAlert {
@@ -37,9 +29,11 @@ export type AcknowledgeOutcome =
   /** It is at a higher level than was seen: that level is not acknowledged. */
   | { is: 'gone-worse' }
 
-/** An operator takes an alert up: it is not sent again until it gets worse. */
+type OfStore = Pick<AlertsDeps, 'store' | 'keys'>
+
+/** An operator takes an alert up: it is not sent again until it gets worse. It lasts `acknowledgeForMs` at most. */
 export async function acknowledgeAlert(
-  deps: AcknowledgeDeps,
+  deps: OfStore & { acknowledgeForMs: number },
   seen: SeenAlert,
   by: { by: string; comment?: string | undefined },
   now: number,
@@ -66,7 +60,7 @@ export type UnacknowledgeOutcome = { is: 'withdrawn' | 'not-acknowledged' | 'not
 
 /** Takes an acknowledgement back: the alert is sent again when it repeats, and when it gets worse. */
 export async function unacknowledgeAlert(
-  { store, keys }: Pick<AcknowledgeDeps, 'store' | 'keys'>,
+  { store, keys }: OfStore,
   { hubId, id }: Pick<SeenAlert, 'hubId' | 'id'>,
   now: number,
 ): Promise<UnacknowledgeOutcome> {
@@ -84,11 +78,7 @@ export async function unacknowledgeAlert(
   }
 }
 
-async function lastReading(
-  { store, keys }: AcknowledgeDeps,
-  hubId: number,
-  field: string,
-): Promise<Series | undefined> {
+async function lastReading({ store, keys }: OfStore, hubId: number, field: string): Promise<Series | undefined> {
   const own = keys.account(hubId)
   const kept = keptReadings(hubId, own, await store.getBuffer(own.readings))
   return kept === undefined ? undefined : seriesOf(kept).find(({ id }) => id === field)
@@ -102,17 +92,14 @@ export type FoundAlert =
   /** Nothing that could be the id of an alert. */
   | { is: 'no-id' }
 
-interface FindDeps {
-  store: Store
-  keys: Keys
-  registry: Pick<Registry, 'alerting'>
-}
-
 /** An alert's id, or how it begins; what follows a hyphen is the number of one of its transitions. */
 const ID = /^([0-9a-f]{6,16})(?:-\d{1,9})?$/i
 
 /** The open alert with this id, or with the only one that begins so. All accounts with alerts are searched. */
-export async function findAlert({ store, keys, registry }: FindDeps, text: string): Promise<FoundAlert> {
+export async function findAlert(
+  { store, keys, registry }: OfStore & { registry: Pick<Registry, 'alerting'> },
+  text: string,
+): Promise<FoundAlert> {
   const [, beginning] = ID.exec(text.trim()) ?? []
   if (beginning === undefined) return { is: 'no-id' }
   const found: OpenState[] = []
@@ -126,7 +113,7 @@ export async function findAlert({ store, keys, registry }: FindDeps, text: strin
 
 /** The open alert with this id among those of one account. */
 export async function findAlertOf(
-  { store, keys }: Pick<FindDeps, 'store' | 'keys'>,
+  { store, keys }: OfStore,
   hubId: number,
   alertId: string,
 ): Promise<OpenState | undefined> {

@@ -48,21 +48,24 @@ export class DigestStore {
    * goes on its way in the same step. `lost`: another daemon has moved it.
    */
   move(
-    receiver: string,
-    from: number | undefined,
+    planned: { receiver: string; at: number | undefined },
     to: number,
     schedule: DigestSchedule,
     made?: MadeDigest,
   ): Promise<'moved' | 'lost'> {
-    return this.#step(receiver, from, [to, textOf(schedule)], made)
+    return this.#step(planned, [to, textOf(schedule)], made)
   }
 
   /** For a receiver that gets none any more. */
-  forget({ receiver, at }: PlannedDigest): Promise<'moved' | 'lost'> {
-    return this.#step(receiver, at, ['', ''])
+  forget(planned: PlannedDigest): Promise<'moved' | 'lost'> {
+    return this.#step(planned, ['', ''])
   }
 
-  #step(receiver: string, from: number | undefined, plan: [to: number | '', schedule: string], made?: MadeDigest) {
+  #step(
+    { receiver, at }: { receiver: string; at: number | undefined },
+    plan: [to: number | '', schedule: string],
+    made?: MadeDigest,
+  ) {
     const { digests, delivery: out } = this.#keys
     const keys = [
       digests.due,
@@ -72,7 +75,7 @@ export class DigestStore {
     ]
     const leaves =
       made === undefined ? [] : [encodeMemory(made.memory), made.now, made.deliveryId, stepJson(made.message)]
-    return this.#store.moveDigest(keys.length, ...keys, receiver, from ?? '', ...plan, ...leaves)
+    return this.#store.moveDigest(keys.length, ...keys, receiver, at ?? '', ...plan, ...leaves)
   }
 }
 

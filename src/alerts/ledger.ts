@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import type { AlertsDeps } from './deps.ts'
 
 /** How a transition ended. */
 export type End = 'delivered' | 'dead' | 'withheld'
@@ -34,8 +35,7 @@ export async function readLedger(store: Store, keys: Keys): Promise<LedgerStandi
   const count = (name: string) => (counts.includes(name) ? Number(counts[counts.indexOf(name) + 1]) : 0)
   const ended = { delivered: count('delivered'), dead: count('dead'), withheld: count('withheld') }
   return {
-    // Not counted by an earlier version.
-    collected: counts.includes('collected') ? count('collected') : ended.delivered + ended.dead + ended.withheld + open,
+    collected: count('collected'),
     ...{ ended, open, pending, oldestPendingAt: momentOf(oldest) },
     ...{ groupDueAt: momentOf(group), deliveryDueAt: momentOf(delivery) },
   }
@@ -55,7 +55,7 @@ const PAGE = 1_000
 
 /** The outcomes of the given transitions, as far as they are kept: ends from before `since` are not searched. */
 export async function readFates(
-  { store, keys }: { store: Store; keys: Keys },
+  { store, keys }: Pick<AlertsDeps, 'store' | 'keys'>,
   refs: readonly TransitionRef[],
   since: number,
 ): Promise<Map<TransitionRef, Fate>> {
@@ -75,7 +75,7 @@ export async function readFates(
 }
 
 async function readEnds(
-  { store, keys }: { store: Store; keys: Keys },
+  { store, keys }: Pick<AlertsDeps, 'store' | 'keys'>,
   wanted: Set<TransitionRef>,
   since: number,
   fates: Map<TransitionRef, Fate>,
@@ -100,7 +100,6 @@ function isEnd(text: string): text is End {
 
 /**
  * A transition as the ledger knows it: its partition and its name there, the place in the partition's log: `17-1732183200000-0`.
- * An earlier version named it by a number: `17-204`.
  */
 export type TransitionRef = string
 

@@ -1,8 +1,8 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
 import type { Alert } from './alert.ts'
 import type { SeriesState } from './alert-state.ts'
+import type { AlertsDeps } from './deps.ts'
 
 /** What is committed to the outbox. */
 export interface OutboxEntry {
@@ -49,13 +49,10 @@ export interface Uncollected {
   waiting: Committed[]
 }
 
-interface Deps {
-  store: Store
-  keys: Keys
-}
+type OutboxStore = Pick<AlertsDeps, 'store' | 'keys'>
 
 export async function readUncollected(
-  deps: Deps,
+  deps: OutboxStore,
   partitions: readonly number[],
   most: number,
   now: number,
@@ -88,7 +85,7 @@ export function isRecent({ entry }: Committed, now: number): boolean {
 
 /** What the log has up to `before` and is not known as collected. */
 async function readLost(
-  { store, keys }: Deps,
+  { store, keys }: OutboxStore,
   { partition, before }: Uncollected,
   now: number,
 ): Promise<Pick<Uncollected, 'before' | 'lost'>> {
@@ -100,21 +97,20 @@ async function readLost(
   const collected = await readCollected({ store, keys }, partition)
   if (collected.size === 0 && (await readLog(store, log, '-', before, FEW + 1)).length > FEW) return nothing
   const logged = await readLog(store, log, '-', before)
-  const lost = logged.filter((one) => one.name === one.id && !collected.has(one.name) && isRecent(one, now))
+  const lost = logged.filter((one) => !collected.has(one.name) && isRecent(one, now))
   return { before: logged.findLast(({ name }) => collected.has(name))?.name ?? '', lost }
 }
 
-/** Names of what was collected of a partition. Behind a number an earlier version wrote what it was. */
-export async function readCollected({ store, keys }: Deps, partition: number): Promise<Set<string>> {
-  const collected = await store.lrange(keys.delivery.collected(partition), 0, -1)
-  return new Set(collected.map((one) => one.replace(/ .*/, '')))
+/** Names of what was collected of a partition. */
+export async function readCollected({ store, keys }: OutboxStore, partition: number): Promise<Set<string>> {
+  return new Set(await store.lrange(keys.delivery.collected(partition), 0, -1))
 }
 
 async function readLog(store: Store, log: string, from: string, to: string, most = 10_000): Promise<Committed[]> {
   return (await store.xrange(log, from, to, 'COUNT', most)).map(decodeCommitted)
 }
 
-/** In the log the place is the name. An earlier version gave numbers, there too. */
+/** In the log the place is the name. */
 export function decodeCommitted([id, fields]: [id: string, fields: string[]]): Committed {
   return { id, name: fields[3] ?? id, entry: decodeEntry(fields[1] ?? '') }
 }

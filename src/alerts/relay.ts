@@ -1,6 +1,7 @@
 import { PARTITIONS } from '../redis/keys.ts'
 import type { Alert } from './alert.ts'
-import { type AlertsDeps, receiverOf, waitingAlert } from './groups/group.ts'
+import type { AlertsDeps } from './deps.ts'
+import { receiverOf, waitingAlert } from './groups/group.ts'
 import { holdOf, readCircumstances } from './groups/held.ts'
 import { type Heard, readHeard, readPaces, wayOf } from './groups/told.ts'
 import { refOf } from './ledger.ts'
@@ -32,7 +33,7 @@ async function collectPartition(
   now: number,
 ): Promise<{ joined: number; hasMore: boolean }> {
   if (lost.length + waiting.length === 0) return { joined: 0, hasMore: false }
-  const joined = await collectBatch(deps, partition, before, [...lost, ...waiting], now)
+  const joined = await collectBatch(deps, { partition, before }, [...lost, ...waiting], now)
   if (joined === 'lost') return { joined: 0, hasMore: true }
   const recovered = lost.filter(({ name }) => joined.has(name))
   if (recovered.length > 0) noteRecovered(deps, partition, recovered)
@@ -42,8 +43,7 @@ async function collectPartition(
 
 async function collectBatch(
   deps: AlertsDeps,
-  partition: number,
-  before: string,
+  { partition, before }: Pick<Uncollected, 'partition' | 'before'>,
   batch: readonly Committed[],
   now: number,
 ): Promise<ReadonlySet<string> | 'lost'> {

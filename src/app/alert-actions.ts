@@ -71,10 +71,7 @@ function heldAlerts(services: Services): HeldAlerts {
 export async function replayGivenUp(services: Services, wanted: Replay): Promise<Replayed> {
   const { deliveries, clock, config, log } = services
   const receiver = 'ids' in wanted ? undefined : wanted.receiver
-  const replayed =
-    'ids' in wanted
-      ? await deliveries.replayThese(wanted.ids, undefined, clock.now())
-      : await deliveries.replay(wanted.since, receiver, clock.now())
+  const replayed = await deliveries.replay(wanted, clock.now())
   if (replayed > 0) {
     await wakeNow(services, 'alerts')
     log.info({ code: 'delivery.replayed', count: replayed }, 'deliveries that were given up are on their way again')

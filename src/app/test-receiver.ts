@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config/schema.ts'
 import { testMessage } from '../alerts/kinds/delivery-alert.ts'
-import type { AttemptOutcome } from '../delivery/receiver.ts'
-import { wayOut } from '../delivery/receiver.ts'
+import { type AttemptOutcome, wayOut } from '../delivery/receiver.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
 import { connectRedis } from '../redis/connect.ts'
 import { createKeys } from '../redis/keys.ts'
@@ -42,7 +41,7 @@ export async function testReceiver(
     const outcome = await receiver.send({ id, message, now: startedAt }, stop)
     const now = clock.now()
     const ms = Math.max(0, now - startedAt)
-    const noted = await notes((store) => store.recordTest(id, name, outcome, ms, now))
+    const noted = await notes((store) => store.recordTest({ id, receiver: name, ms, now }, outcome))
     const fix = outcome.outcome === 'delivered' ? undefined : wayOut(settings.type, name, outcome)
     return { outcome, ms, noted, fix }
   } finally {

@@ -103,7 +103,7 @@ async function evictedKeys({ store }: Services): Promise<number> {
 async function tell({ store, keys, announceFleet, clock, queues }: Services, is: 'firing' | 'over', message: string) {
   const stored = (await store.hget(keys.account(NOBODY).alerts, DATA)) ?? ''
   const now = clock.now()
-  const writes = announceFleet(DATA, is, stored, message, now)
+  const writes = announceFleet({ trouble: DATA, is, stored, message, now })
   if (writes.entries.length === 0) return
   await store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson(writes))
   await queues.wake('alerts', now)

@@ -18,11 +18,8 @@ const GIVE_UP_AFTER = 72 * HOUR
  * the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last.
  */
 export function afterAttempt(
-  attempts: number,
-  firstAttemptAt: number,
   outcome: AttemptOutcome,
-  now: number,
-  random: number,
+  { attempts, firstAttemptAt, now, random }: Record<'attempts' | 'firstAttemptAt' | 'now' | 'random', number>,
 ): AfterAttempt {
   switch (outcome.outcome) {
     case 'delivered':

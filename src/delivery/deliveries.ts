@@ -135,13 +135,7 @@ export class Deliveries {
       this.#store.zrangebyscore(dead, since, '+inf'),
       this.#store.zrangebyscore(delivered, since, '+inf'),
     ])
-    const ids = [...new Set(found.flat())]
-    const heads: DeliveryHead[] = []
-    for (let from = 0; from < ids.length; from += CHUNK) {
-      const some = await Promise.all(ids.slice(from, from + CHUNK).map((id) => this.head(id)))
-      heads.push(...some.filter((head) => head !== undefined))
-    }
-    return heads
+    return this.#headsOf([...new Set(found.flat())])
   }
 
   async head(id: string): Promise<DeliveryHead | undefined> {
@@ -168,16 +162,13 @@ export class Deliveries {
   }
 
   /**
-   * Those that were given up since a moment are on their way again, as if they were new. Not those of a receiver that is
-   * switched off: they would be given up at once. Returns how many.
+   * Those that were given up are on their way again, as if they were new: what is not dead, or not for the receiver, is left
+   * alone. Not those of a receiver that is switched off: they would be given up at once. Returns how many.
    */
-  async replay(since: number, receiver: string | undefined, now: number): Promise<number> {
-    const ids = await this.#store.zrangebyscore(this.#keys.delivery.dead, since, '+inf')
-    return this.replayThese(ids, receiver, now)
-  }
-
-  /** The same of some that are named: what is not dead, or not for the receiver, is left alone. */
-  async replayThese(ids: readonly string[], receiver: string | undefined, now: number): Promise<number> {
+  async replay(wanted: Replay, now: number): Promise<number> {
+    const { dead } = this.#keys.delivery
+    const ids = 'ids' in wanted ? wanted.ids : await this.#store.zrangebyscore(dead, wanted.since, '+inf')
+    const receiver = 'ids' in wanted ? undefined : wanted.receiver
     const disabled = await this.disabled()
     let replayed = 0
     for (const id of ids) {
@@ -188,6 +179,27 @@ export class Deliveries {
       if (is === 'replayed') replayed++
     }
     return replayed
+  }
+
+  /** On their way, the next to be tried first, each with when that is. */
+  async waiting(most: number): Promise<WaitingDelivery[]> {
+    const found = await this.#store.zrange(this.#keys.delivery.deliveriesDue, '0', String(most - 1), 'WITHSCORES')
+    const due = byName(found)
+    return (await this.#headsOf([...due.keys()])).map((head) => ({ ...head, nextAt: Number(due.get(head.id)) }))
+  }
+
+  /** Given up, the newest first. */
+  async givenUp(most: number): Promise<DeliveryHead[]> {
+    return this.#headsOf(await this.#store.zrevrange(this.#keys.delivery.dead, 0, most - 1))
+  }
+
+  async #headsOf(ids: readonly string[]): Promise<DeliveryHead[]> {
+    const heads: DeliveryHead[] = []
+    for (let from = 0; from < ids.length; from += CHUNK) {
+      const some = await Promise.all(ids.slice(from, from + CHUNK).map((id) => this.head(id)))
+      heads.push(...some.filter((head) => head !== undefined))
+    }
+    return heads
   }
 
   /** Those that were given up too long ago to be sent again. */
@@ -261,31 +273,6 @@ function byName(fields: readonly string[]): Map<string, string> {
 export interface WaitingDelivery extends DeliveryHead {
   /** When it is tried next, ms. */
   nextAt: number
-}
-
-interface ListDeps {
-  store: Store
-  keys: Keys
-  deliveries: Deliveries
-}
-
-/** Deliveries on their way, the next to be tried first. */
-export async function waitingDeliveries(deps: ListDeps, most: number): Promise<WaitingDelivery[]> {
-  const found = await deps.store.zrange(deps.keys.delivery.deliveriesDue, '0', String(most - 1), 'WITHSCORES')
-  const due = new Map<string, number>()
-  for (let n = 0; n + 1 < found.length; n += 2) due.set(found[n] ?? '', Number(found[n + 1]))
-  const heads = await headsOf(deps.deliveries, [...due.keys()])
-  return heads.map((head) => ({ ...head, nextAt: due.get(head.id) ?? 0 }))
-}
-
-/** Deliveries that were given up, the newest first. */
-export async function deadDeliveries({ store, keys, deliveries }: ListDeps, most: number): Promise<DeliveryHead[]> {
-  return headsOf(deliveries, await store.zrevrange(keys.delivery.dead, 0, most - 1))
-}
-
-async function headsOf(deliveries: Deliveries, ids: readonly string[]): Promise<DeliveryHead[]> {
-  const heads = await Promise.all(ids.map((id) => deliveries.head(id)))
-  return heads.filter((head) => head !== undefined)
 }
 
 /** Which of the deliveries that were given up are sent again: these, or all since a moment (ms), of one receiver or of all. */

@@ -150,11 +150,8 @@ export class ReceiverStore {
 
   /** A test by request; `enabled`: it was switched off, and is not any more. */
   recordTest(
-    id: string,
-    receiver: string,
+    { id, receiver, ms, now }: { id: string; receiver: string; ms: number; now: number },
     outcome: AttemptOutcome,
-    ms: number,
-    now: number,
   ): Promise<'recorded' | 'enabled'> {
     const { log, receiver: keyOf, disabled } = this.#keys.delivery
     const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason

@@ -1,6 +1,7 @@
 import { type Alert, alertOf } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import { decodeHeld, type GroupSettings, groupKey, heldField, homesOf, isDigest } from '../alerts/groups/group.ts'
+import type { GroupSettings } from '../alerts/deps.ts'
+import { decodeHeld, groupKey, heldField, homesOf, isDigest } from '../alerts/groups/group.ts'
 import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
 import type { Fate, TransitionRef } from '../alerts/ledger.ts'
 import type { Silence } from '../alerts/silence.ts'

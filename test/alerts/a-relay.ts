@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
+import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import type { AlertsDeps } from '../../src/alerts/groups/group.ts'
 import { lookAgain, lookAtHeld } from '../../src/alerts/groups/held.ts'
 import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox.ts'
 import { collectOutbox } from '../../src/alerts/relay.ts'

@@ -194,7 +194,7 @@ test.each([
                 : dying.record(delivery, { outcome: what.outcome, nextAt, reason: 'so', ms: 1 }, now)
             }
             case 'replay':
-              return one.deliveries.replay(0, what.receiver ?? undefined, now)
+              return one.deliveries.replay({ since: 0, receiver: what.receiver ?? undefined }, now)
             case 'forget':
               return one.deliveries.forgetDead(now + 30 * DAY)
           }

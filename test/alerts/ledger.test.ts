@@ -72,10 +72,10 @@ describe('the ledger', () => {
     await one.record('dead', NOW + WAIT)
     await one.expectBalance({ opened: 2, dead: 2, pending: 0, delivered: 0 })
     expect(await one.pending()).toEqual([])
-    expect(await one.deliveries.replay(NOW + WAIT, 'mail', NOW + DAY)).toBe(0)
-    expect(await one.deliveries.replay(NOW + WAIT + 1, 'hook', NOW + DAY)).toBe(0)
-    expect(await one.deliveries.replay(NOW + WAIT, 'hook', NOW + DAY)).toBe(1)
-    expect(await one.deliveries.replay(NOW + WAIT, 'hook', NOW + DAY)).toBe(0)
+    expect(await one.deliveries.replay({ since: NOW + WAIT, receiver: 'mail' }, NOW + DAY)).toBe(0)
+    expect(await one.deliveries.replay({ since: NOW + WAIT + 1, receiver: 'hook' }, NOW + DAY)).toBe(0)
+    expect(await one.deliveries.replay({ since: NOW + WAIT, receiver: 'hook' }, NOW + DAY)).toBe(1)
+    expect(await one.deliveries.replay({ since: NOW + WAIT, receiver: 'hook' }, NOW + DAY)).toBe(0)
     await one.expectBalance({ dead: 0, pending: 2 })
     const [again] = await one.pending()
     expect(again).toEqual({ ...hook, createdAt: NOW + DAY, attempts: 0 })
@@ -93,7 +93,7 @@ describe('the ledger', () => {
     expect(await one.deliveries.countDead()).toBe(0)
     await one.expectBalance({ opened: 1, dead: 1, pending: 0 })
     expect(await redis.store.hlen(one.keys.delivery.ledger)).toBe(0)
-    expect(await one.deliveries.replay(0, undefined, NOW)).toBe(0)
+    expect(await one.deliveries.replay({ since: 0, receiver: undefined }, NOW)).toBe(0)
     expect(await readAlertLog(one, { since: 0 })).toMatchObject([{ fate: { is: 'dead', why: 'so' } }])
   })
 
@@ -325,7 +325,7 @@ test('a look at the outbox while it is at work finds it balanced', async () => {
       await one.collect(NOW)
       await one.close(NOW)
       await one.record(n % 3 === 0 ? 'dead' : 'delivered', NOW)
-      if (n % 10 === 0) await one.deliveries.replay(0, undefined, NOW)
+      if (n % 10 === 0) await one.deliveries.replay({ since: 0, receiver: undefined }, NOW)
     }
     working = false
   })()

@@ -71,7 +71,7 @@ test('a receiver that is dead for days holds up no other; what was for it is giv
   expect(Math.max(...arrived.alive)).toBeLessThanOrEqual(30_000)
 
   isDead = false
-  await path.deliveries.replay(begun, 'dead', clock.now())
+  await path.deliveries.replay({ since: begun, receiver: 'dead' }, clock.now())
   expect(await proof()).toMatchObject({ pending: 48, dead: 0, balanced: true })
   await path.live(MINUTE)
   expect(arrived.dead.size).toBe(48)

@@ -181,9 +181,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       unacknowledge: (seen) => unacknowledgeAlert({ store, keys }, seen, clock.now()),
       replay: async (wanted) => ({
         is: 'replayed',
-        replayed: await ('ids' in wanted
-          ? deliveries.replayThese(wanted.ids, undefined, clock.now())
-          : deliveries.replay(wanted.since, wanted.receiver, clock.now())),
+        replayed: await deliveries.replay(wanted, clock.now()),
         disabled: [],
       }),
       testReceiver: async (name) => TESTED[name],

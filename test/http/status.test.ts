@@ -120,8 +120,11 @@ async function fourReceivers() {
   const server = await openServer(redis)
   const { deliveries, receiverStore, clock } = server.deps
   await receiverStore.see(['chat', 'hook', 'mail', 'pager'], clock.now())
-  await receiverStore.recordTest('msg_1', 'mail', { outcome: 'delivered', answer: 250 }, 900, clock.now())
-  await receiverStore.recordTest('msg_2', 'hook', FAILED, 1_200, clock.now())
+  await receiverStore.recordTest(
+    { id: 'msg_1', receiver: 'mail', ms: 900, now: clock.now() },
+    { outcome: 'delivered', answer: 250 },
+  )
+  await receiverStore.recordTest({ id: 'msg_2', receiver: 'hook', ms: 1_200, now: clock.now() }, FAILED)
   await deliveries.disable('pager', 'answered 410: this receiver wants no more messages')
   return server
 }

@@ -144,11 +144,13 @@ test('a test that arrives enables a receiver that was switched off, and is in th
   await one.sweep()
   await one.deliveries.disable('ops-hook', 'answered 410')
   await one.sweep()
+  const recordTest = (id: string, outcome: AttemptOutcome, ms: number) =>
+    one.receiverStore.recordTest({ id, receiver: 'ops-hook', ms, now: one.clock.now() }, outcome)
   const failed: AttemptOutcome = { outcome: 'retry', reason: 'answered 500', answer: 500 }
-  expect(await one.receiverStore.recordTest('msg_a', 'ops-hook', failed, 30, one.clock.now())).toBe('recorded')
+  expect(await recordTest('msg_a', failed, 30)).toBe('recorded')
   const delivered: AttemptOutcome = { outcome: 'delivered', answer: 204 }
-  expect(await one.receiverStore.recordTest('msg_b', 'ops-hook', delivered, 20, one.clock.now())).toBe('enabled')
-  expect(await one.receiverStore.recordTest('msg_c', 'ops-hook', delivered, 20, one.clock.now())).toBe('recorded')
+  expect(await recordTest('msg_b', delivered, 20)).toBe('enabled')
+  expect(await recordTest('msg_c', delivered, 20)).toBe('recorded')
   await one.sweep()
   expect(reasons(await one.told())).toEqual(['critical entered', 'critical recovered'])
   expect((await one.deliveries.log(10)).map(({ outcome, type, answer }) => [outcome, type, answer])).toEqual([

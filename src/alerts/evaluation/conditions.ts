@@ -22,7 +22,7 @@ export interface JudgedCondition {
 }
 
 /** How a level is to be judged: one that is in force is left later than it was entered. */
-export interface InForce {
+export interface LevelHold {
   inForce: boolean
   /** By a forecast alone. */
   isForeseen: boolean
@@ -36,7 +36,7 @@ export function judgeConditions(
   name: AlertLevel,
   level: Level | undefined,
   series: ForeseenSeries,
-  how: InForce,
+  how: LevelHold,
 ): JudgedCondition[] {
   if (level === undefined) return []
   const { percent, count, remaining, daysLeft } = level
@@ -66,7 +66,7 @@ export function anyHolds(judged: readonly JudgedCondition[]): boolean | 'unknown
  * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
  * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
  */
-function missing(asks: Asks, { inForce, isForeseen }: InForce): 'unknown' | 'no' {
+function missing(asks: Asks, { inForce, isForeseen }: LevelHold): 'unknown' | 'no' {
   return asks !== 'daysLeft' || (inForce && isForeseen) ? 'unknown' : 'no'
 }
 

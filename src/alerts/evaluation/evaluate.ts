@@ -11,7 +11,7 @@ import {
   withoutAcknowledgement,
 } from '../alert-state.ts'
 import { becauseOf, type JudgedLevels, type Stood } from './because.ts'
-import { anyHolds, type ForeseenSeries, type InForce, judgeConditions } from './conditions.ts'
+import { anyHolds, type ForeseenSeries, judgeConditions, type LevelHold } from './conditions.ts'
 import { type Level, levelOf, type Rule } from './rules.ts'
 
 export interface EvaluationSettings {
@@ -102,7 +102,7 @@ interface Judged extends JudgedLevels {
 
 const RANK = { ok: 0, warning: 1, critical: 2 }
 
-type Margins = Pick<InForce, 'isForeseen' | 'percentMargin'>
+type Margins = Pick<LevelHold, 'isForeseen' | 'percentMargin'>
 const NO_MARGINS: Margins = { isForeseen: false, percentMargin: 0 }
 
 function judge(rule: Rule, series: ForeseenSeries, inForce: AlertLevel | 'ok', margins: Margins): Judged {

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { readNewFleet } from '../../limits/coverage.ts'
 import { Failures } from '../../runtime/concurrency.ts'
 import { type Alert, alertOf } from '../alert.ts'
+import type { AlertsDeps } from '../deps.ts'
 import { joinRefs, partitionOfRef } from '../ledger.ts'
 import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'
 import {
-  type AlertsDeps,
   byOrder,
   decodeWaiting,
   earlierGroups,
   heldField,
   isDigest,
   lookAgainAt,
-  placeOf,
+  placeInGroup,
   receiverOf,
   type WaitingAlert,
 } from './group.ts'
@@ -108,7 +108,7 @@ async function readGroup({ store, keys }: AlertsDeps, key: string): Promise<Read
 
 /** In the order in which they were committed. All transitions of an alert lie in one partition: none is left behind its successor. */
 function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
-  const byPartition = Map.groupBy(waiting, (one) => partitionOfRef(placeOf(one)))
+  const byPartition = Map.groupBy(waiting, (one) => partitionOfRef(placeInGroup(one)))
   const taken: WaitingAlert[] = []
   for (const [, some] of [...byPartition].sort(([a], [b]) => a - b)) {
     if (taken.length >= MOST_AT_ONCE) break
@@ -142,7 +142,7 @@ async function takeEarlier({ deps, key, now }: Closing, waiting: readonly Waitin
       const newest = here.get(alertOf(one.alert))
       return newest !== undefined && byOrder(one, newest) < 0
     }
-    for (const some of chunksOf(there.filter(isEarlier).map(placeOf))) {
+    for (const some of chunksOf(there.filter(isEarlier).map(placeInGroup))) {
       taken += await store.moveWaiting(keys.delivery.ledger, other, key, now, group.intervalMs, ...some)
     }
   }

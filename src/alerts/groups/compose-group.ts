@@ -1,13 +1,13 @@
 import { type Alert, alertOf, byConsequence, type Message } from '../alert.ts'
+import type { GroupSettings } from '../deps.ts'
 import type { TransitionRef } from '../ledger.ts'
 import {
   byOrder,
-  type GroupSettings,
   groupName,
   type HeldAlert,
   type HeldBecause,
   isDigest,
-  placeOf,
+  placeInGroup,
   type WaitingAlert,
   withheldBecause,
 } from './group.ts'
@@ -68,7 +68,7 @@ export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
     places: [...places],
     hold: verdicts.filter((verdict) => verdict.is === 'held'),
     withhold: verdicts.filter((verdict) => verdict.is === 'withheld'),
-    told: hurriedAmong(waiting.filter((one) => places.has(placeOf(one)))),
+    told: hurriedAmong(waiting.filter((one) => places.has(placeInGroup(one)))),
   }
 }
 
@@ -84,7 +84,7 @@ function hurriedAmong(told: readonly WaitingAlert[]): string[] {
 function judge({ key, holdOf, heardOf, group, now }: GroupToCompose, waiting: readonly WaitingAlert[]): Verdict {
   const all = asOne(waiting)
   const heard = heardOf(all.alert)
-  const places = waiting.map(placeOf)
+  const places = waiting.map(placeInGroup)
   const withheld = (why: string, over: Over): Verdict => {
     const transitions = all.of.map(([ref]) => ref)
     return { is: 'withheld', alert: all.alert, places, transitions, why, over }

@@ -1,34 +1,8 @@
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
 import { defined } from '../../runtime/defined.ts'
-import type { Logger } from '../../runtime/logger.ts'
 import type { Alert, AlertLevel } from '../alert.ts'
+import type { GroupBy } from '../deps.ts'
 import { byCommit, type TransitionRef } from '../ledger.ts'
 import type { OutboxEntry } from '../outbox.ts'
-import type { Route } from '../route.ts'
-import type { SilenceStore } from '../silence-store.ts'
-
-export type GroupBy = 'rule' | 'account' | 'level' | 'kind'
-
-export interface GroupSettings {
-  by: readonly GroupBy[]
-  waitMs: number
-  intervalMs: number
-  /** The most alerts that one message shows. */
-  max: number
-}
-
-/** What alerts need on their way from the outbox into messages. */
-export interface AlertsDeps {
-  store: Store
-  keys: Keys
-  routes: readonly Route[]
-  /** Names of all receivers. */
-  receivers: readonly string[]
-  silences: Pick<SilenceStore, 'active'>
-  group: GroupSettings
-  log: Logger
-}
 
 const LEVELS: readonly AlertLevel[] = ['warning', 'critical']
 
@@ -109,7 +83,7 @@ export function waitingAlert(ref: TransitionRef, alert: Alert, held?: HeldBecaus
 }
 
 /** Its place in the group. */
-export function placeOf({ of }: WaitingAlert): TransitionRef {
+export function placeInGroup({ of }: WaitingAlert): TransitionRef {
   return of.at(-1)?.[0] ?? ''
 }
 
@@ -118,7 +92,7 @@ export function placeOf({ of }: WaitingAlert): TransitionRef {
  * over may have a clock that is behind.
  */
 export function byOrder(a: WaitingAlert, b: WaitingAlert): number {
-  return (a.order ?? 0) - (b.order ?? 0) || byCommit(placeOf(a), placeOf(b))
+  return (a.order ?? 0) - (b.order ?? 0) || byCommit(placeInGroup(a), placeInGroup(b))
 }
 
 /** What waits is written by us alone. */

@@ -1,21 +1,18 @@
 import { COVERAGE } from '../../limits/coverage.ts'
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
 import { NOBODY } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
+import type { AlertsDeps } from '../deps.ts'
 import type { FleetTrouble } from '../kinds/fleet-alert.ts'
 import { endOfQuietTime, type Route, receiversOf, routeOf } from '../route.ts'
 import { type Silence, silenceOf } from '../silence.ts'
-import type { SilenceStore } from '../silence-store.ts'
 import {
-  type AlertsDeps,
   decodeHeld,
   type HeldBecause,
   homesOf,
   isDigest,
   lookAgainAt,
-  placeOf,
+  placeInGroup,
   receiverOfHeld,
   type WaitingAlert,
 } from './group.ts'
@@ -67,16 +64,9 @@ export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert):
 
 const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
 
-interface CircumstanceDeps {
-  store: Store
-  keys: Keys
-  silences: Pick<SilenceStore, 'active'>
-  routes: readonly Route[]
-}
-
 /** What may keep alerts from being sent now. */
 export async function readCircumstances(
-  { store, keys, silences, routes }: CircumstanceDeps,
+  { store, keys, silences, routes }: Pick<AlertsDeps, 'store' | 'keys' | 'silences' | 'routes'>,
   now: number,
 ): Promise<Circumstances> {
   const [active, states] = await Promise.all([
@@ -121,7 +111,7 @@ export async function release(
       const { order = 0, alert, of, held: because } = held
       const waiting: WaitingAlert = { order, alert, of, held: because }
       const places = homes.flatMap((key) => [key, paces(key, alert)])
-      return [field, stored, ...places, placeOf(waiting), JSON.stringify(waiting)]
+      return [field, stored, ...places, placeInGroup(waiting), JSON.stringify(waiting)]
     }),
   )
 }
@@ -161,7 +151,7 @@ export async function lookAtHeld(deps: AlertsDeps, now: number): Promise<number 
 }
 
 /** When a silence ends early, all that is held back is checked now. */
-export async function lookAgain({ store, keys }: { store: Store; keys: Keys }, now: number): Promise<void> {
+export async function lookAgain({ store, keys }: Pick<AlertsDeps, 'store' | 'keys'>, now: number): Promise<void> {
   for (;;) {
     const later = await store.zrangebyscore(keys.delivery.heldDue, `(${now}`, '+inf', 'LIMIT', 0, CHUNK)
     if (later.length === 0) return

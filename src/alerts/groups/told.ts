@@ -1,8 +1,7 @@
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
 import { type Alert, alertOf, matterOf } from '../alert.ts'
+import type { AlertsDeps, GroupBy } from '../deps.ts'
 import type { OutboxEntry } from '../outbox.ts'
-import { type GroupBy, type GroupSettings, heldField, homesOf, isDigest } from './group.ts'
+import { heldField, homesOf, isDigest } from './group.ts'
 
 /** How soon a group closes once an alert has joined it. */
 export type GroupPace = 'digest' | 'urgent' | 'normal'
@@ -40,7 +39,7 @@ export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: 
 
 /** How soon each group closes once an alert has joined it, by what it sent lately. */
 export async function readPaces(
-  { store, keys, group }: { store: Store; keys: Keys; group: GroupSettings },
+  { store, keys, group }: Pick<AlertsDeps, 'store' | 'keys' | 'group'>,
   wanted: readonly { key: string; alert: Alert }[],
   now: number,
 ): Promise<(key: string, alert: Alert) => GroupPace> {
@@ -80,7 +79,7 @@ const CHUNK = 1_000
 
 /** What the receiver was sent of each of the alerts. */
 export async function readHeard(
-  { store, keys }: { store: Store; keys: Keys },
+  { store, keys }: Pick<AlertsDeps, 'store' | 'keys'>,
   receiver: string,
   alerts: readonly Alert[],
 ): Promise<(alert: Alert) => Heard> {

@@ -14,19 +14,21 @@ import { type News, tellNews } from './told-alert.ts'
 export type FleetTrouble = 'token-endpoint' | 'clock' | typeof COVERAGE | typeof DATA
 
 /** What is written about a trouble of all accounts; `stored`: the state of its alert, '' = none. */
-export type FleetAnnouncer = (
-  trouble: FleetTrouble,
-  is: 'firing' | 'over',
-  stored: string,
-  message: string,
-  now: number,
+export type FleetAnnouncer = (news: FleetNews) => AlertWrites
+
+interface FleetNews {
+  trouble: FleetTrouble
+  is: 'firing' | 'over'
+  stored: string
+  message: string
+  now: number
   /** Of those that the token endpoint may have. */
-  cause?: Cause,
-) => AlertWrites
+  cause?: Cause
+}
 
 /** The alert about what keeps all accounts from being refreshed, or read. `page`: the status page. */
 export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): FleetAnnouncer {
-  return (trouble, is, stored, message, now, cause) => {
+  return ({ trouble, is, stored, message, now, cause }) => {
     const why = trouble === 'token-endpoint' ? cause : trouble
     const news: News = is === 'over' ? { is, message } : { is, level: 'critical', message, ...(why && { cause: why }) }
     return tellNews({ field: trouble, stored, url: page, now }, news, repeatEveryMs)
@@ -57,18 +59,20 @@ export function endpointAnnouncer(
     // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
     const [endpoint, clock] = await store.hmget(keys.account(NOBODY).alerts, 'token-endpoint', 'clock')
     const cause = breaker.cause ?? 'unreachable'
-    const fires = (message: string) => announce('token-endpoint', 'firing', endpoint ?? '', message, now, cause)
+    const ofEndpoint = { trouble: 'token-endpoint', stored: endpoint ?? '', now } as const
+    const ofClock = { trouble: 'clock', stored: clock ?? '', now } as const
+    const fires = (message: string) => announce({ ...ofEndpoint, is: 'firing', message, cause })
     const writes: AlertWrites[] = []
     // The first token to end is searched for only where the alert is sent.
     if (breaker.is === 'open' && fires('').entries.length > 0)
       writes.push(fires(describeTrouble(cause, state, await nearestExpiry(now), now)))
     if (isOver)
-      writes.push(
-        announce('token-endpoint', 'over', endpoint ?? '', 'Tokens of all accounts are refreshed again.', now),
-      )
-    if (isAhead) writes.push(announce('clock', 'firing', clock ?? '', describeSkew(skewMs), now))
+      writes.push(announce({ ...ofEndpoint, is: 'over', message: 'Tokens of all accounts are refreshed again.' }))
+    if (isAhead) writes.push(announce({ ...ofClock, is: 'firing', message: describeSkew(skewMs) }))
     if (isRight)
-      writes.push(announce('clock', 'over', clock ?? '', "This machine's clock agrees with the provider's again.", now))
+      writes.push(
+        announce({ ...ofClock, is: 'over', message: "This machine's clock agrees with the provider's again." }),
+      )
     return writes.reduce(bothWrites, NO_ALERT_WRITES)
   }
 }
@@ -138,7 +142,7 @@ export function announceCoverage(
 ): AlertWrites {
   const is = trouble === undefined ? 'over' : 'firing'
   const message = trouble === undefined ? describeOver(coverage) : describe(coverage, settings, trouble, reason)
-  return announce(COVERAGE, is, stored, message, now)
+  return announce({ trouble: COVERAGE, is, stored, message, now })
 }
 
 function describe(

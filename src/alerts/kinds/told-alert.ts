@@ -52,12 +52,12 @@ export function tellAlert(subject: ToldSubject, { level, rule, cause, message }:
   const before = openState(subject)
   if (before === undefined) {
     const opened = openedState(level, rule ?? kindOf(subject.account?.hubId ?? NOBODY, subject.field), subject.now)
-    return writesOf(subject, withCause(opened, cause), level, 'entered', message)
+    return writesOf(subject, withCause(opened, cause), { level, reason: 'entered', message })
   }
   const reason = reasonOf(before, level)
   // What gets better is still known to who acknowledged it; anything else is news.
   const known = reason === 'eased' ? before : withoutAcknowledgement(before)
-  return writesOf(subject, withCause(atLevel(toldState(known, subject.now), level), cause), level, reason, message)
+  return writesOf(subject, withCause(atLevel(toldState(known, subject.now), level), cause), { level, reason, message })
 }
 
 /** Nothing, where nothing is open. */
@@ -65,7 +65,7 @@ export function closeAlert(subject: ToldSubject, message: string): AlertWrites {
   const before = openState(subject)
   if (before === undefined) return NO_ALERT_WRITES
   const level = before.level === 'critical' ? 'critical' : 'warning'
-  return writesOf(subject, toldState(before, subject.now), level, 'recovered', message)
+  return writesOf(subject, toldState(before, subject.now), { level, reason: 'recovered', message })
 }
 
 /** What is found of a trouble now. */
@@ -97,9 +97,7 @@ function withCause(state: SeriesState, cause: SeriesState['cause']): SeriesState
 function writesOf(
   subject: ToldSubject,
   state: SeriesState,
-  level: AlertLevel,
-  reason: AlertReason,
-  message: string,
+  { level, reason, message }: { level: AlertLevel; reason: AlertReason; message: string },
 ): AlertWrites {
   const { field, stored, account, notTo, url, now } = subject
   const alert = { ...transitionOf(account, field, state, { level, reason, at: now, url }), message }

@@ -4,7 +4,7 @@ import { countOf, formatCount } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type DescribedAlert, describeAlert, percentOf } from './describe-alert.ts'
 import type { MailLinks } from './mail-links.ts'
-import { accountsIn, badgeOfMessage, subjectOf, totalOf } from './subject.ts'
+import { accountsIn, badgeOfMessage, subjectLine, totalOf } from './subject.ts'
 
 /** One of several alerts of a mail, which lists them account by account. */
 export interface ListedAlert extends DescribedAlert {
@@ -51,7 +51,7 @@ export function mailContent(message: Message, now: number, links: MailLinks): Ma
   const summary = summaryOf(message)
   return {
     badge: badgeOfMessage(message),
-    subject: subjectOf(message),
+    subject: subjectLine(message),
     ...(summary !== undefined && { summary }),
     ...{ sections: listed.slice(0, whole), rows },
     ...(data.truncated > 0 && {

@@ -1,5 +1,4 @@
-import type { Alert, Message } from '../../alerts/alert.ts'
-import { byConsequence } from '../../alerts/alert.ts'
+import { type Alert, byConsequence, type Message } from '../../alerts/alert.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
@@ -11,7 +10,7 @@ const LONGEST = 60
 const MAX_LENGTH = 180
 
 /** The subject line: how bad, where, what. How much more there is, and how long it lasted, is never cut off. */
-export function subjectOf(message: Message): string {
+export function subjectLine(message: Message): string {
   const { type, data } = message
   const alerts = data.alerts.toSorted(byConsequence)
   const [first] = alerts

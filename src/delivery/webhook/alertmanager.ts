@@ -1,5 +1,5 @@
 import { type Alert, alertOfTransition, type Message } from '../../alerts/alert.ts'
-import type { GroupBy } from '../../alerts/groups/group.ts'
+import type { GroupBy } from '../../alerts/deps.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { describeAlert } from '../email/describe-alert.ts'
 import type { BodyContext } from './plimsoll.ts'

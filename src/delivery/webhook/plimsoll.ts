@@ -1,5 +1,5 @@
 import type { Message } from '../../alerts/alert.ts'
-import type { GroupBy } from '../../alerts/groups/group.ts'
+import type { GroupBy } from '../../alerts/deps.ts'
 import type { MailLinks } from '../email/mail-links.ts'
 
 /** The message as it is. */

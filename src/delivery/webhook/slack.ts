@@ -1,10 +1,9 @@
-import type { Message } from '../../alerts/alert.ts'
-import { byConsequence } from '../../alerts/alert.ts'
+import { byConsequence, type Message } from '../../alerts/alert.ts'
 import { shorten } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Badge, type DescribedAlert, describeAlert } from '../email/describe-alert.ts'
-import { subjectOf } from '../email/subject.ts'
+import { subjectLine } from '../email/subject.ts'
 import type { BodyContext } from './plimsoll.ts'
 
 /** Slack's own limits: a longer message is refused whole. */
@@ -25,7 +24,7 @@ const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVE
  * so that is whole in itself.
  */
 export function slackBody(message: Message, { home, links }: BodyContext): string {
-  const subject = subjectOf(message)
+  const subject = subjectLine(message)
   const alerts = message.data.alerts
     .toSorted(byConsequence)
     .map((alert) => describeAlert(alert, Date.parse(message.timestamp), links))

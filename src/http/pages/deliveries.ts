@@ -1,12 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import {
-  type DeliveryHead,
-  deadDeliveries,
-  type Replay,
-  type WaitingDelivery,
-  waitingDeliveries,
-} from '../../delivery/deliveries.ts'
+import type { DeliveryHead, Replay, WaitingDelivery } from '../../delivery/deliveries.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
@@ -65,8 +59,8 @@ export async function showDeliveries(deps: WebDeps, request: FastifyRequest): Pr
     deliveries.countDead(),
     receiverStore.read(),
     findAttempts(deliveries, filter, ATTEMPTS_A_PAGE),
-    waitingDeliveries(deps, DELIVERIES_A_PAGE),
-    deadDeliveries(deps, DELIVERIES_A_PAGE),
+    deliveries.waiting(DELIVERIES_A_PAGE),
+    deliveries.givenUp(DELIVERIES_A_PAGE),
   ])
   const ids = [...attempts, ...waiting, ...givenUp].map(({ id }) => id)
   const body = deliveriesPage({

@@ -1,9 +1,9 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import { decodeState } from '../../alerts/alert-state.ts'
+import type { GroupSettings } from '../../alerts/deps.ts'
 import type { AlertSettings } from '../../alerts/evaluation/decide.ts'
 import { type Evaluation, evaluate } from '../../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
-import type { GroupSettings } from '../../alerts/groups/group.ts'
 import type { Route } from '../../alerts/route.ts'
 import type { CurrentSeries } from '../account-view.ts'
 

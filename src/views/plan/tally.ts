@@ -1,6 +1,7 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Alert, AlertLevel, AlertReason } from '../../alerts/alert.ts'
-import { type GroupSettings, homesOf } from '../../alerts/groups/group.ts'
+import type { GroupSettings } from '../../alerts/deps.ts'
+import { homesOf } from '../../alerts/groups/group.ts'
 import { receiversOf } from '../../alerts/route.ts'
 import type { RuleSet } from './level-changes.ts'
 import type { ToldThen } from './replay-series.ts'

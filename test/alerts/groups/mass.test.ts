@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
+import type { AlertsDeps } from '../../../src/alerts/deps.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import type { AlertsDeps } from '../../../src/alerts/groups/group.ts'
 import { toldOfAccount } from '../../../src/views/told-of-account.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../a-relay.ts'

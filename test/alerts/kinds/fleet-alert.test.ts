@@ -5,7 +5,8 @@ import { type AlertWrites, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const announcer = fleetAnnouncer({ repeatEveryMs: 24 * 3_600_000, page: 'https://plimsoll.example.com/' })
-const fire = (stored: string, now: number) => announcer('token-endpoint', 'firing', stored, 'it fails', now)
+const fire = (stored: string, now: number) =>
+  announcer({ trouble: 'token-endpoint', is: 'firing', stored: stored, message: 'it fails', now: now })
 
 const stateAfter = ({ changes: [change] }: AlertWrites) => change?.[2] ?? ''
 
@@ -27,8 +28,16 @@ test('the alert about the fleet names no account, is repeated after a day and cl
   expect(fire(stateAfter(first), NOW + 24 * 3_600_000 - 1)).toEqual(NO_ALERT_WRITES)
   const again = fire(stateAfter(first), NOW + 24 * 3_600_000)
   expect(decodeEntry(again.entries[0] ?? '').alert).toMatchObject({ reason: 'repeat', status: 'firing' })
-  const over = announcer('token-endpoint', 'over', stateAfter(again), 'it works', NOW + 25 * 3_600_000)
+  const over = announcer({
+    trouble: 'token-endpoint',
+    is: 'over',
+    stored: stateAfter(again),
+    message: 'it works',
+    now: NOW + 25 * 3_600_000,
+  })
   expect(over.changes).toEqual([['token-endpoint', stateAfter(again), '']])
   expect(decodeEntry(over.entries[0] ?? '').alert).toMatchObject({ status: 'resolved', message: 'it works' })
-  expect(announcer('token-endpoint', 'over', stateAfter(over), 'x', NOW)).toEqual(NO_ALERT_WRITES)
+  expect(
+    announcer({ trouble: 'token-endpoint', is: 'over', stored: stateAfter(over), message: 'x', now: NOW }),
+  ).toEqual(NO_ALERT_WRITES)
 })

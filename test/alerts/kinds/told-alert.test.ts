@@ -91,7 +91,7 @@ describe('acknowledged, an alert that is not about a number', () => {
   test('of the whole fleet is not told again for as long as was said, but when it is over', () => {
     const one = anAlert({ field: 'clock' })
     const say = (is: 'firing' | 'over', now: number) =>
-      one.step(now, ({ stored }) => fleet('clock', is, stored, 'x', now))?.alert.reason
+      one.step(now, ({ stored }) => fleet({ trouble: 'clock', is, stored, message: 'x', now }))?.alert.reason
     expect(say('firing', NOW)).toBe('entered')
     one.acknowledge(NOW, NOW + 3 * DAY)
     expect([1, 2, 3, 3.5, 4].map((days) => say('firing', NOW + days * DAY))).toEqual([

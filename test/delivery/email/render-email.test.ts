@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { mailContent } from '../../../src/delivery/email/mail-content.ts'
 import { renderEmail } from '../../../src/delivery/email/send-email.ts'
-import { subjectOf } from '../../../src/delivery/email/subject.ts'
+import { subjectLine } from '../../../src/delivery/email/subject.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
 /** What a reader of the HTML part reads. */
@@ -279,7 +279,9 @@ function aChange(overrides: Partial<Alert> = {}): Alert {
 
 test('a limit that moved is told as such, with the limit from before', () => {
   const message = aMessage([aChange()])
-  expect(subjectOf(message)).toBe('[WARNING] acme.example.com (123): limit of custom properties is now 500, 96 % used')
+  expect(subjectLine(message)).toBe(
+    '[WARNING] acme.example.com (123): limit of custom properties is now 500, 96 % used',
+  )
   const { text, html } = renderEmail(message, NOW)
   expect(text).toBe(`[WARNING] acme.example.com (123)
 The limit went down from 1,000 to 500: usage is now 96 % (480).
@@ -304,7 +306,7 @@ Sent by Plimsoll, 2026-11-21 10:00 UTC.
 test('several limits that moved share a subject, and each has a row or a section', () => {
   const changes = [1, 2, 3].map((hubId) => onAccount(hubId, aChange()))
   const message = aMessage(changes)
-  expect(subjectOf(message)).toBe(
+  expect(subjectLine(message)).toBe(
     '[WARNING] account-1.example.com (1): limit of custom properties is now… (3 accounts)',
   )
   expect(renderEmail(message, NOW).text.match(/The limit went down/g)).toHaveLength(3)

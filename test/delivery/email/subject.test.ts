@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { subjectOf } from '../../../src/delivery/email/subject.ts'
+import { subjectLine } from '../../../src/delivery/email/subject.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount } from '../example-messages.ts'
 
 const contacts = { metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' }
@@ -169,12 +169,12 @@ describe('the subject of', () => {
       '[DIGEST] first readings: 1 critical, 1 warning, 40 more in 1 account',
     ],
   ])('%s', (_name, message, expected) => {
-    expect(subjectOf(message)).toBe(expected)
+    expect(subjectLine(message)).toBe(expected)
   })
 })
 
 describe('what strangers put in', () => {
-  const called = (hubDomain: string) => subjectOf(aMessage([anAlert({ account: { hubId: 1, hubDomain } })]))
+  const called = (hubDomain: string) => subjectLine(aMessage([anAlert({ account: { hubId: 1, hubDomain } })]))
 
   test('breaks no line and hides nothing', () => {
     expect(called('a\r\nBcc: b\u0000\u202ec\u2066d\u200b')).toBe(
@@ -197,10 +197,10 @@ describe('what strangers put in', () => {
     const series = { ...contacts, label: long }
     const alerts = [anAlert({ series }), onAccount(7, anAlert({ series }), long), onAccount(8, warning, long)]
     for (const message of [aMessage(alerts), aMessage(alerts.slice(0, 2)), aMessage(alerts.slice(1, 2))]) {
-      const subject = subjectOf(message)
+      const subject = subjectLine(message)
       expect(Array.from(subject).length).toBeLessThanOrEqual(180)
       expect(subject.isWellFormed()).toBe(true)
     }
-    expect(subjectOf(aMessage(alerts))).toMatch(/ \(3 accounts\)$/)
+    expect(subjectLine(aMessage(alerts))).toMatch(/ \(3 accounts\)$/)
   })
 })

@@ -1,0 +1,27 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Route } from './route.ts'
+import type { SilenceStore } from './silence-store.ts'
+
+/** What alerts need on their way from the outbox into messages. */
+export interface AlertsDeps {
+  store: Store
+  keys: Keys
+  routes: readonly Route[]
+  /** Names of all receivers. */
+  receivers: readonly string[]
+  silences: Pick<SilenceStore, 'active'>
+  group: GroupSettings
+  log: Logger
+}
+
+export type GroupBy = 'rule' | 'account' | 'level' | 'kind'
+
+export interface GroupSettings {
+  by: readonly GroupBy[]
+  waitMs: number
+  intervalMs: number
+  /** The most alerts that one message shows. */
+  max: number
+}
