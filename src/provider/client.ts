@@ -14,9 +14,9 @@ import {
   type TokenMetadata,
 } from './answers.ts'
 import { classifyAnswer, classifyError, type Family } from './classify.ts'
-import { type AppCredentials, DIALECTS, type DialectName } from './dialects.ts'
+import { type AppCredentials, DIALECTS, type Dialect, type DialectName } from './dialects.ts'
 import { type AccountBucket, type CrmResult, failed, type ProviderResult, readAccountBucket } from './failure.ts'
-import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts'
+import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
 import { ClockSkew, classOfError, classOfStatus, type ObservedCall, type ProviderEndpoint } from './observed-call.ts'
 import { parseJson, Unread, UnreadableError } from './read.ts'
 
@@ -31,16 +31,9 @@ export interface ProviderClient {
   /** Interface 4.4. A token that the provider doesn't know (any more) counts as deleted. */
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
   /** Interface 4.5: one direction of a pair. */
-  associations(accessToken: Secret, from: string, to: string): Promise<CrmResult<AssociationReport>>
-  associations(
-    accessToken: Secret,
-    from: string,
-    to: string,
-    how: 'unread',
-  ): Promise<CrmResult<Later<AssociationReport>>>
+  associations(accessToken: Secret, from: string, to: string): Promise<CrmResult<Later<AssociationReport>>>
   /** Interface 4.6. */
-  customProperties(accessToken: Secret): Promise<CrmResult<CustomPropertyReport>>
-  customProperties(accessToken: Secret, how: 'unread'): Promise<CrmResult<Later<CustomPropertyReport>>>
+  customProperties(accessToken: Secret): Promise<CrmResult<Later<CustomPropertyReport>>>
   /** The object types that have records at or near a limit of associations from them. Not in every provider. */
   associationSources(accessToken: Secret): Promise<CrmResult<BusyObjectType[]>>
   /** Of one object type: those to which it has records at or near their limit. Not in every provider. */
@@ -79,124 +72,143 @@ export interface ProviderOptions extends AppIdentity {
 const MAX_ANSWER_BYTES = 2_000_000
 
 export function createProviderClient(options: ProviderOptions): ConfiguredClient {
-  const http = createHttpClient({ ...options, maxAnswerBytes: MAX_ANSWER_BYTES })
-  const dialect = DIALECTS[options.dialect]
-  const skew = new ClockSkew()
-  let identity: AppIdentity = { clientId: options.clientId, clientSecret: options.clientSecret }
-  const app = (): AppCredentials => ({ clientId: identity.clientId, clientSecret: identity.clientSecret.reveal() })
+  return new HttpProviderClient(options)
+}
 
-  async function call<T>(
-    endpoint: ProviderEndpoint,
-    family: Family,
-    request: HttpRequest,
-    secrets: readonly Secret[],
-    read: (body: Buffer) => T,
-    hear?: (headers: HttpResponse['headers']) => void,
-  ): Promise<ProviderResult<T>> {
-    const sentAt = options.clock.now()
+/** One call: what it is, what is taken out of a refusal's words, how its answer is read. */
+interface Call<T> {
+  endpoint: ProviderEndpoint
+  family: Family
+  request: HttpRequest
+  secret: Secret
+  read: (body: Buffer) => T
+  hear?: (headers: HttpResponse['headers']) => void
+}
+
+class HttpProviderClient implements ConfiguredClient {
+  readonly #options: ProviderOptions
+  readonly #http: HttpClient
+  readonly #dialect: Dialect
+  readonly #skew = new ClockSkew()
+  #app: AppIdentity
+
+  constructor(options: ProviderOptions) {
+    this.#options = options
+    this.#http = createHttpClient({ ...options, maxAnswerBytes: MAX_ANSWER_BYTES })
+    this.#dialect = DIALECTS[options.dialect]
+    this.#app = { clientId: options.clientId, clientSecret: options.clientSecret }
+  }
+
+  get app(): AppIdentity {
+    return this.#app
+  }
+
+  replaceApp({ clientId, clientSecret }: AppIdentity): void {
+    this.#app = { clientId, clientSecret }
+  }
+
+  exchangeCode(code: Secret): Promise<ProviderResult<TokenAnswer>> {
+    const { redirectUri } = this.#options
+    return this.#grant({ grant_type: 'authorization_code', code: code.reveal(), redirect_uri: redirectUri }, code)
+  }
+
+  refresh(token: Secret): Promise<ProviderResult<TokenAnswer>> {
+    return this.#grant({ grant_type: 'refresh_token', refresh_token: token.reveal() }, token)
+  }
+
+  metadata(token: Secret): Promise<ProviderResult<TokenMetadata>> {
+    const { metadataFamily: family } = this.#dialect
+    const request = this.#dialect.metadata(token.reveal(), this.#credentials())
+    const read = (body: Buffer) => readActiveMetadata(parseJson(body))
+    return this.#send({ endpoint: 'metadata', family, request, secret: token, read })
+  }
+
+  async deleteRefreshToken(token: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>> {
+    const request = this.#dialect.deleteRefreshToken(token.reveal(), this.#credentials())
+    const read = () => 'deleted' as const
+    const result = await this.#send({ endpoint: 'delete', family: 'token', request, secret: token, read })
+    return result.ok ? result : deletedAnyway(result)
+  }
+
+  associations(token: Secret, from: string, to: string): Promise<CrmResult<Unread<AssociationReport>>> {
+    const request = this.#dialect.associations(token.reveal(), from, to)
+    const read = (body: Buffer) => new Unread(body, readAssociationReport)
+    return this.#crm({ endpoint: 'associations', request, secret: token, read })
+  }
+
+  customProperties(token: Secret): Promise<CrmResult<Unread<CustomPropertyReport>>> {
+    const request = this.#dialect.customProperties(token.reveal())
+    const read = (body: Buffer) => new Unread(body, readCustomPropertyReport)
+    return this.#crm({ endpoint: 'customProperties', request, secret: token, read })
+  }
+
+  associationSources(token: Secret): Promise<CrmResult<BusyObjectType[]>> {
+    const request = this.#dialect.associationSources(token.reveal())
+    return this.#crm({ endpoint: 'associationSources', request, secret: token, read: readBusy })
+  }
+
+  associationTargets(token: Secret, from: string): Promise<CrmResult<BusyObjectType[]>> {
+    const request = this.#dialect.associationTargets(token.reveal(), from)
+    return this.#crm({ endpoint: 'associationTargets', request, secret: token, read: readBusy })
+  }
+
+  skewMs(): number | undefined {
+    return this.#skew.ms
+  }
+
+  close(): Promise<void> {
+    return this.#http.close()
+  }
+
+  #grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
+    const { clientId: client_id, clientSecret: client_secret } = this.#credentials()
+    const request = this.#dialect.token({ ...form, client_id, client_secret })
+    const read = (body: Buffer) => readTokenAnswer(parseJson(body))
+    return this.#send({ endpoint: 'token', family: 'token', request, secret, read })
+  }
+
+  #credentials(): AppCredentials {
+    return { clientId: this.#app.clientId, clientSecret: this.#app.clientSecret.reveal() }
+  }
+
+  /** A call of an account's own bucket: it hands on the answer's headers about it. */
+  async #crm<T>(call: Omit<Call<T>, 'family' | 'hear'>): Promise<CrmResult<T>> {
+    let bucket: AccountBucket | undefined
+    const hear = (headers: HttpResponse['headers']) => {
+      bucket = readAccountBucket(headers)
+    }
+    const result = await this.#send({ ...call, family: 'crm', hear })
+    return bucket === undefined ? result : { ...result, bucket }
+  }
+
+  async #send<T>({ endpoint, family, request, secret, read, hear }: Call<T>): Promise<ProviderResult<T>> {
+    const { clock, observe } = this.#options
+    const sentAt = clock.now()
     // The one that this call goes out with: it may be another one by the time of the answer.
-    const { clientSecret } = identity
+    const { clientSecret } = this.#app
     let answer: HttpResponse
     try {
-      answer = await http.send(request)
+      answer = await this.#http.send(request)
     } catch (error) {
-      options.observe?.({ endpoint, class: classOfError(error), ms: options.clock.now() - sentAt })
+      observe?.({ endpoint, class: classOfError(error), ms: clock.now() - sentAt })
       return failed(classifyError(error))
     }
-    const answeredAt = options.clock.now()
-    options.observe?.({ endpoint, class: classOfStatus(answer.status), ms: answeredAt - sentAt })
+    const answeredAt = clock.now()
+    observe?.({ endpoint, class: classOfStatus(answer.status), ms: answeredAt - sentAt })
     try {
-      skew.note(answer.headers.date, sentAt, answeredAt)
+      this.#skew.note(answer.headers.date, sentAt, answeredAt)
       hear?.(answer.headers)
       if (answer.status >= 200 && answer.status < 300) return { ok: true, value: read(answer.body) }
-      const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, clientSecret)
+      const clean = (text: string) => withoutSecrets(redactUrls(text), secret, clientSecret)
       return failed(classifyAnswer(family, answer, answeredAt, clean))
     } catch (error) {
       return failed(classifyError(error))
     }
   }
+}
 
-  /** A call of an account's own bucket: it hands on the answer's headers about it. */
-  async function crm<T>(
-    endpoint: ProviderEndpoint,
-    request: HttpRequest,
-    token: Secret,
-    read: (body: Buffer) => T,
-  ): Promise<CrmResult<T>> {
-    let bucket: AccountBucket | undefined
-    const result = await call(endpoint, 'crm', request, [token], read, (headers) => {
-      bucket = readAccountBucket(headers)
-    })
-    return bucket === undefined ? result : { ...result, bucket }
-  }
-
-  /** A report, read now or when it is needed. */
-  function report<T>(
-    endpoint: ProviderEndpoint,
-    request: HttpRequest,
-    token: Secret,
-    read: (json: unknown) => T,
-    how?: 'unread',
-  ): Promise<CrmResult<Later<T>>> {
-    return how === 'unread'
-      ? crm(endpoint, request, token, (body) => new Unread(body, read))
-      : crm(endpoint, request, token, (body) => read(parseJson(body)))
-  }
-
-  function associations(token: Secret, from: string, to: string): Promise<CrmResult<AssociationReport>>
-  function associations(
-    token: Secret,
-    from: string,
-    to: string,
-    how?: 'unread',
-  ): Promise<CrmResult<Later<AssociationReport>>>
-  function associations(token: Secret, from: string, to: string, how?: 'unread') {
-    return report('associations', dialect.associations(token.reveal(), from, to), token, readAssociationReport, how)
-  }
-
-  function customProperties(token: Secret): Promise<CrmResult<CustomPropertyReport>>
-  function customProperties(token: Secret, how?: 'unread'): Promise<CrmResult<Later<CustomPropertyReport>>>
-  function customProperties(token: Secret, how?: 'unread') {
-    return report('customProperties', dialect.customProperties(token.reveal()), token, readCustomPropertyReport, how)
-  }
-
-  function busy(endpoint: ProviderEndpoint, request: HttpRequest, token: Secret): Promise<CrmResult<BusyObjectType[]>> {
-    return crm(endpoint, request, token, (body) => readBusyObjectTypes(parseJson(body)))
-  }
-
-  function grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
-    const { clientId, clientSecret } = app()
-    const full = { ...form, client_id: clientId, client_secret: clientSecret }
-    return call('token', 'token', dialect.token(full), [secret], (body) => readTokenAnswer(parseJson(body)))
-  }
-
-  return {
-    get app() {
-      return identity
-    },
-    replaceApp: ({ clientId, clientSecret }) => {
-      identity = { clientId, clientSecret }
-    },
-    exchangeCode: (code) =>
-      grant({ grant_type: 'authorization_code', code: code.reveal(), redirect_uri: options.redirectUri }, code),
-    refresh: (token) => grant({ grant_type: 'refresh_token', refresh_token: token.reveal() }, token),
-    metadata: (token) =>
-      call('metadata', dialect.metadataFamily, dialect.metadata(token.reveal(), app()), [token], (body) =>
-        readActiveMetadata(parseJson(body)),
-      ),
-    deleteRefreshToken: async (token) => {
-      const request = dialect.deleteRefreshToken(token.reveal(), app())
-      const result = await call('delete', 'token', request, [token], () => 'deleted' as const)
-      return result.ok ? result : deletedAnyway(result)
-    },
-    associations,
-    customProperties,
-    associationSources: (token) => busy('associationSources', dialect.associationSources(token.reveal()), token),
-    associationTargets: (token, from) =>
-      busy('associationTargets', dialect.associationTargets(token.reveal(), from), token),
-    skewMs: () => skew.ms,
-    close: () => http.close(),
-  }
+function readBusy(body: Buffer): BusyObjectType[] {
+  return readBusyObjectTypes(parseJson(body))
 }
 
 /** The successor answers 200 for any token; `active` shows whether it is one. */

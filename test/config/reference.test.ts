@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configReference } from '../../config/reference.ts'
+import { configOf, KEY } from './load-text.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
 const reference = configReference()
@@ -50,4 +51,14 @@ test('every setting has help', () => {
   const rows = reference.split('\n').filter((one) => one.startsWith('| `'))
   expect(rows.length).toBeGreaterThan(100)
   expect(rows.filter((row) => row.endsWith('|  |'))).toEqual([])
+})
+
+test('the example loads once its variables are set and its key exists', () => {
+  const text = readFileSync('config/example.yaml', 'utf8')
+  const names = [...text.matchAll(/^[^#]*?\$\{(\w+)\}/gm)].map(([, name]) => name ?? '')
+  const config = configOf(text, {
+    env: Object.fromEntries(names.map((name) => [name, KEY.replaceAll(/[/+=]/g, 'A')])),
+    files: { '.plimsoll/keys/k1': KEY },
+  })
+  expect(Object.keys(config.receivers)).toEqual(['ops-mail', 'ops-hook'])
 })

@@ -1,10 +1,12 @@
 import { onTestFinished } from 'vitest'
+import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import { createProviderClient, type ProviderClient, type ProviderOptions } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts'
+import { readReport } from '../provider/connect-client.ts'
 import { CLIENT, HUB, REDIRECT_URI, type Visit, visit } from '../sandbox/visit.ts'
 
 /** One sentence of the contract with the provider, true in both dialects. */
@@ -15,12 +17,18 @@ export interface ContractCase {
   run(contract: Contract): Promise<void>
 }
 
+/** The client, whose reports are read as soon as they come. */
+export interface ReadingClient extends Omit<ProviderClient, 'associations' | 'customProperties'> {
+  associations(accessToken: Secret, from: string, to: string): Promise<ProviderResult<AssociationReport>>
+  customProperties(accessToken: Secret): Promise<ProviderResult<CustomPropertyReport>>
+}
+
 export interface Contract extends Pick<Visit, 'sandbox' | 'clock' | 'call' | 'journal'> {
   dialect: DialectName
   /** The daemon's client, as the daemon makes it. */
-  client: ProviderClient
+  client: ReadingClient
   /** Another one, for this same sandbox. */
-  otherClient(options: Partial<ProviderOptions>): ProviderClient
+  otherClient(options: Partial<ProviderOptions>): ReadingClient
   approve(hubId?: number, scopes?: string): Promise<Secret>
   connect(hubId?: number, scopes?: string): Promise<{ access: Secret; refresh: Secret }>
   fault(fault: Fault): Promise<void>
@@ -77,7 +85,7 @@ export async function openContract(dialect: DialectName, options: Partial<Sandbo
 }
 
 /** The same client; what is handed to it, and how it fails, is noted. */
-function watched(client: ProviderClient, sent: Set<Secret>, failures: ProviderFailure[]): ProviderClient {
+function watched(client: ProviderClient, sent: Set<Secret>, failures: ProviderFailure[]): ReadingClient {
   const noted =
     <A extends unknown[], T>(call: (...args: A) => Promise<ProviderResult<T>>) =>
     async (...args: A): Promise<ProviderResult<T>> => {
@@ -87,16 +95,16 @@ function watched(client: ProviderClient, sent: Set<Secret>, failures: ProviderFa
       return result
     }
   return {
-    exchangeCode: noted(client.exchangeCode),
-    refresh: noted(client.refresh),
-    metadata: noted(client.metadata),
-    deleteRefreshToken: noted(client.deleteRefreshToken),
-    associations: noted(client.associations) as ProviderClient['associations'],
-    customProperties: noted(client.customProperties) as ProviderClient['customProperties'],
-    associationSources: noted(client.associationSources),
-    associationTargets: noted(client.associationTargets),
-    skewMs: client.skewMs,
-    close: client.close,
+    exchangeCode: noted((code) => client.exchangeCode(code)),
+    refresh: noted((token) => client.refresh(token)),
+    metadata: noted((token) => client.metadata(token)),
+    deleteRefreshToken: noted((token) => client.deleteRefreshToken(token)),
+    associations: noted(async (token, from, to) => readReport(await client.associations(token, from, to))),
+    customProperties: noted(async (token) => readReport(await client.customProperties(token))),
+    associationSources: noted((token) => client.associationSources(token)),
+    associationTargets: noted((token, from) => client.associationTargets(token, from)),
+    skewMs: () => client.skewMs(),
+    close: () => client.close(),
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
-import { pollAccount } from '../limits/history/poll-account.ts'
+import { pollAccount } from '../limits/reports.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'
 

@@ -64,8 +64,8 @@ const ALL = ['overall', 'type/0-1', 'type/0-2', 'at/0-1/0-2', 'near/0-1/0-2', 'f
 async function account() {
   const keys = redis.freshKeys()
   const { deps, clock, logged } = office(redis.store, keys, {
-    customProperties: client.customProperties,
-    associations: client.associations,
+    customProperties: (token) => client.customProperties(token),
+    associations: (token, from, to) => client.associations(token, from, to),
   })
   await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: clock.now(), lifeMs: 365 * DAY })
   const metrics = createMetrics()

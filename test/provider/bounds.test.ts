@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readAssociationReport, readCustomPropertyReport, readMetadata } from '../../src/provider/answers.ts'
-import { ASSOCIATIONS, CUSTOM_PROPERTIES, METADATA } from './answers.ts'
+import { ASSOCIATIONS, CUSTOM_PROPERTIES, METADATA } from './connect-client.ts'
 
 const [type] = CUSTOM_PROPERTIES.byObjectType
 const reading = (ids: readonly string[]) => {

@@ -1,4 +1,12 @@
-import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../../src/provider/client.ts'
+import { classifyError } from '../../src/provider/classify.ts'
+import {
+  type ConfiguredClient,
+  createProviderClient,
+  type Later,
+  type ProviderOptions,
+} from '../../src/provider/client.ts'
+import type { ProviderResult } from '../../src/provider/failure.ts'
+import { Unread } from '../../src/provider/read.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
@@ -17,4 +25,73 @@ export function connectClient(baseUrl: string, options: Partial<ProviderOptions>
     clock: new HandClock(),
     ...options,
   })
+}
+
+/** As a poll does. */
+export function readReport<T>(result: ProviderResult<Later<T>>): ProviderResult<T> {
+  if (!result.ok) return result
+  try {
+    return { ok: true, value: result.value instanceof Unread ? result.value.read() : result.value }
+  } catch (error) {
+    return { ok: false, failure: classifyError(error) }
+  }
+}
+
+/** Answers as the interface describes them, with everything that may be there. */
+export const TOKENS = {
+  token_type: 'bearer',
+  refresh_token: 'refresh-2',
+  access_token: 'access-2',
+  expires_in: 1800,
+}
+
+export const METADATA = {
+  token: 'access-1',
+  user: 'ada@acme.example.com',
+  hub_domain: 'acme.example.com',
+  scopes: ['oauth', 'crm.objects.contacts.read'],
+  hub_id: 123,
+  app_id: 456,
+  user_id: 789,
+  expires_in: 1754,
+  token_type: 'access',
+}
+
+export const ASSOCIATIONS = {
+  limit: 500,
+  totalRecordsAtLimit: 1,
+  totalRecordsNearLimit: 2,
+  atLimitFromRecordSamples: [{ label: 'Acme', objectId: 11 }],
+  nearLimitFromRecordSamples: [
+    { label: 'Globex', objectId: 12, percentage: 96.4, usage: 482 },
+    { label: 'Initech', objectId: 13, percentage: 80, usage: 400 },
+  ],
+}
+
+export const BUSY_OBJECT_TYPES = {
+  results: [
+    {
+      objectTypeId: '0-1',
+      singularLabel: 'Contact',
+      pluralLabel: 'Contacts',
+      hasRecordsAtLimit: true,
+      hasRecordsNearLimit: false,
+    },
+  ],
+}
+
+export const CUSTOM_PROPERTIES = {
+  overallLimit: 1000,
+  overallUsage: 960,
+  overallPercentage: 96,
+  byObjectType: [
+    {
+      limit: 1000,
+      objectTypeId: '0-1',
+      percentage: 12.3,
+      pluralLabel: 'Contacts',
+      singularLabel: 'Contact',
+      usage: 123,
+    },
+  ],
 }

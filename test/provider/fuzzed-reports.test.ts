@@ -6,7 +6,7 @@ import { seriesOf } from '../../src/limits/series.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
 import { parseJson, UnreadableError } from '../../src/provider/read.ts'
-import { ASSOCIATIONS, CUSTOM_PROPERTIES } from './answers.ts'
+import { ASSOCIATIONS, CUSTOM_PROPERTIES } from './connect-client.ts'
 
 /*
  * Whatever the provider sends: a reading whose percentages are right, or a failure that names the field. What is right

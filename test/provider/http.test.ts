@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ProviderClient, ProviderOptions } from '../../src/provider/client.ts'
+import { Deadlines } from '../../src/provider/http.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
-import { CUSTOM_PROPERTIES } from './answers.ts'
-import { connectClient } from './connect-client.ts'
+import { CUSTOM_PROPERTIES, connectClient } from './connect-client.ts'
 
 const token = new Secret('access-1')
 let far: FarSide
@@ -202,4 +201,50 @@ test('closing ends the calls under way as failures', async () => {
 test('a call that cannot even be sent is a failure, not an exception', async () => {
   const result = await client().customProperties(new Secret('with\nnewline'))
   expect(result).toMatchObject({ ok: false })
+})
+
+describe('of deadlines that are all equally far away', () => {
+  const LIMIT_MS = 1_000
+
+  let late: string[]
+  const timed = (name: string) => ({
+    expire: () => void late.push(`${name} at ${Math.round(performance.now() - begunAt)}`),
+  })
+  let begunAt: number
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    begunAt = performance.now()
+    late = []
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('each is late in its own time, whatever began before it and ended in time', () => {
+    const deadlines = new Deadlines(LIMIT_MS)
+    const inTime = timed('first')
+    deadlines.begin(inTime)
+    vi.advanceTimersByTime(300)
+    deadlines.begin(timed('second'))
+    vi.advanceTimersByTime(400)
+    deadlines.begin(timed('third'))
+    deadlines.end(inTime)
+    vi.advanceTimersByTime(2 * LIMIT_MS)
+    expect(late).toEqual(['second at 1300', 'third at 1700'])
+  })
+
+  test('one that begins when all before it have ended has its whole time, and nothing rings after it', () => {
+    const deadlines = new Deadlines(LIMIT_MS)
+    const before = timed('before')
+    deadlines.begin(before)
+    deadlines.end(before)
+    vi.advanceTimersByTime(900)
+    deadlines.begin(timed('later'))
+    vi.advanceTimersByTime(999)
+    expect(late).toEqual([])
+    vi.advanceTimersByTime(2)
+    expect(late).toEqual(['later at 1900'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
 })

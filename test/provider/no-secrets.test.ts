@@ -4,7 +4,7 @@ import type { DialectName } from '../../src/provider/dialects.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type Answer, type FarSide, json, startFarSide } from '../support/far-side.ts'
-import { connectClient } from './connect-client.ts'
+import { connectClient, readReport } from './connect-client.ts'
 
 let far: FarSide
 beforeAll(async () => {
@@ -17,8 +17,8 @@ const CALLS: Record<string, (client: ProviderClient, token: Secret) => Promise<P
   refresh: (client, token) => client.refresh(token),
   metadata: (client, token) => client.metadata(token),
   deleteRefreshToken: (client, token) => client.deleteRefreshToken(token),
-  associations: (client, token) => client.associations(token, '0-1', '0-2'),
-  customProperties: (client, token) => client.customProperties(token),
+  associations: async (client, token) => readReport(await client.associations(token, '0-1', '0-2')),
+  customProperties: async (client, token) => readReport(await client.customProperties(token)),
   associationSources: (client, token) => client.associationSources(token),
 }
 

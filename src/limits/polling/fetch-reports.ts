@@ -132,7 +132,7 @@ function fingerprintOf({ settings, fetched }: Poll): string | undefined {
 }
 
 /** What can't be read is a failure of its report, and its call one that failed. */
-function readNow<T extends object>(report: Later<T> | ProviderFailure, unreadable: () => void): T | ProviderFailure {
+function readNow<T extends object>(report: Later<T> | ProviderFailure, unreadable: () => unknown): T | ProviderFailure {
   if (!(report instanceof Unread)) return report
   try {
     return report.read()
@@ -144,9 +144,7 @@ function readNow<T extends object>(report: Later<T> | ProviderFailure, unreadabl
 
 function answersOf({ settings, calls, fetched: heard, companions, pairsSeen }: Poll): Answers {
   let failedCalls = calls.failed
-  const unreadable = () => {
-    failedCalls++
-  }
+  const unreadable = () => failedCalls++
   const associations = new Map<string, AssociationReport | ProviderFailure>()
   for (const [id, report] of heard.associations) associations.set(id, readNow(report, unreadable))
   const customProperties = readNow(heard.customProperties, unreadable)
@@ -183,8 +181,8 @@ async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
   // Of one age none has waited longer: unpacking the readings for it would cost more than a call.
   const ordered = context.seen !== undefined ? pairs : listedPairs(pairs, context.readings?.associations ?? {})
   await poll.calls.make([
-    customProperties(poll, 'unread'),
-    ...ordered.map((pair) => associations(poll, pair, 'unread')),
+    customProperties(poll, (report) => report),
+    ...ordered.map((pair) => associations(poll, pair, (report) => report)),
   ])
   if (poll.calls.made <= pairs.length) keepTheRest(poll, pairs)
 }
@@ -192,8 +190,9 @@ async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
 /** Custom properties first: they name the object types. */
 async function askForAll(poll: Poll): Promise<void> {
   const { context, settings, calls, fetched } = poll
-  await calls.make([customProperties(poll)])
-  // It was read at once: the rest hangs on it.
+  // Read at once: the rest hangs on it.
+  const read: Kept = (report) => readNow(report, () => calls.failed++)
+  await calls.make([customProperties(poll, read)])
   const report = fetched.customProperties as CustomPropertyReport | ProviderFailure
   const types = objectTypesOf(isFailure(report) ? context.readings?.customProperties?.report : report)
   const readings = context.readings?.associations ?? {}
@@ -201,7 +200,7 @@ async function askForAll(poll: Poll): Promise<void> {
     const busy = await askCompanions(poll, types)
     const { ask, empty, isAll } = choosePairs({ types, readings, busy, pairsPerPoll: settings.pairsPerPoll })
     for (const pair of empty) fetched.associations.set(pairId(pair), emptyReport(readings[pairId(pair)]?.limit ?? 0))
-    await calls.make(ask.map((pair) => associations(poll, pair)))
+    await calls.make(ask.map((pair) => associations(poll, pair, read)))
     poll.pairsSeen = isAll && ask.every((pair) => !isFailure(fetched.associations.get(pairId(pair)) ?? NOT_ASKED))
   }
   keepTheRest(poll, knownPairs(readings, types))
@@ -212,31 +211,25 @@ function closesAll(report: CustomPropertyReport | ProviderFailure): boolean {
   return isFailure(report) && (report.class === 'unauthorized' || report.class === 'forbidden')
 }
 
-function customProperties({ provider, accessToken, fetched }: Poll, how?: 'unread') {
+/** What a poll keeps of a report until all have come: the report as it came, or what is read in it. */
+type Kept = <T extends object>(report: Later<T> | ProviderFailure) => Later<T> | ProviderFailure
+
+function customProperties({ provider, accessToken, fetched }: Poll, keep: Kept) {
   return async () => {
-    const result: CrmResult<Later<CustomPropertyReport>> =
-      how === 'unread'
-        ? await provider.customProperties(accessToken, how)
-        : await provider.customProperties(accessToken)
-    fetched.customProperties = valueOrFailure(result)
+    const result = await provider.customProperties(accessToken)
+    fetched.customProperties = keep(valueOrFailure(result))
     return result
   }
 }
 
-function associations({ provider, accessToken, context, settings, fetched }: Poll, pair: Pair, how?: 'unread') {
+function associations({ provider, accessToken, context, settings, fetched }: Poll, pair: Pair, keep: Kept) {
   return async () => {
-    const { from, to } = pair
     const id = pairId(pair)
-    if (how === 'unread') {
-      const result = await provider.associations(accessToken, from, to, how)
-      fetched.associations.set(id, valueOrFailure(result))
-      return result
-    }
-    const result = await provider.associations(accessToken, from, to)
-    // This pair was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
+    const result = await provider.associations(accessToken, pair.from, pair.to)
+    // A pair of `auto` was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
     const before = context.readings?.associations[id]
     const isUnheardOf = settings.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)
-    fetched.associations.set(id, isUnheardOf ? emptyReport(0) : valueOrFailure(result))
+    fetched.associations.set(id, isUnheardOf ? emptyReport(0) : keep(valueOrFailure(result)))
     return result
   }
 }

@@ -1,17 +1,16 @@
 import { expect } from 'vitest'
-import type { ProviderClient } from '../../../src/provider/client.ts'
 import type { ProviderFailure, ProviderResult } from '../../../src/provider/failure.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import type { Fault, FaultyEndpoint } from '../../../src/sandbox/faults.ts'
 import { HUB } from '../../sandbox/visit.ts'
-import { bad, type Contract, type ContractCase, good, NOBODY } from '../contract.ts'
+import { bad, type Contract, type ContractCase, good, NOBODY, type ReadingClient } from '../contract.ts'
 
 /** One call of each kind, for what is true of all of them. */
 interface Endpoint {
   name: string
   faulty: FaultyEndpoint
   call(
-    client: ProviderClient,
+    client: ReadingClient,
     tokens: { code: Secret; access: Secret; refresh: Secret },
   ): Promise<ProviderResult<unknown>>
 }

@@ -8,8 +8,7 @@ import { KeptSamples } from '../../../src/limits/samples.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { redisOfFile } from '../../support/of-file.ts'
-import { associations, fetched, properties, readings } from '../reports.ts'
-import { pollAccount } from './poll-account.ts'
+import { associations, fetched, pollAccount, properties, readings } from '../reports.ts'
 import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
 
 const redis = redisOfFile()

@@ -5,8 +5,7 @@ import { thinOut } from '../../../src/limits/history/resolutions.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { redisOfFile } from '../../support/of-file.ts'
-import { associations, properties, readings } from '../reports.ts'
-import { pollAccount } from './poll-account.ts'
+import { associations, pollAccount, properties, readings } from '../reports.ts'
 import { DAY, HOUR, START } from './records.ts'
 
 const redis = redisOfFile()

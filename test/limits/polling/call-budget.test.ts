@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { PollStore } from '../../../src/limits/poll-store.ts'
-import { CallBudget, decodeBudget, type PollRequest } from '../../../src/limits/polling/call-budget.ts'
+import {
+  admitPolls,
+  CallBudget,
+  decodeBudget,
+  depthOf,
+  type PollBudget,
+  type PollRequest,
+  refill,
+  refillPerHour,
+  roomFor,
+} from '../../../src/limits/polling/call-budget.ts'
 import { decodeTurn, type PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import { pollBudgetText, type SharedText } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
@@ -151,5 +161,184 @@ describe('a poll that is put off', () => {
     await polls.move(HUB, '0', { at: 7_000, ...TURN })
     expect(await redis.store.exists(keys.account(HUB).account)).toBe(0)
     expect(await redis.store.zscore(due, HUB)).toBeNull()
+  })
+})
+
+import fc from 'fast-check'
+
+const NOW = 1_763_719_200_000
+const HOUR = 3_600_000
+describe('the bucket', () => {
+  const PER_HOUR = 10_000
+  const DEPTH = 450
+  const newBudget = (now: number) => decodeBudget('', now)
+
+  const budget = (level: number, more: Partial<PollBudget> = {}): PollBudget => ({ ...newBudget(NOW), level, ...more })
+  const regular = (calls = 1, lateMs = 0): PollRequest => ({ calls, regularAt: NOW - lateMs, urgency: 0 })
+  const early = (urgency: number, calls = 1): PollRequest => ({ calls, regularAt: NOW + HOUR, urgency })
+  const admit = (level: number, ...requests: PollRequest[]) => admitPolls(budget(level), requests, PER_HOUR, NOW)
+
+  describe('the call budget', () => {
+    test('fills by nine tenths of itself in an hour, and holds under three minutes of it', () => {
+      expect(refillPerHour(budget(0), PER_HOUR)).toBe(9_000)
+      expect(depthOf(budget(0), PER_HOUR)).toBe(DEPTH)
+      expect(refill(budget(0), PER_HOUR, NOW + 60_000)).toMatchObject({ level: 150, at: NOW + 60_000 })
+      expect(refill(budget(0), PER_HOUR, NOW + HOUR).level).toBe(DEPTH)
+    })
+
+    test('counts the time of several clocks once, whichever is ahead', () => {
+      const ahead = refill(budget(0), PER_HOUR, NOW + 4_000)
+      const behind = refill(ahead, PER_HOUR, NOW + 1_000)
+      expect(behind).toEqual(ahead)
+      expect(refill(behind, PER_HOUR, NOW + 4_000)).toEqual(ahead)
+    })
+
+    test('goes on after a clock was set back by far', () => {
+      const back = refill(budget(0, { at: NOW + 24 * HOUR }), PER_HOUR, NOW)
+      expect(back).toMatchObject({ level: 0, at: NOW })
+      expect(refill(back, PER_HOUR, NOW + 4_000).level).toBe(10)
+    })
+
+    test('lets regular turns overdraw it, and no further than its depth', () => {
+      const requests = Array.from({ length: 1_000 }, () => regular())
+      const { budget: after, admitted } = admit(0, ...requests)
+      expect(admitted.filter(Boolean)).toHaveLength(DEPTH)
+      expect(after.level).toBe(-DEPTH)
+    })
+
+    test('lets early polls through only where something is left, the more of it the less urgent they are', () => {
+      const lets = (level: number, urgency: number) => admit(level, early(urgency)).admitted[0]
+      expect(lets(1, 1)).toBe(true)
+      expect(lets(0.5, 1)).toBe(false)
+      expect(lets(1, 0.5)).toBe(false)
+      expect(lets(DEPTH / 2 + 1, 0.5)).toBe(true)
+      expect(lets(DEPTH - 1, 0)).toBe(false)
+      expect(lets(DEPTH, 0)).toBe(true)
+    })
+
+    test('serves regular turns first, the oldest before, then the most urgent', () => {
+      const { admitted } = admit(0, early(1), regular(300, 10), regular(300, 20), early(0.5))
+      expect(admitted).toEqual([false, false, true, false])
+      expect(admit(5, early(0.9), early(1), regular(4)).admitted).toEqual([false, true, true])
+    })
+
+    test('has room for a poll that is larger than all it would hold', () => {
+      const { budget: after, admitted } = admitPolls(budget(0), [regular(50)], 100, NOW)
+      expect(admitted).toEqual([true])
+      expect(after).toMatchObject({ level: -50, largest: 50 })
+      expect(refillPerHour(after, 100)).toBe(10)
+      expect(admitPolls(refill(after, 100, NOW + 20 * HOUR), [early(0, 50)], 100, NOW).admitted).toEqual([true])
+    })
+
+    test('is never exceeded in an hour, whatever is asked of it', () => {
+      const asks = fc.record({
+        afterMs: fc.integer({ min: 0, max: 600_000 }),
+        calls: fc.integer({ min: 1, max: 8 }),
+        count: fc.integer({ min: 1, max: 300 }),
+        urgency: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null }),
+      })
+      fc.assert(
+        fc.property(fc.integer({ min: 100, max: 2_000 }), fc.array(asks, { maxLength: 60 }), (perHour, list) => {
+          let state = newBudget(NOW)
+          state.largest = 8
+          let now = NOW
+          const made: [at: number, calls: number][] = []
+          for (const { afterMs, calls, count, urgency } of list) {
+            now += afterMs
+            const regularAt = urgency === null ? now : now + HOUR
+            const requests = Array.from({ length: count }, () => ({ calls, regularAt, urgency: urgency ?? 0 }))
+            const served = admitPolls(refill(state, perHour, now), requests, perHour, now)
+            state = served.budget
+            made.push([now, calls * served.admitted.filter(Boolean).length])
+          }
+          for (const [from] of made) {
+            const inHour = made
+              .filter(([at]) => at >= from && at < from + HOUR)
+              .reduce((sum, [, calls]) => sum + calls, 0)
+            expect(inHour).toBeLessThanOrEqual(perHour)
+          }
+        }),
+      )
+    })
+  })
+
+  describe('a budget that is too small', () => {
+    test('is noted while regular turns wait, with how late the latest was', () => {
+      const { budget: short } = admit(-DEPTH, regular(1, 5_000), regular(1, 90_000))
+      expect(short.short).toEqual({ since: NOW, at: NOW, polls: 2, latestMs: 90_000, saidAt: NOW })
+      expect(admit(-10, regular(1, 90_000)).budget.short).toMatchObject({ polls: 1, latestMs: 90_000 })
+    })
+
+    test('is none where early polls wait, or a sweep found a turn late while there was room', () => {
+      expect(admit(-DEPTH, early(1)).budget.short).toBeNull()
+      expect(admit(10, regular(1, 90_000)).budget.short).toBeNull()
+      expect(admit(-10, regular(1, 20_000)).budget.short).toBeNull()
+    })
+
+    test('is told at once, and again after an hour, by one daemon', () => {
+      const first = admit(-DEPTH, regular())
+      expect(first.say).toMatchObject({ polls: 1 })
+      const later = (ms: number) => admitPolls(first.budget, [], PER_HOUR, NOW + ms).say
+      expect(later(HOUR - 1)).toBeNull()
+      expect(later(HOUR)).toMatchObject({ polls: 1 })
+      expect(admit(0).say).toBeNull()
+    })
+
+    test('is over when nobody had to wait for ten minutes', () => {
+      const { budget: short } = admit(-DEPTH, regular())
+      expect(refill(short, PER_HOUR, NOW + 600_000).short).not.toBeNull()
+      expect(refill(short, PER_HOUR, NOW + 600_001).short).toBeNull()
+    })
+
+    test('makes sweeps wait until it is worth it, and then take up what there is room for', () => {
+      expect(roomFor(budget(0, { meanCalls: 2 }), PER_HOUR, NOW)).toEqual({ polls: DEPTH / 2, until: NOW })
+      const { polls, until } = roomFor(budget(-DEPTH), PER_HOUR, NOW)
+      expect(polls).toBe(0)
+      expect(until - NOW).toBe(22_500)
+      expect(roomFor(refill(budget(-DEPTH), PER_HOUR, until), PER_HOUR, until).polls).toBeGreaterThan(50)
+    })
+
+    test('takes up no poll that it would not let through, however large polls are', () => {
+      const large = fc.record({
+        perHour: fc.integer({ min: 10, max: 100_000 }),
+        largest: fc.integer({ min: 1, max: 1_001 }),
+        meanShare: fc.double({ min: 0, max: 1, noNaN: true }),
+        levelShare: fc.double({ min: -1, max: 1, noNaN: true }),
+      })
+      fc.assert(
+        fc.property(large, ({ perHour, largest, meanShare, levelShare }) => {
+          const found = budget(0, { largest, meanCalls: Math.max(1, largest * meanShare) })
+          const before = { ...found, level: depthOf(found, perHour) * levelShare }
+          const { polls, until } = roomFor(before, perHour, NOW)
+          const then = polls > 0 ? before : refill(before, perHour, until)
+          expect(admitPolls(then, [{ ...regular(largest), regularAt: until }], perHour, until).admitted).toEqual([true])
+        }),
+      )
+    })
+  })
+
+  describe('a budget as stored', () => {
+    test('reads back as it was', () => {
+      const { budget: short } = admit(-DEPTH, regular(3, 90_000))
+      for (const one of [newBudget(NOW), budget(-1.5, { largest: 9, meanCalls: 1.25 }), short]) {
+        expect(decodeBudget(JSON.stringify(one), NOW + 1)).toEqual(one)
+      }
+    })
+
+    test.each([
+      '',
+      'x',
+      'null',
+      '{}',
+      '[]',
+      '{"level":1}',
+      '{"level":"1","at":2}',
+      '{"level":1,"at":2,"meanCalls":-3}',
+      '{"level":1,"at":2,"short":{"since":1}}',
+      '{"level":1,"at":2,"short":5}',
+      '{"level":1,"at":2,"other":3}',
+    ])('is none if it is %j', (stored) => {
+      expect(decodeBudget(stored, NOW)).toEqual(newBudget(NOW))
+    })
   })
 })

@@ -6,6 +6,7 @@ import {
   planAfterFailure,
   planPoll,
   planWithoutRoom,
+  regularPeriod,
 } from '../../../src/limits/polling/plan-poll.ts'
 import type { Near, PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import type { Series } from '../../../src/limits/series.ts'
@@ -54,6 +55,25 @@ describe('an account that is far from every threshold, and still', () => {
     expect(Math.min(...phases)).toBeLessThan(0.55)
     expect(Math.max(...phases)).toBeGreaterThan(0.92)
     expect(period({ hubId: 7, turn: EARLY })).toBe(period({ hubId: 7, isFirst: true }))
+  })
+
+  test('of many that were connected together is spread over half an interval, and more so with every turn', () => {
+    const fleet = Array.from({ length: 1_000 }, (_, n) => 5_000 + n)
+    const momentsOf = (turns: number) =>
+      fleet.map((hubId) => regularPeriod(hubId, DAY, true) + turns * regularPeriod(hubId, DAY, false))
+    const tenths = (moments: number[], from: number, to: number) =>
+      Array.from({ length: 10 }, (_, n) => {
+        const width = (to - from) / 10
+        return moments.filter((at) => at >= from + n * width && at < from + (n + 1) * width).length
+      })
+    for (const inside of tenths(momentsOf(0), DAY * 0.5, DAY * 0.97)) {
+      expect(inside).toBeGreaterThan(60)
+      expect(inside).toBeLessThan(140)
+    }
+    for (const inside of tenths(momentsOf(10), DAY * 9.9, DAY * 10.67)) {
+      expect(inside).toBeGreaterThan(60)
+      expect(inside).toBeLessThan(140)
+    }
   })
 
   test('has its turn as often as ever where the longest period is shorter than the shortest is by default', () => {
@@ -240,6 +260,20 @@ describe('after a poll that failed', () => {
     return { class: kind, code: 'x', message: 'x', status: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
   const once = { count: 0, mayRetry: true, tellAt: NOW + DAY, now: NOW + 1_000 }
+
+  test.each([
+    [0, 5_000],
+    [1, 10_000],
+    [4, 80_000],
+    [7, 640_000],
+    [8, undefined],
+    [1_000_000, undefined],
+  ])('the next one comes sooner than usual: after %i failures in %i ms', (count, ms) => {
+    const attempt = { ...once, count, now: NOW }
+    const at = ms === undefined ? Math.round(NOW + regularPeriod(123, EVERY, false)) : NOW + ms
+    expect(planAfterFailure(POLL, [failure('transient')], attempt, undefined).at).toBe(at)
+    expect(planAfterFailure(POLL, [failure('forbidden'), failure('transient')], attempt, undefined).at).toBe(at)
+  })
 
   test('the next one is tried soon, as an early one', () => {
     const plan = planAfterFailure(POLL, [failure('transient')], once, undefined)
