@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const DIST = join(ROOT, 'dist')
+const ENTRY = join('src', 'main.js')
 const ROOMS = ['src', 'jobs', 'config']
 /** What changes with any file that comes, goes or is written. */
 const STAMP = join(DIST, '.stamp')
@@ -54,47 +55,61 @@ export function isBuilt() {
 async function build() {
   const files = sourceFiles()
   const stamp = stampOf(files)
-  const entry = `src/main.${process.pid}.js` // Two builds at once must not meet.
-  copyAssets(files)
-  const { build: bundle } = await import('rolldown')
-  await bundle({
-    input: join(ROOT, 'src/main.ts'),
-    platform: 'node',
-    external: AS_PACKAGES,
-    plugins: [placesOfModules],
-    logLevel: 'warn',
-    output: {
-      dir: DIST,
-      format: 'esm',
-      // The names of chunks follow their content: what runs from an older build finds its own.
-      entryFileNames: entry,
-      chunkFileNames: 'chunks/[name]-[hash].js',
-    },
-  })
-  renameSync(join(DIST, entry), join(DIST, 'src/main.js'))
-  writeFileSync(STAMP, stamp)
+  // Made beside what is there and moved over it: two builds must not meet, and what is read meanwhile is read whole.
+  const made = join(DIST, `.made-${process.pid}`)
+  try {
+    copyAssets(files, made)
+    const { build: bundle } = await import('rolldown')
+    await bundle({
+      input: join(ROOT, 'src/main.ts'),
+      platform: 'node',
+      external: AS_PACKAGES,
+      plugins: [placesOfModules],
+      logLevel: 'warn',
+      output: {
+        dir: made,
+        format: 'esm',
+        entryFileNames: ENTRY,
+        // By their content: what runs from an older build finds its own.
+        chunkFileNames: 'chunks/[name]-[hash].js',
+      },
+    })
+    moveFiles(made)
+    writeFileSync(STAMP, stamp)
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+/** The entry last: what it loads is there by then. */
+function moveFiles(made) {
+  const paths = filesBelow(made).map((file) => relative(made, file))
+  for (const path of [...paths.filter((path) => path !== ENTRY), ENTRY]) {
+    mkdirSync(dirname(join(DIST, path)), { recursive: true })
+    renameSync(join(made, path), join(DIST, path))
+  }
 }
 
 function sourceFiles() {
-  return ROOMS.flatMap(filesBelow).filter((path) => CODE.test(path) || ASSETS.test(path))
+  return ROOMS.flatMap((room) => filesBelow(join(ROOT, room)))
+    .map((file) => relative(ROOT, file).replaceAll('\\', '/'))
+    .filter((path) => CODE.test(path) || ASSETS.test(path))
 }
 
 /** Not those of a daemon's data folder, which lies beside its config: they change all the time, and not all may read them. */
 function filesBelow(folder) {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
-    const { name } = entry
-    if (name.startsWith('.') || name === 'node_modules') return []
-    return entry.isDirectory() ? filesBelow(`${folder}/${name}`) : [`${folder}/${name}`]
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.name.startsWith('.') || entry.name === 'node_modules') return []
+    return entry.isDirectory() ? filesBelow(path) : [path]
   })
 }
 
-function copyAssets(files) {
-  for (const path of files) {
-    if (!ASSETS.test(path)) continue
-    mkdirSync(dirname(join(DIST, path)), { recursive: true })
-    cpSync(join(ROOT, path), join(DIST, path))
+function copyAssets(files, folder) {
+  for (const path of [...files.filter((path) => ASSETS.test(path)), 'package.json']) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    cpSync(join(ROOT, path), join(folder, path))
   }
-  cpSync(join(ROOT, 'package.json'), join(DIST, 'package.json'))
 }
 
 function stampOf(files) {

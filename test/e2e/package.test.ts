@@ -45,9 +45,17 @@ test('a build is skipped until something has changed; then what is new runs, and
 
     const manifest = join(copy, 'package.json')
     writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"version": "[\d.]+"/, '"version": "77.0.0"'))
+    const kept = first.find((name) => name.startsWith('nodemailer-'))
+    const read = [`chunks/${kept}`, 'src/redis/lua/due.lua'].map((path) => join(copy, 'dist', path))
+    const files = () => read.map((path) => statSync(path).ino)
+    const before = files()
     expect((await build()).code).toBe(0)
     expect(await version()).toBe('77.0.0\n')
     expect(chunks()).toEqual(expect.arrayContaining(first))
+    // Moved there: what is read while it is made is never half of it.
+    const after = files()
+    expect(after.filter((file, n) => file === before[n])).toEqual([])
+    expect(readdirSync(join(copy, 'dist')).filter((name) => name.startsWith('.made'))).toEqual([])
 
     expect((await build('--anew')).code).toBe(0)
     expect(chunks()).toHaveLength(first.length)
