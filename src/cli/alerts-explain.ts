@@ -1,6 +1,5 @@
 import type { Alert } from '../alerts/alert.ts'
 import { ruleSetOf } from '../app/settings.ts'
-import type { Stores } from '../app/stores.ts'
 import { METRICS } from '../limits/series.ts'
 import { formatCount, formatDaysLeft, formatDaysRange, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -13,7 +12,7 @@ import {
   type RulePlace,
   ruleLineText,
 } from '../views/explain-account.ts'
-import { type ExplanationDeps, explanationJson, readExplanation } from '../views/explanation.ts'
+import { explanationJson, readExplanation } from '../views/explanation.ts'
 import type { ToldTransition } from '../views/told-of-account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -30,19 +29,15 @@ interface ExplainOptions extends CommonOptions {
 export async function explainAlerts(io: Io, name: AccountArgument, options: ExplainOptions): Promise<void> {
   const found = await withStore(io, options, async (parts) => {
     const hubId = await hubIdNamed(parts, name)
-    const explanation = await readExplanation(explanationDeps(parts), hubId)
+    const { receivers, limits } = parts.config
+    const explain = { ...ruleSetOf(parts.config), alertAfter: limits.alertAfter }
+    const explanation = await readExplanation({ ...parts, receivers: Object.keys(receivers), explain }, hubId)
     if (explanation === undefined) throw noSuchAccount(hubId)
     return explanation
   })
   const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
   if (options.json === true) printJson(io, 'alerts explain', explanationJson(shown))
   else printExplanation(io, shown, options.all === true || options.series !== undefined)
-}
-
-function explanationDeps(parts: Stores): ExplanationDeps {
-  const { config } = parts
-  const explain = { ...ruleSetOf(config), alertAfter: config.limits.alertAfter }
-  return { ...parts, receivers: Object.keys(config.receivers), explain }
 }
 
 /** By id, or by metric. */

@@ -6,24 +6,17 @@ import type { AckLinks } from '../alerts/acknowledge.ts'
 import type { SilenceStore } from '../alerts/silence-store.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import type { AccountHistoryDeps } from '../views/account-history.ts'
-import type { ExplanationDeps } from '../views/explanation.ts'
-import type { FleetStatusDeps } from '../views/fleet-status.ts'
+import type { ViewDeps } from '../views/view-deps.ts'
 import type { Actions } from './actions.ts'
 import type { HealthReport } from './health.ts'
 
 /** What pages, API and metrics are made from, and what they may ask for. A function takes what it uses of it. */
-export interface WebDeps extends FleetStatusDeps, AccountHistoryDeps {
+export interface WebDeps extends ViewDeps {
   /** The names of all accounts, for searching. */
   directory: Directory
   /** The config's names for some accounts. */
   tags: Tags
-  samples: ExplanationDeps['samples']
   silences: SilenceStore
-  /** What levels are decided by, how alerts are grouped, and who gets them. */
-  explain: ExplanationDeps['explain']
-  /** Names of all receivers of the config. */
-  receivers: readonly string[]
   ackLinks: AckLinks
   queueBoard: QueueBoardRoutes
   install: InstallSettings

@@ -1,20 +1,14 @@
-import type { History, Snapshot, SnapshotSeries } from '../limits/history/history.ts'
-import { type Keep, regularSeries, zonesOf } from '../limits/history/resolutions.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { Snapshot, SnapshotSeries } from '../limits/history/history.ts'
+import { regularSeries, zonesOf } from '../limits/history/resolutions.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { iso } from '../text/format-time.ts'
 import type { PlannedAccount } from './account-view.ts'
 import type { SnapshotShape } from './shapes/series.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 export const RESOLUTIONS = ['raw', 'hourly', 'daily'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
-
-export interface AccountHistoryDeps {
-  history: History
-  historyKeep: Keep
-  clock: Clock
-}
 
 /** From when to when (ms), and whether at each change or at the end of each hour or day (UTC). */
 export interface HistoryRange {
@@ -25,7 +19,7 @@ export interface HistoryRange {
 
 /** How the series of an account moved, oldest first. */
 export async function readAccountHistory(
-  { history, historyKeep, clock }: AccountHistoryDeps,
+  { history, historyKeep, clock }: Pick<ViewDeps, 'history' | 'historyKeep' | 'clock'>,
   account: Pick<PlannedAccount, 'hubId' | 'polledAt' | 'nextPollAt' | 'pollFailure'>,
   { from, to, resolution }: HistoryRange,
 ): Promise<Iterable<Snapshot>> {

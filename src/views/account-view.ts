@@ -1,38 +1,28 @@
 import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
-import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
-import type { SilenceStore } from '../alerts/silence-store.ts'
 import { type AccountForecasts, decodeForecasts } from '../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { keptReadings } from '../limits/history/packed.ts'
 import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
-import { type KeptSamples, type ShownRecords, shownRecords } from '../limits/samples.ts'
+import { type ShownRecords, shownRecords } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
-import type { Store } from '../redis/connect.ts'
-import type { AccountState, Keys } from '../redis/keys.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { AccountState } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
-import { type StoryEvent, storyJson, accountStory } from './account-story.ts'
+import { accountStory, type StoryEvent, storyJson } from './account-story.ts'
 import { timedAlert } from './find-alerts.ts'
 import { type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
 import type { ForecastShape, SeriesShape } from './shapes/series.ts'
 import { withMarks } from './silenced.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 /** Accounts read at once. */
 const PAGE = 500
 
-export interface AccountViewDeps {
-  store: Store
-  keys: Keys
-  registry: Registry
-  due: DueSets
-  clock: Clock
-  samples: KeptSamples
-  silences: Pick<SilenceStore, 'active'>
-}
+/** What an account and its series are read from. */
+export type AccountSources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences'>
 
 /** An account with when it is due next. */
 export interface PlannedAccount extends Account {
@@ -63,7 +53,7 @@ export interface AccountView {
 /** What of a view tells of the next poll. */
 type NextPoll = { account: PlannedAccount; series: readonly CurrentSeries[] }
 
-export async function readAccountView(deps: AccountViewDeps, hubId: number): Promise<AccountView | undefined> {
+export async function readAccountView(deps: AccountSources, hubId: number): Promise<AccountView | undefined> {
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
   const keys = deps.keys.account(hubId)
@@ -99,7 +89,7 @@ export async function withPlan(due: DueSets, account: Account): Promise<PlannedA
 
 /** Every account of the given states by hubId, each with its plan; a page of them in memory at a time. */
 export async function* allAccounts(
-  { registry, due }: Pick<AccountViewDeps, 'registry' | 'due'>,
+  { registry, due }: Pick<ViewDeps, 'registry' | 'due'>,
   states: readonly AccountState[],
 ): AsyncGenerator<PlannedAccount> {
   let after = 0

@@ -2,10 +2,10 @@ import { type Alert, type AlertLevel, alertOf } from '../alerts/alert.ts'
 import { decodeHeld, type HeldBecause, heldField } from '../alerts/groups/group.ts'
 import { byCommit, type Fate, partitionOfRef, readFates, refOf, type TransitionRef } from '../alerts/ledger.ts'
 import { decodeCommitted } from '../alerts/outbox.ts'
-import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { formatMoment } from '../text/format-time.ts'
 import type { TransitionShape } from './shapes/alert.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 /** A transition that was committed, and what became of it. */
 export interface LoggedTransition {
@@ -22,15 +22,14 @@ export interface AlertLogQuery {
   level?: AlertLevel
 }
 
+type Sources = Pick<ViewDeps, 'store' | 'keys'>
+
 const PAGE = 200
 /** Of a partition: the log is not cut before it has these. */
 const MOST_LOGGED = 1_000
 
 /** The transitions of all accounts since a moment, oldest first. Each partition remembers so many: of a storm the newest. */
-export async function readAlertLog(
-  deps: { store: Store; keys: Keys },
-  { since, hubId, level }: AlertLogQuery,
-): Promise<LoggedTransition[]> {
+export async function readAlertLog(deps: Sources, { since, hubId, level }: AlertLogQuery): Promise<LoggedTransition[]> {
   const partitions = partitionsOf(deps.keys, hubId)
   const found = (await Promise.all(partitions.map((number) => readPartition(deps, number, since)))).flat()
   const wanted = found.filter(
@@ -54,7 +53,7 @@ export async function readAlertLog(
  * newest push the oldest out, whosever they are.
  */
 export async function forgottenUntil(
-  { store, keys }: { store: Store; keys: Keys },
+  { store, keys }: Sources,
   { since, hubId }: AlertLogQuery,
 ): Promise<number | undefined> {
   const firsts = await Promise.all(
@@ -75,13 +74,13 @@ function partitionsOf(keys: Keys, hubId: number | undefined): number[] {
 
 const IN_OUTBOX = { is: 'pending', inOutbox: true } as const
 
-async function readOutbox({ store, keys }: { store: Store; keys: Keys }, number: number): Promise<TransitionRef[]> {
+async function readOutbox({ store, keys }: Sources, number: number): Promise<TransitionRef[]> {
   const waiting = await store.xrange(keys.partition(number).outbox, '-', '+')
   return waiting.map((one) => refOf(number, decodeCommitted(one).name))
 }
 
 /** Backwards, page by page, until everything on a page is older. */
-async function readPartition({ store, keys }: { store: Store; keys: Keys }, number: number, since: number) {
+async function readPartition({ store, keys }: Sources, number: number, since: number) {
   const found: { transition: TransitionRef; alert: Alert }[] = []
   let before = '+'
   for (;;) {
@@ -102,7 +101,7 @@ const MOST_PAGES = 5
 
 /** Some transitions by their names; those that the log no longer has, or has too deep down, are missing. */
 export async function readTransitions(
-  { store, keys }: { store: Store; keys: Keys },
+  { store, keys }: Sources,
   refs: readonly TransitionRef[],
 ): Promise<Map<TransitionRef, Alert>> {
   const wanted = new Set(refs)
@@ -142,19 +141,12 @@ export function whyOf({ transition, fate }: LoggedTransition, held: ReadonlyMap<
   return 'why' in fate ? fate.why : (held.get(transition) ?? '')
 }
 
-interface Deps {
-  store: Store
-  keys: Keys
-  /** Names of all receivers. */
-  receivers: readonly string[]
-}
-
 /** Asked for in one call. */
 const MOST_FIELDS = 500
 
 /** Of the transitions that are pending, why they are held back, and from whom; those that are only on their way have no entry. */
 export async function whyPending(
-  { store, keys, receivers }: Deps,
+  { store, keys, receivers }: Pick<ViewDeps, 'store' | 'keys' | 'receivers'>,
   transitions: readonly LoggedTransition[],
 ): Promise<Map<TransitionRef, string>> {
   const places = transitions

@@ -1,11 +1,8 @@
-import { inBatches, LIVE_STATES, liveHubIds, type Registry } from '../accounts/registry.ts'
+import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { decodeState } from '../alerts/alert-state.ts'
 import { decodeForecasts } from '../limits/forecast/forecast-account.ts'
 import { keptReadings } from '../limits/history/packed.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { currentSeries } from './account-view.ts'
 import {
   type CheckedSeries,
@@ -17,13 +14,9 @@ import {
   judgeAccount,
   worstOf,
 } from './judge-account.ts'
+import type { ViewDeps } from './view-deps.ts'
 
-export interface CheckDeps {
-  store: Store
-  keys: Keys
-  registry: Registry
-  clock: Clock
-}
+type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'clock'>
 
 export interface CheckRequest extends JudgeSettings {
   /** Empty: all live accounts. */
@@ -36,7 +29,7 @@ export interface CheckRequest extends JudgeSettings {
 const BATCH = 500
 
 /** How every account asked for stands by its last readings, some hundreds at a time, in no order that means anything. */
-export async function* checkFleet(deps: CheckDeps, request: CheckRequest): AsyncGenerator<JudgedAccount[]> {
+export async function* checkFleet(deps: Sources, request: CheckRequest): AsyncGenerator<JudgedAccount[]> {
   const { hubIds, poll } = request
   const isAsked = hubIds.length > 0
   for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps), BATCH)) {
@@ -46,14 +39,14 @@ export async function* checkFleet(deps: CheckDeps, request: CheckRequest): Async
   }
 }
 
-export async function countLive({ registry }: Pick<CheckDeps, 'registry'>): Promise<number> {
+export async function countLive({ registry }: Pick<ViewDeps, 'registry'>): Promise<number> {
   const counts = await registry.countByState()
   return LIVE_STATES.reduce((sum, state) => sum + counts[state], 0)
 }
 
 /** Undefined: it was uninstalled since it was listed. */
 async function judgeOne(
-  deps: CheckDeps,
+  deps: Sources,
   request: CheckRequest,
   hubId: number,
   trouble: string | undefined,

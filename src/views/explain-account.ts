@@ -21,13 +21,15 @@ import { fits } from '../text/pattern.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
 import { thresholdText } from './judge-account.ts'
-import type { RuleSet } from './plan/level-changes.ts'
 import { watchText } from './poll-texts.ts'
 import type { AccountFacts, ToldTransition } from './told-of-account.ts'
+import type { ExplainSettings } from './view-deps.ts'
 
-export interface ExplainSettings extends RuleSet {
-  /** How long polls of an account must fail before that is told, ms; never less than two of its periods. */
-  alertAfter: number
+/** What all explanations of an account rest on. */
+interface Grounds {
+  settings: ExplainSettings
+  facts: AccountFacts
+  now: number
 }
 
 export interface AccountExplanation {
@@ -87,11 +89,12 @@ export interface RulePlace {
 /** Why every alert of an account is, or is not: a composition of what was read, nothing else. */
 export function explainFacts(settings: ExplainSettings, facts: AccountFacts, now: number): AccountExplanation {
   const { account, series } = facts
+  const grounds = { settings, facts, now }
   return {
     account,
     standing: standingOf(account, series, now),
-    own: [explainTokens(settings, facts, now), explainPolls(settings, facts, now)],
-    series: series.map((one) => explainSeries(settings, facts, one, now)),
+    own: [explainTokens(grounds), explainPolls(grounds)],
+    series: series.map((one) => explainSeries(grounds, one)),
   }
 }
 
@@ -123,25 +126,23 @@ function first({ nextPollAt }: PlannedAccount, now: number): string {
   return nextPollAt <= now ? ', its first poll is due' : `, its first poll is due ${formatMoment(nextPollAt)}`
 }
 
-function explainSeries(
-  settings: ExplainSettings,
-  facts: AccountFacts,
-  series: CurrentSeries,
-  now: number,
-): ExplainedSeries {
+function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries {
+  const { settings, facts, now } = grounds
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  const { stands, because } = asCounted(settings, rule, series, state, now)
+  const { stands, because } = asCounted(grounds, rule, series, state)
   const level = state?.level ?? 'ok'
   const isPending = state?.pending != null
   const isBare = stands === 'unknown' || stands === 'off'
   const shown = level !== 'ok' ? level : isBare ? stands : isPending ? 'pending' : 'ok'
   const { stands: settled } = evaluate({ rule, before: state, series, now, settings: { ...settings, for: 1 } })
   const next = settled === 'unknown' || settled === 'pending' ? level : settled === 'off' ? 'ok' : settled
-  const alert = alertAbout(facts, series.id, 'limit', rule?.name ?? '', levelToTell(state, next, rule), series, now)
+  const told = levelToTell(state, next, rule)
+  const named = { kind: 'limit' as const, level: told, rule: rule?.name ?? '', ...seriesFields(series) }
+  const alert = alertAbout(grounds, series.id, named)
   return {
-    ...explainAlert(settings, facts, alert, { field: series.id, state, shown, why: sayBecause(because) }, now),
+    ...explainAlert(grounds, alert, { field: series.id, state, shown, why: sayBecause(because) }),
     series,
     rule: rule === undefined ? null : placeOf(settings.rules, rule),
     passedOver: passedOver(settings.rules, account, series, rule),
@@ -152,11 +153,10 @@ function explainSeries(
 
 /** As of the poll that was counted last: it must not count once more. */
 function asCounted(
-  settings: ExplainSettings,
+  { settings, now }: Grounds,
   rule: Rule | undefined,
   series: CurrentSeries,
   state: SeriesState | undefined,
-  now: number,
 ): Evaluation {
   const counted = (polls: number) => Math.max(0, polls - 1)
   const before =
@@ -227,10 +227,8 @@ function passedOver(
     }))
 }
 
-function explainTokens(settings: ExplainSettings, facts: AccountFacts, now: number): ExplainedAlert {
-  const { account } = facts
-  const { refreshFailure, refusedSince, token } = account
-  const { uninstall } = account
+function explainTokens(grounds: Grounds): ExplainedAlert {
+  const { refreshFailure, refusedSince, token, uninstall } = grounds.facts.account
   const why =
     uninstall?.failure != null
       ? `its refresh token could not be deleted yet: ${uninstall.failure}`
@@ -238,54 +236,41 @@ function explainTokens(settings: ExplainSettings, facts: AccountFacts, now: numb
         ? `its refresh token is refused since ${formatMoment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
         : refreshFailure !== null
           ? `${countOf(refreshFailure.count, 'refresh', 'refreshes')} in a row failed since ${formatMoment(refreshFailure.since)}: ${refreshFailure.reason}`
-          : token.expiresAt !== null && token.expiresAt > now
+          : token.expiresAt !== null && token.expiresAt > grounds.now
             ? `its access token is good until ${formatMoment(token.expiresAt)}`
             : 'nothing failed'
-  return explainOwn(settings, facts, TOKEN_FIELD, why, now)
+  return explainOwn(grounds, TOKEN_FIELD, why)
 }
 
-function explainPolls(settings: ExplainSettings, facts: AccountFacts, now: number): ExplainedAlert {
+function explainPolls(grounds: Grounds): ExplainedAlert {
+  const { settings, facts } = grounds
   const { account } = facts
   const { pollFailure, polledAt } = account
   const why =
     pollFailure !== null
       ? `polls fail since ${formatMoment(pollFailure.since)}; an alert is sent from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
       : (watchText(account) ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
-  return explainOwn(settings, facts, POLL_FIELD, why, now)
+  return explainOwn(grounds, POLL_FIELD, why)
 }
 
 /** An alert that is about the account and not about a number. */
-function explainOwn(
-  settings: ExplainSettings,
-  facts: AccountFacts,
-  field: string,
-  why: string,
-  now: number,
-): ExplainedAlert {
+function explainOwn(grounds: Grounds, field: string, why: string): ExplainedAlert {
+  const { facts } = grounds
   const state = storedState(facts, field)
   const kind = kindOf(facts.account.hubId, field)
   const level = state === undefined || state.level === 'ok' ? 'warning' : state.level
-  const alert = alertAbout(facts, field, kind, state?.rule ?? kind, level, undefined, now)
-  return explainAlert(settings, facts, alert, { field, state, shown: state?.level ?? 'ok', why }, now)
+  const alert = alertAbout(grounds, field, { kind, level, rule: state?.rule ?? kind })
+  return explainAlert(grounds, alert, { field, state, shown: state?.level ?? 'ok', why })
 }
 
 /** As far as routes, silences and the fleet's alerts look at one. */
-function alertAbout(
-  { account: { hubId, hubDomain }, states }: AccountFacts,
-  field: string,
-  kind: AlertKind,
-  rule: string,
-  level: AlertLevel,
-  series: CurrentSeries | undefined,
-  now: number,
-): Alert {
-  const stored = states[field]
-  const cause = stored === undefined ? undefined : decodeState(stored).cause
+function alertAbout({ facts, now }: Grounds, field: string, named: Pick<Alert, 'kind' | 'level' | 'rule'>): Alert {
+  const { hubId, hubDomain } = facts.account
+  const cause = storedState(facts, field)?.cause
   const at = new Date(now).toISOString()
   return {
-    ...{ id: '', kind, status: 'firing', level, reason: 'entered', rule, account: { hubId, hubDomain } },
+    ...{ id: '', status: 'firing', reason: 'entered', account: { hubId, hubDomain }, ...named },
     ...(cause === undefined ? {} : { cause }),
-    ...(series === undefined ? {} : seriesFields(series)),
     ...{ measuredAt: at, since: at },
   }
 }
@@ -298,11 +283,9 @@ interface Standing {
 }
 
 function explainAlert(
-  settings: ExplainSettings,
-  facts: AccountFacts,
+  { settings, facts, now }: Grounds,
   alert: Alert,
   { field, state, shown, why }: Standing,
-  now: number,
 ): ExplainedAlert {
   const { routes, repeatEveryMs } = settings
   const route = routeOf(routes, alert)
@@ -310,17 +293,11 @@ function explainAlert(
   const isComing = isOpen || shown === 'pending'
   const transitions = facts.log.filter((one) => one.field === field)
   return {
-    ...{
-      field,
-      kind: alert.kind,
-      subject: subjectOf(alert),
-      state: shown,
-      why,
-    },
+    ...{ field, kind: alert.kind, subject: subjectOf(alert), state: shown, why },
     alert: isOpen ? alertId(facts.account.hubId, field, state.since) : null,
     since: isOpen ? state.since : null,
     acknowledged: (isOpen && lastingAcknowledgement(state, now)) || null,
-    held: [...(isComing ? heldBack(settings, facts, alert, state, now) : []), ...waitingIn(transitions)],
+    held: [...(isComing ? heldBack(settings, facts, { alert, state, now }) : []), ...waitingIn(transitions)],
     route: route === undefined ? null : { at: `routes[${routes.indexOf(route)}]`, to: route.to },
     repeatFrom: isOpen ? repeatFrom(state, alert, repeatEveryMs, now) : null,
     transitions,

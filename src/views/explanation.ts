@@ -1,28 +1,23 @@
 import { readCircumstances } from '../alerts/groups/held.ts'
-import type { Deliveries } from '../delivery/deliveries.ts'
 import { iso } from '../text/format-time.ts'
-import { type AccountView, type AccountViewDeps, nextPollBecause, readAccountView, seriesJson } from './account-view.ts'
+import { type AccountSources, type AccountView, nextPollBecause, readAccountView, seriesJson } from './account-view.ts'
 import { timedAttempt } from './deliveries.ts'
-import { type AccountExplanation, type ExplainedAlert, type ExplainSettings, explainFacts } from './explain-account.ts'
+import { type AccountExplanation, type ExplainedAlert, explainFacts } from './explain-account.ts'
 import type { ExplainedAlertShape, ExplanationShape } from './shapes/explanation.ts'
 import { type MostTold, toldOfAccount } from './told-of-account.ts'
+import type { ViewDeps } from './view-deps.ts'
 
-export interface ExplanationDeps extends AccountViewDeps {
-  deliveries: Deliveries
-  /** Names of all receivers. */
-  receivers: readonly string[]
-  explain: ExplainSettings
-}
+type Sources = AccountSources & Pick<ViewDeps, 'deliveries' | 'receivers' | 'explain'>
 
 /** Undefined: nobody knows the account. */
-export async function readExplanation(deps: ExplanationDeps, hubId: number): Promise<AccountExplanation | undefined> {
+export async function readExplanation(deps: Sources, hubId: number): Promise<AccountExplanation | undefined> {
   const view = await readAccountView(deps, hubId)
   return view === undefined ? undefined : explainView(deps, view)
 }
 
 /** Of an account that was read already. */
 export async function explainView(
-  deps: ExplanationDeps,
+  deps: Sources,
   { account, series }: Pick<AccountView, 'account' | 'series'>,
   most?: MostTold,
 ): Promise<AccountExplanation> {

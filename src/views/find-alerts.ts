@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { isAccount } from '../accounts/match-account.ts'
-import type { Registry } from '../accounts/registry.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { compareRanks, rankOf } from '../alerts/alert.ts'
 import { lastingAcknowledgement } from '../alerts/alert-state.ts'
@@ -13,11 +12,10 @@ import {
   silenceable,
 } from '../alerts/open-alerts.ts'
 import { type Silence, silenceOf } from '../alerts/silence.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { AccountAlertsShape, AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
 import { withMarks } from './silenced.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 export const OPEN_KINDS = ['limit', 'token', 'poll', 'fleet', 'delivery'] as const
 /** `active`: nothing keeps it from being sent; `silenced`, `acknowledged`: that does. */
@@ -73,11 +71,7 @@ export interface FoundAlerts {
   next: AlertPlace | undefined
 }
 
-export interface FindAlertsDeps {
-  store: Store
-  keys: Keys
-  registry: Pick<Registry, 'alerting'>
-}
+type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry'>
 
 interface Page {
   after?: AlertPlace | undefined
@@ -88,7 +82,7 @@ interface Page {
 
 /** A page of the open alerts that fit, by account. Numbers are read only of those that are shown. */
 export async function findAlerts(
-  deps: FindAlertsDeps,
+  deps: Sources,
   filter: OpenAlertFilter,
   silences: readonly Silence[],
   page: Page,
@@ -124,7 +118,7 @@ interface Surveyed {
 
 /** What is open at all accounts, from the states alone: of a large fleet no more is kept than a count and a place for each account. */
 export async function surveyAlerts(
-  { store, keys, registry }: FindAlertsDeps,
+  { store, keys, registry }: Sources,
   isWanted: (open: OpenState) => boolean = () => true,
   level?: AlertLevel,
 ): Promise<{ counts: AlertCounts; accounts: Surveyed[] }> {

@@ -1,14 +1,7 @@
-import type { DueSets } from '../accounts/due-sets.ts'
-import type { Registry } from '../accounts/registry.ts'
-import type { SilenceStore } from '../alerts/silence-store.ts'
-import type { Deliveries } from '../delivery/deliveries.ts'
-import type { ReceiverStore } from '../delivery/receiver-health.ts'
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
-import { type CoverageStore, type NewFleet, readNewFleet } from '../limits/coverage.ts'
-import type { Store } from '../redis/connect.ts'
-import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type NewFleet, readNewFleet } from '../limits/coverage.ts'
+import { type DueKind, PARTITIONS } from '../redis/keys.ts'
 import { formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { receiverStatus, timedAttempt } from './deliveries.ts'
@@ -23,24 +16,14 @@ import {
 } from './fleet-health.ts'
 import { readNearestLimits } from './nearest-limits.ts'
 import type { DueShape, FleetStatusShape, TokensDueShape } from './shapes/fleet-status.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export type FleetStatus = FleetStatusShape
 export type DueStatus = DueShape
 export type TokenStatus = TokensDueShape
 
-export interface FleetStatusDeps {
-  store: Store
-  keys: Keys
-  registry: Registry
-  due: DueSets
-  coverage: CoverageStore
-  deliveries: Deliveries
-  receiverStore: ReceiverStore
-  silences: Pick<SilenceStore, 'active'>
-  queueDepths: () => Promise<QueueDepth[]>
-  clock: Clock
-}
+type Sources = Omit<ViewDeps, 'samples' | 'history' | 'historyKeep' | 'receivers' | 'explain'>
 
 const OVERDUE_AFTER_MS = 60_000
 const WORST_ALERTS = 20
@@ -50,7 +33,7 @@ const MOST_OF_ONE = 20
 const NEWEST_ATTEMPTS = 10
 const NEAREST_LIMITS = 10
 
-export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
+export async function readFleetStatus(deps: Sources): Promise<FleetStatus> {
   const now = deps.clock.now()
   const { store, keys } = deps
   const [byState, tokenEndpoint, tokens, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat] =
@@ -88,12 +71,12 @@ export function newFleetText({ read, total }: NewFleet): string {
   return `reading a new fleet: ${formatCount(read)} of ${formatCount(total)}`
 }
 
-async function tokenStatus(deps: FleetStatusDeps, now: number): Promise<TokenStatus> {
+async function tokenStatus(deps: Sources, now: number): Promise<TokenStatus> {
   const [due, expiry] = await Promise.all([dueStatus(deps, 'refresh', now), deps.due.nearestExpiry(now)])
   return { ...due, nearestExpiryAt: iso(expiry ?? null) }
 }
 
-async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, now: number): Promise<DueStatus> {
+async function dueStatus({ store, keys, due }: Sources, kind: DueKind, now: number): Promise<DueStatus> {
   const [overdue, firsts] = await Promise.all([
     kind === 'refresh' ? due.countOverdue(now - OVERDUE_AFTER_MS) : due.countDue(kind, now - OVERDUE_AFTER_MS),
     Promise.all(
@@ -107,7 +90,7 @@ async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, n
   return { overdue, nextAt: iso(next), lateMs: next === null ? 0 : Math.max(0, now - next) }
 }
 
-async function alertStatus(deps: FleetStatusDeps, now: number): Promise<FleetStatus['alerts']> {
+async function alertStatus(deps: Sources, now: number): Promise<FleetStatus['alerts']> {
   // Each of the worst alerts is of one of as many accounts.
   const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
   const { counts, accounts, alerts } = await findAlerts(deps, {}, await deps.silences.active(now), page, now)
@@ -118,7 +101,7 @@ async function alertStatus(deps: FleetStatusDeps, now: number): Promise<FleetSta
   }
 }
 
-async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): Promise<FleetStatus['deliveries']> {
+async function deliveryStatus({ deliveries, receiverStore }: Sources): Promise<FleetStatus['deliveries']> {
   const [pending, disabled, newest, receivers] = await Promise.all([
     deliveries.countPending(),
     deliveries.disabled(),

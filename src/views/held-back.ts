@@ -5,8 +5,8 @@ import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { routeOf } from '../alerts/route.ts'
 import { silenceOf } from '../alerts/silence.ts'
 import { formatMoment } from '../text/format-time.ts'
-import type { RuleSet } from './plan/level-changes.ts'
 import type { AccountFacts, ToldTransition, WaitingFor } from './told-of-account.ts'
+import type { RuleSet } from './view-deps.ts'
 
 /** Something that keeps people from being told. */
 export interface HeldBack {
@@ -20,9 +20,7 @@ export interface HeldBack {
 export function heldBack(
   { routes, firstRun }: Pick<RuleSet, 'routes' | 'firstRun'>,
   { silences, fleet }: Pick<AccountFacts, 'silences' | 'fleet'>,
-  alert: Alert,
-  state: SeriesState | undefined,
-  now: number,
+  { alert, state, now }: { alert: Alert; state: SeriesState | undefined; now: number },
 ): HeldBack[] {
   const held: HeldBack[] = []
   const hold = (is: HeldBack['is'], until: number | null, text: string) => held.push({ is, until, text })

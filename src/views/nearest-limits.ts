@@ -1,19 +1,16 @@
 import { decodeForecasts } from '../limits/forecast/forecast-account.ts'
 import { type NearestLimit, nearestLimit, tenths } from '../limits/forecast/outlook.ts'
 import { keptReadings } from '../limits/history/packed.ts'
-import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import { PARTITIONS } from '../redis/keys.ts'
 import type { NearLimitShape } from './shapes/series.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 export type NearLimit = NearLimitShape
 
-interface NearestDeps {
-  store: Store
-  keys: Keys
-}
+type Sources = Pick<ViewDeps, 'store' | 'keys'>
 
 /** The accounts that are nearest to a limit, nearest first, as their last polls ranked them. */
-export async function readNearestLimits(deps: NearestDeps, count: number, now: number): Promise<NearLimit[]> {
+export async function readNearestLimits(deps: Sources, count: number, now: number): Promise<NearLimit[]> {
   const { store, keys } = deps
   const parts = await Promise.all(
     Array.from({ length: PARTITIONS }, (_, number) =>
@@ -32,7 +29,7 @@ export async function readNearestLimits(deps: NearestDeps, count: number, now: n
 
 /** Undefined where the account is near none. */
 export async function readNearestLimit(
-  { store, keys }: NearestDeps,
+  { store, keys }: Sources,
   hubId: number,
   now: number,
 ): Promise<NearestLimit | undefined> {
@@ -42,7 +39,7 @@ export async function readNearestLimit(
   return kept === undefined ? undefined : nearestLimit(kept, decodeForecasts(forecasts), now)
 }
 
-async function readNearLimit(deps: NearestDeps, hubId: number, now: number): Promise<NearLimit | undefined> {
+async function readNearLimit(deps: Sources, hubId: number, now: number): Promise<NearLimit | undefined> {
   const [nearest, hubDomain] = await Promise.all([
     readNearestLimit(deps, hubId, now),
     deps.store.hget(deps.keys.account(hubId).account, 'hubDomain'),

@@ -5,21 +5,13 @@ import { decodeHeld, groupKey, heldField, homesOf, isDigest } from '../alerts/gr
 import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
 import type { Fate, TransitionRef } from '../alerts/ledger.ts'
 import type { Silence } from '../alerts/silence.ts'
-import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
+import type { DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS, seriesId } from '../limits/series.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { heldText, readAlertLog } from './alert-log.ts'
+import type { ViewDeps } from './view-deps.ts'
 
-export interface ToldDeps {
-  store: Store
-  keys: Keys
-  deliveries: Deliveries
-  /** Names of all receivers. */
-  receivers: readonly string[]
-  group: GroupSettings
-}
+type Sources = Pick<ViewDeps, 'store' | 'keys' | 'deliveries' | 'receivers'> & { group: GroupSettings }
 
 /** How much is looked up. */
 export interface MostTold {
@@ -33,7 +25,7 @@ export interface MostTold {
 const ALL: MostTold = { transitions: 200, attempts: 10_000 }
 
 /** What an account was told of, newest first, and what became of it. */
-export async function toldOfAccount(deps: ToldDeps, hubId: number, most = ALL): Promise<ToldTransition[]> {
+export async function toldOfAccount(deps: Sources, hubId: number, most = ALL): Promise<ToldTransition[]> {
   const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-most.transitions)
   const [oldest] = logged
   if (oldest === undefined) return []
@@ -78,7 +70,7 @@ function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly Logged
 }
 
 async function waitingFor(
-  deps: ToldDeps,
+  deps: Sources,
   ref: TransitionRef,
   alert: Alert,
   carrying: readonly DeliveryHead[],
@@ -95,7 +87,7 @@ async function waitingFor(
 
 /** Where it waits for one receiver: in a group, or held back. */
 async function placeFor(
-  { store, keys, group }: ToldDeps,
+  { store, keys, group }: Sources,
   ref: TransitionRef,
   alert: Alert,
   receiver: string,

@@ -5,10 +5,9 @@ import { decodeCommitted, isRecent, readCollected } from '../alerts/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { type OutboxBalance, readOutboxBalance } from './outbox-balance.ts'
+import type { ViewDeps } from './view-deps.ts'
 
-export interface VerifyDeps {
-  store: Store
-  keys: Keys
+interface Sources extends Pick<ViewDeps, 'store' | 'keys'> {
   now: () => number
   /** Between two looks. */
   pause: () => Promise<void>
@@ -49,7 +48,7 @@ const PAGE = 1_000
  * what moves on behind its back is missed, what moves ahead of it is seen twice. So what seems astray is looked at again,
  * and only what is found the same way, with the same entry in the ledger, look after look is reported.
  */
-export async function verifyOutbox(deps: VerifyDeps): Promise<OutboxProof> {
+export async function verifyOutbox(deps: Sources): Promise<OutboxProof> {
   let look = await lookOnce(deps)
   let { astray, unresolved } = look
   for (let n = 1; n < LOOKS && astray.length + unresolved.length > 0; n++) {
@@ -77,7 +76,7 @@ type Found = Map<TransitionRef, { pending: number; dead: number; first: 'groups'
 
 type Look = Pick<OutboxProof, 'astray' | 'unresolved'> & { where: Omit<OutboxProof['where'], 'outbox'> }
 
-async function lookOnce({ store, keys, readOpen }: VerifyDeps): Promise<Look> {
+async function lookOnce({ store, keys, readOpen }: Sources): Promise<Look> {
   const underWay = await readUnderWay(store, keys, await readOpen())
   const ledger = await readPlaces(store, keys)
   const found: Found = new Map()
@@ -171,7 +170,7 @@ async function scan(store: Store, key: string, see: (field: string, value: strin
 }
 
 /** What the logs have and nothing else knows; and how many wait in the outbox that were not collected, by the same look. */
-async function compareLogs({ store, keys, now }: VerifyDeps): Promise<{ missing: TransitionRef[]; inOutbox: number }> {
+async function compareLogs({ store, keys, now }: Sources): Promise<{ missing: TransitionRef[]; inOutbox: number }> {
   const partitions = Array.from({ length: PARTITIONS }, async (_, number) => {
     const { log, outbox } = keys.partition(number)
     // In that order: what leaves the outbox meanwhile is collected by then.

@@ -1,17 +1,9 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import { decodeState } from '../../alerts/alert-state.ts'
-import type { GroupSettings } from '../../alerts/deps.ts'
-import type { AlertSettings } from '../../alerts/evaluation/decide.ts'
 import { type Evaluation, evaluate } from '../../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
-import type { Route } from '../../alerts/route.ts'
 import type { CurrentSeries } from '../account-view.ts'
-
-/** Everything of a config that decides what is told: rules, how they are judged, who gets it, in which messages. */
-export interface RuleSet extends Omit<AlertSettings, 'pageOf'> {
-  routes: readonly Route[]
-  group: GroupSettings
-}
+import type { RuleSet } from '../view-deps.ts'
 
 /** Levels that a series can stand at by one set of rules. `off`: no rule watches it. */
 export type PlannedLevel = 'ok' | 'warning' | 'critical' | 'unknown' | 'off'

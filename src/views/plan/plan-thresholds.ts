@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import { inBatches, LIVE_STATES, liveHubIds, type Registry } from '../../accounts/registry.ts'
 import type { AccountName } from '../../accounts/match-account.ts'
+import { inBatches, LIVE_STATES, liveHubIds } from '../../accounts/registry.ts'
 import { isLimitChangeOff, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { decodeForecasts } from '../../limits/forecast/forecast-account.ts'
-import { type AccountHistory, type History, timelineOf } from '../../limits/history/history.ts'
+import { type AccountHistory, timelineOf } from '../../limits/history/history.ts'
 import { keptReadings, UnreadableKey } from '../../limits/history/packed.ts'
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import { type CurrentSeries, currentSeries } from '../account-view.ts'
-import { type LevelChange, levelChanges, type PlannedMove, type RuleSet } from './level-changes.ts'
+import type { RuleSet, ViewDeps } from '../view-deps.ts'
+import { type LevelChange, levelChanges, type PlannedMove } from './level-changes.ts'
 import {
   type ReadingTurns,
   type ReplayedSeries,
@@ -19,13 +17,7 @@ import {
 } from './replay-series.ts'
 import { Tally, type TallyResult } from './tally.ts'
 
-export interface PlanDeps {
-  store: Store
-  keys: Keys
-  registry: Registry
-  history: History
-  clock: Clock
-}
+type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'history' | 'clock'>
 
 export interface PlanRequest {
   /** In force, and the ones that may come. */
@@ -67,7 +59,7 @@ const WARM_MS = 7 * 86_400_000
  * returns what there is to say of all. Reads only. `onLooked` hears how many accounts were looked at so far.
  */
 export async function* planThresholds(
-  deps: PlanDeps,
+  deps: Sources,
   request: PlanRequest,
   onLooked: (accounts: number) => void,
 ): AsyncGenerator<AccountPlan, PlanSummary> {
@@ -91,7 +83,7 @@ interface Stored extends AccountName {
 }
 
 /** Undefined: it was uninstalled since it was listed. */
-async function readStored(deps: PlanDeps, hubId: number): Promise<Stored | undefined> {
+async function readStored(deps: Sources, hubId: number): Promise<Stored | undefined> {
   const { store, keys, registry, clock } = deps
   const names = keys.account(hubId)
   const [account, readings, forecasts, states] = await Promise.all([

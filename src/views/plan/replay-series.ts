@@ -9,8 +9,8 @@ import { dayOf, UTC_DAY_MS } from '../../limits/forecast/forecast-account.ts'
 import type { Value } from '../../limits/history/change.ts'
 import type { KnownPoll, Timeline, TimelineStretch } from '../../limits/history/history.ts'
 import { parseSeriesId, type Series, type SeriesName } from '../../limits/series.ts'
+import type { RuleSet } from '../view-deps.ts'
 import { Foresight } from './foresight.ts'
-import type { RuleSet } from './level-changes.ts'
 
 /** Something that would have been told of a series. */
 export interface ToldThen {

@@ -3,7 +3,7 @@ import type { Alert, AlertLevel, AlertReason } from '../../alerts/alert.ts'
 import type { GroupSettings } from '../../alerts/deps.ts'
 import { homesOf } from '../../alerts/groups/group.ts'
 import { receiversOf } from '../../alerts/route.ts'
-import type { RuleSet } from './level-changes.ts'
+import type { RuleSet } from '../view-deps.ts'
 import type { ToldThen } from './replay-series.ts'
 
 /** An alert that is over sooner than that told nobody anything that lasts. */

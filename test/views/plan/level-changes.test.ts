@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import type { CurrentSeries } from '../../../src/views/account-view.ts'
-import { levelChanges, type RuleSet } from '../../../src/views/plan/level-changes.ts'
+import { levelChanges } from '../../../src/views/plan/level-changes.ts'
+import type { RuleSet } from '../../../src/views/view-deps.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 

@@ -15,8 +15,8 @@ import { type Change, changeBetween, valuesOf } from '../../../src/limits/histor
 import { type Snapshot, timelineOf } from '../../../src/limits/history/history.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import { seriesId, seriesOf } from '../../../src/limits/series.ts'
-import type { RuleSet } from '../../../src/views/plan/level-changes.ts'
 import { replayedSeries, replaySeries } from '../../../src/views/plan/replay-series.ts'
+import type { RuleSet } from '../../../src/views/view-deps.ts'
 import { associations, properties, readings } from '../../limits/reports.ts'
 
 const HOUR = 3_600_000

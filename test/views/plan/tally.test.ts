@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { RuleSet } from '../../../src/views/plan/level-changes.ts'
 import type { ToldThen } from '../../../src/views/plan/replay-series.ts'
 import { Tally } from '../../../src/views/plan/tally.ts'
+import type { RuleSet } from '../../../src/views/view-deps.ts'
 
 const HOUR = 3_600_000
 const RULES: RuleSet = {

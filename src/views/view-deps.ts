@@ -1,0 +1,48 @@
+import type { DueSets } from '../accounts/due-sets.ts'
+import type { Registry } from '../accounts/registry.ts'
+import type { GroupSettings } from '../alerts/deps.ts'
+import type { AlertSettings } from '../alerts/evaluation/decide.ts'
+import type { Route } from '../alerts/route.ts'
+import type { SilenceStore } from '../alerts/silence-store.ts'
+import type { Deliveries } from '../delivery/deliveries.ts'
+import type { ReceiverStore } from '../delivery/receiver-health.ts'
+import type { CoverageStore } from '../limits/coverage.ts'
+import type { History } from '../limits/history/history.ts'
+import type { Keep } from '../limits/history/resolutions.ts'
+import type { KeptSamples } from '../limits/samples.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { QueueDepth } from './fleet-health.ts'
+
+/** All that views are made of; each names what it reads. */
+export interface ViewDeps {
+  store: Store
+  keys: Keys
+  clock: Clock
+  registry: Registry
+  due: DueSets
+  samples: KeptSamples
+  history: History
+  historyKeep: Keep
+  coverage: CoverageStore
+  silences: Pick<SilenceStore, 'active'>
+  deliveries: Deliveries
+  receiverStore: ReceiverStore
+  /** Names of all receivers of the config. */
+  receivers: readonly string[]
+  /** What levels are decided by, how alerts are grouped, and who gets them. */
+  explain: ExplainSettings
+  queueDepths: () => Promise<QueueDepth[]>
+}
+
+/** Everything of a config that decides what is told: rules, how they are judged, who gets it, in which messages. */
+export interface RuleSet extends Omit<AlertSettings, 'pageOf'> {
+  routes: readonly Route[]
+  group: GroupSettings
+}
+
+export interface ExplainSettings extends RuleSet {
+  /** How long polls of an account must fail before that is told, ms; never less than two of its periods. */
+  alertAfter: number
+}
