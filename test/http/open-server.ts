@@ -200,6 +200,10 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const server = { ...http, close }
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     askServer(server.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
+  const signIn = async (token = ADMIN_TOKEN) => {
+    const answer = await ask('POST', '/sign-in', FORM, `token=${token}`)
+    return { cookie: String(answer.headers['set-cookie']).split(';')[0] ?? '' }
+  }
 
   return {
     close: async () => {
@@ -246,9 +250,18 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       await steps.sadd(keys.partition(keys.partitionOf(NOBODY)).alerting, NOBODY)
     },
     /** Signs in through the form; returns the Cookie header. */
-    signIn: async () => {
-      const answer = await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)
-      return { cookie: String(answer.headers['set-cookie']).split(';')[0] ?? '' }
+    signIn,
+    /** Somebody who has signed in: reads pages, and sends forms with the token that they carry. */
+    signedIn: async (token?: string) => {
+      const cookie = await signIn(token)
+      const { text } = await ask('GET', '/', cookie)
+      const [, csrf = ''] = /name="csrf" value="([\w-]+)"/.exec(text) ?? []
+      return {
+        ...{ cookie, csrf },
+        see: (path: string) => ask('GET', path, cookie),
+        send: (path: string, body = '', headers = {}) =>
+          ask('POST', path, { ...cookie, ...FORM, ...headers }, `${body}&csrf=${csrf}`),
+      }
     },
     /** Through the install link to the provider; returns the state that comes back. */
     beginInstall: async () => {

@@ -12,12 +12,6 @@ const redis = redisOfFile()
 
 type World = Awaited<ReturnType<typeof openServer>>
 
-/** The token of the forms on a page. */
-async function csrfOn({ ask }: World, path: string, headers: Record<string, string>): Promise<string> {
-  const { text } = await ask('GET', path, headers)
-  return /name="csrf" value="([\w-]+)"/.exec(text)?.[1] ?? ''
-}
-
 /** Everything that the forms of the pages can do, one of each. */
 const ACTIONS = [
   ['/alerts/0123456789abcdef/acknowledge', 'level=critical'],
@@ -39,19 +33,23 @@ async function expectNothingDone({ deps, clock }: World): Promise<void> {
   expect((await deps.registry.get(1001))?.state).toBe('active')
 }
 
+/** The page of the open alert of acme. */
+async function pathOfAlert({ get }: World): Promise<string> {
+  const { text } = await get('/alerts?level=critical')
+  return /href="(\/alerts\/[0-9a-f]{16}\?account=1001)"/.exec(text)?.[1] ?? ''
+}
+
 describe('a form of a page', () => {
   test('is refused without its token, with a made-up one, and with that of another session', async () => {
     const world = await badDay(redis)
-    const { ask, signIn, clock } = world
-    const cookie = await signIn()
-    const own = await csrfOn(world, '/alerts', cookie)
-    clock.move(1_000)
-    const later = await csrfOn(world, '/alerts', await signIn())
+    const { cookie, csrf: own } = await world.signedIn()
+    world.clock.move(1_000)
+    const { csrf: later } = await world.signedIn()
     expect(own).toMatch(/^[\w-]{43}$/)
     expect(later).not.toBe(own)
     for (const [path, body] of ACTIONS) {
       for (const csrf of ['', 'csrf=', `csrf=${'A'.repeat(43)}`, `csrf=${later}`, `csrf=${later}&csrf=${own}x`]) {
-        const answer = await ask('POST', path, { ...cookie, ...FORM }, `${body}&${csrf}`)
+        const answer = await world.ask('POST', path, { ...cookie, ...FORM }, `${body}&${csrf}`)
         expect(answer.status, `${path} ${csrf}`).toBe(403)
         expect(answer.headers['content-type']).toContain('text/html')
       }
@@ -68,44 +66,31 @@ describe('a form of a page', () => {
     ['origin', 'null'],
   ])('is refused from elsewhere even with the right token: %s: %s', async (name, value) => {
     const world = await badDay(redis)
-    const cookie = await world.signIn()
-    const csrf = await csrfOn(world, '/alerts', cookie)
-    for (const [path, body] of ACTIONS) {
-      const headers = { ...cookie, ...FORM, [name]: value }
-      expect((await world.ask('POST', path, headers, `${body}&csrf=${csrf}`)).status, path).toBe(403)
-    }
+    const { send } = await world.signedIn()
+    for (const [path, body] of ACTIONS) expect((await send(path, body, { [name]: value })).status, path).toBe(403)
     await expectNothingDone(world)
   })
 
   test('leads to the sign-in page once the session is over, or its admin token was removed', async () => {
     const world = await badDay(redis)
-    const { ask, addToken, clock, steps, keys } = world
-    const token = await addToken('ann', 'read', 'write')
-    const signedIn = await ask('POST', '/sign-in', FORM, `token=${token}`)
-    const cookie = { cookie: String(signedIn.headers['set-cookie']).split(';')[0] ?? '' }
-    const csrf = await csrfOn(world, '/alerts', cookie)
-    const send = () => ask('POST', '/deliveries/replay', { ...cookie, ...FORM }, `since=30d&csrf=${csrf}`)
-    await steps.hdel(keys.adminTokens, 'ann')
-    clock.move(1_000)
-    expect((await send()).status).toBe(401)
+    const { send } = await world.signedIn(await world.addToken('ann', 'read', 'write'))
+    await world.steps.hdel(world.keys.adminTokens, 'ann')
+    world.clock.move(1_000)
+    expect((await send('/deliveries/replay', 'since=30d')).status).toBe(401)
     await expectNothingDone(world)
   })
 
   test('takes a token with the scope write: others see no button, and get a plain page that says so', async () => {
     const world = await badDay(redis)
-    const { ask, addToken } = world
-    const token = await addToken('reader', 'read')
-    const signedIn = await ask('POST', '/sign-in', FORM, `token=${token}`)
-    const cookie = { cookie: String(signedIn.headers['set-cookie']).split(';')[0] ?? '' }
-    const csrf = await csrfOn(world, '/', cookie)
+    const { see, send } = await world.signedIn(await world.addToken('reader', 'read'))
     for (const path of ['/alerts', '/deliveries', '/', '/accounts/1001']) {
-      const { text } = await ask('GET', path, cookie)
-      expect(text).not.toMatch(/Acknowledge<|>Silence<|Replay|End now|Send a test|Poll now|Uninstall|signature=/)
+      expect((await see(path)).text).not.toMatch(
+        /Acknowledge<|>Silence<|Replay|End now|Send a test|Poll now|Uninstall|signature=/,
+      )
     }
-    for (const path of ['/silences/new', '/accounts/1001/uninstall'])
-      expect((await ask('GET', path, cookie)).status).toBe(403)
+    for (const path of ['/silences/new', '/accounts/1001/uninstall']) expect((await see(path)).status).toBe(403)
     for (const [path, body] of ACTIONS) {
-      const answer = await ask('POST', path, { ...cookie, ...FORM }, `${body}&csrf=${csrf}`)
+      const answer = await send(path, body)
       expect(answer.status, path).toBe(403)
       expect(answer.text).toContain('scope write')
       expect(answer.headers['content-type']).toContain('text/html')
@@ -115,45 +100,35 @@ describe('a form of a page', () => {
 
   test('names who acknowledged, and of an alert that got worse meanwhile says so', async () => {
     const world = await badDay(redis)
-    const { ask, signIn } = world
-    const cookie = await signIn()
-    const csrf = await csrfOn(world, '/alerts', cookie)
-    const { text } = await ask('GET', '/alerts?level=critical', cookie)
-    const [, path = ''] = /href="(\/alerts\/[0-9a-f]{16}\?account=1001)"/.exec(text) ?? []
-    const send = (level: string) =>
-      ask('POST', path.replace('?', '/acknowledge?'), { ...cookie, ...FORM }, `level=${level}&comment=&csrf=${csrf}`)
-    expect((await send('warning')).status).toBe(409)
-    expect(await send('critical')).toMatchObject({ status: 303, headers: { location: `${path}&done=acknowledged` } })
-    expect((await send('critical')).headers.location).toBe(`${path}&done=already`)
-    expect((await ask('GET', '/alerts?mark=acknowledged', cookie)).text).toContain('config, ends')
-    expect((await ask('GET', '/alerts?mark=active', cookie)).text).not.toContain('acme.example.com')
+    const { see, send } = await world.signedIn()
+    const path = await pathOfAlert(world)
+    const acknowledge = (level: string) => send(path.replace('?', '/acknowledge?'), `level=${level}&comment=`)
+    expect((await acknowledge('warning')).status).toBe(409)
+    expect((await see(path)).text).not.toContain('Remove acknowledgement')
+    expect(await acknowledge('critical')).toMatchObject({
+      ...{ status: 303, headers: { location: `${path}&done=acknowledged` } },
+    })
+    expect((await acknowledge('critical')).headers.location).toBe(`${path}&done=already`)
+    expect((await see('/alerts?mark=acknowledged')).text).toContain('config, ends')
+    expect((await see('/alerts?mark=active')).text).not.toContain('acme.example.com')
   })
 
   test('removes an acknowledgement; a second click changes nothing more', async () => {
     const world = await badDay(redis)
-    const { ask, signIn } = world
-    const cookie = await signIn()
-    const csrf = await csrfOn(world, '/alerts', cookie)
-    const { text } = await ask('GET', '/alerts?level=critical', cookie)
-    const [, path = ''] = /href="(\/alerts\/[0-9a-f]{16}\?account=1001)"/.exec(text) ?? []
-    const send = (action: string) =>
-      ask('POST', path.replace('?', `/${action}?`), { ...cookie, ...FORM }, `level=critical&csrf=${csrf}`)
-    expect((await ask('GET', path, cookie)).text).not.toContain('Remove acknowledgement')
-    await send('acknowledge')
-    expect((await ask('GET', path, cookie)).text).toContain('<button class="second">Remove acknowledgement</button>')
-    expect(await send('unacknowledge')).toMatchObject({ status: 303, headers: { location: `${path}&done=withdrawn` } })
-    expect((await send('unacknowledge')).headers.location).toBe(`${path}&done=not-acknowledged`)
-    const after = await ask('GET', `${path}&done=withdrawn`, cookie)
-    expect(after.text).toContain('The acknowledgement is removed')
-    expect(after.text).toContain('Acknowledge</button>')
+    const { see, send } = await world.signedIn()
+    const path = await pathOfAlert(world)
+    await send(path.replace('?', '/acknowledge?'), 'level=critical')
+    expect((await see(path)).text).toContain('<button class="second">Remove acknowledgement</button>')
+    const remove = async () => (await send(path.replace('?', '/unacknowledge?'))).headers.location
+    expect([await remove(), await remove()]).toEqual([`${path}&done=withdrawn`, `${path}&done=not-acknowledged`])
+    const { text } = await see(`${path}&done=withdrawn`)
+    expect(text).toContain('The acknowledgement is removed')
+    expect(text).toContain('Acknowledge</button>')
   })
 
   test('is shown again with what was typed and every fault, and what its address says is never believed', async () => {
-    const world = await badDay(redis)
-    const cookie = await world.signIn()
-    const csrf = await csrfOn(world, '/alerts', cookie)
-    const body = `account=a+b&level=high&for=until&until=soon&comment=%3Cb%3E&csrf=${csrf}`
-    const answer = await world.ask('POST', '/silences/new', { ...cookie, ...FORM }, body)
+    const { see, send } = await (await badDay(redis)).signedIn()
+    const answer = await send('/silences/new', 'account=a+b&level=high&for=until&until=soon&comment=%3Cb%3E')
     expect(answer.status).toBe(400)
     for (const text of [
       'account must be a hub id',
@@ -164,10 +139,10 @@ describe('a form of a page', () => {
     ]) {
       expect(answer.text).toContain(text)
     }
-    const empty = await world.ask('POST', '/silences/new', { ...cookie, ...FORM }, `csrf=${csrf}`)
+    const empty = await send('/silences/new')
     expect(empty.text).toContain('Fill in at least one field')
     expect(empty.text).toContain('must not be empty: give the reason')
-    const { text } = await world.ask('GET', '/alerts?done=%3Cb%3Ehacked&count=9', cookie)
+    const { text } = await see('/alerts?done=%3Cb%3Ehacked&count=9')
     expect(text).not.toMatch(/hacked|role="status"><b>/)
   })
 })
@@ -176,11 +151,12 @@ describe('the buttons of an account', () => {
   async function openPage(options: Parameters<typeof openServer>[1] = {}) {
     const world = await openServer(redis, options)
     await world.connectAccount({ hubId: 7, hubDomain: 'acme.example.com' })
-    const cookie = await world.signIn()
-    const csrf = await csrfOn(world, '/accounts/7', cookie)
-    const send = (what: string, body = '') =>
-      world.ask('POST', `/accounts/7/${what}`, { ...cookie, ...FORM }, `${body}&csrf=${csrf}`)
-    return { ...world, send, page: async (path = '/accounts/7') => (await world.ask('GET', path, cookie)).text }
+    const { see, send } = await world.signedIn()
+    return {
+      ...world,
+      send: (what: string, body = '') => send(`/accounts/7/${what}`, body),
+      page: async (path = '/accounts/7') => (await see(path)).text,
+    }
   }
 
   test('poll and refresh now, and lead back to its page', async () => {

@@ -53,27 +53,23 @@ test('the link of the daemon signs in once, and who only looks where it leads do
 })
 
 test('signing out takes the cookie away', async () => {
-  const { ask, signIn } = await openServer(redis)
-  const cookie = await signIn()
-  const { text } = await ask('GET', '/', cookie)
-  const [, token = ''] = /action="\/sign-out"><input type="hidden" name="csrf" value="([\w-]+)"/.exec(text) ?? []
-  const answer = await ask('POST', '/sign-out', { ...cookie, ...FORM }, `csrf=${token}`)
+  const { signedIn } = await openServer(redis)
+  const { send } = await signedIn()
+  const answer = await send('/sign-out')
   expect(answer).toMatchObject({ status: 303, headers: { location: '/sign-in' } })
   expect(answer.headers['set-cookie']?.[0]).toContain('Max-Age=0')
 })
 
 test('who signed out is out with a copy of the cookie too, at every daemon; other sessions go on', async () => {
-  const { ask, signIn, clock, steps, keys } = await openServer(redis)
+  const { ask, signIn, signedIn, clock, steps, keys } = await openServer(redis)
   const other = await openServer(redis, { keys, clock })
-  const copied = await signIn()
+  const { cookie: copied, send } = await signedIn()
   clock.move(1)
   const going = await signIn()
   const opens = async (server: typeof other, cookie: { cookie: string }) =>
     (await server.ask('GET', '/', cookie)).status
   expect([await opens(other, copied), await opens(other, going)]).toEqual([200, 200])
-  const { text } = await ask('GET', '/', copied)
-  const [, token = ''] = /action="\/sign-out"><input type="hidden" name="csrf" value="([\w-]+)"/.exec(text) ?? []
-  await ask('POST', '/sign-out', { ...copied, ...FORM }, `csrf=${token}`)
+  await send('/sign-out')
   expect((await ask('GET', '/', copied)).status).toBe(401)
   clock.move(1_000)
   expect([await opens(other, copied), await opens(other, going)]).toEqual([401, 200])
