@@ -62,7 +62,7 @@ export const heartbeat = related(
   'Pings a service outside as long as Plimsoll does its work. When the pings stop, that service raises the alarm.',
 )
 
-export const log = z
+export const logging = z
   .strictObject({
     level: z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])

@@ -1,4 +1,3 @@
-import { marginOf } from '../src/alerts/evaluation/conditions.ts'
 import { measures } from '../src/alerts/evaluation/rules.ts'
 import type { Metric } from '../src/limits/series.ts'
 import { fits } from '../src/text/pattern.ts'
@@ -12,9 +11,9 @@ type Tags = Config['tags']
 const LEVELS = ['warning', 'critical'] as const
 const CONDITIONS = ['percent', 'count', 'remaining', 'daysLeft'] as const
 
-/** Rules that can't be meant: never first, never reached, never left. Each is certain; what may be meant is not named. */
+/** Rules that can't be meant: never first, never reached. Each is certain; what may be meant is not named. */
 export function* lintRules(config: Config): Iterable<{ path: Path; message: string }> {
-  const { thresholds, tags, alerts } = config
+  const { thresholds, tags } = config
   for (const [index, rule] of thresholds.entries()) {
     const path = ['thresholds', index]
     if (rule.on === LIMIT_CHANGED) continue
@@ -30,8 +29,6 @@ export function* lintRules(config: Config): Iterable<{ path: Path; message: stri
       series.filter((metric) => takerOf(thresholds.slice(0, index), metric, rule, tags) === -1),
       path,
     )
-    yield* lintMeasures(rule, path)
-    yield* lintMargins(rule, alerts.recoverBelow, path)
   }
   yield* lintTags(config)
 }
@@ -126,36 +123,6 @@ function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterabl
   const isCriticalToo = CONDITIONS.every((one) => warning[one] === undefined || warning[one] === critical[one])
   if (isCriticalToo)
     yield { path: [...path, 'warning'], message: 'never entered: a series that meets it is critical already' }
-}
-
-/** Of a rule for several series: what it asks of some of them only. A level that is without `count` is named as a whole. */
-function* lintMeasures(rule: Rule, path: Path): Iterable<{ path: Path; message: string }> {
-  const { on } = rule
-  const matched = seriesOfRule({ ...rule, off: true })
-  if (matched.length < 2) return
-  for (const name of LEVELS) {
-    for (const asks of askedBy(rule, name)) {
-      if (asks !== 'count' && rule[name]?.count === undefined) continue
-      const misfits = matched.filter((metric) => !measures(on, metric, asks))
-      if (misfits.length === 0) continue
-      const message = `does not fit ${misfits.join(' and ')}: \`${asks}\` is not asked there`
-      yield { path: [...path, name, asks], message }
-    }
-  }
-}
-
-/** Usage is never below 0: a level that is left only there is never left. */
-function* lintMargins(rule: Rule, general: number, path: Path): Iterable<{ path: Path; message: string }> {
-  for (const name of LEVELS) {
-    for (const condition of ['percent', 'count'] as const) {
-      const threshold = rule[name]?.[condition]
-      if (threshold === undefined) continue
-      const margin = marginOf(condition, threshold, rule.recoverBelow, general)
-      if (threshold > margin) continue
-      const message = `never left once it is entered: ${margin} inside (recoverBelow) is ${threshold - margin}, and nothing is below 0`
-      yield { path: [...path, name, condition], message }
-    }
-  }
 }
 
 function* lintTags({ tags }: Config): Iterable<{ path: Path; message: string }> {

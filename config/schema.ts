@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Secret } from '../src/runtime/secret.ts'
 import { tags } from './account-match.ts'
 import { alerts } from './alerts.ts'
-import { heartbeat, http, log } from './http.ts'
+import { heartbeat, http, logging } from './http.ts'
 import { limits } from './limits.ts'
 import { type Path, unknownName } from './problems.ts'
 import { provider } from './provider.ts'
@@ -97,7 +97,7 @@ export const settings = related(
     receivers: receivers.describe('Where messages go, by name.'),
     heartbeat: heartbeat.exactOptional(),
     http: http.prefault({} as z.input<typeof http>),
-    log: log.prefault({}),
+    log: logging.prefault({}),
   }),
   checkNames,
 )

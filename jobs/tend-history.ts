@@ -1,4 +1,4 @@
-import { type ForecastDeps, forecastAccount } from '../src/limits/forecast/forecast-account.ts'
+import { forecastAccount } from '../src/limits/forecast/forecast-account.ts'
 import type { AccountHistory } from '../src/limits/history/history.ts'
 import { thinOut } from '../src/limits/history/resolutions.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -10,7 +10,7 @@ export type TendHistoryDeps = Pick<
   JobDeps,
   'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'log'
 > &
-  ForecastDeps
+  Parameters<typeof forecastAccount>[0]
 
 /** Accounts of a chunk, and how long it may take: a job that doesn't end counts as stuck. */
 const CHUNK = 200

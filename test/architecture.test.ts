@@ -66,8 +66,7 @@ const ROOMS: RoomTable = {
     of: ['runtime'],
     files: [
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/route.ts'],
-      ...['src/alerts/evaluation/conditions.ts', 'src/alerts/evaluation/rules.ts'],
-      ...['src/provider/dialects.ts'],
+      ...['src/alerts/evaluation/rules.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/readings.ts'],
       ...['src/text/pattern.ts', 'src/text/format-number.ts'],
     ],

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { asCount, asList, asText, pack, readKey, unpack } from './history/packed.ts'
+import { asCount, asItems, asText, pack, readKey, unpack } from './history/packed.ts'
 import { type Fetched, isFailure, type Readings } from './readings.ts'
 import type { Series } from './series.ts'
 
@@ -151,16 +151,16 @@ export function encodeSamples(samples: Samples): Buffer {
 /** @throws UnreadableBytes */
 export function decodeSamples(stored: Buffer): Samples {
   const { at: last, value } = unpack(stored)
-  const pairs = asList(value).map((one): [string, PairSamples] => {
-    const [pair, age, atLimit, nearLimit] = asList(one)
+  const pairs = asItems(value).map((one): [string, PairSamples] => {
+    const [pair, age, atLimit, nearLimit] = asItems(one)
     return [asText(pair), { at: last - asCount(age), atLimit: readRecords(atLimit), nearLimit: readRecords(nearLimit) }]
   })
   return Object.fromEntries(pairs)
 }
 
 function readRecords(records: unknown): SampleRecord[] {
-  return asList(records).map((record) => {
-    const [objectId, label, usage] = asList(record)
+  return asItems(records).map((record) => {
+    const [objectId, label, usage] = asItems(record)
     return {
       objectId: typeof objectId === 'string' ? objectId : asCount(objectId),
       ...(label === null ? {} : { label: asText(label) }),

@@ -6,9 +6,7 @@ import {
   type JsonObject,
   type ObjectId,
   optionalString,
-  readBoolean,
   readCount,
-  readList,
   readNonEmptyString,
   UnreadableError,
 } from './read.ts'
@@ -236,10 +234,17 @@ function readType(gaps: Gaps, item: JsonObject, at: Place): CustomPropertyReport
   }
 }
 
+/** Of companions all must be there: a type that is left out would pass for one without records near a limit. */
 export function readBusyObjectTypes(json: unknown): BusyObjectType[] {
-  return readList(asObject(json, 'the answer'), 'results', (item, at) => ({
-    objectTypeId: readNonEmptyString(item, 'objectTypeId', at),
-    hasRecordsAtLimit: readBoolean(item, 'hasRecordsAtLimit', at),
-    hasRecordsNearLimit: readBoolean(item, 'hasRecordsNearLimit', at),
-  }))
+  const gaps = new Gaps()
+  const types = gaps.list(asObject(json, 'the answer'), 'results', (item, at) => {
+    const objectTypeId = gaps.nonEmptyText(item, 'objectTypeId', at)
+    const hasRecordsAtLimit = gaps.boolean(item, 'hasRecordsAtLimit', at)
+    const hasRecordsNearLimit = gaps.boolean(item, 'hasRecordsNearLimit', at)
+    if (objectTypeId === undefined || hasRecordsAtLimit === undefined || hasRecordsNearLimit === undefined) return
+    return { objectTypeId, hasRecordsAtLimit, hasRecordsNearLimit }
+  })
+  const [first] = gaps.found
+  if (first !== undefined) throw new UnreadableError(first)
+  return types
 }

@@ -72,15 +72,10 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function readString(from: JsonObject, field: string, at?: Place): string {
+export function readNonEmptyString(from: JsonObject, field: string): string {
   const value = from[field]
-  if (typeof value !== 'string') throw wrong(nameOf(field, at), 'a string', value)
-  return value
-}
-
-export function readNonEmptyString(from: JsonObject, field: string, at?: Place): string {
-  const value = readString(from, field, at)
-  if (value === '') throw wrong(nameOf(field, at), 'a string that is not empty', value)
+  if (typeof value !== 'string') throw wrong(field, 'a string', value)
+  if (value === '') throw wrong(field, 'a string that is not empty', value)
   return value
 }
 
@@ -125,6 +120,11 @@ export class Gaps {
     return typeof value === 'number' && Number.isFinite(value) ? value : this.#none(from, field, 'a number', at)
   }
 
+  boolean(from: JsonObject, field: string, at?: Place): boolean | undefined {
+    const value = from[field]
+    return typeof value === 'boolean' ? value : this.#none(from, field, 'true or false', at)
+  }
+
   text(from: JsonObject, field: string, at?: Place): string | undefined {
     const value = from[field]
     return typeof value === 'string' ? value : this.#none(from, field, 'a string', at)
@@ -161,21 +161,6 @@ export class Gaps {
   #none(from: JsonObject, field: string, expected: string, at?: Place): undefined {
     this.note(() => faultOf(nameOf(field, at), expected, from[field]))
   }
-}
-
-export function readBoolean(from: JsonObject, field: string, at?: Place): boolean {
-  const value = from[field]
-  if (typeof value !== 'boolean') throw wrong(nameOf(field, at), 'true or false', value)
-  return value
-}
-
-export function readList<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: Place) => T): T[] {
-  const value = from[field]
-  if (!Array.isArray(value)) throw wrong(field, 'a list', value)
-  return value.map((item, index) => {
-    if (!isObject(item)) throw wrong(`${field}[${index}]`, 'an object', item)
-    return readItem(item, { list: field, index })
-  })
 }
 
 /** Of an item in a list; formatted only where it is wrong. */

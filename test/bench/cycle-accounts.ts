@@ -1,5 +1,5 @@
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
-import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
+import { dayOfPartition, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -17,7 +17,7 @@ export async function seedAccounts(store: Store, keys: Keys, count: number): Pro
   const now = Date.now()
   // Histories are tended once a day, not at every poll.
   const rounds = new TendingRounds(store, keys)
-  await Promise.all(Array.from({ length: PARTITIONS }, (_, n) => rounds.write(n, dayOf(n, now), 'over')))
+  await Promise.all(Array.from({ length: PARTITIONS }, (_, n) => rounds.write(n, dayOfPartition(n, now), 'over')))
   for (let place = 0; place < count; place++) {
     const hubId = hubIdOf(place)
     const account = keys.account(hubId)

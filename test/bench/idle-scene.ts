@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
+import { dayOfPartition, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { planRefresh } from '../../src/tokens/plan-refresh.ts'
@@ -67,7 +67,7 @@ async function connectQuietAccounts(store: Store, now: number): Promise<void> {
   }
   // What is done once a day is over for today.
   const rounds = new TendingRounds(store, keys)
-  for (let number = 0; number < PARTITIONS; number++) await rounds.write(number, dayOf(number, now), 'over')
+  for (let number = 0; number < PARTITIONS; number++) await rounds.write(number, dayOfPartition(number, now), 'over')
 }
 
 function settingsOf(providerUrl: string, redisUrl: string): object {

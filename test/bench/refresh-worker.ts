@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { loadConfig } from '../../config/load.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { startApp } from '../../src/app.ts'
-import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
+import { dayOfPartition, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -103,7 +103,7 @@ async function seed(): Promise<void> {
   // The walk through all histories, once a day, is no part of a refresh.
   const rounds = new TendingRounds(store, keys)
   for (let number = 0; number < PARTITIONS; number++) {
-    await rounds.write(number, dayOf(number, now), 'over')
+    await rounds.write(number, dayOfPartition(number, now), 'over')
   }
 }
 

@@ -29,46 +29,10 @@ describe('a rule behind others is called shadowed', () => {
   test.each<[name: string, by: string, ...rules: string[]]>([
     ['by one for every series', one, `on: "*", off: true`, `on: customProperties.overall, ${LEVEL}`],
     [
-      'by one for every account',
-      one,
-      `on: "*", match: { account: "*" }, off: true`,
-      `on: customProperties.*, match: { account: 5 }, ${LEVEL}`,
-    ],
-    [
-      'by one for a wider domain',
-      one,
-      `on: "*", match: { account: "*.example.com" }, off: true`,
-      `on: customProperties.*, match: { account: ["a*.example.com", B.EXAMPLE.COM] }, ${LEVEL}`,
-    ],
-    [
-      'by one for all that carry a tag',
-      one,
-      'on: "*", match: { tag: vip }, off: true',
-      `on: customProperties.*, match: { tag: vip }, ${LEVEL}`,
-    ],
-    [
       'by one for the accounts that carry its tag',
       one,
       'on: "*", match: { account: "*.example.com" }, off: true',
       `on: customProperties.*, match: { tag: trial }, ${LEVEL}`,
-    ],
-    [
-      'by one for an account that carries a tag',
-      one,
-      'on: "*", match: { tag: vip }, off: true',
-      `on: customProperties.*, match: { account: 77 }, ${LEVEL}`,
-    ],
-    [
-      'by one for a wider object type',
-      one,
-      'on: customProperties.objectType, match: { objectType: ["0-1", "2-*"] }, off: true',
-      `on: customProperties.*, match: { objectType: ["2-7*", "0-1"] }, ${LEVEL}`,
-    ],
-    [
-      'by one for a wider pair',
-      one,
-      'on: associations.*, match: { from: "0-*" }, off: true',
-      'on: associations.atLimit, match: { from: "0-1", to: "0-2" }, warning: { count: 1 }',
     ],
     [
       'by several that share its series',
@@ -83,36 +47,6 @@ describe('a rule behind others is called shadowed', () => {
 
   test.each<[name: string, ...rules: string[]]>([
     ['for fewer series', `on: customProperties.overall, off: true`, `on: customProperties.*, ${LEVEL}`],
-    [
-      'for a hub id that only looks like its domain',
-      'on: "*", match: { account: "7*" }, off: true',
-      `on: customProperties.*, match: { account: 77 }, ${LEVEL}`,
-    ],
-    [
-      'for a narrower domain',
-      'on: "*", match: { account: "a*.example.com" }, off: true',
-      `on: customProperties.*, match: { account: "*.example.com" }, ${LEVEL}`,
-    ],
-    [
-      'for some that carry the tag',
-      'on: "*", match: { account: "*.vip.example.com" }, off: true',
-      `on: customProperties.*, match: { tag: vip }, ${LEVEL}`,
-    ],
-    [
-      'for accounts with one tag more',
-      'on: "*", match: { account: "*.example.com", tag: vip }, off: true',
-      `on: customProperties.*, match: { account: "*.example.com" }, ${LEVEL}`,
-    ],
-    [
-      'for one object type',
-      'on: customProperties.objectType, match: { objectType: "2-*" }, off: true',
-      `on: customProperties.objectType, ${LEVEL}`,
-    ],
-    [
-      'for an object type, which the whole has not',
-      'on: customProperties.*, match: { objectType: "*" }, off: true',
-      `on: customProperties.*, ${LEVEL}`,
-    ],
     [
       'for the other way round',
       'on: associations.*, match: { from: "0-1", to: "0-2" }, off: true',
@@ -217,42 +151,8 @@ describe('what a rule asks in vain', () => {
       'thresholds[0].warning: never entered: a series that meets it is critical already',
       'on: customProperties.*, warning: { percent: 95 }, critical: { percent: 95, daysLeft: 7 }',
     ],
-    [
-      'a count that is never left',
-      'thresholds[0].warning.count: never left once it is entered: 1 inside (recoverBelow) is 0, and nothing is below 0',
-      'on: associations.atLimit, warning: { count: 1 }, recoverBelow: 1',
-    ],
-    [
-      'a share that is never left',
-      'thresholds[0].critical.percent: never left once it is entered: 90 inside (recoverBelow) is -5, and nothing is below 0',
-      'on: customProperties.*, critical: { percent: 85 }, recoverBelow: 90',
-    ],
   ])('gets a notice: %s', (_, notice, rule) => {
     expect(noticesOfRules(rule)).toEqual([notice])
-  })
-
-  test('gets a notice of each series of several that something it asks does not fit', () => {
-    const rule = 'on: associations.*, warning: { count: 2, percent: 90 }'
-    expect(noticesOfRules(rule)).toEqual([
-      'thresholds[0].warning.percent: does not fit associations.atLimit and associations.nearLimit: `percent` is not asked there',
-      'thresholds[0].warning.count: does not fit associations.fullest: `count` is not asked there',
-    ])
-    expect(
-      noticesOfRules('on: associations.*, warning: { count: 2 }', 'on: associations.fullest, warning: { percent: 90 }'),
-    ).toEqual(['thresholds[0].warning.count: does not fit associations.fullest: `count` is not asked there'])
-  })
-
-  test('gets a notice by the general margin too', () => {
-    const alerts = 'alerts: { recoverBelow: 90 }\n'
-    expect(
-      noticesOf(`${QUIET}${alerts}thresholds: [ { on: customProperties.*, warning: { percent: 90 } } ]`),
-    ).toHaveLength(1)
-    expect(noticesOf(`${QUIET}${alerts}thresholds: [ { on: customProperties.*, warning: { percent: 91 } } ]`)).toEqual(
-      [],
-    )
-    expect(noticesOf(`${QUIET}${alerts}thresholds: [ { on: associations.atLimit, warning: { count: 1 } } ]`)).toEqual(
-      [],
-    )
   })
 
   test('gets none where there is a way', () => {

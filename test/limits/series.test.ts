@@ -62,43 +62,11 @@ describe('the series of associations', () => {
     of('fullest/0-1/0-2', seriesOf(readings(1, undefined, { '0-1/0-2': report })))
 
   test('are three per pair: how many at the limit, how many near it, how full the fullest is', () => {
+    const pair = { from: '0-1', to: '0-2', label: 'Contacts → Companies' }
     expect(seriesOf(readings(1, undefined, { '0-1/0-2': associations(500, [400, 482], 0) }))).toEqual([
-      ...[
-        {
-          id: 'at/0-1/0-2',
-          metric: 'associations.atLimit',
-          from: '0-1',
-          to: '0-2',
-          label: 'Contacts → Companies',
-          usage: 0,
-          limit: null,
-          percent: null,
-        },
-      ],
-      ...[
-        {
-          id: 'near/0-1/0-2',
-          metric: 'associations.nearLimit',
-          from: '0-1',
-          to: '0-2',
-          label: 'Contacts → Companies',
-          usage: 2,
-          limit: null,
-          percent: null,
-        },
-      ],
-      ...[
-        {
-          id: 'fullest/0-1/0-2',
-          metric: 'associations.fullest',
-          from: '0-1',
-          to: '0-2',
-          label: 'Contacts → Companies',
-          usage: 482,
-          limit: 500,
-          percent: 96.4,
-        },
-      ],
+      { id: 'at/0-1/0-2', metric: 'associations.atLimit', ...pair, usage: 0, limit: null, percent: null },
+      { id: 'near/0-1/0-2', metric: 'associations.nearLimit', ...pair, usage: 2, limit: null, percent: null },
+      { id: 'fullest/0-1/0-2', metric: 'associations.fullest', ...pair, usage: 482, limit: 500, percent: 96.4 },
     ])
   })
 

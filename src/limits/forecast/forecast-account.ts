@@ -8,19 +8,13 @@ import { type Metric, type Series, type SeriesName, seriesId, seriesOf } from '.
 import { type Forecast, forecast, WINDOW_DAYS } from './forecast.ts'
 import type { DailyPoint } from './pace.ts'
 
-export interface ForecastDeps {
-  store: Store
-  keys: Keys
-  history: History
-}
-
 /**
  * Computes anew how fast the series of an account move. Its days end at this time of day, not at midnight: what happened today
  * would else count tomorrow, a day later than need be. 'none': it was never read, and its earlier forecast is taken
  * away.
  */
 export async function forecastAccount(
-  { store, keys, history }: ForecastDeps,
+  { store, keys, history }: { store: Store; keys: Keys; history: History },
   hubId: number,
   now: number,
 ): Promise<'stored' | 'none' | 'gone'> {

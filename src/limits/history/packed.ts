@@ -55,7 +55,7 @@ export function packedAt(bytes: Buffer): number | undefined {
 }
 
 /** @throws UnreadableBytes, as those below */
-export function asList(value: unknown): readonly unknown[] {
+export function asItems(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : unreadable(value, 'list')
 }
 
@@ -104,12 +104,12 @@ export function encodeReadings(readings: Readings): Buffer {
 /** @throws UnreadableBytes */
 export function decodeReadings(stored: Buffer): Readings {
   const { at: last, value } = unpack(stored)
-  const [pairs, overall, types] = asList(value)
-  const associations = Object.fromEntries(asList(pairs).map((pair) => readPair(asList(pair), last)))
+  const [pairs, overall, types] = asItems(value)
+  const associations = Object.fromEntries(asItems(pairs).map((pair) => readPair(asItems(pair), last)))
   if (overall === undefined) return { associations }
-  const [age, usage, limit, percentage] = asList(overall)
+  const [age, usage, limit, percentage] = asItems(overall)
   const numbers = { overallUsage: asCount(usage), overallLimit: asCount(limit), ...reported(percentage) }
-  const report = { ...numbers, byObjectType: asList(types).map((type) => readType(asList(type))) }
+  const report = { ...numbers, byObjectType: asItems(types).map((type) => readType(asItems(type))) }
   return { customProperties: { at: earlier(last, age), report }, associations }
 }
 
@@ -194,7 +194,7 @@ function decodeChange(
 ): Change {
   try {
     const { at, value } = unpack(record)
-    const [changed, since] = value instanceof Map ? [value] : asList(value)
+    const [changed, since] = value instanceof Map ? [value] : asItems(value)
     if (!(changed instanceof Map)) throw new UnreadableBytes('it has no changes')
     const missingSince = since === undefined ? {} : { missingSince: asCount(since) }
     if (since !== undefined && asCount(since) >= at) throw new UnreadableBytes('a gap ends before it begins')
@@ -217,7 +217,7 @@ function readBefore(
   if (typeof series === 'string' && now !== undefined) throw new UnreadableBytes(`${id} would have been there twice`)
   if (was === null) return [id, undefined]
   if (typeof was === 'number' && now !== undefined) return [id, { usage: asCount(was), limit: now.limit }]
-  const [usage, limit] = asList(was)
+  const [usage, limit] = asItems(was)
   return [id, { usage: asCount(usage), limit: limit === null ? null : asCount(limit) }]
 }
 

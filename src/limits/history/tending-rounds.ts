@@ -12,7 +12,7 @@ export interface Round {
 }
 
 /** Days since 1970. Each partition's begin at a moment of its own, so that a day's work is spread over the day. */
-export function dayOf(partition: number, now: number): number {
+export function dayOfPartition(partition: number, now: number): number {
   return Math.floor(now / DAY_MS - partition / PARTITIONS)
 }
 
@@ -35,7 +35,7 @@ export class TendingRounds {
   /** The round of a partition that is to be gone on with, or begun. Undefined: the day's is over. */
   async read(partition: number, now: number): Promise<Round | undefined> {
     const [day, after] = await this.#store.hmget(this.#keys.partition(partition).tended, 'day', 'after')
-    const today = dayOf(partition, now)
+    const today = dayOfPartition(partition, now)
     if (/^\d+ \d+$/.test(`${day} ${after}`)) return { day: Number(day), after: Number(after) }
     // Not `<`: a clock that was once far ahead must not stop all rounds until then.
     return day === String(today) ? undefined : { day: today, after: 0 }

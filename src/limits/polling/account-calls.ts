@@ -1,10 +1,13 @@
+import type { ProviderClient } from '../../provider/client.ts'
 import type { CrmResult } from '../../provider/failure.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { InFlight } from '../../runtime/concurrency.ts'
 import type { CallShare, Taken } from './call-share.ts'
 import type { PollSettings } from './poll-settings.ts'
 
-export interface AccountCallsDeps {
+/** What polls of accounts work with. */
+export interface FetchDeps {
+  provider: ProviderClient
   share: CallShare
   inFlight: InFlight
   clock: Clock
@@ -40,7 +43,7 @@ export class AccountCalls {
   pausedUntil: number | undefined
   /** Whether the signal to stop came first. */
   stopped = false
-  readonly #deps: AccountCallsDeps
+  readonly #deps: Omit<FetchDeps, 'provider'>
   readonly #hubId: number
   readonly #polls: string
   readonly #signal: AbortSignal
@@ -48,7 +51,7 @@ export class AccountCalls {
   /** Made, and counted from when they were taken. */
   #unsettled: Taken | undefined
 
-  constructor(deps: AccountCallsDeps, { hubId, polls, taken }: CallsOf, signal: AbortSignal) {
+  constructor(deps: Omit<FetchDeps, 'provider'>, { hubId, polls, taken }: CallsOf, signal: AbortSignal) {
     this.#deps = deps
     this.#hubId = hubId
     this.#polls = polls

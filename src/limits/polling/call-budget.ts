@@ -4,13 +4,6 @@ import type { Clock } from '../../runtime/clock.ts'
 import { SharedRun } from '../../runtime/concurrency.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
-export interface CallBudgetDeps {
-  text: SharedText
-  callsPerHour: number
-  clock: Clock
-  log: Logger
-}
-
 interface Waiter {
   request: PollRequest
   answer(admitted: boolean): void
@@ -22,22 +15,22 @@ interface Waiter {
  * poll costs no round trip of its own, and the urgent among them come first. What polls really took is sent along.
  */
 export class CallBudget {
-  readonly #deps: CallBudgetDeps
+  readonly #uses: { text: SharedText; callsPerHour: number; clock: Clock; log: Logger }
   #waiters: Waiter[] = []
   /** Calls that were made beyond those that were asked for, and not reported yet. */
   #unsettled = 0
   #isAway = false
   readonly #exchange: SharedRun
 
-  constructor(deps: CallBudgetDeps) {
-    this.#deps = deps
+  constructor(uses: { text: SharedText; callsPerHour: number; clock: Clock; log: Logger }) {
+    this.#uses = uses
     this.#exchange = new SharedRun({
       work: () => this.#serve(this.#waiters.splice(0)),
       // What could not be reported waits for the next request: without one it would be tried for ever.
       done: () => {
         if (this.#waiters.length > 0 || (this.#unsettled !== 0 && !this.#isAway)) void this.#exchange.now()
       },
-      clock: deps.clock,
+      clock: uses.clock,
     })
   }
 
@@ -61,13 +54,13 @@ export class CallBudget {
 
   /** How many polls are worth taking up now; `until` is when to ask again where that is none. */
   async room(): Promise<{ polls: number; until: number }> {
-    const stored = await this.#deps.text.read()
-    const now = this.#deps.clock.now()
-    return roomFor(this.#filled(stored, 0, now), this.#deps.callsPerHour, now)
+    const stored = await this.#uses.text.read()
+    const now = this.#uses.clock.now()
+    return roomFor(this.#filled(stored, 0, now), this.#uses.callsPerHour, now)
   }
 
   async #serve(waiters: readonly Waiter[]): Promise<void> {
-    const { text, callsPerHour, clock } = this.#deps
+    const { text, callsPerHour, clock } = this.#uses
     const unsettled = this.#unsettled
     this.#unsettled = 0
     try {
@@ -90,11 +83,11 @@ export class CallBudget {
 
   #filled(stored: string, unsettled: number, now: number): PollBudget {
     const budget = decodeBudget(stored, now)
-    return refill({ ...budget, level: budget.level - unsettled }, this.#deps.callsPerHour, now)
+    return refillBudget({ ...budget, level: budget.level - unsettled }, this.#uses.callsPerHour, now)
   }
 
   #logShort({ polls, latestMs }: Shortage, { meanCalls }: PollBudget): void {
-    const { log, callsPerHour } = this.#deps
+    const { log, callsPerHour } = this.#uses
     const facts = { callsPerHour, polls, latestMs, callsPerPoll: Math.round(meanCalls * 10) / 10 }
     log.warn(
       { code: 'poll.budget', ...facts },
@@ -172,7 +165,7 @@ export function refillPerHour(budget: PollBudget, callsPerHour: number): number 
 }
 
 /** What time has brought. */
-export function refill(budget: PollBudget, callsPerHour: number, now: number): PollBudget {
+export function refillBudget(budget: PollBudget, callsPerHour: number, now: number): PollBudget {
   const from = budget.at > now + SET_BACK_MS ? now : budget.at
   const brought = (Math.max(0, now - from) * refillPerHour(budget, callsPerHour)) / HOUR_MS
   const short = budget.short !== null && now - budget.short.at > SHORT_MS ? null : budget.short

@@ -112,7 +112,7 @@ const MOST_TYPES = 100
 const OBJECT_TYPE_ID = /^\d{1,10}-\d{1,18}$/
 
 /** The object types that an account's own report names, each once, in its order; ids that can't be one are left out. */
-export function objectTypesOf(report: CustomPropertyReport | undefined): string[] {
+export function typesNamedBy(report: CustomPropertyReport | undefined): string[] {
   const ids = (report?.byObjectType ?? []).map(({ objectTypeId }) => objectTypeId)
   const types = [...new Set(ids.filter((id) => OBJECT_TYPE_ID.test(id)))]
   // Always the same of them, in any order.

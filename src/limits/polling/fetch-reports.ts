@@ -17,13 +17,9 @@ import {
   pairOf,
   type Readings,
 } from '../readings.ts'
-import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
-import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs, objectTypesOf } from './choose-pairs.ts'
+import { AccountCalls, type FetchDeps } from './account-calls.ts'
+import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs, typesNamedBy } from './choose-pairs.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
-
-export interface FetchDeps extends AccountCallsDeps {
-  provider: ProviderClient
-}
 
 /** Whom to ask, and for what. */
 export interface Asked {
@@ -194,7 +190,7 @@ async function askForAll(poll: Poll): Promise<void> {
   const read: Kept = (report) => readNow(report, () => calls.failed++)
   await calls.make([customProperties(poll, read)])
   const report = fetched.customProperties as CustomPropertyReport | ProviderFailure
-  const types = objectTypesOf(isFailure(report) ? context.readings?.customProperties?.report : report)
+  const types = typesNamedBy(isFailure(report) ? context.readings?.customProperties?.report : report)
   const readings = context.readings?.associations ?? {}
   if (types.length > 0 && !closesAll(report)) {
     const busy = await askCompanions(poll, types)

@@ -7,7 +7,7 @@ import {
   depthOf,
   type PollBudget,
   type PollRequest,
-  refill,
+  refillBudget,
   refillPerHour,
   roomFor,
 } from '../../../src/limits/polling/call-budget.ts'
@@ -182,21 +182,21 @@ describe('the bucket', () => {
     test('fills by nine tenths of itself in an hour, and holds under three minutes of it', () => {
       expect(refillPerHour(budget(0), PER_HOUR)).toBe(9_000)
       expect(depthOf(budget(0), PER_HOUR)).toBe(DEPTH)
-      expect(refill(budget(0), PER_HOUR, NOW + 60_000)).toMatchObject({ level: 150, at: NOW + 60_000 })
-      expect(refill(budget(0), PER_HOUR, NOW + HOUR).level).toBe(DEPTH)
+      expect(refillBudget(budget(0), PER_HOUR, NOW + 60_000)).toMatchObject({ level: 150, at: NOW + 60_000 })
+      expect(refillBudget(budget(0), PER_HOUR, NOW + HOUR).level).toBe(DEPTH)
     })
 
     test('counts the time of several clocks once, whichever is ahead', () => {
-      const ahead = refill(budget(0), PER_HOUR, NOW + 4_000)
-      const behind = refill(ahead, PER_HOUR, NOW + 1_000)
+      const ahead = refillBudget(budget(0), PER_HOUR, NOW + 4_000)
+      const behind = refillBudget(ahead, PER_HOUR, NOW + 1_000)
       expect(behind).toEqual(ahead)
-      expect(refill(behind, PER_HOUR, NOW + 4_000)).toEqual(ahead)
+      expect(refillBudget(behind, PER_HOUR, NOW + 4_000)).toEqual(ahead)
     })
 
     test('goes on after a clock was set back by far', () => {
-      const back = refill(budget(0, { at: NOW + 24 * HOUR }), PER_HOUR, NOW)
+      const back = refillBudget(budget(0, { at: NOW + 24 * HOUR }), PER_HOUR, NOW)
       expect(back).toMatchObject({ level: 0, at: NOW })
-      expect(refill(back, PER_HOUR, NOW + 4_000).level).toBe(10)
+      expect(refillBudget(back, PER_HOUR, NOW + 4_000).level).toBe(10)
     })
 
     test('lets regular turns overdraw it, and no further than its depth', () => {
@@ -227,7 +227,7 @@ describe('the bucket', () => {
       expect(admitted).toEqual([true])
       expect(after).toMatchObject({ level: -50, largest: 50 })
       expect(refillPerHour(after, 100)).toBe(10)
-      expect(admitPolls(refill(after, 100, NOW + 20 * HOUR), [early(0, 50)], 100, NOW).admitted).toEqual([true])
+      expect(admitPolls(refillBudget(after, 100, NOW + 20 * HOUR), [early(0, 50)], 100, NOW).admitted).toEqual([true])
     })
 
     test('is never exceeded in an hour, whatever is asked of it', () => {
@@ -247,7 +247,7 @@ describe('the bucket', () => {
             now += afterMs
             const regularAt = urgency === null ? now : now + HOUR
             const requests = Array.from({ length: count }, () => ({ calls, regularAt, urgency: urgency ?? 0 }))
-            const served = admitPolls(refill(state, perHour, now), requests, perHour, now)
+            const served = admitPolls(refillBudget(state, perHour, now), requests, perHour, now)
             state = served.budget
             made.push([now, calls * served.admitted.filter(Boolean).length])
           }
@@ -286,8 +286,8 @@ describe('the bucket', () => {
 
     test('is over when nobody had to wait for ten minutes', () => {
       const { budget: short } = admit(-DEPTH, regular())
-      expect(refill(short, PER_HOUR, NOW + 600_000).short).not.toBeNull()
-      expect(refill(short, PER_HOUR, NOW + 600_001).short).toBeNull()
+      expect(refillBudget(short, PER_HOUR, NOW + 600_000).short).not.toBeNull()
+      expect(refillBudget(short, PER_HOUR, NOW + 600_001).short).toBeNull()
     })
 
     test('makes sweeps wait until it is worth it, and then take up what there is room for', () => {
@@ -295,7 +295,7 @@ describe('the bucket', () => {
       const { polls, until } = roomFor(budget(-DEPTH), PER_HOUR, NOW)
       expect(polls).toBe(0)
       expect(until - NOW).toBe(22_500)
-      expect(roomFor(refill(budget(-DEPTH), PER_HOUR, until), PER_HOUR, until).polls).toBeGreaterThan(50)
+      expect(roomFor(refillBudget(budget(-DEPTH), PER_HOUR, until), PER_HOUR, until).polls).toBeGreaterThan(50)
     })
 
     test('takes up no poll that it would not let through, however large polls are', () => {
@@ -310,7 +310,7 @@ describe('the bucket', () => {
           const found = budget(0, { largest, meanCalls: Math.max(1, largest * meanShare) })
           const before = { ...found, level: depthOf(found, perHour) * levelShare }
           const { polls, until } = roomFor(before, perHour, NOW)
-          const then = polls > 0 ? before : refill(before, perHour, until)
+          const then = polls > 0 ? before : refillBudget(before, perHour, until)
           expect(admitPolls(then, [{ ...regular(largest), regularAt: until }], perHour, until).admitted).toEqual([true])
         }),
       )

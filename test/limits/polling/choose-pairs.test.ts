@@ -6,7 +6,7 @@ import {
   choosePairs,
   chooseSources,
   listedPairs,
-  objectTypesOf,
+  typesNamedBy,
 } from '../../../src/limits/polling/choose-pairs.ts'
 import { type AssociationReading, type Pair, pairId } from '../../../src/limits/readings.ts'
 import { properties } from '../reports.ts'
@@ -168,12 +168,12 @@ describe('object types whose targets are asked for', () => {
 const naming = (...ids: string[]) => {
   const report = properties(1)
   const type = { singularLabel: 'x', pluralLabel: 'x', limit: 1, usage: 0, reportedPercentage: 0 }
-  return objectTypesOf({ ...report, byObjectType: ids.map((objectTypeId) => ({ ...type, objectTypeId })) })
+  return typesNamedBy({ ...report, byObjectType: ids.map((objectTypeId) => ({ ...type, objectTypeId })) })
 }
 
 test('object types are those that a report names, each once', () => {
   expect(naming('0-1', '2-77', '0-1', '0-2')).toEqual(['0-1', '2-77', '0-2'])
-  expect(objectTypesOf(undefined)).toEqual([])
+  expect(typesNamedBy(undefined)).toEqual([])
 })
 
 test('what can be no object type is none', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { FetchDeps } from '../../../src/limits/polling/account-calls.ts'
 import { CallShare } from '../../../src/limits/polling/call-share.ts'
-import { type Asked, type FetchDeps, hearReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
+import { type Asked, hearReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
 import { isFailure, mergeReadings, NOT_ASKED, type Pair, type Readings } from '../../../src/limits/readings.ts'
 import type { ProviderClient } from '../../../src/provider/client.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
