@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import type { Alert, AlertLevel } from '../../../src/alerts/alert.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
@@ -156,15 +157,8 @@ function live({ steps, needed }: typeof run extends fc.Arbitrary<infer T> ? T : 
           : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99, scatter: 0, shareHigh: 0 } }
       const forecasts = one.perDay === 1 ? undefined : { at: now - HOUR, rising: pace, tooFew: {} }
       const settings: AlertSettings = {
-        ...{
-          rules,
-          recoverBelow: 3,
-          for: needed,
-          repeatEveryMs: DAY,
-          worseAfterMs: INTERVAL,
-          firstRun: 'alert',
-          pageOf: () => 'https://a.b',
-        },
+        ...{ rules, recoverBelow: 3, for: needed, repeatEveryMs: DAY, worseAfterMs: INTERVAL },
+        ...{ firstRun: 'alert', pageOf: () => 'https://a.b' },
       }
       const account = { hubId: 1, hubDomain: 'a.b', before, after, samples: {}, forecasts, states }
       const writes = decideAlerts(settings, account, now)
@@ -174,12 +168,8 @@ function live({ steps, needed }: typeof run extends fc.Arbitrary<infer T> ? T : 
         expect(decideAlerts(settings, { ...account, moved }, now)).toEqual(writes)
         compared++
       }
-      states = { ...states }
-      for (const [field, was, state] of writes.changes) {
-        expect(states[field] ?? '').toBe(was)
-        if (state === '') delete states[field]
-        else states[field] = state
-      }
+      for (const [field, was] of writes.changes) expect(states[field] ?? '').toBe(was)
+      states = { ...statesAfter(states, writes) }
       for (const { alert } of writes.entries.map(decodeEntry)) {
         if (alert.kind !== 'limit') continue
         const series = alert.series?.from === undefined ? 'overall' : `${word(alert)}/${PAIR}`

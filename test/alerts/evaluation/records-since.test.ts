@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decodeState } from '../../../src/alerts/alert-state.ts'
+import { statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import { mergeSamples, type RecordChoice } from '../../../src/limits/samples.ts'
@@ -37,11 +38,7 @@ function story(reports: readonly AssociationReport[], metric = 'associations.atL
     const account = { hubId: 1, hubDomain: 'a.b', before, after, samples, states }
     const writes = decideAlerts(SETTINGS, account, now)
     before = after
-    states = { ...states }
-    for (const [field, , state] of writes.changes) {
-      if (state === '') delete states[field]
-      else states[field] = state
-    }
+    states = { ...statesAfter(states, writes) }
     const alert = writes.entries.map((entry) => decodeEntry(entry).alert).find((each) => each.series?.metric === metric)
     if (alert === undefined) return []
     const { items = [], left } = alert.records ?? {}

@@ -70,17 +70,35 @@ describe('an alert that is not about a number', () => {
     })
     expect(one.close(NOW)).toMatchObject({ rule: 'uninstall', cause: 'failing' })
   })
+})
 
-  test('names no account where it concerns none, and leaves out the receiver that it is about', () => {
-    const { account: _, ...none } = { account: ACCOUNT, notTo: 'ops', kind: 'delivery' as const }
-    const writes = tellAlert(
-      { ...none, field: 'delivery/ops', stored: '', url: 'https://a.b', now: NOW },
-      { level: 'warning', message: 'x' },
-    )
-    const entry = decodeEntry(writes.entries[0] ?? '')
-    expect(entry.notTo).toBe('ops')
-    expect(entry.alert).not.toHaveProperty('account')
+test('the alert about all accounts names none, and leads to the status page; it repeats after a day', () => {
+  const announce = fleetAnnouncer({ repeatEveryMs: DAY, page: 'https://a.b/' })
+  const one = anAlert({ field: 'clock' })
+  const say = (now: number) =>
+    one.step(now, ({ stored }) => announce({ trouble: 'clock', is: 'firing', stored, message: 'x', now }))?.alert
+  expect(say(NOW)).toEqual({
+    id: expect.any(String),
+    ...{ kind: 'fleet', status: 'firing', level: 'critical', reason: 'entered', rule: 'fleet', cause: 'clock' },
+    ...{ measuredAt: '2026-11-21T10:00:00.000Z', since: '2026-11-21T10:00:00.000Z', message: 'x', url: 'https://a.b/' },
   })
+  expect(say(NOW + DAY - 1)).toBeUndefined()
+  expect(say(NOW + DAY)).toMatchObject({ reason: 'repeat' })
+})
+
+test('the alert about a receiver is not for the receiver, from its beginning to its end', () => {
+  const announce = deliveryAnnouncer({ repeatEveryMs: DAY, page: 'https://a.b/deliveries' })
+  const one = anAlert({ field: 'delivery/ops-hook' })
+  const news = [
+    { is: 'firing', level: 'warning', message: 'It fails.' },
+    { is: 'over', message: 'It works.' },
+  ] as const
+  const told = news.map((each, n) => one.step(NOW + n, ({ stored, now }) => announce('ops-hook', stored, each, now)))
+  expect(told).toMatchObject([
+    { notTo: 'ops-hook', alert: { kind: 'delivery', status: 'firing', level: 'warning' } },
+    { notTo: 'ops-hook', alert: { kind: 'delivery', status: 'resolved', since: told[0]?.alert.since } },
+  ])
+  expect(told[0]?.alert).not.toHaveProperty('account')
 })
 
 describe('acknowledged, an alert that is not about a number', () => {

@@ -98,20 +98,6 @@ describe('the mail that arrives', () => {
     expect(new Set(threads.values()).size).toBe(5)
   })
 
-  test('has no header but its own, whatever a stranger calls an account', async () => {
-    const server = await aServer()
-    const hubDomain = 'x\r\nBcc: victim@example.net\r\n\r\n=?utf-8?q?=0d=0aBcc:victim@example.net?= é'
-    await aReceiver(`smtp://127.0.0.1:${server.port}`).send(
-      delivery({ message: aMessage([anAlert({ account: { hubId: 1, hubDomain } })]) }),
-      never,
-    )
-    const [got] = server.arrived
-    expect(got?.recipients).toEqual(['ops@example.com'])
-    expect(got?.mail.bcc ?? []).toEqual([])
-    expect(got?.mail.subject).toContain('x Bcc: victim@example.net = ?utf-8?q?=0d=0aBcc')
-    expect(got?.raw.match(/^Subject:/gm)).toHaveLength(1)
-  })
-
   test('has an id that fits into a header, whatever the delivery is called', async () => {
     const server = await aServer()
     const receiver = aReceiver(`smtp://127.0.0.1:${server.port}`, { from: 'plimsoll@bücher.example' })
