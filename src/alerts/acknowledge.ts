@@ -13,7 +13,7 @@ import {
   withoutAcknowledgement,
 } from './alert-state.ts'
 import type { AlertsDeps } from './deps.ts'
-import { asReading, stoodIn } from './evaluation/evaluate.ts'
+import { asReading, stoodIn } from './evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from './open-alerts.ts'
 
 /** An alert as the operator who acknowledges it saw it. */

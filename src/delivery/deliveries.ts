@@ -4,11 +4,8 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 
 /** One message on its way to one receiver. */
-export interface Delivery {
-  id: string
-  receiver: string
+export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'createdAt'> {
   message: Message
-  createdAt: number
   /** Attempts that failed so far. */
   attempts: number
 }
@@ -96,12 +93,6 @@ export class Deliveries {
     return deliveryOf(id, byName(taken))
   }
 
-  /** The same without taking it. */
-  async get(id: string): Promise<Delivery | undefined> {
-    const fields = await this.#store.hgetall(this.#keys.delivery.delivery(id))
-    return fields.state === undefined ? deliveryOf(id, new Map(Object.entries(fields))) : undefined
-  }
-
   async record(delivery: Delivery, record: AttemptRecord, now: number): Promise<void> {
     const keys = this.#keys.delivery
     await this.#store.recordAttempt(
@@ -185,7 +176,7 @@ export class Deliveries {
   async waiting(most: number): Promise<WaitingDelivery[]> {
     const found = await this.#store.zrange(this.#keys.delivery.deliveriesDue, '0', String(most - 1), 'WITHSCORES')
     const due = byName(found)
-    return (await this.#headsOf([...due.keys()])).map((head) => ({ ...head, nextAt: Number(due.get(head.id)) }))
+    return (await this.#headsOf(Object.keys(due))).map((head) => ({ ...head, nextAt: Number(due[head.id]) }))
   }
 
   /** Given up, the newest first. */
@@ -238,36 +229,27 @@ export class Deliveries {
   }
 }
 
-function deliveryOf(id: string, fields: ReadonlyMap<string, string>): Delivery | undefined {
-  const [message, receiver] = [fields.get('message'), fields.get('receiver')]
+type Fields = Partial<Record<string, string>>
+
+function byName(fields: readonly string[]): Fields {
+  return Object.fromEntries(fields.flatMap((name, n) => (n % 2 === 0 ? [[name, fields[n + 1]]] : [])))
+}
+
+function deliveryOf(id: string, { message, receiver, createdAt, attempts }: Fields): Delivery | undefined {
   if (message === undefined || receiver === undefined) return undefined
+  return { id, receiver, message: JSON.parse(message), createdAt: Number(createdAt), attempts: Number(attempts) }
+}
+
+function attemptOf({ at = '0', attempt = '0', ms, answer, nextAt, ...texts }: Fields): LoggedAttempt {
+  const { id = '', receiver = '', type = '', outcome = '', reason = '' } = texts
   return {
-    ...{ id, receiver },
-    message: JSON.parse(message) as Message,
-    createdAt: Number(fields.get('createdAt')),
-    attempts: Number(fields.get('attempts')),
+    ...{ at: Number(at), id, receiver, type, attempt: Number(attempt), outcome, reason },
+    ...{ ms: known(ms), answer: known(answer), nextAt: known(nextAt) },
   }
 }
 
-function attemptOf(entry: ReadonlyMap<string, string>): LoggedAttempt {
-  const number = (name: string) => (entry.has(name) ? Number(entry.get(name)) : null)
-  const text = (name: string) => entry.get(name) ?? ''
-  return {
-    at: Number(text('at')),
-    id: text('id'),
-    receiver: text('receiver'),
-    type: text('type'),
-    attempt: Number(text('attempt')),
-    outcome: text('outcome'),
-    reason: text('reason'),
-    ...{ ms: number('ms'), answer: number('answer'), nextAt: number('nextAt') },
-  }
-}
-
-function byName(fields: readonly string[]): Map<string, string> {
-  const entry = new Map<string, string>()
-  for (let n = 0; n + 1 < fields.length; n += 2) entry.set(fields[n] ?? '', fields[n + 1] ?? '')
-  return entry
+function known(number: string | undefined): number | null {
+  return number === undefined ? null : Number(number)
 }
 
 export interface WaitingDelivery extends DeliveryHead {

@@ -6,7 +6,7 @@ import { lookAgain, lookAtHeld } from '../../src/alerts/groups/held.ts'
 import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox.ts'
 import { collectOutbox } from '../../src/alerts/relay.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
-import { type AttemptRecord, Deliveries } from '../../src/delivery/deliveries.ts'
+import { type AttemptRecord, Deliveries, type Delivery } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../../src/redis/steps.ts'
@@ -36,7 +36,12 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     verifyOutbox({ store: through, keys, now: () => NOW, pause: async () => {}, readOpen: async () => open })
   const pending = async () => {
     const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
-    return (await Promise.all(ids.map((id) => deliveries.get(id)))).filter((delivery) => delivery !== undefined)
+    const hashes = await Promise.all(ids.map((id) => store.hgetall(keys.delivery.delivery(id))))
+    return hashes.flatMap(({ message, receiver = '', createdAt, attempts, state }, n): Delivery[] => {
+      if (message === undefined || state !== undefined) return []
+      const numbers = { createdAt: Number(createdAt), attempts: Number(attempts) }
+      return [{ id: ids[n] ?? '', receiver, message: JSON.parse(message), ...numbers }]
+    })
   }
   const commitAll = (...entries: OutboxEntry[]) => {
     for (const { alert } of entries) open[alert.status === 'firing' ? 'add' : 'delete'](alertOf(alert))

@@ -10,9 +10,10 @@ import { decodeState, encodeState, type SeriesState, toldState, transitionOf } f
 import { limitChangedAlert, type SeriesBefore } from '../kinds/limit-changed.ts'
 import { encodeEntry, entryOf } from '../outbox.ts'
 import { seriesFields } from '../series-name.ts'
-import { asReading, type Evaluation, type EvaluationSettings, evaluate, remembered } from './evaluate.ts'
+import { type Evaluation, type EvaluationSettings, evaluate, remembered } from './evaluate.ts'
 import { namedRecords, recordsSince } from './records-since.ts'
 import { isLimitChangeOff, type Level, levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
+import { asReading } from './worse.ts'
 
 export interface AlertSettings extends EvaluationSettings {
   rules: readonly Rule[]

@@ -1,5 +1,4 @@
 import { tenths } from '../../limits/forecast/outlook.ts'
-import type { Series } from '../../limits/series.ts'
 import { defined } from '../../runtime/defined.ts'
 import type { AlertLevel, AlertReason, Because } from '../alert.ts'
 import {
@@ -12,7 +11,8 @@ import {
 } from '../alert-state.ts'
 import { becauseOf, type JudgedLevels, type Stood } from './because.ts'
 import { anyHolds, type ForeseenSeries, judgeConditions, type LevelHold } from './conditions.ts'
-import { type Level, levelOf, type Rule } from './rules.ts'
+import { levelOf, type Rule } from './rules.ts'
+import { worseFrom } from './worse.ts'
 
 export interface EvaluationSettings {
   /** Percentage points. */
@@ -224,58 +224,4 @@ function newState(rule: string, now: number): SeriesState {
 function withoutPending(state: SeriesState | undefined): SeriesState | undefined {
   if (state === undefined || state.level === 'ok') return undefined
   return state.pending === null ? state : { ...state, pending: null }
-}
-
-/** The values of a series at a moment. What is not known is absent. */
-export type StoodThen = Pick<Acknowledged, 'usage' | 'percent' | 'remaining'>
-
-type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
-
-/**
- * From when on a reading at the level in force is sent as worse, ms; undefined where it is not: it must be worse than the
- * last message had, and, once the alert was acknowledged, worse than it was then. So an acknowledged alert sends at most
- * what it would send otherwise.
- */
-export function worseFrom(
-  { said, toldAt }: SeriesState,
-  series: Series,
-  level: Level | undefined,
-  {
-    worseAfterMs,
-    acknowledged,
-  }: Pick<EvaluationSettings, 'worseAfterMs'> & { acknowledged?: Acknowledged | undefined },
-): number | undefined {
-  if (worseAfterMs === undefined || said === null) return undefined
-  const asksRemaining = level?.remaining !== undefined
-  const isNews = (then: StoodThen) => isWorse(then, series, asksRemaining)
-  return isNews(stoodIn(asReading(said))) && (acknowledged === undefined || isNews(acknowledged))
-    ? toldAt + worseAfterMs
-    : undefined
-}
-
-/** Percentage points that are news. */
-const WORSE_POINTS = 5
-/** Shares of a limit are not quite exact. */
-const HAIR = 1e-9
-
-/**
- * By points of the limit; where the level asks what remains, also by half of that; of what has no limit by any rise. Records
- * near their limit come and go: the one that reaches it is news.
- */
-function isWorse(then: StoodThen, { metric, usage, limit, percent }: Series, asksRemaining: boolean): boolean {
-  if (percent === null || then.percent === undefined) {
-    return metric !== 'associations.nearLimit' && then.usage !== undefined && usage > then.usage
-  }
-  if (percent - then.percent >= WORSE_POINTS - HAIR) return true
-  const was = then.remaining
-  return asksRemaining && limit !== null && was !== undefined && was > 0 && limit - usage <= was / 2
-}
-
-/** What a message had, as it was read then. */
-export function asReading({ usage, limit }: Said): Reading {
-  return limit === undefined ? { usage, limit: null, percent: null } : { usage, limit, percent: (usage * 100) / limit }
-}
-
-export function stoodIn({ usage, limit, percent }: Reading): StoodThen {
-  return { usage, ...defined({ percent: percent ?? undefined, remaining: limit === null ? undefined : limit - usage }) }
 }

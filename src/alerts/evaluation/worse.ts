@@ -1,0 +1,55 @@
+import type { Series } from '../../limits/series.ts'
+import { defined } from '../../runtime/defined.ts'
+import type { Acknowledged, Said, SeriesState } from '../alert-state.ts'
+import type { Level } from './rules.ts'
+
+/** The values of a series at a moment. What is not known is absent. */
+export type StoodThen = Pick<Acknowledged, 'usage' | 'percent' | 'remaining'>
+
+type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
+
+/**
+ * From when on a reading at the level in force is sent as worse, ms; undefined where it is not: it must be worse than the
+ * last message had, and, once the alert was acknowledged, worse than it was then. So an acknowledged alert sends at most
+ * what it would send otherwise.
+ */
+export function worseFrom(
+  { said, toldAt }: SeriesState,
+  series: Series,
+  level: Level | undefined,
+  { worseAfterMs, acknowledged }: { worseAfterMs?: number | undefined; acknowledged?: Acknowledged | undefined },
+): number | undefined {
+  if (worseAfterMs === undefined || said === null) return undefined
+  const asksRemaining = level?.remaining !== undefined
+  const isNews = (then: StoodThen) => isWorse(then, series, asksRemaining)
+  return isNews(stoodIn(asReading(said))) && (acknowledged === undefined || isNews(acknowledged))
+    ? toldAt + worseAfterMs
+    : undefined
+}
+
+/** Percentage points that are news. */
+const WORSE_POINTS = 5
+/** Shares of a limit are not quite exact. */
+const HAIR = 1e-9
+
+/**
+ * By points of the limit; where the level asks what remains, also by half of that; of what has no limit by any rise. Records
+ * near their limit come and go: the one that reaches it is news.
+ */
+function isWorse(then: StoodThen, { metric, usage, limit, percent }: Series, asksRemaining: boolean): boolean {
+  if (percent === null || then.percent === undefined) {
+    return metric !== 'associations.nearLimit' && then.usage !== undefined && usage > then.usage
+  }
+  if (percent - then.percent >= WORSE_POINTS - HAIR) return true
+  const was = then.remaining
+  return asksRemaining && limit !== null && was !== undefined && was > 0 && limit - usage <= was / 2
+}
+
+/** What a message had, as it was read then. */
+export function asReading({ usage, limit }: Said): Reading {
+  return limit === undefined ? { usage, limit: null, percent: null } : { usage, limit, percent: (usage * 100) / limit }
+}
+
+export function stoodIn({ usage, limit, percent }: Reading): StoodThen {
+  return { usage, ...defined({ percent: percent ?? undefined, remaining: limit === null ? undefined : limit - usage }) }
+}
