@@ -63,7 +63,9 @@ export interface Uninstall {
   purgeAt: number | null
 }
 
-export function readAccount(hubId: number, hash: Record<string, string>): Account {
+type Hash = Readonly<Record<string, string>>
+
+export function readAccount(hubId: number, hash: Hash): Account {
   return {
     hubId,
     hubDomain: hash.hubDomain ?? '',
@@ -78,55 +80,59 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
       generation: Number(hash.generation),
       driftMs: hash.tokenDriftMs === undefined ? null : Number(hash.tokenDriftMs),
     },
-    refreshFailure:
-      hash.failureAt === undefined
-        ? null
-        : {
-            count: Number(hash.failures ?? 0),
-            class: hash.failureClass ?? '',
-            reason: hash.failureReason ?? '',
-            at: Number(hash.failureAt),
-            since: Number(hash.failingSince ?? hash.failureAt),
-          },
+    refreshFailure: hash.failureAt === undefined ? null : readRefreshFailure(hash),
     refusedSince: time(hash.rejectedAt),
     parkedUntil: time(hash.parkedUntil),
     tokenServedAt: time(hash.tokenServedAt),
     tokenServedTo: hash.tokenServedTo ?? null,
     polledAt: time(hash.polledAt),
     pollBecause: hash.pollBecause ?? null,
-    pollFailure:
-      hash.pollFailureAt === undefined
-        ? null
-        : {
-            count: Number(hash.pollFailures ?? 0),
-            reason: hash.pollFailureReason ?? '',
-            at: Number(hash.pollFailureAt),
-            since: Number(hash.pollFailingSince ?? hash.pollFailureAt),
-          },
-    pollBlocked:
-      hash.pollBlockedSince === undefined
-        ? null
-        : {
-            what: hash.pollBlocked === 'all' ? 'all' : 'part',
-            since: Number(hash.pollBlockedSince),
-            scopes: (hash.pollBlockedScopes ?? '').split(' ').filter((scope) => scope !== ''),
-          },
+    pollFailure: hash.pollFailureAt === undefined ? null : readPollFailure(hash),
+    pollBlocked: hash.pollBlockedSince === undefined ? null : readPollBlocked(hash),
     objectTypesLeftOut: Number(hash.typesLeftOut ?? 0),
     gaps: gapLines(decodeGaps(hash.gaps ?? '')),
-    uninstall:
-      hash.uninstallReason === undefined
-        ? null
-        : {
-            askedAt: Number(hash.uninstallAskedAt),
-            reason: hash.uninstallReason,
-            by: hash.uninstallBy as UninstallBy,
-            attempts: Number(hash.uninstallAttempts ?? 0),
-            failure: hash.uninstallFailureReason ?? null,
-            failureAt: time(hash.uninstallFailureAt),
-            at: time(hash.uninstalledAt),
-            ending: (hash.uninstallEnding ?? null) as Uninstall['ending'],
-            purgeAt: time(hash.purgeAt),
-          },
+    uninstall: hash.uninstallReason === undefined ? null : readUninstall(hash),
+  }
+}
+
+function readRefreshFailure(hash: Hash): Account['refreshFailure'] {
+  return {
+    count: Number(hash.failures ?? 0),
+    class: hash.failureClass ?? '',
+    reason: hash.failureReason ?? '',
+    at: Number(hash.failureAt),
+    since: Number(hash.failingSince ?? hash.failureAt),
+  }
+}
+
+function readPollFailure(hash: Hash): Account['pollFailure'] {
+  return {
+    count: Number(hash.pollFailures ?? 0),
+    reason: hash.pollFailureReason ?? '',
+    at: Number(hash.pollFailureAt),
+    since: Number(hash.pollFailingSince ?? hash.pollFailureAt),
+  }
+}
+
+function readPollBlocked(hash: Hash): Account['pollBlocked'] {
+  return {
+    what: hash.pollBlocked === 'all' ? 'all' : 'part',
+    since: Number(hash.pollBlockedSince),
+    scopes: (hash.pollBlockedScopes ?? '').split(' ').filter((scope) => scope !== ''),
+  }
+}
+
+function readUninstall(hash: Hash): Uninstall {
+  return {
+    askedAt: Number(hash.uninstallAskedAt),
+    reason: hash.uninstallReason ?? '',
+    by: hash.uninstallBy as UninstallBy,
+    attempts: Number(hash.uninstallAttempts ?? 0),
+    failure: hash.uninstallFailureReason ?? null,
+    failureAt: time(hash.uninstallFailureAt),
+    at: time(hash.uninstalledAt),
+    ending: (hash.uninstallEnding ?? null) as Uninstall['ending'],
+    purgeAt: time(hash.purgeAt),
   }
 }
 

@@ -202,14 +202,7 @@ async function storeAccount(
     if (is === 'crossing') {
       await keep({ accessToken, refreshToken, times })
       const proof = await proveAlive(deps, refreshToken)
-      if ('is' in proof) {
-        if (proof.is === 'unknown') return { is: 'failed', step: 'proof', failure: proof.failure }
-        const { failure } = proof
-        const facts = { code: 'grant.superseded', hubId, reason: failure.code } as const
-        deps.log.warn(facts, `a grant is dropped, the provider has another one for it: ${failure.message}`)
-        if (!(await works(deps, hubId))) return { is: 'failed', step: 'token', failure }
-        return { is: 'reconnected', hubId, hubDomain, scopes }
-      }
+      if ('is' in proof) return superseded(deps, proof, { hubId, hubDomain, scopes })
       if (proof.refreshToken.reveal() !== refreshToken.reveal()) {
         await keep(proof)
         // The one before stays until the new one has worked once.
@@ -225,14 +218,30 @@ async function storeAccount(
   }
 }
 
+/** Another grant of the account counts, or it is not known which does. */
+async function superseded(
+  deps: ConnectDeps,
+  { is, failure }: Unproved,
+  account: { hubId: number; hubDomain: string; scopes: string[] },
+): Promise<ConnectOutcome> {
+  if (is === 'unknown') return { is: 'failed', step: 'proof', failure }
+  const { hubId } = account
+  const facts = { code: 'grant.superseded', hubId, reason: failure.code } as const
+  deps.log.warn(facts, `a grant is dropped, the provider has another one for it: ${failure.message}`)
+  if (!(await works(deps, hubId))) return { is: 'failed', step: 'token', failure }
+  return { is: 'reconnected', ...account }
+}
+
+interface Unproved {
+  is: 'over' | 'unknown'
+  failure: ProviderFailure
+}
+
 /**
  * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
  * the older one. A refusal counts when it comes twice.
  */
-async function proveAlive(
-  { provider, clock }: ConnectDeps,
-  refreshToken: Secret,
-): Promise<Grant | { is: 'over' | 'unknown'; failure: ProviderFailure }> {
+async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret): Promise<Grant | Unproved> {
   let [refusals, sentAt] = [0, 0]
   const result = await askPatiently(
     clock,

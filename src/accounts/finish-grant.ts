@@ -52,14 +52,10 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   return outcome.is === 'failed' ? 'gone' : 'connected'
 }
 
-/**
- * An account may be stored late, with a grant that was given before: `grantedAt` has that moment, and of which `connectedAt`
- * it is. An earlier version of the daemon leaves the one of another connection there.
- */
+/** An account may be stored late, with a grant that was given before: `grantedAt` has that moment. An import has none. */
 async function isConnectedSince({ store, keys }: FinishDeps, hubId: number, at: number): Promise<boolean> {
-  const [granted, connectedAt] = await store.hmget(keys.account(hubId).account, 'grantedAt', 'connectedAt')
-  const [grantedAt, ofConnection] = granted?.split(' ') ?? []
-  return Number(ofConnection === connectedAt ? grantedAt : connectedAt) >= at
+  const [grantedAt, connectedAt] = await store.hmget(keys.account(hubId).account, 'grantedAt', 'connectedAt')
+  return Number(grantedAt ?? connectedAt) >= at
 }
 
 /** A grant may wait for longer than its access token lives. */

@@ -1,17 +1,10 @@
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
 import { accountStepKeys, newOperation, stepJson } from '../redis/steps.ts'
-import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { AccountRow, ReadLine } from './account-rows.ts'
+import type { ConnectDeps } from './connect-account.ts'
 
-export interface ImportDeps {
-  store: Store
-  keys: Keys
-  vault: Vault
-  clock: Clock
-}
+type Importing = Pick<ConnectDeps, 'store' | 'keys' | 'vault' | 'clock'>
 
 export interface ImportOptions {
   /** Whether accounts that are known are overwritten. */
@@ -48,7 +41,7 @@ const BATCH = 250
  * the start. Only the numbers of lines and accounts are kept in memory.
  */
 export async function importAccounts(
-  deps: ImportDeps,
+  deps: Importing,
   lines: AsyncIterable<ReadLine>,
   options: ImportOptions,
 ): Promise<ImportSummary> {
@@ -97,7 +90,7 @@ interface Accepted {
   token: Secret
 }
 
-function importOne({ store, keys, vault, clock }: ImportDeps, { row, token }: Accepted, replace: boolean) {
+function importOne({ store, keys, vault, clock }: Importing, { row, token }: Accepted, replace: boolean) {
   const { hubId, hubDomain, user, connectedAt } = row
   const now = clock.now()
   const fields = { hubDomain, user, connectedAt: String(connectedAt ?? now), metadataDue: '1', tokenDriftMs: '' }

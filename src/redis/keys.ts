@@ -29,7 +29,6 @@ export function createKeys(prefix: string) {
   const partitions = tags.map(partitionKeys)
   const partitionOf = (hubId: number) => hubId % PARTITIONS
   const out = `${prefix}:{delivery}`
-  const secured = `${prefix}:{vault}`
   return {
     prefix,
     partitionOf,
@@ -39,17 +38,19 @@ export function createKeys(prefix: string) {
     own: (hubId: number) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
     /** string, expires: a code was sent with that state */
     usedInstallState: (nonce: string) => `${prefix}:install:${nonce}`,
-    /** What is known of the keys that tokens are encrypted with. */
-    vault: {
-      /** hash: key id -> a known value encrypted with that key */
-      canaries: `${secured}:canaries`,
-      /** set: ids of keys that stored values may be encrypted with */
-      used: `${secured}:used-keys`,
-      /** hash: process -> the key that it encrypts with, and when it reported that */
-      writers: `${secured}:writers`,
-      /** hash: key id -> how many processes that encrypted with it are gone: a pass of a rekey does not see what they did last */
-      written: `${secured}:written-with`,
-    },
+    ...sharedKeys(prefix),
+    vault: vaultKeys(`${prefix}:{vault}`),
+    digests: digestKeys(out),
+    grants: grantKeys(`${prefix}:{grants}`),
+    delivery: deliveryKeys(out),
+    /** BullMQ's own prefix: all keys of a queue must share a slot. */
+    queues: `{${prefix}}`,
+  }
+}
+
+/** What all daemons share, and belongs to nothing below. */
+function sharedKeys(prefix: string) {
+  return {
     /** string: how what is stored is to be read, a whole number */
     format: `${prefix}:format`,
     /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
@@ -74,77 +75,98 @@ export function createKeys(prefix: string) {
     adminTokens: `${prefix}:admin-tokens`,
     /** zset, expires: digest of a session that was signed out -> when it would have ended, ms */
     endedSessions: `${prefix}:ended-sessions`,
-    /** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
-    digests: {
-      /** zset: receiver -> when its next digest is due, ms */
-      due: `${out}:digests`,
-      /** hash: the schedule that the receiver's next digest was planned by, what its last one contained */
-      of: (receiver: string) => `${out}:digest:${receiver}`,
-    },
-    /** Installs that were granted and whose account is not known yet. */
-    grants: {
-      /** zset: grant -> when it is tried next, ms */
-      due: `${prefix}:{grants}:due`,
-      /** hash: the encrypted tokens, their times, and how far it came */
-      grant: (id: string) => `${prefix}:{grants}:grant:${id}`,
-    },
-    delivery: {
-      /** zset: group -> when it closes, ms */
-      groupsDue: `${out}:groups`,
-      /** zset: delivery id -> next attempt, ms */
-      deliveriesDue: `${out}:due`,
-      /**
-       * hash: transition not yet ended -> of its receivers, how many wait for it, have it, had it given up for them, and had
-       * that forgotten. The steps on it declare it alone, and make the names of the others in its slot themselves.
-       */
-      ledger: `${out}:ledger`,
-      /** zset: transition that a receiver still waits for -> when it happened, ms */
-      pending: `${out}:pending`,
-      /** hash: how many transitions were collected, and ended, by how; the order given out last */
-      counts: `${out}:counts`,
-      /** stream, capped: how transitions ended */
-      ends: `${out}:ends`,
-      /** list, capped: names of the transitions of a partition that were collected last */
-      collected: (partition: number) => `${out}:collected:${partition}`,
-      /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
-      told: `${out}:told`,
-      /** hash: the same -> the transition that was sent last, by its order, the delivery that shows it, and its group */
-      lastSent: `${out}:last-sent`,
-      /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
-      over: `${out}:over`,
-      /** hash: receiver and alert -> what is held back from that receiver */
-      held: `${out}:held`,
-      /** zset: the same -> when to check again, ms */
-      heldDue: `${out}:held-due`,
-      /** zset: id of a delivery that was given up -> when, ms */
-      dead: `${out}:dead`,
-      /** zset: id of a delivery that arrived -> when, ms; kept for a week */
-      delivered: `${out}:delivered`,
-      /** stream, capped: every attempt with its outcome */
-      log: `${out}:log`,
-      /** hash: receiver -> why it is switched off */
-      disabled: `${out}:disabled`,
-      /** zset: receiver -> when it was last seen in a config, ms */
-      receivers: `${out}:receivers`,
-      /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
-      receiver: (name: string) => `${out}:receiver:${name}`,
-      /** string: when an account was connected last, ms */
-      connectedAt: `${out}:connected-at`,
-      /** hash: id -> a silence (JSON) */
-      silences: `${out}:silences`,
-      /** hash: transition -> alert that waits for the group to close */
-      group: (key: string) => `${out}:group:${key}`,
-      /** hash: when the group was last closed, how often an alert was taken out of it, how urgent its last message was */
-      groupState: (key: string) => `${out}:group-state:${key}`,
-      /** zset: what was sent at which level -> when, ms; no longer than the group's interval */
-      groupTold: (key: string) => `${out}:group-told:${key}`,
-      /** zset, capped, expires: of a rule's group: group of an account where an alert of the rule began, or ended -> when, ms */
-      groupAccounts: (key: string, what: 'firing' | 'resolved') => `${out}:group-accounts:${what}:${key}`,
-      /** hash: the message, attempts so far, the transitions it carries */
-      delivery: (id: string) => `${out}:delivery:${id}`,
-    },
-    /** BullMQ's own prefix: all keys of a queue must share a slot. */
-    queues: `{${prefix}}`,
+  }
+}
+
+/** What is known of the keys that tokens are encrypted with. */
+function vaultKeys(secured: string) {
+  return {
+    /** hash: key id -> a known value encrypted with that key */
+    canaries: `${secured}:canaries`,
+    /** set: ids of keys that stored values may be encrypted with */
+    used: `${secured}:used-keys`,
+    /** hash: process -> the key that it encrypts with, and when it reported that */
+    writers: `${secured}:writers`,
+    /** hash: key id -> how many processes that encrypted with it are gone: a pass of a rekey does not see what they did last */
+    written: `${secured}:written-with`,
+  }
+}
+
+/** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
+function digestKeys(out: string) {
+  return {
+    /** zset: receiver -> when its next digest is due, ms */
+    due: `${out}:digests`,
+    /** hash: the schedule that the receiver's next digest was planned by, what its last one contained */
+    of: (receiver: string) => `${out}:digest:${receiver}`,
+  }
+}
+
+/** Installs that were granted and whose account is not known yet. */
+function grantKeys(tag: string) {
+  return {
+    /** zset: grant -> when it is tried next, ms */
+    due: `${tag}:due`,
+    /** hash: the encrypted tokens, their times, and how far it came */
+    grant: (id: string) => `${tag}:grant:${id}`,
+  }
+}
+
+function deliveryKeys(out: string) {
+  return {
+    /** zset: group -> when it closes, ms */
+    groupsDue: `${out}:groups`,
+    /** zset: delivery id -> next attempt, ms */
+    deliveriesDue: `${out}:due`,
+    /**
+     * hash: transition not yet ended -> of its receivers, how many wait for it, have it, had it given up for them, and had
+     * that forgotten. The steps on it declare it alone, and make the names of the others in its slot themselves.
+     */
+    ledger: `${out}:ledger`,
+    /** zset: transition that a receiver still waits for -> when it happened, ms */
+    pending: `${out}:pending`,
+    /** hash: how many transitions were collected, and ended, by how; the order given out last */
+    counts: `${out}:counts`,
+    /** stream, capped: how transitions ended */
+    ends: `${out}:ends`,
+    /** list, capped: names of the transitions of a partition that were collected last */
+    collected: (partition: number) => `${out}:collected:${partition}`,
+    /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
+    told: `${out}:told`,
+    /** hash: the same -> the transition that was sent last, by its order, the delivery that shows it, and its group */
+    lastSent: `${out}:last-sent`,
+    /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
+    over: `${out}:over`,
+    /** hash: receiver and alert -> what is held back from that receiver */
+    held: `${out}:held`,
+    /** zset: the same -> when to check again, ms */
+    heldDue: `${out}:held-due`,
+    /** zset: id of a delivery that was given up -> when, ms */
+    dead: `${out}:dead`,
+    /** zset: id of a delivery that arrived -> when, ms; kept for a week */
+    delivered: `${out}:delivered`,
+    /** stream, capped: every attempt with its outcome */
+    log: `${out}:log`,
+    /** hash: receiver -> why it is switched off */
+    disabled: `${out}:disabled`,
+    /** zset: receiver -> when it was last seen in a config, ms */
+    receivers: `${out}:receivers`,
+    /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+    receiver: (name: string) => `${out}:receiver:${name}`,
+    /** string: when an account was connected last, ms */
+    connectedAt: `${out}:connected-at`,
+    /** hash: id -> a silence (JSON) */
+    silences: `${out}:silences`,
+    /** hash: transition -> alert that waits for the group to close */
+    group: (key: string) => `${out}:group:${key}`,
+    /** hash: when the group was last closed, how often an alert was taken out of it, how urgent its last message was */
+    groupState: (key: string) => `${out}:group-state:${key}`,
+    /** zset: what was sent at which level -> when, ms; no longer than the group's interval */
+    groupTold: (key: string) => `${out}:group-told:${key}`,
+    /** zset, capped, expires: of a rule's group: group of an account where an alert of the rule began, or ended -> when, ms */
+    groupAccounts: (key: string, what: 'firing' | 'resolved') => `${out}:group-accounts:${what}:${key}`,
+    /** hash: the message, attempts so far, the transitions it carries */
+    delivery: (id: string) => `${out}:delivery:${id}`,
   }
 }
 

@@ -56,7 +56,7 @@ export function bothWrites(one: AlertWrites, other: AlertWrites): AlertWrites {
 
 export const NO_ALERT_WRITES: AlertWrites = { changes: [], entries: [] }
 
-interface SharedTextDeps {
+interface StoredText {
   /** '' = there is none yet. */
   read(): Promise<string>
   /** Writes it if it still is `before`, together with the alerts. Null when that is done; else the text that was found. */
@@ -71,24 +71,24 @@ interface Decided<Result> {
 
 /** One text in Redis that all daemons decide on: it is written only as long as it is as it was read. */
 export class SharedText {
-  readonly #deps: SharedTextDeps
+  readonly #stored: StoredText
   /** As this daemon last saw it: nearly always it still is. */
   #known: string | undefined
 
-  constructor(deps: SharedTextDeps) {
-    this.#deps = deps
+  constructor(stored: StoredText) {
+    this.#stored = stored
   }
 
   read(): Promise<string> {
-    return this.#deps.read()
+    return this.#stored.read()
   }
 
   /** `decide` is asked again as often as another daemon was faster. */
   async change<Result>(decide: (stored: string) => Decided<Result> | Promise<Decided<Result>>): Promise<Result> {
-    let stored = this.#known ?? (await this.#deps.read())
+    let stored = this.#known ?? (await this.#stored.read())
     for (;;) {
       const { after, alerts = NO_ALERT_WRITES, result } = await decide(stored)
-      const found = await this.#deps.replace(stored, after, alerts)
+      const found = await this.#stored.replace(stored, after, alerts)
       if (found === null) {
         this.#known = after
         return result

@@ -69,7 +69,7 @@ export function atInterval(work: () => Promise<void>, everyMs: number): () => vo
   return () => clearInterval(timer)
 }
 
-interface SharedRunDeps {
+interface SharedWork {
   work: () => Promise<void>
   /** After each run, in the very moment in which the next one may begin: for those who asked too late for this one. */
   done: () => void
@@ -80,11 +80,11 @@ interface SharedRunDeps {
 
 /** Work that all who ask for it in one moment share. */
 export class SharedRun {
-  readonly #deps: SharedRunDeps
+  readonly #deps: SharedWork
   #underWay: Promise<void> | undefined
   #plannedAt = Number.POSITIVE_INFINITY
 
-  constructor(deps: SharedRunDeps) {
+  constructor(deps: SharedWork) {
     this.#deps = deps
   }
 

@@ -12,11 +12,11 @@ export interface Answer {
 const JSON_TYPE = 'application/json;charset=utf-8'
 
 export function json(status: number, value: unknown, headers?: Readonly<Record<string, string>>): Answer {
-  return jsonText(status, JSON.stringify(value), headers)
+  return jsonAnswer(status, JSON.stringify(value), headers)
 }
 
 /** For reports, whose text is kept. */
-export function jsonText(status: number, body: string, headers?: Readonly<Record<string, string>>): Answer {
+export function jsonAnswer(status: number, body: string, headers?: Readonly<Record<string, string>>): Answer {
   return { status, body, headers: { 'content-type': JSON_TYPE, ...headers } }
 }
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, send } from './answer.ts'
-import { html, page } from './pages.ts'
+import { markup, page } from './pages.ts'
 import { formOf, type RegisteredApp, type SandboxParts } from './provider-route.ts'
-import type { Account, World } from './world.ts'
+import type { Hub, World } from './world.ts'
 
 /** What the app asks for by sending a person to the install page. */
 interface InstallRequest {
@@ -73,7 +73,7 @@ function listOf(scopes: string | null): string[] {
   return [...new Set((scopes ?? '').split(/\s+/).filter((scope) => scope !== ''))]
 }
 
-function approved(asked: InstallRequest, account: Account, world: World): Answer {
+function approved(asked: InstallRequest, account: Hub, world: World): Answer {
   const code = world.approve(account, [...asked.scopes, ...asked.optionalScopes], asked.redirectUri)
   return redirect(asked, { code })
 }
@@ -90,7 +90,7 @@ function redirect({ redirectUri, state }: InstallRequest, parameters: Record<str
 }
 
 function refusalPage(problem: string): Answer {
-  const body = html`<div class="card"><h1>This app can't be connected</h1><p>${problem}.</p></div>`
+  const body = markup`<div class="card"><h1>This app can't be connected</h1><p>${problem}.</p></div>`
   return page(400, "This app can't be connected", body, 'narrow')
 }
 
@@ -98,14 +98,14 @@ function installPage(asked: InstallRequest, app: RegisteredApp, world: World): A
   const accounts = [...world.accounts()]
   const suggested = accounts.find((account) => !account.installed) ?? accounts[0]
   const list = (scopes: readonly string[]) =>
-    html`<ul>${scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>`
-  const hidden = (name: string, value: string) => html`<input type="hidden" name="${name}" value="${value}">`
-  const body = html`<div class="card">
+    markup`<ul>${scopes.map((scope) => markup`<li><code>${scope}</code></li>`)}</ul>`
+  const hidden = (name: string, value: string) => markup`<input type="hidden" name="${name}" value="${value}">`
+  const body = markup`<div class="card">
 <h1>Connect an app to your account</h1>
 <p class="soft">The app <code>${app.clientId}</code> at <code>${new URL(asked.redirectUri).host}</code> asks for access.</p>
 <h2>It asks for</h2>
 ${list(asked.scopes)}
-${asked.optionalScopes.length === 0 ? '' : html`<h2>It would also like</h2>${list(asked.optionalScopes)}`}
+${asked.optionalScopes.length === 0 ? '' : markup`<h2>It would also like</h2>${list(asked.optionalScopes)}`}
 <form method="post" action="/oauth/authorize">
 ${hidden('client_id', app.clientId)}
 ${hidden('redirect_uri', asked.redirectUri)}
@@ -125,9 +125,9 @@ ${accounts.map((account) => accountOption(account, account === suggested))}
   return page(200, 'Connect an app', body, 'narrow')
 }
 
-function accountOption({ hubId, hubDomain, installed }: Account, selected: boolean) {
+function accountOption({ hubId, hubDomain, installed }: Hub, selected: boolean) {
   const note = installed ? ' – connected' : ''
   return selected
-    ? html`<option value="${hubId}" selected>${hubDomain} (${hubId})${note}</option>`
-    : html`<option value="${hubId}">${hubDomain} (${hubId})${note}</option>`
+    ? markup`<option value="${hubId}" selected>${hubDomain} (${hubId})${note}</option>`
+    : markup`<option value="${hubId}">${hubDomain} (${hubId})${note}</option>`
 }

@@ -7,7 +7,7 @@ import type { JournalFilter } from './journal.ts'
 import { hooksPage, inboxPage, variesByAccept, wantsPage } from './pages.ts'
 import { type SandboxParts, textOf } from './provider-route.ts'
 import { parseRate } from './rate.ts'
-import type { Account } from './world.ts'
+import type { Hub } from './world.ts'
 
 /** The paths below `/sandbox` with which tests and people arrange the world and see what happened in it. */
 export function serveControl(
@@ -138,7 +138,7 @@ function serveArrivals(
   }
 }
 
-function accountIn(request: FastifyRequest, world: SandboxParts['world']): Account | undefined {
+function accountIn(request: FastifyRequest, world: SandboxParts['world']): Hub | undefined {
   return world.account(Number((request.params as { hubId: string }).hubId))
 }
 

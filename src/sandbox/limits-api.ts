@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Answer, jsonText } from './answer.ts'
+import { type Answer, jsonAnswer } from './answer.ts'
 import {
   expiredAuthentication,
   invalidAuthentication,
@@ -10,7 +10,7 @@ import {
 import { type Caller, provide, type SandboxParts } from './provider-route.ts'
 import { RATE_LIMIT, RateLimit } from './rate.ts'
 import type { AssociationTotals } from './reports.ts'
-import { objectType, objectTypesOf, percentage } from './scenario.ts'
+import { objectType, percentage, typesOfHub } from './scenario.ts'
 
 /** Where the limits endpoints live: v3, and the dated versions, which are the same in all but the path. */
 const LIMITS_BASES = ['/crm/v3/limits', '/crm/limits/2025-09', '/crm/limits/2026-03', '/crm/limits/2026-09']
@@ -33,7 +33,7 @@ export function serveLimits(server: FastifyInstance, parts: SandboxParts): void 
         identify: (request) => bearerCaller(request, parts),
         usualError: (status, { hubId }) => usualLimitsError(status, hubId, parts.clock.now()),
         answer: (request) =>
-          withAccount(request, parts, rate, (hubId, headers) => jsonText(200, body(hubId, request), headers)),
+          withAccount(request, parts, rate, (hubId, headers) => jsonAnswer(200, body(hubId, request), headers)),
       })
     }
   }
@@ -138,13 +138,13 @@ function associationLabels({ fromObjectTypeId: from, toObjectTypeId: to }: Recor
 }
 
 function calculatedProperties(hubId: number): object {
-  const byObjectType = objectTypesOf(hubId).map((type, place) => ({ ...type, usage: place }))
+  const byObjectType = typesOfHub(hubId).map((type, place) => ({ ...type, usage: place }))
   return { overallLimit: 200, overallUsage: 28, overallPercentage: percentage(28, 200), byObjectType }
 }
 
 /** The shape that splits the provider's own object types from those that the account made up. */
 function byOrigin(hubId: number, limit: number, usageOf: (place: number) => number): object {
-  const types = objectTypesOf(hubId).map((type, place) => ({ ...type, usage: usageOf(place) }))
+  const types = typesOfHub(hubId).map((type, place) => ({ ...type, usage: usageOf(place) }))
   const custom = types.filter((type) => type.objectTypeId.startsWith('2-'))
   const overallUsage = custom.reduce((sum, type) => sum + type.usage, 0)
   return {

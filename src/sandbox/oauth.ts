@@ -12,7 +12,7 @@ import {
   usualTokenError,
 } from './provider-errors.ts'
 import { type Caller, formOf, provide, type RegisteredApp, type SandboxParts } from './provider-route.ts'
-import type { AccessToken, Grant, IssuedTokens, World } from './world.ts'
+import type { AccessToken, Approval, IssuedTokens, World } from './world.ts'
 
 /**
  * The OAuth endpoints. In v1 the paths of metadata and deletion carry the token. In its announced successors tokens only ever
@@ -32,7 +32,12 @@ export function serveOAuth(server: FastifyInstance, parts: SandboxParts): void {
   }
 }
 
-function serveToken(server: FastifyInstance, parts: SandboxParts, path: string, more: (grant: Grant) => object): void {
+function serveToken(
+  server: FastifyInstance,
+  parts: SandboxParts,
+  path: string,
+  more: (grant: Approval) => object,
+): void {
   provide(server, parts, {
     method: 'POST',
     path,
@@ -198,11 +203,11 @@ function accessTokenMetadata(token: AccessToken, world: World): object {
   }
 }
 
-function refreshTokenMetadata(token: string, grant: Grant, clientId: string): object {
+function refreshTokenMetadata(token: string, grant: Approval, clientId: string): object {
   return { token, ...grantFields(grant), client_id: clientId, token_type: 'refresh' }
 }
 
-function grantFields({ account, scopes }: Grant): object {
+function grantFields({ account, scopes }: Approval): object {
   const { user, hubDomain, hubId, userId } = account
   return { user, hub_domain: hubDomain, scopes, hub_id: hubId, user_id: userId }
 }

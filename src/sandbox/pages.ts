@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts'
 import type { Hooks } from './hooks.ts'
 import type { Mail } from './inbox.ts'
 
-/** HTML that is safe to put into a page as it is. Only `html` makes it, and it escapes all other values. */
+/** HTML that is safe to put into a page as it is. Only `markup` makes it, and it escapes all other values. */
 class Html {
   readonly text: string
 
@@ -14,7 +14,7 @@ class Html {
 
 type Piece = string | number | Html | readonly Html[]
 
-export function html(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
+export function markup(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   return new Html(texts.reduce((whole, text, place) => whole + render(pieces[place - 1] ?? '') + text))
 }
 
@@ -38,7 +38,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** A whole page; `wide` for lists. Nothing on it runs scripts or loads anything from elsewhere. */
 export function page(status: number, title: string, body: Html, width: 'narrow' | 'wide' = 'wide'): Answer {
-  const document = html`<!doctype html>
+  const document = markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -97,7 +97,7 @@ const SHOWN = 100
 
 export function inboxPage(mails: readonly Mail[]): Answer {
   const newest = mails.slice(-SHOWN).reverse()
-  const body = html`<p><a href="/">Sandbox</a></p>
+  const body = markup`<p><a href="/">Sandbox</a></p>
 <h1>Inbox</h1>
 <p class="soft">${countOf(mails.length, 'mail')}, newest first${shownNote(mails.length)}</p>
 ${newest.map((mail, place) => mailCard(mail, place === 0))}`
@@ -105,10 +105,10 @@ ${newest.map((mail, place) => mailCard(mail, place === 0))}`
 }
 
 function mailCard(mail: Mail, isOpen: boolean): Html {
-  return html`<details class="card"${isOpen ? new Html(' open') : ''}>
+  return markup`<details class="card"${isOpen ? new Html(' open') : ''}>
 <summary><strong>${mail.subject || '(no subject)'}</strong><br><time datetime="${mail.time}">${clockTime(mail.time)}</time> <span class="soft">to ${mail.to.join(', ')}</span></summary>
 ${mail.html === '' ? '' : htmlPart(mail)}
-${mail.text === '' ? '' : html`<h2>As text</h2><pre>${mail.text}</pre>`}
+${mail.text === '' ? '' : markup`<h2>As text</h2><pre>${mail.text}</pre>`}
 <details><summary class="soft">Whole message</summary><pre>${mail.raw}</pre></details>
 </details>`
 }
@@ -120,7 +120,7 @@ function htmlPart(mail: Mail): Html {
 
 export function hooksPage(hooks: ReturnType<Hooks['list']>): Answer {
   const newest = hooks.slice(-SHOWN).reverse()
-  const body = html`<p><a href="/">Sandbox</a></p>
+  const body = markup`<p><a href="/">Sandbox</a></p>
 <h1>Webhooks</h1>
 <p class="soft">${countOf(hooks.length, 'webhook')}, newest first${shownNote(hooks.length)}</p>
 ${newest.map(hookCard)}`
@@ -130,9 +130,9 @@ ${newest.map(hookCard)}`
 function hookCard(hook: ReturnType<Hooks['list']>[number]): Html {
   const body = typeof hook.body === 'string' ? hook.body : JSON.stringify(hook.body, null, 2)
   const headers = Object.entries(hook.headers).map(
-    ([name, value]) => html`<tr><td><code>${name}</code></td><td><code>${[value].flat().join(', ')}</code></td></tr>`,
+    ([name, value]) => markup`<tr><td><code>${name}</code></td><td><code>${[value].flat().join(', ')}</code></td></tr>`,
   )
-  return html`<details class="card">
+  return markup`<details class="card">
 <summary><strong>${typeOf(hook.body)}</strong><br><time datetime="${hook.time}">${clockTime(hook.time)}</time> <code>${hook.method} ${hook.path}</code></summary>
 <pre>${body}</pre>
 <details><summary class="soft">Headers</summary><table>${headers}</table></details>

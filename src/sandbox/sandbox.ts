@@ -10,7 +10,7 @@ import { Inbox } from './inbox.ts'
 import { Journal } from './journal.ts'
 import { serveLimits } from './limits-api.ts'
 import { serveOAuth } from './oauth.ts'
-import { html, page } from './pages.ts'
+import { markup, page } from './pages.ts'
 import { badUrl, pathNotFound } from './provider-errors.ts'
 import type { SandboxParts } from './provider-route.ts'
 import { TokenLimit } from './rate.ts'
@@ -132,7 +132,7 @@ function serveFrontPage(server: FastifyInstance, { app, world }: SandboxParts, s
   server.get('/', (_request, reply) => {
     const accounts = [...world.accounts()]
     const installed = accounts.filter((account) => account.installed).length
-    const body = html`<h1>Sandbox</h1>
+    const body = markup`<h1>Sandbox</h1>
 <p>A stand-in for the CRM provider, with a mail inbox and a webhook sink. Nothing here is real, and nothing leaves this machine.</p>
 <div class="card"><table>
 <tr><th>Accounts</th><td><a href="/sandbox/accounts">${accounts.length}, of which ${installed} connected</a></td></tr>

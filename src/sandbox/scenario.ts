@@ -22,7 +22,7 @@ const CUSTOM_LABELS = [
 ] as const
 
 /** The eight object types of an account: the four of every account and four of its own. */
-export function objectTypesOf(hubId: number): readonly ObjectType[] {
+export function typesOfHub(hubId: number): readonly ObjectType[] {
   const custom = [0, 1, 2, 3].map((place) => {
     const [singularLabel, pluralLabel] = CUSTOM_LABELS[(hubId + place) % CUSTOM_LABELS.length] ?? CUSTOM_LABELS[0]
     return { objectTypeId: `2-${10_000_000 + (hubId % 1_000_000) * 10 + place}`, singularLabel, pluralLabel }
@@ -31,11 +31,11 @@ export function objectTypesOf(hubId: number): readonly ObjectType[] {
 }
 
 export function objectType(hubId: number, objectTypeId: string): ObjectType {
-  const known = objectTypesOf(hubId).find((type) => type.objectTypeId === objectTypeId)
+  const known = typesOfHub(hubId).find((type) => type.objectTypeId === objectTypeId)
   return known ?? { objectTypeId, singularLabel: objectTypeId, pluralLabel: objectTypeId }
 }
 
-export interface CustomPropertyReport {
+export interface ServedCustomPropertyReport {
   overallLimit: number
   overallUsage: number
   /** 0 to 100, three decimals. */
@@ -50,7 +50,7 @@ export interface CustomPropertyReport {
   }[]
 }
 
-export interface AssociationReport {
+export interface ServedAssociationReport {
   limit: number
   totalRecordsAtLimit: number
   totalRecordsNearLimit: number
@@ -107,10 +107,10 @@ function coursesOf(scenario: Scenario, hubId: number): Courses {
 }
 
 /** `elapsedMs`: since the sandbox started. */
-export function customPropertyReport(scenario: Scenario, hubId: number, elapsedMs: number): CustomPropertyReport {
+export function customPropertyReport(scenario: Scenario, hubId: number, elapsedMs: number): ServedCustomPropertyReport {
   const course = coursesOf(scenario, hubId).properties
   const progress = progressOf(course, hubId, elapsedMs)
-  const byObjectType = objectTypesOf(hubId).map((type, place) => {
+  const byObjectType = typesOfHub(hubId).map((type, place) => {
     const start = between(0.08, 0.42, hubId, `type ${place}`)
     // One standard and one custom type fill up with the account: the others have their own lives.
     const share = place === 0 ? blend(start, 0.985, progress) : place === 4 ? blend(start, 0.997, progress) : start
@@ -133,7 +133,7 @@ export function associationReport(
   hubId: number,
   pair: { from: string; to: string },
   elapsedMs: number,
-): AssociationReport {
+): ServedAssociationReport {
   const name = `${pair.from}/${pair.to}`
   const limit = Object.hasOwn(PAIR_LIMITS, name) ? PAIR_LIMITS[name] : undefined
   if (limit === undefined) return emptyAssociationReport()
@@ -155,7 +155,7 @@ export function associationReport(
   }
 }
 
-export function emptyAssociationReport(): AssociationReport {
+export function emptyAssociationReport(): ServedAssociationReport {
   return {
     limit: 0,
     totalRecordsAtLimit: 0,

@@ -12,7 +12,7 @@ const REMEMBERED_DEAD_REFRESH_TOKENS = 100_000
 const REMEMBERED_ISSUED_TOKENS = 200_000
 
 /** One CRM account (a hub). `epoch` counts its uninstalls: grants of an earlier one are refused. */
-export interface Account {
+export interface Hub {
   readonly hubId: number
   readonly hubDomain: string
   readonly userId: number
@@ -22,8 +22,8 @@ export interface Account {
 }
 
 /** What one approval of the install page allows. */
-export interface Grant {
-  readonly account: Account
+export interface Approval {
+  readonly account: Hub
   readonly epoch: number
   readonly scopes: readonly string[]
   /** Whether the scopes allow the limits endpoints; kept because it is asked at every call. */
@@ -32,7 +32,7 @@ export interface Grant {
 
 interface Code {
   readonly text: string
-  readonly grant: Grant
+  readonly grant: Approval
   readonly redirectUri: string
   readonly expiresAt: number
   used: boolean
@@ -40,7 +40,7 @@ interface Code {
 
 export interface AccessToken {
   readonly token: string
-  readonly grant: Grant
+  readonly grant: Approval
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   revoked: boolean
@@ -66,13 +66,13 @@ export interface WorldOptions {
 export class World {
   readonly #options: WorldOptions
   readonly #clock: Clock
-  readonly #accounts = new Map<number, Account>()
+  readonly #accounts = new Map<number, Hub>()
   // Beside each map its texts in the order of issue, which is the order of expiry for as long as lifetimes stay the same.
   readonly #codes = new Map<string, Code>()
   readonly #codesByAge = new Queue<Code>()
   readonly #accessTokens = new Map<string, AccessToken>()
   readonly #accessTokensByAge = new Queue<AccessToken>()
-  readonly #refreshTokens = new Map<string, Grant>()
+  readonly #refreshTokens = new Map<string, Approval>()
   /** Whose a refused refresh token was: so that a refusal still has its account. */
   readonly #deadRefreshTokens = new Map<string, number>()
   readonly #deadRefreshTokensByAge = new Queue<string>()
@@ -90,11 +90,11 @@ export class World {
     }
   }
 
-  accounts(): Iterable<Account> {
+  accounts(): Iterable<Hub> {
     return this.#accounts.values()
   }
 
-  account(hubId: number): Account | undefined {
+  account(hubId: number): Hub | undefined {
     return this.#accounts.get(hubId)
   }
 
@@ -112,7 +112,7 @@ export class World {
   }
 
   /** What the Connect button does. Returns the code that goes to `redirectUri`. */
-  approve(account: Account, scopes: readonly string[], redirectUri: string): string {
+  approve(account: Hub, scopes: readonly string[], redirectUri: string): string {
     this.#forgetOldCodes()
     account.installed = true
     const grant = { account, epoch: account.epoch, scopes, readsLimits: readsLimits(scopes) }
@@ -145,7 +145,7 @@ export class World {
   }
 
   /** The grant of a refresh token; nothing if it was never given out, was deleted or its account uninstalled. */
-  refreshToken(token: string): Grant | undefined {
+  refreshToken(token: string): Approval | undefined {
     const grant = this.#refreshTokens.get(token)
     if (grant === undefined || isInForce(grant)) return grant
     this.deleteRefreshToken(token)
@@ -181,7 +181,7 @@ export class World {
   }
 
   /** False if the account isn't installed. Everything it granted is refused from now on; it may install again. */
-  uninstall(account: Account): boolean {
+  uninstall(account: Hub): boolean {
     if (!account.installed) return false
     account.installed = false
     account.epoch++
@@ -189,7 +189,7 @@ export class World {
   }
 
   /** The account itself is no more, which is another refusal than that of an account which only uninstalled the app. */
-  deleteAccount(account: Account): void {
+  deleteAccount(account: Hub): void {
     this.uninstall(account)
     this.#accounts.delete(account.hubId)
   }
@@ -211,14 +211,14 @@ export class World {
     return this.#issued.all()
   }
 
-  #issueRefreshToken(grant: Grant): string {
+  #issueRefreshToken(grant: Approval): string {
     const token = newRefreshToken()
     this.#refreshTokens.set(token, grant)
     this.#issued.add(token)
     return token
   }
 
-  #issueAccessToken(grant: Grant, refreshToken: string): IssuedTokens {
+  #issueAccessToken(grant: Approval, refreshToken: string): IssuedTokens {
     this.#forgetOldAccessTokens()
     const lifetime = this.#tokenLifetimeMs
     const token = newAccessToken(this.#options.accessTokenLength)
@@ -249,7 +249,7 @@ export class World {
   }
 }
 
-function isInForce(grant: Grant): boolean {
+function isInForce(grant: Approval): boolean {
   return grant.epoch === grant.account.epoch
 }
 

@@ -95,19 +95,8 @@ export async function refreshAccount(
   }
   const { context } = begun
 
-  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
-  const now = deps.clock.now()
-  const planned = plannedAt(context, dueAt, refused, now)
-  if (now < planned) {
-    deps.endpoint.leave()
-    const isUnidentified = canBeIdentified(context) && deps.endpoint.mayRetry()
-    await deps.tokens.leave(
-      hubId,
-      owner,
-      canBeIdentified(context) ? Math.min(planned, askedAgainAt(context, now)) : planned,
-    )
-    return { is: 'fresh', isUnidentified }
-  }
+  const isNotDue = await leaveUnlessDue(deps, { hubId, owner, context }, refused)
+  if (isNotDue !== undefined) return isNotDue
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
@@ -124,6 +113,19 @@ export async function refreshAccount(
   } finally {
     kept.end()
   }
+}
+
+/** The lease is given back where nothing is to be done, and the account is put where its plan says. */
+async function leaveUnlessDue(deps: RefreshDeps, { hubId, owner, context }: Attempt, refused: string | undefined) {
+  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
+  const now = deps.clock.now()
+  const planned = plannedAt(context, dueAt, refused, now)
+  if (now >= planned) return undefined
+  deps.endpoint.leave()
+  const isUnidentified = canBeIdentified(context) && deps.endpoint.mayRetry()
+  const nextAt = canBeIdentified(context) ? Math.min(planned, askedAgainAt(context, now)) : planned
+  await deps.tokens.leave(hubId, owner, nextAt)
+  return { is: 'fresh' as const, isUnidentified }
 }
 
 /** After a failure the next attempt has a moment of its own; earlier callers do not try. */

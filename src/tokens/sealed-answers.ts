@@ -14,7 +14,6 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { openDataFolder } from '../runtime/data-folder.ts'
-import type { Logger } from '../runtime/logger.ts'
 import { Secret } from '../runtime/secret.ts'
 import type { AnswerToStore } from './token-store.ts'
 import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
@@ -26,13 +25,10 @@ const HALF = '.half'
 /** No file is written for so long: another process of the folder may be at it. */
 const HALF_FOR_MS = 3_600_000
 
-interface SealingDeps {
-  vault: Vault
-  log: Logger
-}
+type Sealing = Pick<StoreAnswerDeps, 'vault' | 'log'>
 
 /** Puts answers that Redis did not take into a file of the data folder. Throws where that can't be: they are in memory alone then. */
-export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answers: readonly AnswerToStore[]): void {
+export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: readonly AnswerToStore[]): void {
   const hubIds = answers.map(({ hubId }) => hubId)
   try {
     const file = writeLines(
@@ -97,29 +93,19 @@ function sealed(vault: Vault, { access, refresh, ...rest }: AnswerToStore): stri
   return vault.seal(new Secret(text), rest.hubId, 'answer').toString('base64')
 }
 
-function opened({ vault, log }: SealingDeps, hubId: number, text: string): AnswerToStore | undefined {
+function opened({ vault, log }: Sealing, hubId: number, text: string): AnswerToStore | undefined {
   const result = openToken(vault, Buffer.from(text, 'base64'), hubId, 'answer')
   if (!result.ok) {
     log.error({ code: 'token.unopened', hubId, reason: result.failure.code }, result.failure.message)
     return undefined
   }
-  // Authenticated with its encryption: it is what `sealed` wrote, or an earlier version, which knew of no grants.
-  const {
-    access,
-    refresh,
-    grants = '',
-    ...rest
-  } = JSON.parse(result.value.reveal()) as Omit<AnswerToStore, 'access' | 'refresh' | 'grants'> & {
+  // Authenticated with its encryption: it is what `sealed` wrote.
+  const answer = JSON.parse(result.value.reveal()) as Omit<AnswerToStore, 'access' | 'refresh'> & {
     access: string
     refresh?: string
-    grants?: string
   }
-  return {
-    ...rest,
-    grants,
-    access: new Secret(access),
-    refresh: refresh === undefined ? undefined : new Secret(refresh),
-  }
+  const { access, refresh } = answer
+  return { ...answer, access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
 }
 
 /** For this user's eyes only, and on the disk before it has its name: half a file is none. */

@@ -172,26 +172,18 @@ test('a grant is connected although an older one was stored after it had been gi
   expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })
 })
 
-test.each([
-  ['import replaces the account', 'an import'],
-  ['earlier version of the daemon connects the account', 'an earlier version'],
-])('a grant changes nothing once an %s', async (_, by) => {
+test('a grant changes nothing once an import replaces the account', async () => {
   const { keys, deps, clock, grant, install, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   clock.move(10_000)
   await keepGrant(deps, await grant(), clock.now())
   clock.move(10_000)
-  if (by === 'an import') {
-    const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
-    const lines = async function* () {
-      yield { line: 1, row: { ...row, token: { is: 'clear' as const, value: new Secret('imported') } } }
-    }
-    const options = { replace: true, stop: new AbortController().signal, onBad: () => {}, onProgress: () => {} }
-    expect(await importAccounts(deps, lines(), options)).toMatchObject({ replaced: 1 })
-  } else {
-    // It knows of no `grantedAt`, and leaves that of the connection before.
-    await redis.store.hset(keys.account(HUB).account, { connectedAt: clock.now() })
+  const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
+  const lines = async function* () {
+    yield { line: 1, row: { ...row, token: { is: 'clear' as const, value: new Secret('imported') } } }
   }
+  const options = { replace: true, stop: new AbortController().signal, onBad: () => {}, onProgress: () => {} }
+  expect(await importAccounts(deps, lines(), options)).toMatchObject({ replaced: 1 })
   const tokens = await storedTokens(redis.store, keys, HUB)
   await pass(2 * MINUTE)
   expect([await kept(), await storedTokens(redis.store, keys, HUB)]).toEqual([[], tokens])

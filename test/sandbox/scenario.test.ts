@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  type AssociationReport,
   associationReport,
-  type CustomPropertyReport,
   customPropertyReport,
   REPORTED_PAIRS,
   type Scenario,
+  type ServedAssociationReport,
+  type ServedCustomPropertyReport,
 } from '../../src/sandbox/scenario.ts'
 import { ASSOCIATIONS, CUSTOM_PROPERTIES, HUB, visit } from './visit.ts'
 
@@ -15,7 +15,7 @@ const hubId = fc.integer({ min: 1, max: 2 ** 31 })
 const elapsedMs = fc.integer({ min: 0, max: 10 * 60_000 })
 const scenario = fc.constantFrom<Scenario>('steady', 'climbing')
 
-function associationsOf(kind: Scenario, hub: number, at: number): AssociationReport[] {
+function associationsOf(kind: Scenario, hub: number, at: number): ServedAssociationReport[] {
   return REPORTED_PAIRS.map(([from, to]) => associationReport(kind, hub, { from, to }, at))
 }
 
@@ -23,7 +23,7 @@ function overall(kind: Scenario, hub: number, at: number): number {
   return customPropertyReport(kind, hub, at).overallPercentage
 }
 
-function fullestType({ byObjectType }: CustomPropertyReport): number {
+function fullestType({ byObjectType }: ServedCustomPropertyReport): number {
   return Math.max(...byObjectType.map(({ percentage }) => percentage))
 }
 
@@ -135,7 +135,7 @@ describe('climbing', () => {
   test('is what the endpoints answer as the clock moves', async () => {
     const { connect, read, clock } = await visit({ scenario: 'climbing' })
     const { access_token: token } = await connect(HUB)
-    const start = (await (await read(CUSTOM_PROPERTIES, token)).json()) as CustomPropertyReport
+    const start = (await (await read(CUSTOM_PROPERTIES, token)).json()) as ServedCustomPropertyReport
     expect(start).toEqual(customPropertyReport('climbing', HUB, 0))
     clock.move(22_000)
     expect(await (await read(CUSTOM_PROPERTIES, token)).json()).toEqual(customPropertyReport('climbing', HUB, 22_000))

@@ -7,7 +7,7 @@ import type { AccountFilter, AccountQuery, Place } from './account-query.ts'
 import type { Directory, DirectoryEntry } from './directory.ts'
 import { comparePlaces, type Stretch, walk } from './walk.ts'
 
-export interface SearchDeps {
+export interface AccountLists {
   store: Store
   keys: Keys
   registry: Registry
@@ -25,14 +25,14 @@ export interface AccountPage {
  * One page of the accounts that match, in the order asked for. An account that nothing happens to is on exactly one page of a
  * sequence, even if others change; one whose key changes between two pages is where its new key puts it.
  */
-export async function searchAccounts(deps: SearchDeps, query: AccountQuery): Promise<AccountPage> {
+export async function pageOfAccounts(deps: AccountLists, query: AccountQuery): Promise<AccountPage> {
   const isBackward = query.before !== undefined
   const entries = await matchingEntries(deps, query)
   const limit = query.limit + 1
   const found =
     query.sort === 'worst' ? await worstFirst(deps, query, entries, limit) : await firstOf(deps, query, entries, limit)
   // The entries before that place are gone.
-  if (isBackward && found.length === 0) return searchAccounts(deps, { ...query, before: undefined, after: undefined })
+  if (isBackward && found.length === 0) return pageOfAccounts(deps, { ...query, before: undefined, after: undefined })
   const isMore = found.length > query.limit
   const shown = found.slice(0, query.limit)
   if (isBackward) shown.reverse()
@@ -49,7 +49,7 @@ const FEW_IN_STATE = 1_000
 /** Those that lost their token, those about to, all others; of each state the nearest to a limit first. */
 const WORST_FIRST = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled'] as const
 
-async function worstFirst(deps: SearchDeps, query: AccountQuery, entries: Entries | undefined, limit: number) {
+async function worstFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
   const isBackward = query.before !== undefined
   const from = query.before ?? query.after
   const [begun, score = ''] = String(from?.key ?? '').split(':')
@@ -77,7 +77,7 @@ async function worstFirst(deps: SearchDeps, query: AccountQuery, entries: Entrie
 const LAST: Place = { hubId: Number.MAX_SAFE_INTEGER }
 
 /** Undefined where they are too many to be looked up. */
-async function entriesOf({ registry }: SearchDeps, state: AccountState): Promise<Entries | undefined> {
+async function entriesOf({ registry }: AccountLists, state: AccountState): Promise<Entries | undefined> {
   if (state === 'active') return undefined
   const numbers = Array.from({ length: PARTITIONS }, (_, number) => number)
   const parts = await Promise.all(numbers.map((number) => registry.inPartition(number, FEW_IN_STATE + 1, 0, [state])))
@@ -86,7 +86,7 @@ async function entriesOf({ registry }: SearchDeps, state: AccountState): Promise
 }
 
 async function firstOf(
-  deps: SearchDeps,
+  deps: AccountLists,
   query: AccountQuery,
   entries: Entries | undefined,
   limit: number,
@@ -125,7 +125,7 @@ function stretchesOf({ sort, descending, after, before }: AccountQuery): Stretch
 type Entries = readonly (readonly DirectoryEntry[])[]
 
 /** Who matches by name, of each partition; undefined where no name is asked for. */
-async function matchingEntries({ directory }: SearchDeps, query: AccountQuery): Promise<Entries | undefined> {
+async function matchingEntries({ directory }: AccountLists, query: AccountQuery): Promise<Entries | undefined> {
   const { sort, tag } = query
   const text = query.text.trim().toLowerCase()
   if (text === '' && tag === undefined && sort !== 'domain') return undefined
@@ -144,7 +144,11 @@ function isFiltered({ state, staleBefore, alert }: AccountFilter): boolean {
   return state !== undefined || staleBefore !== undefined || alert !== undefined
 }
 
-async function everyMatch(deps: SearchDeps, filter: AccountFilter, entries: Entries | undefined): Promise<Set<number>> {
+async function everyMatch(
+  deps: AccountLists,
+  filter: AccountFilter,
+  entries: Entries | undefined,
+): Promise<Set<number>> {
   const stretch: Stretch = { sort: 'hubId', part: 'by hubId', reverse: false, after: undefined }
   const found = await walk(deps, { filter, among: hubIdsOf(entries), stretch, limit: Number.MAX_SAFE_INTEGER })
   return new Set(found.map(({ hubId }) => hubId))

@@ -27,7 +27,7 @@ redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
 local tokens = { 'access', access, 'refresh', refresh, 'scopes', scopes }
 if previous ~= '' then tokens[7], tokens[8] = 'previous', previous end
 beginGrant(hubId, operation, tokens, fields, refreshAt)
-redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt .. ' ' .. now, 'obtainedAt', obtainedAt,
+redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt, 'obtainedAt', obtainedAt,
   'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
 startPolling(hubId, now, now)
 writeAlerts(hubId, writes)

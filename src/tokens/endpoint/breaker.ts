@@ -84,7 +84,7 @@ export interface FailedCall {
 }
 
 /** `fleet`: how many accounts there are. In a small one fewer failures are enough. */
-export function afterFailure(breaker: Breaker, failed: FailedCall, fleet: number, now: number): Breaker {
+export function noteFailure(breaker: Breaker, failed: FailedCall, fleet: number, now: number): Breaker {
   const { hubId, failure, isNew = false } = failed
   const cause = causeOf(failure)
   if (cause === undefined) return breaker
@@ -115,7 +115,7 @@ function suspectsAfter(before: Suspects, cause: Cause, hubId: number, now: numbe
   return keepsOld ? recent : [...others, [hubId, now] satisfies Suspects[number]].slice(-MOST_NEEDED)
 }
 
-export function afterSuccesses(breaker: Breaker, count: number, now: number): Breaker {
+export function noteSuccesses(breaker: Breaker, count: number, now: number): Breaker {
   if (count === 0) return breaker
   // No call was let through since it opened: this one was sent before, and is reported late.
   if (breaker.is === 'open' && breaker.probes === 0) return { ...breaker, lastSuccessAt: now }

@@ -66,7 +66,7 @@ export function newPace(mostPerSecond: number, now: number): Pace {
 }
 
 /** Permits that time has brought. */
-export function refill(pace: Pace, mostPerSecond: number, now: number): Pace {
+export function refillPermits(pace: Pace, mostPerSecond: number, now: number): Pace {
   const ceiling = Math.min(pace.ceiling, mostPerSecond)
   // A clock that was set back must not stop the world until it has caught up.
   const lastSuccessAt = Math.min(pace.lastSuccessAt, now)

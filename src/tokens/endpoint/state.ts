@@ -85,7 +85,7 @@ export function afterReport(
   { mostPerSecond, errorCeiling }: EndpointSettings,
   now: number,
 ): EndpointState {
-  const state = { ...before, pace: pace.refill(before.pace, mostPerSecond, now) }
+  const state = { ...before, pace: pace.refillPermits(before.pace, mostPerSecond, now) }
   const calls = { worked: 0, failed: 0 }
   for (const seen of report) {
     const { worked = 0, failed, others, rotated, clock, fleet, started } = seen
@@ -96,8 +96,8 @@ export function afterReport(
     if (clock !== undefined) Object.assign(state, skewAfter(state, clock, now))
     state.pace = paceAfter(state.pace, seen, mostPerSecond, now)
     if (started) state.breaker = breaker.probeNow(state.breaker, now)
-    state.breaker = breaker.afterSuccesses(state.breaker, worked, now)
-    if (failed !== undefined) state.breaker = breaker.afterFailure(state.breaker, failed, state.fleet, now)
+    state.breaker = breaker.noteSuccesses(state.breaker, worked, now)
+    if (failed !== undefined) state.breaker = breaker.noteFailure(state.breaker, failed, state.fleet, now)
   }
   state.breaker = breaker.settle(state.breaker, now)
   state.budget = afterCalls(before.budget, calls, errorCeiling, now)
@@ -108,7 +108,7 @@ export function afterReport(
 
 /** Strangers send codes: only the pace learns from them, and no account pays for them with its retries. */
 function paceAfter(before: pace.Pace, { worked = 0, failed, code, unused = 0 }: Seen, most: number, now: number) {
-  if (unused > 0) return pace.refill({ ...before, permits: before.permits + unused }, most, now)
+  if (unused > 0) return pace.refillPermits({ ...before, permits: before.permits + unused }, most, now)
   if (code === 'worked') return pace.afterSuccesses(before, 1, most, now)
   const { status, retryAfterMs } = failed?.failure ?? code ?? { status: 0 }
   if (status === 429) return pace.afterRefusal(before, retryAfterMs, now)

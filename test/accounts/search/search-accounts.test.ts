@@ -12,7 +12,7 @@ import {
   placeText,
 } from '../../../src/accounts/search/account-query.ts'
 import { Directory } from '../../../src/accounts/search/directory.ts'
-import { searchAccounts } from '../../../src/accounts/search/search-accounts.ts'
+import { pageOfAccounts } from '../../../src/accounts/search/search-accounts.ts'
 import { ACCOUNT_STATES, type Keys } from '../../../src/redis/keys.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
@@ -27,7 +27,7 @@ function scene() {
   const deps = { store: redis.store, keys, registry: new Registry(redis.store, keys) }
   const directory = new Directory(redis.store, keys)
   const search = (query: Partial<AccountQuery>) =>
-    searchAccounts({ ...deps, directory }, { text: '', sort: 'hubId', descending: false, limit: 50, ...query })
+    pageOfAccounts({ ...deps, directory }, { text: '', sort: 'hubId', descending: false, limit: 50, ...query })
   const idsOf = async (query: Partial<AccountQuery>) => (await search(query)).accounts.map(({ hubId }) => hubId)
   return { keys, search, idsOf }
 }

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 import {
-  afterFailure,
-  afterSuccesses,
   type Breaker,
   type Cause,
   CLOSED,
   causeOf,
   holdsCodes,
+  noteFailure,
+  noteSuccesses,
   probeNow,
   settle,
   takeProbe,
@@ -35,7 +35,7 @@ function failure(kind: FailureClass, status: number): ProviderFailure {
 function afterFailures(cause: Cause, count: number, fleet = FLEET, everyMs = 0, from = CLOSED): Breaker {
   let breaker = from
   for (let n = 1; n <= count; n++)
-    breaker = afterFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, fleet, NOW + n * everyMs)
+    breaker = noteFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, fleet, NOW + n * everyMs)
   return breaker
 }
 
@@ -64,18 +64,18 @@ describe('the breaker', () => {
     const dead = (from: Breaker) => {
       let breaker = from
       for (let n = 1; n <= 5_000; n++)
-        breaker = afterFailure(breaker, { hubId: n, failure: OF_CAUSE.refused, isNew: true }, FLEET, NOW + n)
+        breaker = noteFailure(breaker, { hubId: n, failure: OF_CAUSE.refused, isNew: true }, FLEET, NOW + n)
       return breaker.is
     }
-    expect(dead(afterSuccesses(CLOSED, 1, NOW - 59 * MINUTE))).toBe('closed')
+    expect(dead(noteSuccesses(CLOSED, 1, NOW - 59 * MINUTE))).toBe('closed')
     // Nobody else vouches for the app: then it may well be the app.
     expect(dead(CLOSED)).toBe('open')
-    expect(dead(afterSuccesses(CLOSED, 1, NOW - 60 * MINUTE))).toBe('open')
+    expect(dead(noteSuccesses(CLOSED, 1, NOW - 60 * MINUTE))).toBe('open')
     // That the app itself is refused, new accounts tell as well as others.
-    const working = afterSuccesses(CLOSED, 1, NOW)
+    const working = noteSuccesses(CLOSED, 1, NOW)
     let refused = working
     for (let n = 1; n <= 5; n++)
-      refused = afterFailure(refused, { hubId: n, failure: OF_CAUSE.credentials, isNew: true }, FLEET, NOW)
+      refused = noteFailure(refused, { hubId: n, failure: OF_CAUSE.credentials, isNew: true }, FLEET, NOW)
     expect(refused.is).toBe('open')
   })
 
@@ -103,7 +103,7 @@ describe('the breaker', () => {
   test.each(CAUSES)('counts accounts, not failures: one that fails for %s a hundred times is one', (cause) => {
     let breaker = CLOSED
     for (let n = 0; n < 100; n++)
-      breaker = afterFailure(breaker, { hubId: 7, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 5 * SECOND)
+      breaker = noteFailure(breaker, { hubId: 7, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 5 * SECOND)
     expect(breaker.is).toBe('closed')
     expect(breaker.suspects[cause]).toHaveLength(1)
   })
@@ -119,8 +119,8 @@ describe('the breaker', () => {
     (cause) => {
       let breaker = CLOSED
       for (let n = 0; n < 200; n++) {
-        breaker = afterFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 30 * SECOND)
-        if (n % 4 === 3) breaker = afterSuccesses(breaker, 1, NOW + n * 30 * SECOND)
+        breaker = noteFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 30 * SECOND)
+        if (n % 4 === 3) breaker = noteSuccesses(breaker, 1, NOW + n * 30 * SECOND)
       }
       expect(breaker.is).toBe('closed')
     },
@@ -128,14 +128,14 @@ describe('the breaker', () => {
 
   test('forgets who failed an hour ago', () => {
     const long = afterFailures('refused', 9)
-    expect(afterFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 60 * MINUTE).is).toBe('closed')
-    expect(afterFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 59 * MINUTE).is).toBe('open')
+    expect(noteFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 60 * MINUTE).is).toBe('closed')
+    expect(noteFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 59 * MINUTE).is).toBe('open')
   })
 
   test('never blames the fleet for an account that moves house', () => {
     let breaker = CLOSED
     for (let n = 0; n < 1_000; n++)
-      breaker = afterFailure(breaker, { hubId: n, failure: failure('parked', 477) }, FLEET, NOW)
+      breaker = noteFailure(breaker, { hubId: n, failure: failure('parked', 477) }, FLEET, NOW)
     expect(breaker).toEqual(CLOSED)
   })
 
@@ -169,12 +169,12 @@ describe('a flood of 429s', () => {
   test('is told in a fleet of three whose accounts come round and round', () => {
     let breaker = CLOSED
     for (let n = 0; n < 20; n++)
-      breaker = afterFailure(breaker, { hubId: n % 3, failure: OF_CAUSE.throttled }, 3, NOW + n * 7 * SECOND)
+      breaker = noteFailure(breaker, { hubId: n % 3, failure: OF_CAUSE.throttled }, 3, NOW + n * 7 * SECOND)
     expect(breaker).toMatchObject({ is: 'open', cause: 'throttled' })
   })
 
   test('after an outage does not bring the outage back: the pace sees to it', () => {
-    const better = afterSuccesses(probed(), 1, NOW + MINUTE)
+    const better = noteSuccesses(probed(), 1, NOW + MINUTE)
     expect(afterFailures('throttled', 8, FLEET, 0, better).is).toBe('half-open')
   })
 })
@@ -188,8 +188,8 @@ describe('an outage that is not whole', () => {
       const now = NOW + n * 10
       breaker =
         random() < share
-          ? afterFailure(breaker, { hubId: n, failure: OF_CAUSE.unreachable }, FLEET, now)
-          : afterSuccesses(breaker, 1, now)
+          ? noteFailure(breaker, { hubId: n, failure: OF_CAUSE.unreachable }, FLEET, now)
+          : noteSuccesses(breaker, 1, now)
       if (breaker.is === 'closed') continue
       count++
       breaker = CLOSED
@@ -214,7 +214,7 @@ describe('an open breaker', () => {
       if (taken.granted === 0) continue
       expect(breaker.probeAt).toBeGreaterThan(now)
       probes.push(now)
-      breaker = afterFailure(breaker, { hubId: probes.length, failure: OF_CAUSE[cause] }, FLEET, now)
+      breaker = noteFailure(breaker, { hubId: probes.length, failure: OF_CAUSE[cause] }, FLEET, now)
     }
     expect(probes[0]).toBe(start + 5 * SECOND)
     const inMinute = (at: number) => probes.filter((other) => other >= at && other < at + MINUTE).length
@@ -224,7 +224,7 @@ describe('an open breaker', () => {
   })
 
   test('says what the last probe was told', () => {
-    const breaker = afterFailure(
+    const breaker = noteFailure(
       opened('unreachable'),
       { hubId: 99, failure: OF_CAUSE.credentials },
       FLEET,
@@ -234,7 +234,7 @@ describe('an open breaker', () => {
   })
 
   test('is not closed by what was asked before it opened and is told late', () => {
-    expect(afterSuccesses(opened(), 50, NOW + 200)).toEqual({ ...opened(), lastSuccessAt: NOW + 200 })
+    expect(noteSuccesses(opened(), 50, NOW + 200)).toEqual({ ...opened(), lastSuccessAt: NOW + 200 })
   })
 
   test('may be asked at once by a daemon that was just started', () => {
@@ -249,21 +249,21 @@ describe('an open breaker', () => {
   })
 
   test('is half open once one works, and closed after ten', () => {
-    const one = afterSuccesses(probed(), 1, NOW + MINUTE)
+    const one = noteSuccesses(probed(), 1, NOW + MINUTE)
     expect(one).toMatchObject({ is: 'half-open', cause: 'unreachable', since: NOW, worked: 1 })
-    const nine = afterSuccesses(one, 8, NOW + MINUTE)
+    const nine = noteSuccesses(one, 8, NOW + MINUTE)
     expect(nine.is).toBe('half-open')
-    expect(afterSuccesses(nine, 1, NOW + MINUTE)).toEqual({ ...CLOSED, lastSuccessAt: NOW + MINUTE })
+    expect(noteSuccesses(nine, 1, NOW + MINUTE)).toEqual({ ...CLOSED, lastSuccessAt: NOW + MINUTE })
   })
 })
 
 describe('a half-open breaker', () => {
-  const halfOpen = () => afterSuccesses(probed(), 1, NOW + MINUTE)
+  const halfOpen = () => noteSuccesses(probed(), 1, NOW + MINUTE)
 
   test('opens again after three more accounts fail, as the same trouble', () => {
     const two = afterFailures('unreachable', 2, FLEET, 0, halfOpen())
     expect(two.is).toBe('half-open')
-    const three = afterFailure(two, { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, NOW + 2 * MINUTE)
+    const three = noteFailure(two, { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, NOW + 2 * MINUTE)
     expect(three).toMatchObject({ is: 'open', since: NOW, probes: 0, probeAt: NOW + 2 * MINUTE + 5 * SECOND })
   })
 
@@ -271,7 +271,7 @@ describe('a half-open breaker', () => {
     const at = NOW + MINUTE
     expect(settle(halfOpen(), at + 29 * SECOND).is).toBe('half-open')
     expect(settle(halfOpen(), at + 30 * SECOND).is).toBe('closed')
-    const failed = afterFailure(halfOpen(), { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, at + 20 * SECOND)
+    const failed = noteFailure(halfOpen(), { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, at + 20 * SECOND)
     expect(settle(failed, at + 30 * SECOND).is).toBe('half-open')
     expect(settle(failed, at + 50 * SECOND).is).toBe('closed')
   })
@@ -295,8 +295,8 @@ test('whatever happens in whatever order, a breaker makes sense', () => {
       let now = NOW
       for (const { is, hubId, cause, count, passes } of events) {
         now += passes
-        if (is === 'failure') breaker = afterFailure(breaker, { hubId: hubId, failure: OF_CAUSE[cause] }, fleet, now)
-        if (is === 'success') breaker = afterSuccesses(breaker, count, now)
+        if (is === 'failure') breaker = noteFailure(breaker, { hubId: hubId, failure: OF_CAUSE[cause] }, fleet, now)
+        if (is === 'success') breaker = noteSuccesses(breaker, count, now)
         if (is === 'settle') breaker = settle(breaker, now)
         if (is === 'started') breaker = probeNow(breaker, now)
         if (is === 'probe' && breaker.is === 'open') {
@@ -337,6 +337,6 @@ describe('codes of installs', () => {
 
   test('go through while it is closed, or half-open', () => {
     expect(holdsCodes(CLOSED, NOW)).toBe(false)
-    expect(holdsCodes(afterSuccesses(probed(), 1, NOW + 6 * SECOND), NOW + 6 * SECOND)).toBe(false)
+    expect(holdsCodes(noteSuccesses(probed(), 1, NOW + 6 * SECOND), NOW + 6 * SECOND)).toBe(false)
   })
 })

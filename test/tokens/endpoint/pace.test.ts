@@ -7,7 +7,7 @@ import {
   newPace,
   nextAt,
   type Pace,
-  refill,
+  refillPermits,
   take,
 } from '../../../src/tokens/endpoint/pace.ts'
 import { NOW, simulate } from './simulate.ts'
@@ -81,9 +81,9 @@ function fast(now = NOW): Pace {
 
 describe('the pace', () => {
   test('closed for refreshes is closed for codes, and neither can use up what the other has', () => {
-    const closed = refill(afterRefusal(fast(), 7_000, NOW), MOST, NOW + 6_999)
+    const closed = refillPermits(afterRefusal(fast(), 7_000, NOW), MOST, NOW + 6_999)
     expect([codes(closed, 9).granted.codes, nextAt(closed, 'codes', 1)]).toEqual([0, NOW + 7_000])
-    const open = refill(fast(), MOST, NOW + 1_000)
+    const open = refillPermits(fast(), MOST, NOW + 1_000)
     const { pace: noRefreshes } = refreshes(open, 1_000)
     expect(codes(noRefreshes, 1_000).granted.codes).toBeGreaterThan(0)
     const { pace: noCodes, granted } = codes(open, 1_000)
@@ -93,11 +93,11 @@ describe('the pace', () => {
 
   test('lets codes through one after the other, each when it was said', () => {
     for (const mostPerSecond of [0.5, 5, 50]) {
-      let pace = codes(refill(newPace(mostPerSecond, NOW), mostPerSecond, NOW), 1_000).pace
+      let pace = codes(refillPermits(newPace(mostPerSecond, NOW), mostPerSecond, NOW), 1_000).pace
       for (const nth of [1, 2, 3]) {
         const at = nextAt(pace, 'codes', 1)
-        expect(codes(refill(pace, mostPerSecond, at - 1), 1).granted.codes, `${mostPerSecond} ${nth}`).toBe(0)
-        const taken = codes(refill(pace, mostPerSecond, at), 1)
+        expect(codes(refillPermits(pace, mostPerSecond, at - 1), 1).granted.codes, `${mostPerSecond} ${nth}`).toBe(0)
+        const taken = codes(refillPermits(pace, mostPerSecond, at), 1)
         expect(taken.granted.codes, `${mostPerSecond} ${nth}`).toBe(1)
         pace = taken.pace
       }
@@ -105,21 +105,21 @@ describe('the pace', () => {
   })
 
   test('after ten quiet seconds is slow again', () => {
-    expect(refill(fast(), MOST, NOW + 10_000).perSecond).toBe(MOST)
-    const quiet = refill(fast(), MOST, NOW + 10_001)
+    expect(refillPermits(fast(), MOST, NOW + 10_000).perSecond).toBe(MOST)
+    const quiet = refillPermits(fast(), MOST, NOW + 10_001)
     expect(quiet).toMatchObject({ perSecond: 50, permits: 10, ceiling: MOST })
   })
 
   test('is never faster than the setting says, nor are more permits there than it allows a second', () => {
     for (const most of [0.1, 1, 5]) {
-      const pace = refill(afterSuccesses(newPace(most, NOW), 100, most, NOW), most, NOW + 1)
+      const pace = refillPermits(afterSuccesses(newPace(most, NOW), 100, most, NOW), most, NOW + 1)
       expect(pace.perSecond).toBeLessThanOrEqual(most)
       expect(pace.permits).toBeLessThanOrEqual(Math.max(1, most))
     }
   })
 
   test('closes for as long as a 429 says, at most a minute', () => {
-    const closed = refill(afterRefusal(fast(), 7_000, NOW), MOST, NOW + 6_999)
+    const closed = refillPermits(afterRefusal(fast(), 7_000, NOW), MOST, NOW + 6_999)
     expect(closed).toMatchObject({ permits: 0, closedUntil: NOW + 7_000 })
     expect(callsWithin(closed, 1, NOW + 6_999)).toBe(0)
     expect(nextAt(closed, 'permits', 1)).toBeGreaterThanOrEqual(NOW + 7_000)
@@ -173,12 +173,12 @@ describe('the pace', () => {
   ])('survives a clock that jumps %s an hour: neither stopped nor flooded', (_, jump) => {
     for (const before of [fast(), afterRefusal(fast(), 60_000, NOW)]) {
       let now = NOW + jump
-      let pace = refill(before, MOST, now)
+      let pace = refillPermits(before, MOST, now)
       expect(pace.permits).toBeLessThanOrEqual(200)
       expect(nextAt(pace, 'permits', 1)).toBeLessThanOrEqual(now + 62_000)
       let through = 0
       for (const end = now + 70_000; now < end; now += 20) {
-        const taken = refreshes(refill(pace, MOST, now), 1_000)
+        const taken = refreshes(refillPermits(pace, MOST, now), 1_000)
         pace = taken.pace
         through += taken.granted.refreshes
       }
@@ -201,7 +201,7 @@ describe('the pace', () => {
         let pace = newPace(mostPerSecond, now)
         for (const { is, passes, count } of events) {
           now += passes
-          pace = refill(pace, mostPerSecond, now)
+          pace = refillPermits(pace, mostPerSecond, now)
           expect(pace.permits).toBeLessThanOrEqual(
             Math.max(Math.min(8, Math.max(1, pace.perSecond)), 0.2 * pace.perSecond),
           )

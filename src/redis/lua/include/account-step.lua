@@ -100,7 +100,7 @@ end
 
 -- The lease of an account is a note in it: who has its tokens in hand, since when (by the owner's clock), and until when if it
 -- is not renewed (by the clock of Redis). It goes when what came of it is written: one that is over was left by a worker that
--- died. Versions before 2026-11-23 did not note until when.
+-- died.
 local MOST_LEASED_MS = 60000
 
 local function redisNow()
