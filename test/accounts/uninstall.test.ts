@@ -17,7 +17,7 @@ import { createVault } from '../../src/tokens/vault.ts'
 import { dyingAt } from '../alerts/a-relay.ts'
 import { dump, endLease, leaseOf, outboxOf, seedAccount, storedTokens, takeLease, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
+import { failure, fakeProvider, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { announce, HUB, KEEP_MS, metadata, office } from './connected.ts'
@@ -28,7 +28,10 @@ const redis = redisOfFile()
 const told = (header: string) => ({ retryAfterMs: retryAfterMs(header, new HandClock().now()) ?? 0 })
 
 /** A connected account with everything an account can have. */
-async function installed(deleteRefreshToken: ProviderClient['deleteRefreshToken'], refreshToken = 'refresh-1') {
+async function installed(
+  deleteRefreshToken: ProviderClient['deleteRefreshToken'] = async () => ({ ok: true, value: 'deleted' }),
+  refreshToken = 'refresh-1',
+) {
   const keys = redis.freshKeys()
   const at = office(redis.store, keys, { deleteRefreshToken })
   await seedAccount(redis.store, keys, { obtainedAt: at.clock.now(), refreshToken })
@@ -48,9 +51,22 @@ async function installed(deleteRefreshToken: ProviderClient['deleteRefreshToken'
   }
 }
 
+/** A refresh of the account that the provider has been asked for. */
+async function refreshUnderWay({ deps, keys }: Awaited<ReturnType<typeof installed>>) {
+  const slow = slowAnswer()
+  const more = {
+    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Unstored(() => {}), random: () => 0.5 },
+    ...{ endpoint: openEndpoint(redis.store, keys, systemClock), inFlight: new InFlight(4), announce },
+  }
+  const provider = fakeProvider({ refresh: slow.refresh })
+  const refreshing = refreshAccount({ ...deps, ...more, provider }, HUB, '1')
+  await slow.asked
+  return { refreshing, answer: slow.answer }
+}
+
 describe('an uninstall that begins', () => {
   test('stops everything at once, and only the refresh token is left, to be deleted', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     one.clock.move(1_000)
     expect(await one.begin()).toBe('begun')
     expect(await one.registry.get(HUB)).toMatchObject({
@@ -67,7 +83,7 @@ describe('an uninstall that begins', () => {
   })
 
   test('closes its open alerts in the same step; what was only pending goes without a word', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     const state = { rule: 'r', since: 1, transitions: 2, toldAt: 1, pending: null }
     await redis.store.hset(one.keys.account(HUB).alerts, {
       overall: encodeState({ ...state, level: 'critical', said: { level: 'critical', usage: 960, at: 1 } }),
@@ -102,7 +118,7 @@ describe('an uninstall that begins', () => {
   })
 
   test('twice begins once; of an account that is not there says so', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     const begun = await Promise.all([one.begin(), one.begin(), one.begin()])
     expect(begun.sort()).toEqual(['already', 'already', 'begun'])
     expect(await beginUninstall(one.deps, 999, { by: 'cli', reason: 'x' })).toBe('unknown')
@@ -110,7 +126,7 @@ describe('an uninstall that begins', () => {
   })
 
   test('of an account that is not there sends no step: sent again it would take away what was connected meanwhile', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     const deps = { ...one.deps, store: dyingAt(redis.store, 'beginUninstall', 'before') }
     expect(await beginUninstall(deps, 999, { by: 'cli', reason: 'x' })).toBe('unknown')
     await expect(beginUninstall(deps, HUB, { by: 'cli', reason: 'x' })).rejects.toThrow('dead')
@@ -119,7 +135,7 @@ describe('an uninstall that begins', () => {
 
 describe('an uninstall', () => {
   test('deletes the refresh token at the provider, then forgets the tokens; record and readings stay for a while', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     await redis.store.rpush(one.keys.account(HUB).calls, '1')
     const askedAt = one.clock.now()
     await one.begin()
@@ -151,7 +167,7 @@ describe('an uninstall', () => {
   })
 
   test('deletes also the token before the last one, which may be alive while its successor has not worked', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     const sealed = vault.seal(new Secret('refresh-0'), HUB, 'refresh')
     await redis.store.hset(one.keys.account(HUB).tokens, 'previous', sealed)
     await one.begin()
@@ -197,7 +213,7 @@ describe('an uninstall', () => {
   })
 
   test('waits for a refresh that is under way, and touches nothing meanwhile', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     await takeLease(redis.store, one.keys, 'a-worker', 10_000)
     await one.begin()
     expect(await one.run()).toEqual({ is: 'again', at: one.clock.now() + 1_000 })
@@ -207,7 +223,7 @@ describe('an uninstall', () => {
   })
 
   test('of two workers at once deletes once', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     await one.begin()
     const outcomes = await Promise.all([one.run(), one.run(), one.run()])
     expect(one.provider.calls).toHaveLength(1)
@@ -235,34 +251,13 @@ describe('an uninstall', () => {
   })
 
   test('deletes also the newer token that a refresh under way brings', async () => {
-    const asked = Promise.withResolvers<void>()
-    const answer = Promise.withResolvers<ReturnType<typeof tokens>>()
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
-    const refreshing = refreshAccount(
-      {
-        ...one.deps,
-        tokens: new TokenStore(redis.store, one.keys),
-        unstored: new Unstored(() => {}),
-        endpoint: openEndpoint(redis.store, one.keys, systemClock),
-        inFlight: new InFlight(4),
-        random: () => 0.5,
-        announce,
-        provider: fakeProvider({
-          refresh: () => {
-            asked.resolve()
-            return answer.promise
-          },
-        }),
-      },
-      HUB,
-      '1',
-    )
-    await asked.promise
+    const one = await installed()
+    const { refreshing, answer } = await refreshUnderWay(one)
     await one.begin()
     // The worker's lease runs out while it waits, so that the uninstall gets its turn.
     await endLease(redis.store, one.keys)
     expect(await one.run()).toEqual({ is: 'finished' })
-    answer.resolve(tokens('access-2', 'refresh-2'))
+    answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'gone' })
     expect(await one.due.when('uninstall', HUB)).not.toBeNull()
     expect(await one.run()).toEqual({ is: 'finished' })
@@ -271,7 +266,7 @@ describe('an uninstall', () => {
   })
 
   test('is called off by connecting again, which keeps its new token', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     await one.begin()
     await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
     expect(await one.run()).toEqual({ is: 'reconnected' })
@@ -340,7 +335,7 @@ describe('an uninstall', () => {
 describe('an uninstall whose token no key opens', () => {
   /** As after a change of keys that left the old one out; `unlocked` runs with it again. */
   async function locked() {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     await one.begin()
     const others = createVault([{ id: 'k2', key: Buffer.alloc(32, 2) }])
     return { ...one, run: () => runUninstall({ ...one.deps, vault: others }, HUB), unlocked: one.run }
@@ -425,7 +420,7 @@ describe('a deletion that fails for over an hour', () => {
 
 describe('an account that was uninstalled', () => {
   async function gone() {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     await one.begin()
     await one.run()
     return { ...one, purge: () => purgeAccount(one.deps, HUB) }
@@ -458,7 +453,7 @@ describe('an account that was uninstalled', () => {
   })
 
   test('is forgotten right away where nothing is to be kept', async () => {
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const one = await installed()
     await one.begin()
     expect(await runUninstall({ ...one.deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
     expect(await leftOf(one.keys)).toEqual([])
@@ -516,26 +511,13 @@ describe('an account that was uninstalled', () => {
 describe('a refresh that comes back after the account was forgotten', () => {
   /** A refresh whose worker stalls for longer than its lease, while the account is uninstalled and forgotten. */
   async function stalled() {
-    const asked = Promise.withResolvers<void>()
-    const answer = Promise.withResolvers<ReturnType<typeof tokens>>()
-    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
-    const provider = fakeProvider({
-      refresh: () => {
-        asked.resolve()
-        return answer.promise
-      },
-    })
-    const more = {
-      ...{ tokens: new TokenStore(redis.store, one.keys), unstored: new Unstored(() => {}), random: () => 0.5 },
-      endpoint: openEndpoint(redis.store, one.keys, systemClock),
-    }
-    const refreshing = refreshAccount({ ...one.deps, ...more, inFlight: new InFlight(4), announce, provider }, HUB, '1')
-    await asked.promise
+    const one = await installed()
+    const { refreshing, answer } = await refreshUnderWay(one)
     await one.begin()
     await endLease(redis.store, one.keys)
     const forgetting = { ...one.deps, uninstallKeepMs: 0 }
     expect(await runUninstall(forgetting, HUB)).toEqual({ is: 'finished' })
-    return { ...one, forgetting, end: (refresh: string) => answer.resolve(tokens('access-2', refresh)), refreshing }
+    return { ...one, forgetting, end: (refresh: string) => answer(tokens('access-2', refresh)), refreshing }
   }
 
   test('has its rotated token deleted too, and the account is forgotten again', async () => {

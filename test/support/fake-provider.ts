@@ -33,6 +33,17 @@ export function fakeProvider(does: Partial<ProviderClient>): FakeProvider {
   }
 }
 
+/** A refresh whose answer comes when the test says so. */
+export function slowAnswer() {
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<Awaited<ReturnType<ProviderClient['refresh']>>>()
+  const refresh: ProviderClient['refresh'] = () => {
+    asked.resolve()
+    return answer.promise
+  }
+  return { refresh, asked: asked.promise, answer: answer.resolve }
+}
+
 export function tokens(
   accessToken: string,
   refreshToken?: string,

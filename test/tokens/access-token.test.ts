@@ -11,7 +11,7 @@ import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { seedAccount, takeLease, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
+import { failure, fakeProvider, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -115,6 +115,20 @@ function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), cl
   }
 }
 
+/** A server and its account, connected just now. */
+async function seeded(refresh: ProviderClient['refresh'] = async () => tokens('access-2')) {
+  const s = server(refresh)
+  await s.seed()
+  return s
+}
+
+/** The same, its access token over. */
+async function expired(refresh?: ProviderClient['refresh']) {
+  const s = await seeded(refresh)
+  s.clock.move(LIFE)
+  return s
+}
+
 /** Lets whoever waits look again and again until it is over. */
 async function passTime<T>(clock: HandClock, waiting: Promise<T>): Promise<T> {
   let over = false
@@ -128,37 +142,22 @@ async function passTime<T>(clock: HandClock, waiting: Promise<T>): Promise<T> {
   return ended
 }
 
-/** An answer that comes when the test says so. */
-function slowAnswer() {
-  const asked = Promise.withResolvers<void>()
-  const answer = Promise.withResolvers<Awaited<ReturnType<ProviderClient['refresh']>>>()
-  const refresh = () => {
-    asked.resolve()
-    return answer.promise
-  }
-  return { refresh, asked: asked.promise, answer: answer.resolve }
-}
-
 describe('an access token', () => {
   test('that has time left is served as it is, and who got it is noted', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     expect(await s.ask()).toBe('access-1')
     expect(s.provider.calls).toEqual([])
     expect(await s.record()).toMatchObject({ tokenServedAt: String(s.clock.now()), tokenServedTo: 'billing' })
   })
 
   test('that is over is refreshed once for all who ask at the same time', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
-    s.clock.move(LIFE)
+    const s = await expired()
     expect(new Set(await Promise.all(Array.from({ length: 200 }, s.ask)))).toEqual(new Set(['access-2']))
     expect(s.provider.calls).toEqual([['refresh', 'refresh-1']])
   })
 
   test('that is valid still is served although its refresh has just failed', async () => {
-    const s = server(async () => failure('transient'))
-    await s.seed()
+    const s = await seeded(async () => failure('transient'))
     s.clock.move(LIFE - 5_000)
     expect(await s.ask()).toBe('access-1')
     expect(s.provider.calls).toHaveLength(1)
@@ -167,8 +166,7 @@ describe('an access token', () => {
   })
 
   test('that is valid still is served although Redis refused the refresh', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     const refusing = new AccessTokens({
       ...{ tokens: new TokenStore(redis.store, s.keys), vault, clock: s.clock },
       refresh: () => Promise.reject(new Error('OOM command not allowed')),
@@ -181,9 +179,7 @@ describe('an access token', () => {
   })
 
   test('is not there when it is over and a refresh fails: who asks is told when the next attempt is', async () => {
-    const s = server(async () => failure('transient', { retryAfterMs: 30_000 }))
-    await s.seed()
-    s.clock.move(LIFE)
+    const s = await expired(async () => failure('transient', { retryAfterMs: 30_000 }))
     const answer = await s.accessTokens.serve(HUB, 'billing')
     expect(answer).toEqual({ is: 'later', at: Number((await s.record()).retryAt) })
     expect(await s.ask()).toBe('later')
@@ -192,8 +188,7 @@ describe('an access token', () => {
   })
 
   test('that was replaced between reading and serving is not the one that is served', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     const store = new TokenStore(redis.store, s.keys)
     let reads = 0
     const reading = {
@@ -213,8 +208,7 @@ describe('an access token', () => {
   })
 
   test('is read without asking Redis for its time, unless somebody is at the account', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     const store = new TokenStore(redis.store, s.keys)
     const timesAsked = async () => /cmdstat_time:calls=(\d+)/.exec(await redis.store.info('commandstats'))?.[1]
     await redis.store.config('RESETSTAT')
@@ -225,8 +219,7 @@ describe('an access token', () => {
   })
 
   test('of an account that is uninstalled between reading and serving is served to nobody', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     const stored = await new TokenStore(redis.store, s.keys).read(HUB)
     await redis.store.beginUninstall(
       ...accountStepKeys(s.keys, HUB),
@@ -240,49 +233,35 @@ describe('an access token', () => {
 })
 
 describe('while another worker holds the account', () => {
-  test('its result is waited for and served', async () => {
+  test.each([
+    ['its result is waited for and served', tokens('access-2'), 'access-2'],
+    [
+      'its failure is waited for too, and not tried over again',
+      failure('transient', { retryAfterMs: 60_000 }),
+      'later',
+    ],
+  ])('%s', async (_, answer, served) => {
     const slow = slowAnswer()
-    const worker = server(slow.refresh)
+    const worker = await expired(slow.refresh)
     const other = server(async () => tokens('not this one'), worker.keys, worker.clock)
-    await worker.seed()
-    worker.clock.move(LIFE)
     const first = worker.ask()
     await slow.asked
     const second = other.ask()
-    slow.answer(tokens('access-2'))
-    expect(await first).toBe('access-2')
-    expect(await passTime(other.clock, second)).toBe('access-2')
-    expect(other.provider.calls).toEqual([])
-  })
-
-  test('its failure is waited for too, and not tried over again', async () => {
-    const slow = slowAnswer()
-    const worker = server(slow.refresh)
-    const other = server(async () => tokens('not this one'), worker.keys, worker.clock)
-    await worker.seed()
-    worker.clock.move(LIFE)
-    const first = worker.ask()
-    await slow.asked
-    const second = other.ask()
-    slow.answer(failure('transient', { retryAfterMs: 60_000 }))
-    expect(await first).toBe('later')
-    expect(await passTime(other.clock, second)).toBe('later')
+    slow.answer(answer)
+    expect(await first).toBe(served)
+    expect(await passTime(other.clock, second)).toBe(served)
     expect(other.provider.calls).toEqual([])
   })
 
   test('that died, the account is taken over once its lease has ended', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
-    s.clock.move(LIFE)
+    const s = await expired()
     await takeLease(redis.store, s.keys, 'somebody-who-died', 50)
     expect(await passTime(s.clock, s.ask())).toBe('access-2')
     expect(s.provider.calls).toHaveLength(1)
   })
 
   test('and goes on holding it, who asks is sent away after twelve seconds', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
-    s.clock.move(LIFE)
+    const s = await expired()
     await takeLease(redis.store, s.keys, 'somebody-slow', 55_000)
     const begun = s.clock.now()
     expect(await passTime(s.clock, s.ask())).toBe('later')
@@ -295,8 +274,7 @@ describe('while another worker holds the account', () => {
 describe('of an account whose metadata was never read', () => {
   /** `identify` as the test says, on an account that is marked. */
   async function unread(identify: (account: string) => Promise<'asked' | 'later'>) {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     const { account } = s.keys.account(HUB)
     await redis.store.hset(account, 'metadataDue', '1')
     const asked: number[] = []
@@ -361,9 +339,7 @@ describe('of an account whose metadata was never read', () => {
 
 test('a refresh that takes too long goes on when who asked was sent away', async () => {
   const slow = slowAnswer()
-  const s = server(slow.refresh)
-  await s.seed()
-  s.clock.move(LIFE)
+  const s = await expired(slow.refresh)
   const asked = s.ask()
   await slow.asked
   expect(await passTime(s.clock, asked)).toBe('later')
@@ -377,8 +353,7 @@ describe('an access token that no key opens', () => {
   const strange = createVault([{ id: 'k9', key: Buffer.alloc(32, 9) }])
 
   test('is refreshed, and the new one is served', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     const { tokens: stored } = s.keys.account(HUB)
     await redis.store.hset(stored, 'access', strange.seal(new Secret('x'), HUB, 'access'))
     expect(await s.ask()).toBe('access-2')
@@ -386,8 +361,7 @@ describe('an access token that no key opens', () => {
   })
 
   test('beside a refresh token that none opens either names the key, and when to ask again', async () => {
-    const s = server(async () => tokens('access-2'))
-    await s.seed()
+    const s = await seeded()
     for (const field of ['access', 'refresh'] as const) {
       await redis.store.hset(s.keys.account(HUB).tokens, field, strange.seal(new Secret('x'), HUB, field))
     }
@@ -403,9 +377,7 @@ describe('an access token that no key opens', () => {
 
 test('a stop waits until tokens under way are stored, and begins no more refreshes', async () => {
   const slow = slowAnswer()
-  const s = server(slow.refresh)
-  await s.seed()
-  s.clock.move(LIFE)
+  const s = await expired(slow.refresh)
   const asked = s.ask()
   await slow.asked
   const stopped = s.accessTokens.stop(8_000)

@@ -6,7 +6,6 @@ import type { Keys } from '../../src/redis/keys.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
-import type { Secret } from '../../src/runtime/secret.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
 import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
@@ -24,7 +23,7 @@ import {
   vault,
 } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
+import { failure, fakeProvider, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -105,17 +104,6 @@ async function uninstall(keys: Keys, now: number): Promise<void> {
     ...[HUB, now, 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one'],
   )
   expect(begun).toBe('begun')
-}
-
-/** An answer that comes when the test says so. */
-function slowAnswer() {
-  const asked = Promise.withResolvers<void>()
-  const answer = Promise.withResolvers<Awaited<ReturnType<ProviderClient['refresh']>>>()
-  const refresh = (_token: Secret) => {
-    asked.resolve()
-    return answer.promise
-  }
-  return { refresh, asked: asked.promise, answer: answer.resolve }
 }
 
 describe('an account of which nobody knows whose it is', () => {

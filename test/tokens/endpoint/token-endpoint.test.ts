@@ -33,7 +33,7 @@ function installation(more: Partial<EndpointDeps> = {}) {
   const daemon = (of: Partial<EndpointDeps> = {}) =>
     openEndpoint(redis.store, keys, clock, { announce, ...more, ...of })
   return {
-    ...{ keys, clock, daemon },
+    ...{ keys, clock, daemon, one: daemon() },
     state: async (): Promise<EndpointState> => JSON.parse((await redis.store.get(keys.endpoint)) ?? 'null'),
     outbox: () => outboxOf(redis.store, keys, 0),
     fleetAlerts: () => redis.store.hgetall(keys.account(0).alerts),
@@ -146,8 +146,7 @@ describe('the alert about the fleet', () => {
   })
 
   test('that somebody acknowledged is not repeated, but closed when the trouble is over', async () => {
-    const { daemon, clock, outbox, fleetAlerts, keys } = installation()
-    const one = daemon()
+    const { one, clock, outbox, fleetAlerts, keys } = installation()
     await breakDown(one)
     const state = decodeState((await fleetAlerts())['token-endpoint'] ?? '')
     const known = acknowledgeState(state, { by: 'ana', at: clock.now(), until: clock.now() + 30 * HOUR })
@@ -194,8 +193,7 @@ describe('the alert about the fleet', () => {
   })
 
   test('stays committed though nobody could be woken, and its report counts once', async () => {
-    const { daemon, outbox, state } = installation({ alerted: () => Promise.reject(new Error('no queue')) })
-    const one = daemon()
+    const { one, outbox, state } = installation({ alerted: () => Promise.reject(new Error('no queue')) })
     one.noteOthers(0, 3)
     await breakDown(one)
     expect(await outbox()).toHaveLength(1)
@@ -205,8 +203,7 @@ describe('the alert about the fleet', () => {
 
 describe('a failure', () => {
   test('gives back at once what was fetched and not used', async () => {
-    const { daemon, clock, state } = installation()
-    const one = daemon()
+    const { one, clock, state } = installation()
     expect(await admitted(one, 8)).toBe(8)
     clock.move(160)
     // As many as were used lately come along with the one that is wanted.
@@ -230,8 +227,7 @@ describe('a failure', () => {
   })
 
   test('turns away those who wait when it opens the breaker, and lets one through as a probe when its time has come', async () => {
-    const { daemon, clock } = installation()
-    const one = daemon()
+    const { one, clock } = installation()
     await admitted(one, 8)
     const waiting = Array.from({ length: 20 }, () => one.enter())
     await breakDown(one)
@@ -245,8 +241,7 @@ describe('a failure', () => {
   })
 
   test('is worth taking an account up for as a probe when the clock was set back', async () => {
-    const { daemon, clock } = installation()
-    const one = daemon()
+    const { one, clock } = installation()
     await breakDown(one)
     clock.move(-HOUR)
     expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, isProbe: true, until: clock.now() })
@@ -254,8 +249,7 @@ describe('a failure', () => {
   })
 
   test('with 429 and a long Retry-After turns away those who wait; with a short one they wait', async () => {
-    const { daemon, clock } = installation()
-    const one = daemon()
+    const { one, clock } = installation()
     await admitted(one, 8)
     const waiting = one.enter()
     const { fleetTrouble, until } = await one.failed(1, tooMany(30 * SECOND))
@@ -303,8 +297,7 @@ describe('a report', () => {
 
   test('is not lost when Redis refuses the write, and those who wait are turned away meanwhile', async () => {
     const logged = logLines()
-    const { daemon, clock, state } = installation({ log: logged.log })
-    const one = daemon()
+    const { one, clock, state } = installation({ log: logged.log })
     await one.room(0, 1_000)
     const before = ((await redis.store.config('GET', 'maxmemory')) as string[])[1] ?? '0'
     await redis.store.config('SET', 'maxmemory', '1')
@@ -324,16 +317,14 @@ describe('a report', () => {
   })
 
   test('goes out by itself a moment after a success', async () => {
-    const { daemon, clock, state } = installation()
-    const one = daemon()
+    const { one, clock, state } = installation()
     one.succeeded({ rotated: false })
     clock.move(250)
     await eventually('the success is reported', async () => (await state())?.pace.recent[0] === 1)
   })
 
   test('survives that the state was deleted', async () => {
-    const { daemon, keys, state } = installation()
-    const one = daemon()
+    const { one, keys, state } = installation()
     await one.room(0, 9)
     await redis.store.del(keys.endpoint)
     one.succeeded({ rotated: false })
@@ -355,16 +346,14 @@ test('a daemon that was just started asks at once, though the breaker is open', 
 })
 
 test('a call that was not needed leaves its permit to another', async () => {
-  const { daemon } = installation()
-  const one = daemon()
+  const { one } = installation()
   expect(await admitted(one, 8)).toBe(8)
   one.leave()
   expect(await one.enter()).toEqual({ is: 'admitted' })
 })
 
 test('of those who wait the chunk that was begun first goes first, and before all who is waited for', async () => {
-  const { daemon, clock } = installation()
-  const one = daemon()
+  const { one, clock } = installation()
   await admitted(one, 8)
   const [first, second] = [one.nextTurn(), one.nextTurn()]
   const through: string[] = []
@@ -376,8 +365,7 @@ test('of those who wait the chunk that was begun first goes first, and before al
 })
 
 test('who stands in line already takes up room', async () => {
-  const { daemon } = installation()
-  const one = daemon()
+  const { one } = installation()
   await admitted(one, 8)
   const { calls } = await one.room(SECOND, undefined)
   void Promise.all(Array.from({ length: 30 }, () => one.enter()))
@@ -386,8 +374,7 @@ test('who stands in line already takes up room', async () => {
 })
 
 test('a daemon that closes turns away who waits and who comes', async () => {
-  const { daemon, clock } = installation()
-  const one = daemon()
+  const { one, clock } = installation()
   await admitted(one, 8)
   const waiting = [one.enter(), one.enter()]
   one.close()
@@ -443,8 +430,7 @@ describe('codes of installs', () => {
   })
 
   test('that are refused, or end in an error, say nothing of the fleet and cost no account its retry', async () => {
-    const { daemon, clock, state, outbox } = installation()
-    const one = daemon()
+    const { one, clock, state, outbox } = installation()
     await one.room(0, 3)
     for (const answer of [refused, failure('client', { status: 401 }), failure('transient', { status: 503 })]) {
       for (let n = 0; n < 20; n++) {
@@ -460,8 +446,7 @@ describe('codes of installs', () => {
   })
 
   test('that work do not speak for accounts whose refresh tokens are refused', async () => {
-    const { daemon, state } = installation()
-    const one = daemon()
+    const { one, state } = installation()
     await one.room(0, 1_000)
     for (let n = 1; n <= 9; n++) await one.failed(n, refused.failure)
     await one.sendCode(answering(worked).send)
@@ -482,8 +467,7 @@ describe('codes of installs', () => {
   })
 
   test('are eight at a time, so that a provider that hangs leaves connections for refreshes; the others wait a while', async () => {
-    const { daemon, clock } = installation()
-    const one = daemon()
+    const { one, clock } = installation()
     const answers: (() => void)[] = []
     const hangs = () => new Promise<{ answer: typeof worked }>((end) => answers.push(() => end({ answer: worked })))
     const all = Array.from({ length: 10 }, () => one.sendCode(hangs))
