@@ -4,7 +4,7 @@ import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, bothWrites, newOperation, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, bothWrites, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
@@ -189,7 +189,7 @@ async function storeAccount(
       deps.announceScopes({ ...account, scopes, opensLimits: opensLimits(scopes), pollAlert }),
     )
     const is = await deps.store.connectAccount(
-      ...accountStepKeys(deps.keys, hubId),
+      deps.keys.own(hubId),
       ...[hubId, deps.clock.now()],
       deps.vault.seal(accessToken, hubId, 'access'),
       deps.vault.seal(refreshToken, hubId, 'refresh'),

@@ -1,5 +1,5 @@
 import { opensLimits } from '../provider/dialects.ts'
-import { accountStepKeys, stepJson } from '../redis/steps.ts'
+import { stepJson } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { planRefresh } from '../tokens/plan-refresh.ts'
@@ -56,7 +56,7 @@ export async function identifyAccount(
     pollAlert: account.alertStates.poll ?? '',
   })
   const is = await deps.store.storeMetadata(
-    ...accountStepKeys(deps.keys, hubId),
+    deps.keys.own(hubId),
     ...[hubId, now, account.generation, scopes.join(' ')],
     stepJson({ hubDomain, ...(user === undefined ? {} : { user }), tokenDriftMs: String(driftMs ?? '') }),
     ...[times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
@@ -92,7 +92,7 @@ async function refuse(
   const fields = { failures: '1', failureClass: 'foreign', failureReason: reason, failureAt: String(now) }
   const announced = { hubId, hubDomain, tokenAlert: alertStates.token ?? '', now }
   const refused = await deps.store.refuseForeignToken(
-    ...accountStepKeys(deps.keys, hubId),
+    deps.keys.own(hubId),
     ...[hubId, generation, owner],
     stepJson({ ...fields, rejectedAt: '', retryAt: '', parkedUntil: '' }),
     stepJson(deps.announce.foreign(announced, owner)),

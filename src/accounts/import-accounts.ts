@@ -1,4 +1,4 @@
-import { accountStepKeys, newOperation, stepJson } from '../redis/steps.ts'
+import { newOperation, stepJson } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { AccountRow, ReadLine } from './account-rows.ts'
@@ -95,7 +95,7 @@ function importOne({ store, keys, vault, clock }: Importing, { row, token }: Acc
   const now = clock.now()
   const fields = { hubDomain, user, connectedAt: String(connectedAt ?? now), metadataDue: '1', tokenDriftMs: '' }
   return store.importAccount(
-    ...accountStepKeys(keys, hubId),
+    keys.own(hubId),
     ...[hubId, now, vault.seal(token, hubId, 'refresh'), replace ? 'replace' : ''],
     stepJson(fields),
     newOperation(),

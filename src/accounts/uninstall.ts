@@ -2,7 +2,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, DueKind, Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { RefreshFailure } from '../tokens/after-failure.ts'
@@ -88,7 +88,7 @@ export async function beginUninstall(
     if (state === null) return 'unknown'
     const now = deps.clock.now()
     const begun = await deps.store.beginUninstall(
-      ...accountStepKeys(deps.keys, hubId),
+      deps.keys.own(hubId),
       ...[hubId, now, reason, Object.keys(states).length],
       stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
       ...[by, refusedSince ?? '', operation],
@@ -116,7 +116,7 @@ type UninstallOutcome =
 /** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
   const taken = await deps.store.takeUninstallBuffer(
-    ...accountStepKeys(deps.keys, hubId),
+    deps.keys.own(hubId),
     ...[hubId, newOperation(), deps.clock.now(), ACCOUNT_CLAIM_MS.uninstall],
   )
   if (Array.isArray(taken)) return deleteAndFinish(deps, readAttempt(hubId, taken))
@@ -159,7 +159,7 @@ async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<U
   }
   const now = deps.clock.now()
   const finished = await deps.store.finishUninstall(
-    ...accountStepKeys(deps.keys, hubId),
+    deps.keys.own(hubId),
     ...[hubId, now, attempt.refresh, ending, now + deps.uninstallKeepMs],
     stepJson(deps.announce.deleted({ ...attempt.subject, now })),
   )
@@ -193,7 +193,7 @@ async function recordFailure(
     ? deps.announce.undeleted({ ...subject, now }, { askedAt, reason: failure.message })
     : NO_ALERT_WRITES
   const recorded = await deps.store.recordUninstallFailure(
-    ...accountStepKeys(deps.keys, hubId),
+    deps.keys.own(hubId),
     ...[hubId, attempts, now, failure.message, at],
     stepJson(alerts),
   )
@@ -210,10 +210,7 @@ export async function purgeAccount(
 ): Promise<'purged' | 'kept' | 'unknown'> {
   // All keys of an account: none is to be left behind.
   const own: string[] = Object.values(deps.keys.account(hubId))
-  const purged = await deps.store.purgeAccount(
-    ...accountStepKeys(deps.keys, hubId),
-    ...[hubId, deps.clock.now(), ...own],
-  )
+  const purged = await deps.store.purgeAccount(deps.keys.own(hubId), ...[hubId, deps.clock.now(), ...own])
   if (purged === 'purged') deps.log.info({ code: 'account.forgotten', hubId }, 'uninstalled account forgotten')
   return purged
 }

@@ -1,7 +1,7 @@
 import type { Registry } from '../accounts/registry.ts'
 import { keptReadings } from '../limits/history/packed.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
-import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, stepJson } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
 import type { AlertLevel } from './alert.ts'
@@ -48,7 +48,7 @@ export async function acknowledgeAlert(
     const reading = await lastReading(deps, open.hubId, open.field)
     const after = acknowledgeState(open.state, { ...by, at: now, until: now + acknowledgeForMs }, reading)
     const writes: AlertWrites = { changes: [[open.field, open.stored, encodeState(after)]], entries: [] }
-    const outcome = await store.changeAlerts(...accountStepKeys(keys, open.hubId), open.hubId, stepJson(writes))
+    const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes))
     if (outcome === 'changed' && after.acknowledged !== undefined) {
       return { is: 'acknowledged', acknowledged: after.acknowledged }
     }
@@ -70,7 +70,7 @@ export async function unacknowledgeAlert(
     if (lastingAcknowledgement(open.state, now) === undefined) return { is: 'not-acknowledged' }
     const changes: AlertWrites['changes'] = [[open.field, open.stored, encodeState(withoutAcknowledgement(open.state))]]
     const outcome = await store.changeAlerts(
-      ...accountStepKeys(keys, hubId),
+      keys.own(hubId),
       hubId,
       stepJson({ changes, entries: [] } satisfies AlertWrites),
     )

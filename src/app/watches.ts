@@ -12,7 +12,7 @@ import {
   readInstallation,
 } from '../redis/installation.ts'
 import { perilsOf, readServers } from '../redis/servers.ts'
-import { accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
+import { NOBODY, stepJson } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
 import type { Services } from './services.ts'
@@ -105,7 +105,7 @@ async function tell({ store, keys, announceFleet, clock, queues }: Services, is:
   const now = clock.now()
   const writes = announceFleet({ trouble: DATA, is, stored, message, now })
   if (writes.entries.length === 0) return
-  await store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson(writes))
+  await store.changeAlerts(keys.own(NOBODY), NOBODY, stepJson(writes))
   await queues.wake('alerts', now)
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Account } from '../accounts/account.ts'
 import type { AccountSort } from '../accounts/search/account-query.ts'
 import { Directory } from '../accounts/search/directory.ts'
-import { searchAccounts } from '../accounts/search/search-accounts.ts'
+import { pageOfAccounts } from '../accounts/search/search-accounts.ts'
 import { type AlertKind, type AlertLevel, compareRanks } from '../alerts/alert.ts'
 import { kindOf } from '../alerts/alert-state.ts'
 import { seriesName } from '../alerts/series-name.ts'
@@ -83,7 +83,7 @@ async function find(parts: Stores, options: ListOptions, command: Command) {
   }
   const { store, keys } = parts
   const [{ accounts }, survey] = await Promise.all([
-    searchAccounts({ ...parts, directory: new Directory(store, keys) }, query),
+    pageOfAccounts({ ...parts, directory: new Directory(store, keys) }, query),
     surveyAlerts(parts, ({ hubId, field }) => kind === undefined || kindOf(hubId, field) === kind, level),
   ])
   const open = new Map(survey.accounts.map((one) => [one.hubId, one]))

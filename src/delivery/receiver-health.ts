@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Message } from '../alerts/alert.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
@@ -173,7 +173,7 @@ export class ReceiverStore {
 
   /** `stale`: another daemon changed the alert since it was read. */
   changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
-    return this.#store.changeAlerts(...accountStepKeys(this.#keys, NOBODY), NOBODY, stepJson(writes))
+    return this.#store.changeAlerts(this.#keys.own(NOBODY), NOBODY, stepJson(writes))
   }
 }
 

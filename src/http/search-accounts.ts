@@ -1,7 +1,7 @@
 import type { Tag, Tags } from '../accounts/match-account.ts'
 import type { AccountQuery, AccountSort, Place } from '../accounts/search/account-query.ts'
 import { parsePlace } from '../accounts/search/account-query.ts'
-import { type AccountPage, searchAccounts } from '../accounts/search/search-accounts.ts'
+import { type AccountPage, pageOfAccounts } from '../accounts/search/search-accounts.ts'
 import { wrongParameter } from './problem.ts'
 import type { WebDeps } from './web-deps.ts'
 
@@ -16,7 +16,7 @@ export function findAccounts(
   { stale, ...query }: AccountSearch,
 ): Promise<AccountPage> {
   const staleBefore = stale ? deps.clock.now() - deps.coverage.settings.freshnessMs : undefined
-  return searchAccounts(deps, { ...query, staleBefore })
+  return pageOfAccounts(deps, { ...query, staleBefore })
 }
 
 /** Where a page begins or ends, by what the one beside it called it; '' = nowhere in particular. */

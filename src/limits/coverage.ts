@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import { everyPartition, type Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
 
 /** How far the readings of the fleet can be relied on. */
 export interface Coverage {
@@ -159,7 +159,7 @@ export class CoverageStore {
 
   /** `stale`: another daemon changed the alert since it was read. */
   changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
-    return this.#store.changeAlerts(...accountStepKeys(this.#keys, NOBODY), NOBODY, stepJson(writes))
+    return this.#store.changeAlerts(this.#keys.own(NOBODY), NOBODY, stepJson(writes))
   }
 
   /** Of a fleet that was read as a whole: the next one is counted by itself. One that came a moment ago waits still, and stays. */

@@ -2,7 +2,7 @@ import { decodeGaps, type ReportGaps } from '../provider/read.ts'
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, fromTable, table } from '../redis/steps.ts'
+import { type AlertWrites, fromTable, table } from '../redis/steps.ts'
 import { decodeFingerprints, encodeFingerprints, type Fingerprints } from './fingerprints.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/forecast-account.ts'
 import { keptReadings, TIME_PLACE } from './history/packed.ts'
@@ -80,13 +80,12 @@ export class PollStore {
 
   /** Gives an account another turn; `polls` is the number of its last poll as read: one made since has planned anew. */
   move(hubId: number, polls: string, { at, ...turn }: PollPlan): Promise<'moved' | 'gone' | 'lost'> {
-    const keys = accountStepKeys(this.#keys, hubId)
-    return this.#store.movePoll(...keys, ...[hubId, polls, Math.round(at), encodeTurn(turn)])
+    return this.#store.movePoll(this.#keys.own(hubId), ...[hubId, polls, Math.round(at), encodeTurn(turn)])
   }
 
   /** The same until a moment, whatever its turn: a claim that lasts longer, or is handed back. */
   hold(hubId: number, polls: string, until: number): Promise<'moved' | 'gone' | 'lost'> {
-    return this.#store.movePoll(...accountStepKeys(this.#keys, hubId), ...[hubId, polls, Math.round(until), ''])
+    return this.#store.movePoll(this.#keys.own(hubId), ...[hubId, polls, Math.round(until), ''])
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {

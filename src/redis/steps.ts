@@ -6,14 +6,6 @@ import type { Keys } from './keys.ts'
 /** No account has this id: what concerns all accounts is kept under it, alerts too. */
 export const NOBODY = 0
 
-/**
- * What a step on an account declares: one key, which routes it to the slot of all that it touches. The names of the others
- * are made by `lua/include/account-step.lua`: 17 names in every call made a refresh a tenth dearer.
- */
-export function accountStepKeys(keys: Keys, hubId: number): string[] {
-  return [keys.own(hubId)]
-}
-
 /** The identity of one call of a step: where it is sent again after a reconnect, it is known by it. */
 export function newOperation(): string {
   return freshBytes(12).toString('base64url')
@@ -100,7 +92,7 @@ export class SharedText {
 
 /** What all daemons know of the token endpoint; the alerts are those about all accounts. */
 export function endpointText(store: Store, keys: Keys): SharedText {
-  const stepKeys = [...accountStepKeys(keys, NOBODY), keys.endpoint]
+  const stepKeys = [keys.own(NOBODY), keys.endpoint]
   return new SharedText({
     read: async () => (await store.get(keys.endpoint)) ?? '',
     replace: (before, after, alerts) => store.changeEndpoint(...stepKeys, before, after, stepJson(alerts)),

@@ -2,7 +2,7 @@ import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import { refusesWrites } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
@@ -107,7 +107,7 @@ export class TokenStore {
 
   /** Nothing to do after all: give the lease back and put the account where its plan says. */
   async leave(hubId: number, owner: string, refreshAt: number): Promise<void> {
-    await this.#store.leaveRefresh(...accountStepKeys(this.#keys, hubId), ...[hubId, owner, Math.round(refreshAt)])
+    await this.#store.leaveRefresh(this.#keys.own(hubId), ...[hubId, owner, Math.round(refreshAt)])
   }
 
   /** Renews the lease until it is ended; `sinceTaken` counts from when it was asked for. */
@@ -149,7 +149,7 @@ export class TokenStore {
     },
   ): Promise<'recorded' | 'lost'> {
     return this.#store.recordRefreshFailure(
-      ...accountStepKeys(this.#keys, hubId),
+      this.#keys.own(hubId),
       ...[hubId, owner, generation, record.state, Math.round(record.refreshAt)],
       record.pollAt === 'unchanged' ? '' : record.pollAt,
       stepJson(record.fields),
@@ -200,7 +200,7 @@ export class TokenStore {
    */
   async noteServed(hubId: number, generation: string, now: number, to: string): Promise<'noted' | 'stale'> {
     try {
-      return await this.#store.noteTokenServed(...accountStepKeys(this.#keys, hubId), generation, now, to)
+      return await this.#store.noteTokenServed(this.#keys.own(hubId), generation, now, to)
     } catch (error) {
       if (refusesWrites(error)) return 'noted'
       throw error

@@ -6,7 +6,7 @@ import { collectOutbox } from '../../src/alerts/relay.ts'
 import type { Route } from '../../src/alerts/route.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { accountStepKeys, NOBODY, stepJson } from '../../src/redis/steps.ts'
+import { NOBODY, stepJson } from '../../src/redis/steps.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { aRelay, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from './a-relay.ts'
 import { anAlert } from './an-alert.ts'
@@ -422,7 +422,7 @@ async function commitNews(keys: Keys, receiver: string): Promise<void> {
   const announce = deliveryAnnouncer({ repeatEveryMs: 1_000, page: 'https://plimsoll.example.com/deliveries' })
   const message = `The receiver ${receiver} is disabled (410 Gone).`
   const writes = announce(receiver, '', { is: 'firing', level: 'critical', message }, NOW)
-  await redis.store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson(writes))
+  await redis.store.changeAlerts(keys.own(NOBODY), NOBODY, stepJson(writes))
 }
 
 describe('an alert about a receiver', () => {

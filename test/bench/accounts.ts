@@ -3,7 +3,7 @@ import type { Fetched } from '../../src/limits/readings.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { CROSSES_NOBODY } from '../support/accounts.ts'
@@ -52,7 +52,7 @@ const vault = createVault([{ id: 'k1', key: VAULT_KEY }])
 export async function connectAccount(store: Store, keys: Keys, account: BenchAccount): Promise<void> {
   const { hubId, hubDomain, user, scopes, accessToken, refreshToken, obtainedAt, expiresAt } = account
   await store.connectAccount(
-    ...accountStepKeys(keys, hubId),
+    keys.own(hubId),
     ...[hubId, obtainedAt],
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),

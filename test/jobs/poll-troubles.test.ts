@@ -12,7 +12,7 @@ import { KeptSamples } from '../../src/limits/samples.ts'
 import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
-import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
@@ -437,13 +437,14 @@ describe('the index of fresh readings', () => {
     expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
     await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
     expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0, failing: 0 })
-    const step = accountStepKeys(one.keys, HUB)
-    await redis.store.importAccount(...step, HUB, one.clock.now(), 'sealed', 'replace', '{}', 'one')
+    await redis.store.importAccount(one.keys.own(HUB), HUB, one.clock.now(), 'sealed', 'replace', '{}', 'one')
     expect(await one.fresh(HUB)).toBeNull()
     await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
     const generation = await redis.store.hget(one.keys.account(HUB).account, 'generation')
     const writes = JSON.stringify(NO_ALERT_WRITES)
-    expect(await redis.store.refuseForeignToken(...step, HUB, String(generation), 456, '{}', writes)).toBe('refused')
+    expect(await redis.store.refuseForeignToken(one.keys.own(HUB), HUB, String(generation), 456, '{}', writes)).toBe(
+      'refused',
+    )
     expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })
   })
 })

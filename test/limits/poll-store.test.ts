@@ -4,7 +4,7 @@ import { History } from '../../src/limits/history/history.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
-import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { dump, outboxOf, seedAccount, vault } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { associations, properties, readings, samples } from './reports.ts'
@@ -73,7 +73,7 @@ describe('a poll', () => {
     expect(await ranked()).toEqual([])
     await polls.commit(HUB, result({ polls: '3', nearness: 110 }))
     const noAlerts = JSON.stringify(NO_ALERT_WRITES)
-    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), HUB, NOW, 'left', 0, noAlerts, 'cli', '', 'one')
+    await redis.store.beginUninstall(keys.own(HUB), HUB, NOW, 'left', 0, noAlerts, 'cli', '', 'one')
     expect(await ranked()).toEqual([])
   })
 
@@ -169,7 +169,7 @@ describe('a poll', () => {
   test('of an account that is uninstalled meanwhile changes nothing', async () => {
     const { polls, keys, due } = await account()
     const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
-    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
+    await redis.store.beginUninstall(keys.own(HUB), ...asked)
     const before = await dump(redis.store, keys)
     expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('gone')
     expect(await dump(redis.store, keys)).toEqual(before)
@@ -228,7 +228,7 @@ describe('a poll', () => {
     await polls.commit(HUB, result({ nearness: 12.5, seen: SEEN }))
     expect(await seen()).toEqual(SEEN)
     const refused = [HUB, '1', '9', JSON.stringify({}), JSON.stringify(NO_ALERT_WRITES)]
-    await redis.store.refuseForeignToken(...accountStepKeys(keys, HUB), ...refused)
+    await redis.store.refuseForeignToken(keys.own(HUB), ...refused)
     expect(await redis.store.zscore(nearest, HUB)).toBeNull()
     // One that was under way ends while it is not polled, another one after that.
     await polls.commit(HUB, result({ polls: '1', nearness: 12.5, seen: SEEN }))

@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  type AlertWrites,
-  accountStepKeys,
-  endpointText,
-  NO_ALERT_WRITES,
-  type SharedText,
-  stepJson,
-} from '../../src/redis/steps.ts'
+import { type AlertWrites, endpointText, NO_ALERT_WRITES, type SharedText, stepJson } from '../../src/redis/steps.ts'
 import { outboxOf } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -16,7 +9,7 @@ const redis = redisOfFile()
 function endpoint() {
   const keys = redis.freshKeys()
   const change = (before: string, after: string, alerts: AlertWrites = NO_ALERT_WRITES) =>
-    redis.store.changeEndpoint(...accountStepKeys(keys, 0), keys.endpoint, before, after, stepJson(alerts))
+    redis.store.changeEndpoint(keys.own(0), keys.endpoint, before, after, stepJson(alerts))
   return { keys, change, alerts: keys.account(0).alerts }
 }
 

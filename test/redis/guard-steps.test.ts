@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
-import { accountStepKeys, stepJson } from '../../src/redis/steps.ts'
+import { stepJson } from '../../src/redis/steps.ts'
 import { type ClusterNode, startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { beginSlotMove, ownerOf } from '../support/slot-move.ts'
 
@@ -29,7 +29,7 @@ test.each([
     await move.moveKey(own[first])
 
     const writes = { changes: [['overall', 'as it was', 'as it is']], entries: ['{}'] }
-    const changing = store.changeAlerts(...accountStepKeys(keys, hubId), hubId, stepJson(writes))
+    const changing = store.changeAlerts(keys.own(hubId), hubId, stepJson(writes))
     // Asked and answered behind the step, wherever that would run.
     await store.hget(own.account, 'state')
     await move.finish()

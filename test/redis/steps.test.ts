@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { ACCOUNT_STATES, createKeys } from '../../src/redis/keys.ts'
-import { accountStepKeys, stepJson } from '../../src/redis/steps.ts'
+import { stepJson } from '../../src/redis/steps.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -28,7 +28,7 @@ test('the names that a step on an account makes for itself are those that everyb
       const own = keys.account(hubId)
       const { alerting, outbox, log, due, fresh, firstReadings, pollFailing, nearest, domainsVersion, state } =
         keys.partition(keys.partitionOf(hubId))
-      expect(await redis.connect().eval(script, 1, ...accountStepKeys(keys, hubId))).toEqual([
+      expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
         ...[own.account, own.tokens, own.readings, own.samples, own.history, own.forecast, own.alerts],
         ...[alerting, outbox, log, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
         nearest,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { accountStepKeys, NO_ALERT_WRITES, newOperation } from '../../src/redis/steps.ts'
+import { NO_ALERT_WRITES, newOperation } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault, type TokenField, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 
@@ -26,7 +26,7 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
   const { hubId = 123, hubDomain = 'acme.example.com', obtainedAt, lifeMs = 1_800_000 } = account
   const { accessToken = 'access-1', refreshToken = 'refresh-1', operation = newOperation() } = account
   const is = await store.connectAccount(
-    ...accountStepKeys(keys, hubId),
+    keys.own(hubId),
     ...[hubId, obtainedAt],
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),

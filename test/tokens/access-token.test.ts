@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -222,7 +222,7 @@ describe('an access token', () => {
     const s = await seeded()
     const stored = await new TokenStore(redis.store, s.keys).read(HUB)
     await redis.store.beginUninstall(
-      ...accountStepKeys(s.keys, HUB),
+      s.keys.own(HUB),
       ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'api', '', 'one'],
     )
     const noted = await new TokenStore(redis.store, s.keys).noteServed(HUB, stored?.generation ?? '', 1, 'billing')

@@ -3,7 +3,7 @@ import { uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
@@ -100,7 +100,7 @@ async function underWay() {
 /** Somebody uninstalls the account. */
 async function uninstall(keys: Keys, now: number): Promise<void> {
   const begun = await redis.store.beginUninstall(
-    ...accountStepKeys(keys, HUB),
+    keys.own(HUB),
     ...[HUB, now, 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one'],
   )
   expect(begun).toBe('begun')
@@ -368,7 +368,7 @@ describe('an account that is uninstalled while it is refreshed', () => {
     await uninstall(w.keys, w.clock.now())
     const deleted = await redis.store.hgetBuffer(w.keys.account(HUB).tokens, 'refresh')
     const end = [HUB, w.clock.now(), deleted ?? '', 'deleted', w.clock.now(), JSON.stringify(NO_ALERT_WRITES)]
-    await redis.store.finishUninstall(...accountStepKeys(w.keys, HUB), ...end)
+    await redis.store.finishUninstall(w.keys.own(HUB), ...end)
     expect(await w.record()).toMatchObject({ state: 'uninstalled' })
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'gone' })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
-import { accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
+import { NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type RekeyWatcher, rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault, keyIdOf, type TokenField, type Vault } from '../../src/tokens/vault.ts'
@@ -31,7 +31,7 @@ async function fleet(count: number, vault: Vault = old): Promise<Keys> {
 
 async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
   await redis.store.connectAccount(
-    ...accountStepKeys(keys, hubId),
+    keys.own(hubId),
     ...[hubId, 1],
     vault.seal(new Secret(`access-${hubId}`), hubId, 'access'),
     vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'),

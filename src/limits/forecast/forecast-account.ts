@@ -1,6 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { accountStepKeys } from '../../redis/steps.ts'
 import type { History, Snapshot, SnapshotSeries } from '../history/history.ts'
 import { keptReadings } from '../history/packed.ts'
 import { readAt } from '../readings.ts'
@@ -93,7 +92,7 @@ export function storeForecasts(
   hubId: number,
   forecasts: AccountForecasts | undefined,
 ): Promise<'stored' | 'gone'> {
-  return store.storeForecasts(...accountStepKeys(keys, hubId), forecasts === undefined ? '' : encode(forecasts))
+  return store.storeForecasts(keys.own(hubId), forecasts === undefined ? '' : encode(forecasts))
 }
 
 function encode({ at, rising, tooFew }: AccountForecasts): string {

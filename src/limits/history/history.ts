@@ -1,6 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { accountStepKeys } from '../../redis/steps.ts'
 import type { Readings } from '../readings.ts'
 import { parseSeriesId, type Series, type SeriesName } from '../series.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
@@ -77,7 +76,7 @@ export class History {
   replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
     const { stored, current, changes } = asRead
     const records = encodeChanges(thinned, current)
-    return this.#store.replaceHistory(...accountStepKeys(this.#keys, hubId), ...[stored, changes.length, ...records])
+    return this.#store.replaceHistory(this.#keys.own(hubId), ...[stored, changes.length, ...records])
   }
 
   async #stored(hubId: number) {

@@ -6,15 +6,9 @@
 -- KEYS: any account of the partition. ARGV: most entries. Returns { name of what was committed before, or '', { { id, fields }, ... } }.
 local AT = string.match(KEYS[1], '^(.*}):account:')
 local waiting = redis.call('XRANGE', AT .. ':outbox', '-', '+', 'COUNT', ARGV[1])
-local last = '+'
-if waiting[1] then
-  local name = waiting[1][2][4]
-  -- An earlier version gave numbers, which say nothing of the place in the log.
-  if not name or not string.find(name, '-', 1, true) then return { '', waiting } end
-  last = '(' .. name
-end
+local last = waiting[1] and '(' .. waiting[1][2][4] or '+'
 local before = redis.call('XREVRANGE', AT .. ':log', last, '-', 'COUNT', 1)[1]
-return { before and not before[2][4] and before[1] or '', waiting }
+return { before and before[1] or '', waiting }
 
 --!step collectAlerts
 --!include ledger-step
@@ -31,12 +25,6 @@ local partition, now, wait, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV
 local MOST_REMEMBERED = 2000
 
 if ARGV[5] ~= '' and not isCollected(partition, ARGV[5]) then return 'lost' end
--- An earlier version did not count them: what it collected has ended, or has not.
-if redis.call('HEXISTS', COUNTS, 'collected') == 0 then
-  local before = redis.call('HLEN', LEDGER)
-  for _, is in ipairs({ 'delivered', 'dead', 'withheld' }) do before = before + (redis.call('HGET', COUNTS, is) or 0) end
-  redis.call('HSET', COUNTS, 'collected', before)
-end
 local joined, counted, n = {}, 0, 6
 while n <= #ARGV do
   local name, at, why, groups = unpack(ARGV, n, n + 3)

@@ -14,7 +14,7 @@ import {
 import { Directory } from '../../../src/accounts/search/directory.ts'
 import { pageOfAccounts } from '../../../src/accounts/search/search-accounts.ts'
 import { ACCOUNT_STATES, type Keys } from '../../../src/redis/keys.ts'
-import { accountStepKeys, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
+import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { type ListedAccount, seedListed } from './seed-listed.ts'
@@ -244,7 +244,7 @@ describe('a search', () => {
 
 async function forget(keys: Keys, hubId: number): Promise<void> {
   await redis.store.beginUninstall(
-    ...accountStepKeys(keys, hubId),
+    keys.own(hubId),
     hubId,
     NOW,
     'left',

@@ -14,7 +14,7 @@ import { History } from '../../../src/limits/history/history.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Series } from '../../../src/limits/series.ts'
-import { accountStepKeys, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
+import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
@@ -115,7 +115,7 @@ describe('the forecast of an account', () => {
     await forecastAccount(deps, HUB, NOW)
     const before = await stored()
     const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
-    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
+    await redis.store.beginUninstall(keys.own(HUB), ...asked)
     expect(await forecastAccount(deps, HUB, NOW + UTC_DAY_MS)).toBe('gone')
     expect(await stored()).toBe(before)
     await redis.store.hset(keys.account(HUB).account, { state: 'uninstalled', purgeAt: NOW })

@@ -24,13 +24,7 @@ local function receiverKey(name) return AT .. ':receiver:' .. name end
 
 -- The newest are at the end, and asked for most.
 local function isCollected(partition, name)
-  if redis.call('LPOS', collectedKey(partition), name, 'RANK', -1) then return true end
-  if string.find(name, '-', 1, true) then return false end
-  -- A number, of an earlier version, which wrote behind it what it was.
-  for _, one in ipairs(redis.call('LRANGE', collectedKey(partition), 0, -1)) do
-    if string.match(one, '^%S+') == name then return true end
-  end
-  return false
+  return redis.call('LPOS', collectedKey(partition), name, 'RANK', -1) ~= false
 end
 
 local function words(text)
