@@ -9,6 +9,13 @@ import { openServer, openState, readings } from './open-server.ts'
 
 const redis = redisOfFile()
 
+/** A server with the account 4. */
+async function openAccount() {
+  const server = await openServer(redis)
+  await server.connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  return server
+}
+
 const HOSTILE = `<img src=x onerror="alert(1)">'&`
 
 test('a template escapes what it is given, and not what it made itself', () => {
@@ -53,8 +60,7 @@ test('what needs action leads to where it is done, and says whether someone work
 })
 
 test('the page of an alert shows when it repeats; of tokens, that it is sent once', async () => {
-  const { get, connectAccount, poll, clock } = await openServer(redis)
-  await connectAccount({ hubId: 4 })
+  const { get, poll, clock } = await openAccount()
   const since = clock.now()
   await poll(4, readings(since, 960), {
     overall: openState('critical', 'a rule', since),
@@ -70,8 +76,7 @@ test('the page of an alert shows when it repeats; of tokens, that it is sent onc
 })
 
 test('the nearest limits on the status page have a line of the last seven days', async () => {
-  const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, poll, clock, steps, keys } = await openAccount()
   await poll(4, readings(clock.now(), 700))
   clock.move(900_000)
   await poll(4, readings(clock.now(), 860), { overall: openState('warning', 'full', clock.now()) })
@@ -150,8 +155,7 @@ test('an account is not called well with readings of days ago, without a planned
 })
 
 test("the provider's own words are whole sentences in the verdict: a capital letter, one full stop", async () => {
-  const { get, connectAccount, clock, steps, keys } = await openServer(redis)
-  await connectAccount({ hubId: 4 })
+  const { get, clock, steps, keys } = await openAccount()
   await steps.hset(keys.account(4).account, {
     ...{ state: 'parked', parkedUntil: String(clock.now() + 60_000), failures: '1' },
     ...{ failureReason: 'the provider answered 477: it moves.', failureAt: String(clock.now()) },
@@ -303,8 +307,7 @@ test.each([
     'Its record and readings are deleted in 3 days. Reason: left.',
   ],
 ])('the page of an account that is %s tells its story', async (state, fields, story) => {
-  const { get, connectAccount, steps, keys } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, steps, keys } = await openAccount()
   await steps.hset(keys.account(4).account, { state, ...fields })
   const { status, text } = await get('/accounts/4')
   expect(status).toBe(200)
@@ -312,8 +315,7 @@ test.each([
 })
 
 test('the page of an account shows readings, alerts and what changed', async () => {
-  const { get, connectAccount, poll, clock } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, poll, clock } = await openAccount()
   await poll(4, readings(clock.now(), 940))
   clock.move(900_000)
   const pair = { atLimit: 12, fullest: 100 }
@@ -328,8 +330,7 @@ test('the page of an account shows readings, alerts and what changed', async () 
 })
 
 test('the page of an account says how many of its records are shown, and cleans their names', async () => {
-  const { get, connectAccount, poll, clock } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, poll, clock } = await openAccount()
   const atLimit = Array.from({ length: 12 }, (_, n) => ({ label: n === 0 ? HOSTILE : `full ${n}`, objectId: 70 + n }))
   const shown = { '0-1/0-2': { at: clock.now(), atLimit, nearLimit: [] } }
   await poll(4, readings(clock.now(), 10, { pair: { atLimit: 212 } }), {}, shown)
@@ -345,8 +346,7 @@ test('the page of an account says how many of its records are shown, and cleans 
 })
 
 test('what came and what went is said in words among the changes', async () => {
-  const { get, connectAccount, poll, clock } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, poll, clock } = await openAccount()
   const types = (at: number, objectTypeId: string) => {
     const one = readings(at, 10)
     const report = one.customProperties?.report
@@ -362,8 +362,7 @@ test('what came and what went is said in words among the changes', async () => {
 })
 
 test('the page of an account says once why no days left are shown', async () => {
-  const { get, connectAccount, poll, clock } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, poll, clock } = await openAccount()
   await poll(4, readings(clock.now(), 10))
   const { text } = await get('/accounts/4')
   expect(text.match(/No days left are shown: [^.]*\./g)).toEqual([
@@ -372,8 +371,7 @@ test('the page of an account says once why no days left are shown', async () => 
 })
 
 test('the page of an account that a missing scope keeps from being watched says so', async () => {
-  const { get, connectAccount, steps, keys, clock } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, steps, keys, clock } = await openAccount()
   const blocked = { pollBlocked: 'all', pollBlockedSince: String(clock.now()), pollBlockedScopes: '<b>contacts' }
   await steps.hset(keys.account(4).account, blocked)
   const { text } = await get('/accounts/4')
@@ -390,8 +388,7 @@ test('the page of an account that a missing scope keeps from being watched says 
 })
 
 test('the page of an account with more object types than are kept says how many are not watched', async () => {
-  const { get, connectAccount, steps, keys } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const { get, steps, keys } = await openAccount()
   expect((await get('/accounts/4')).text).not.toContain('are not watched')
   await steps.hset(keys.account(4).account, { typesLeftOut: '19500' })
   expect((await get('/accounts/4')).text).toContain('19,500 are not watched: more than are kept of one account')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { AlertSettings } from '../../src/alerts/evaluation/decide.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { openServer, readings } from './open-server.ts'
+import { openServer, openState, readings } from './open-server.ts'
 
 const redis = redisOfFile()
 
@@ -96,4 +96,28 @@ test('attempts to deliver come newest first, and new ones move no page', async (
   for (let n = 1; n <= 5; n++) await attempt(n)
   const found = await pages<{ id: string }>(get, 'deliveries?limit=2', async () => void (await attempt(6)))
   expect(found.map((page) => page.map(({ id }) => id))).toEqual([['d5', 'd4'], ['d3', 'd2'], ['d1']])
+})
+
+test('accounts come by hub id, alerts by account, the worst first, snapshots oldest first', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  const now = clock.now()
+  for (const [hubId, level] of [
+    [1, 'warning'],
+    [2, 'critical'],
+    [70, 'warning'],
+  ] as const) {
+    await connectAccount({ hubId })
+    await poll(hubId, readings(now, 900), { overall: openState(level, 'a rule', now) })
+  }
+  const hubIds = async (path: string) =>
+    (await pages<{ hubId: number }>(get, path)).map((page) => page.map(({ hubId }) => hubId))
+  expect(await hubIds('accounts?limit=2')).toEqual([[1, 2], [70]])
+  expect(await hubIds('accounts?limit=3')).toEqual([[1, 2, 70]])
+  expect(await hubIds('alerts?limit=2')).toEqual([[2, 1], [70]])
+  for (const usage of [200, 300]) {
+    clock.move(1_800_000)
+    await poll(1, readings(clock.now(), usage))
+  }
+  const snapshots = await pages<{ series: { usage: number }[] }>(get, 'accounts/1/snapshots?limit=2')
+  expect(snapshots.map((page) => page.map(({ series }) => series[0]?.usage))).toEqual([[900, 200], [300]])
 })
