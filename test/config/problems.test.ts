@@ -22,7 +22,6 @@ const NEEDS_TLS = (leave: string) =>
 const SMTP_URL =
   'must be an address that starts with smtps:// or smtp://; special characters in a password are %-encoded'
 const MAIL = 'must be one e-mail address: a@example.com, Name <a@example.com> or "Name, too" <a@example.com>'
-const ALPHABET = 'must be 1 to 32 letters, digits, _ or -'
 const TYPE_ID =
   'must be an objectTypeId, not a name: 0-1 contacts, 0-2 companies, 0-3 deals, 0-5 tickets, 2-123 a custom object'
 const DURATION = 'must be a duration: a number with ms, s, m, h, d or w, like 30s or 7d'
@@ -75,7 +74,6 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'log.constructor: unknown; allowed: level, pretty, file',
     ],
     ['a text for a group', 'log: info', 'log: must be a group of settings (name: value)'],
-    ['a list for a group', 'log: [info]', 'log: must be a group of settings (name: value)'],
     ['a group for a text', 'dataDir: { a: b }', 'dataDir: must be text on one line'],
     ['a text for a list', provider('scopes: oauth'), 'provider.scopes: must be a list'],
     [
@@ -88,11 +86,6 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'log: { level: inf }',
       'log.level: "inf" is not one of debug, info, warn, error, silent; did you mean "info"?',
     ],
-    [
-      'a wrong word near none',
-      'log: { level: everything }',
-      'log.level: "everything" is not one of debug, info, warn, error, silent',
-    ],
     ['a word for a switch', 'log: { pretty: yes }', 'log.pretty: must be true or false'],
     ['a duration without unit', provider('timeout: 30'), 'provider.timeout: a duration needs its unit: write 30s'],
     ['a duration in words', provider('timeout: long'), `provider.timeout: ${DURATION}`],
@@ -102,19 +95,8 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'uninstall: { afterRefused: soon }',
       `uninstall.afterRefused: ${DURATION}; or never`,
     ],
-    [
-      'an uninstall on too little evidence',
-      'uninstall: { afterRefused: 5m }',
-      'uninstall.afterRefused: must be a duration from 1h to 3650d; or never',
-    ],
-    ['too long a duration', 'limits: { every: 2w }', 'limits.every: must be a duration from 1s to 7d'],
     ['a fraction for a whole number', 'alerts: { for: 1.5 }', 'alerts.for: must be a whole number from 0 to 100'],
     ['too small a number', 'alerts: { group: { max: 0 } }', 'alerts.group.max: must be a whole number from 1 to 10000'],
-    [
-      'two scopes in one',
-      provider('scopes: ["a b"]'),
-      'provider.scopes[0]: must be the name of one scope, without spaces',
-    ],
     [
       'plain http for the provider',
       provider('baseUrl: http://crm.lan, redirectUri: http://a.b/c'),
@@ -129,11 +111,6 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'provider.baseUrl: must be an address without user and password',
     ],
     ['a port alone', http('listen: 8088'), 'http.listen: must be host:port, like 127.0.0.1:8088 or [::1]:8088'],
-    [
-      'a port that is none',
-      http('listen: "a:70000"'),
-      'http.listen: must be host:port, like 127.0.0.1:8088 or [::1]:8088',
-    ],
     [
       'an admin token with a space',
       http('adminToken: "admin token"'),
@@ -150,16 +127,10 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'redis: has url and cluster: keep one of them',
     ],
     ['sentinels without a name', 'redis: { sentinels: ["a:1"] }', 'redis.name: required with sentinels'],
-    ['a name without sentinels', 'redis: { name: a }', 'redis.name: has a meaning only with sentinels'],
     [
       'a password for the embedded Redis',
       'redis: { password: a }',
       'redis.password: has a meaning only with a server of your own: give url, sentinels or cluster',
-    ],
-    [
-      'a host without port',
-      'redis: { cluster: [a] }',
-      'redis.cluster[0]: must be host:port, like 127.0.0.1:8088 or [::1]:8088',
     ],
     [
       'a Redis address of another kind',
@@ -168,16 +139,10 @@ describe('each kind of problem says where it is and what is allowed', () => {
     ],
     ['a prefix with a brace', 'redis: { prefix: "{a}" }', 'redis.prefix: must be 1 to 40 letters, digits, _ . or -'],
     ['no keys', keys(''), 'encryption.keys: must have at least one key'],
-    ['a key id with a slash', keys(`{ id: a/b, key: "${KEY}" }`), `encryption.keys[0].id: ${ALPHABET}`],
     [
       'a key id used twice',
       keys(`{ id: a, key: "${KEY}" }, { id: a, key: "${KEY}" }`),
       'encryption.keys[1].id: an earlier key has this id',
-    ],
-    [
-      'a short key',
-      keys('{ id: a, key: c2hvcnQ= }'),
-      'encryption.keys[0].key: must be 32 bytes in base64; to make one: openssl rand -base64 32',
     ],
     [
       'a cron expression of four fields',
@@ -193,11 +158,6 @@ describe('each kind of problem says where it is and what is allowed', () => {
     [
       'another word than auto for the pairs',
       'limits: { associations: all }',
-      'limits.associations: must be auto, or a list of { from, to }',
-    ],
-    [
-      'pairs of another form',
-      'limits: { associations: { from: 0-1, to: 0-2 } }',
       'limits.associations: must be auto, or a list of { from, to }',
     ],
     ['a name for an object type', pairs('{ from: contacts, to: 0-2 }'), `limits.associations[0].from: ${TYPE_ID}`],
@@ -223,11 +183,6 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'thresholds[0].warning: needs at least one of percent, count, remaining, daysLeft',
     ],
     [
-      'days to the limit of a count',
-      rules('on: associations.nearLimit, critical: { daysLeft: 7 }'),
-      'thresholds[0].critical.daysLeft: associations.nearLimit is a number of records without a limit: only count can be asked',
-    ],
-    [
       'warning after critical in days',
       rules('on: customProperties.overall, warning: { daysLeft: 7 }, critical: { daysLeft: 30 }'),
       'thresholds[0].warning.daysLeft: must be at least that of critical: warning comes first',
@@ -238,18 +193,8 @@ describe('each kind of problem says where it is and what is allowed', () => {
       `thresholds[0].warning.percent: ${COUNT_ONLY}`,
     ],
     [
-      'what remains of a count',
-      rules('on: associations.atLimit, warning: { remaining: 9 }'),
-      `thresholds[0].warning.remaining: ${COUNT_ONLY}`,
-    ],
-    [
       'a percentage of 0',
       rules('on: "*", warning: { percent: 0, count: 1 }'),
-      'thresholds[0].warning.percent: must be a percentage above 0 and at most 1000, like 80',
-    ],
-    [
-      'a percentage over 1000',
-      rules('on: "*", warning: { percent: 1001% }'),
       'thresholds[0].warning.percent: must be a percentage above 0 and at most 1000, like 80',
     ],
     [
@@ -261,11 +206,6 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'warning after critical',
       rules('on: customProperties.overall, warning: { percent: 90 }, critical: { percent: 80 }'),
       'thresholds[0].warning.percent: must be at most that of critical: warning comes first',
-    ],
-    [
-      'warning after critical in what remains',
-      rules('on: customProperties.*, warning: { remaining: 5 }, critical: { remaining: 20 }'),
-      'thresholds[0].warning.remaining: must be at least that of critical: warning comes first',
     ],
     [
       'a rule name used twice',
@@ -325,12 +265,6 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'receivers.ops.url: unknown; allowed: type, smtp, smtpFile, from, to, digest, insecure',
     ],
     ['a heartbeat over plain http', 'heartbeat: { url: "http://a.b/key" }', `heartbeat.url: ${NEEDS_TLS('insecure')}`],
-    [
-      'a heartbeat to an address with a password',
-      'heartbeat: { url: "https://me:pw@a.b/key" }',
-      'heartbeat.url: must be an address without user and password',
-    ],
-    ['a place in a page', 'heartbeat: { url: "https://a.b/key#x" }', 'heartbeat.url: must be an address without #'],
     [
       'a heartbeat without an address, too often',
       'heartbeat: { every: 5s }',

@@ -176,21 +176,23 @@ describe('a poll', () => {
     expect(await due()).toBeNull()
   })
 
-  test('of an account that must be authorised again meanwhile is kept, and not followed by another', async () => {
-    const { polls, keys, due } = await account('reauthorize')
-    await redis.store.zrem(keys.partition(HUB % 64).due.poll, HUB)
-    expect(await polls.commit(HUB, result())).toBe('committed')
-    expect(await due()).toBeNull()
-  })
-
-  test('of an account that is told to wait meanwhile is not followed by another before that time', async () => {
-    const { polls, keys, due } = await account('parked')
-    const until = NOW + 24 * 3_600_000
-    await redis.store.hset(keys.account(HUB).account, 'parkedUntil', until)
-    await redis.store.zadd(keys.partition(HUB % 64).due.poll, until, HUB)
-    expect(await polls.commit(HUB, result())).toBe('committed')
-    expect(await due()).toBe(until)
-  })
+  test.each([
+    ['must be authorised again', 'reauthorize', null],
+    ['is told to wait', 'parked', NOW + 24 * 3_600_000],
+  ] as const)(
+    'of an account that %s meanwhile is kept, and followed by no other before its time',
+    async (_, state, until) => {
+      const { polls, keys, due } = await account(state)
+      const { poll } = keys.partition(HUB % 64).due
+      if (until === null) await redis.store.zrem(poll, HUB)
+      else {
+        await redis.store.hset(keys.account(HUB).account, 'parkedUntil', until)
+        await redis.store.zadd(poll, until, HUB)
+      }
+      expect(await polls.commit(HUB, result())).toBe('committed')
+      expect(await due()).toBe(until)
+    },
+  )
 
   test('that found all as it was moves nothing but the moment of readings and records', async () => {
     const { polls, keys } = await account()

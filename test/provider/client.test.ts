@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { DIALECTS, type DialectName } from '../../src/provider/dialects.ts'
@@ -226,8 +227,6 @@ describe('answers are read', () => {
     }
   })
 })
-
-import fc from 'fast-check'
 
 test('a form is written as the URL standard has it, whatever a token or a secret is made of', () => {
   const part = fc.oneof(

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ClockSkew, type ObservedCall } from '../../src/provider/observed-call.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -56,8 +57,6 @@ test('each endpoint has its own name', async () => {
   ])
   await client.close()
 })
-
-import fc from 'fast-check'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const header = (at: number) => new Date(at).toUTCString()

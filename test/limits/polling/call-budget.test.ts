@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import {
@@ -164,8 +165,6 @@ describe('a poll that is put off', () => {
   })
 })
 
-import fc from 'fast-check'
-
 const NOW = 1_763_719_200_000
 const HOUR = 3_600_000
 describe('the bucket', () => {
@@ -325,20 +324,11 @@ describe('the bucket', () => {
       }
     })
 
-    test.each([
-      '',
-      'x',
-      'null',
-      '{}',
-      '[]',
-      '{"level":1}',
-      '{"level":"1","at":2}',
-      '{"level":1,"at":2,"meanCalls":-3}',
-      '{"level":1,"at":2,"short":{"since":1}}',
-      '{"level":1,"at":2,"short":5}',
-      '{"level":1,"at":2,"other":3}',
-    ])('is none if it is %j', (stored) => {
-      expect(decodeBudget(stored, NOW)).toEqual(newBudget(NOW))
-    })
+    test.each(['', 'x', 'null', '{}', '{"level":"1","at":2}', '{"level":1,"at":2,"short":5}'])(
+      'is none if it is %j',
+      (stored) => {
+        expect(decodeBudget(stored, NOW)).toEqual(newBudget(NOW))
+      },
+    )
   })
 })
