@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEmailReceiver, type EmailOptions } from '../../../src/delivery/email/send-email.ts'
 import type { OutgoingDelivery } from '../../../src/delivery/receiver.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
@@ -11,14 +11,9 @@ import { reply, startMailServer } from './mail-server.ts'
 const PLAIN: SMTPServerOptions = { disabledCommands: ['STARTTLS'] }
 const never = new AbortController().signal
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
 async function aServer(options: SMTPServerOptions = PLAIN) {
   const server = await startMailServer(options)
-  closing.push(server.close)
+  onTestFinished(server.close)
   return server
 }
 
@@ -31,7 +26,7 @@ function aReceiver(smtp: string, options: Partial<EmailOptions> = {}) {
     tls: 'optional',
     ...options,
   })
-  closing.push(() => receiver.close())
+  onTestFinished(() => receiver.close())
   return receiver
 }
 
@@ -203,7 +198,7 @@ describe('a failure of the network', () => {
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    closing.push(async () => {
+    onTestFinished(async () => {
       for (const socket of sockets) socket.destroy()
       await new Promise((done) => server.close(done))
     })

@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { mailEncryption } from '../../../config/receivers.ts'
 import { createEmailReceiver, verifyLogin } from '../../../src/delivery/email/send-email.ts'
 import { checkMailServer } from '../../../src/doctor/receivers.ts'
@@ -35,11 +35,6 @@ afterAll(() => {
   unknown.close()
 })
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
 async function aServer(certificate: string, options: SMTPServerOptions = {}) {
   const logins: string[] = []
   const server = await startMailServer({
@@ -50,7 +45,7 @@ async function aServer(certificate: string, options: SMTPServerOptions = {}) {
     },
     ...options,
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   return { ...server, logins }
 }
 
@@ -59,7 +54,7 @@ async function send(url: string, tls: 'required' | 'optional' = 'required') {
     ...{ name: 'ops-mail', smtp: new Secret(url), from: 'plimsoll@example.com', to: ['ops@example.com'] },
     ...{ tls, timeoutMs: 10_000 },
   })
-  closing.push(() => receiver.close())
+  onTestFinished(() => receiver.close())
   return receiver.send({ id: 'd-1', message: aMessage(), now: NOW }, never)
 }
 
@@ -126,7 +121,7 @@ describe('where the config says insecure: true,', () => {
 test('whoever takes the offer of encryption out of the conversation learns neither login nor mail', async () => {
   const server = await aServer('good')
   const stripper = await startStripper(server.port)
-  closing.push(stripper.close)
+  onTestFinished(stripper.close)
   expect(await send(`smtp://ops:hunter2@127.0.0.1:${stripper.port}`)).toMatchObject({
     outcome: 'retry',
     reason: 'no encrypted connection, STARTTLS refused: 454 4.7.0 not now',

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEmailReceiver } from '../../../src/delivery/email/send-email.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { aMessage, NOW } from '../example-messages.ts'
@@ -17,18 +17,13 @@ const REFUSED: Record<Stage, string> = {
   message: 'message refused',
 }
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
 async function sendTo(stage: Stage, then: Parameters<typeof startSmtpLine>[1], timeoutMs = 5_000) {
   const server = await startSmtpLine(stage, then)
-  closing.push(server.close)
+  onTestFinished(server.close)
   const smtp = new Secret(`smtp://ops:hunter2@127.0.0.1:${server.port}`)
   const addresses = { from: 'plimsoll@example.com', to: ['ops@example.com'] }
   const receiver = createEmailReceiver({ name: 'ops-mail', smtp, ...addresses, tls: 'optional', timeoutMs })
-  closing.push(() => receiver.close())
+  onTestFinished(() => receiver.close())
   return receiver.send({ id: 'd-1', message: aMessage(), now: NOW }, new AbortController().signal)
 }
 

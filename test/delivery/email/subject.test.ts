@@ -49,11 +49,6 @@ describe('the subject of', () => {
       '[CRITICAL] acme.example.com (123): fullest record 92.3 % of 10,000, Contacts → Co…',
     ],
     [
-      'more than the limit',
-      aMessage([anAlert({ usage: 1020, percent: 102, remaining: -20 })]),
-      '[CRITICAL] acme.example.com (123): custom properties 102 % of 1,000',
-    ],
-    [
       'an alert for the days that are left',
       aMessage([anAlert({ percent: 70, usage: 700, daysLeft: 5.26, threshold: { percent: 95, daysLeft: 7 } })]),
       '[CRITICAL] acme.example.com (123): custom properties full in 5.3 days, 70 % used',
@@ -67,11 +62,6 @@ describe('the subject of', () => {
       'a usage whose limit is not known',
       aMessage([without(anAlert(), 'limit', 'percent', 'remaining')]),
       '[CRITICAL] acme.example.com (123): custom properties 960',
-    ],
-    [
-      'a limit that changed',
-      aMessage([anAlert({ kind: 'limit-changed', level: 'warning', reason: 'entered', limit: 500, usage: 480 })]),
-      '[WARNING] acme.example.com (123): limit of custom properties is now 500, 96 % used',
     ],
     [
       'a token that is lost',
@@ -121,11 +111,6 @@ describe('the subject of', () => {
       '[TEST] this receiver works',
     ],
     [
-      'a test that looks like an alert',
-      aMessage([anAlert({ kind: 'test', reason: 'test' })], { type: 'alert.test' }),
-      '[TEST] acme.example.com (123): custom properties 96 % of 1,000',
-    ],
-    [
       'three accounts',
       aMessage([onAccount(7, warning), anAlert(), onAccount(8, warning)]),
       '[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000 (3 accounts)',
@@ -136,19 +121,9 @@ describe('the subject of', () => {
       '[CRITICAL] acme.example.com (123): custom properties… and 1,502 more (3+ accounts)',
     ],
     [
-      'two accounts whose tokens are lost',
-      aMessage([aTokenAlert(), onAccount(7, aTokenAlert())]),
-      '[CRITICAL] acme.example.com (123): tokens refused: reconnect it (2 accounts)',
-    ],
-    [
       'two accounts with different troubles',
       aMessage([onAccount(7, warning), aTokenAlert()]),
       '[CRITICAL] acme.example.com (123): tokens refused: reconnect it (2 accounts)',
-    ],
-    [
-      'one account with three series',
-      aMessage([warning, anAtLimitAlert(), anAlert({ series: contacts })]),
-      '[CRITICAL] acme.example.com (123): 212 records at the limit, Contacts… and 2 more',
     ],
     [
       'a group in which the worst is over',

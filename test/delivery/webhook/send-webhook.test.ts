@@ -5,7 +5,7 @@ import { type AddressInfo, connect as connectTcp, createServer as createTcpServe
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { Agent } from 'undici'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   createWebhookReceiver,
   readAnswer,
@@ -29,15 +29,10 @@ const PLAIN = {
   context: { home: 'https://plimsoll.example.com/', groupBy: ['rule'] },
 } satisfies Partial<WebhookOptions>
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
 async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  closing.push(async () => {
+  onTestFinished(async () => {
     server.closeAllConnections()
     await new Promise((done) => server.close(done))
   })
@@ -64,7 +59,7 @@ async function aSink(answer: (response: ServerResponse) => void = (response) => 
 
 function aReceiver(url: string, options: Partial<WebhookOptions> = {}) {
   const receiver = createWebhookReceiver({ ...PLAIN, url: new Secret(url), ...options })
-  closing.push(() => receiver.close())
+  onTestFinished(() => receiver.close())
   return receiver
 }
 
@@ -130,7 +125,7 @@ describe('what the answer means', () => {
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    closing.push(async () => server.close())
+    onTestFinished(() => void server.close())
     return (server.address() as AddressInfo).port
   }
 
@@ -189,7 +184,7 @@ describe('what the answer means', () => {
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    closing.push(async () => server.close())
+    onTestFinished(() => void server.close())
     const receiver = aReceiver(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 300 })
     const outcome = await receiver.send(delivery(), never)
     expect(outcome).toMatchObject({ outcome: 'retry' })
