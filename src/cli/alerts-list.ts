@@ -81,7 +81,7 @@ interface LogOptions extends CommonOptions {
 const DAY_MS = 86_400_000
 
 /** `plimsoll alerts log`: what was committed, by time, and its outcome. */
-export async function log(io: Io, options: LogOptions): Promise<void> {
+export async function listTransitions(io: Io, options: LogOptions): Promise<void> {
   const now = io.clock.now()
   const { since: from = (until) => until - DAY_MS, account, level } = options
   const { since, found, held, forgotten } = await withStore(io, options, async (parts) => {

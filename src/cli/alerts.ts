@@ -46,7 +46,7 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       option('--level <level>', 'of one level').choices(LEVELS),
     ],
     examples: ['--since 2h --account 1234567'],
-    run: async () => (await import('./alerts-list.ts')).log,
+    run: async () => (await import('./alerts-list.ts')).listTransitions,
   },
   'alerts ack': {
     is: 'acknowledge an open alert: it is not sent again until it gets worse',

@@ -1,26 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createKeys } from '../../src/redis/keys.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { associations, pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
-import { writeDaemonConfig } from '../support/daemon.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { commandsOfFile } from './commands-of-file.ts'
 
 const HOUR = 3_600_000
-const clock = new HandClock()
-const redis = redisOfFile()
-let folder: string
-let config: string
+const installed = commandsOfFile()
+const { clock, keys } = installed
 
 /** Two accounts that were polled three times within the last three hours, and one that never was. */
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-history-'))
-  const store = redis.connect()
-  const keys = createKeys('plimsoll')
+  const { store } = installed
   const begun = clock.now() - 2.5 * HOUR
   for (const hubId of [9, 70, 1_000])
     await seedAccount(store, keys, { hubId, hubDomain: `d${hubId}.example.com`, obtainedAt: begun })
@@ -37,18 +27,9 @@ beforeAll(async () => {
       await poll(begun + hours * HOUR, usage + hubId)
     await store.zadd(keys.partition(keys.partitionOf(hubId)).due.poll, clock.now() + HOUR, hubId)
   }
-  const key = Buffer.alloc(32, 7).toString('base64')
-  config = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
-    settings: { encryption: { keys: [{ id: 'k1', key }] } },
-  })
-})
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
 })
 
-const history = (...args: string[]) =>
-  plimsollHere(['accounts', 'history', ...args, '--config', config], folder, { clock })
+const history = (...args: string[]) => installed.run('accounts', 'history', ...args)
 
 test('people get a table for each account, newest last', async () => {
   const { code, out } = await history('9', '1000')
@@ -106,15 +87,9 @@ test('--json is one line: an array of accounts with their snapshots', async () =
 })
 
 test('a time without offset is in http.timeZone, as the times that are shown', async () => {
-  const tokyo = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 10 },
-    settings: {
-      encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
-      http: { timeZone: 'Asia/Tokyo' },
-    },
-  })
+  const tokyo = installed.written({ http: { timeZone: 'Asia/Tokyo' } })
   const asked = ['--json', '--from', '2026-11-21T18:00', '--to', '30m', '--config', tokyo]
-  const { out } = await plimsollHere(['accounts', 'history', ...asked], folder, { clock })
+  const { out } = await plimsollHere(['accounts', 'history', ...asked], installed.folder, { clock })
   expect(out).toBe((await history('--json', '--from', '2026-11-21T09:00:00Z', '--to', '30m')).out)
 })
 

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
@@ -12,30 +9,25 @@ import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys, type Keys } from '../../src/redis/keys.ts'
+import type { Keys } from '../../src/redis/keys.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { dump, seedAccount } from '../support/accounts.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
-import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
+import { commandsOfFile } from './commands-of-file.ts'
 
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const [FULL, UNREAD, PENDING, QUIET, GONE, SILENT, MOVED, LOWERED] = [1, 2, 3, 4, 5, 6, 7, 8] as const
 
-const redis = redisOfFile()
 let store: Store
 let keys: Keys
-let folder: string
-let config: string
 let relay: AlertsDeps
 
-const SETTINGS = {
+const installed = commandsOfFile({
   limits: { every: '15m', associations: [{ from: '0-1', to: '0-2' }] },
-  encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
   thresholds: [
     { name: 'quiet', on: '*', match: { account: ['*.quiet.example.com'] }, off: true },
     { on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } },
@@ -47,21 +39,11 @@ const SETTINGS = {
     { match: { level: 'critical' }, to: ['ops-mail', 'ops-hook'] },
     { match: { kind: 'limit' }, to: ['ops-mail'] },
   ] as object,
-}
+})
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-explain-'))
-  store = redis.connect()
-  keys = createKeys('plimsoll')
-  config = writeDaemonConfig(folder, {
-    ...{
-      sandboxUrl: 'http://127.0.0.1:9',
-      smtpUrl: 'smtp://127.0.0.1:9',
-      redisUrl: redis.url,
-      port: 9,
-      settings: SETTINGS,
-    },
-  })
+  store = installed.store
+  keys = installed.keys
   const rules = rulesOf()
   relay = {
     ...{ store, keys, routes: rules.routes, receivers: ['ops-mail', 'ops-hook'], log: logLines().log },
@@ -90,12 +72,8 @@ beforeAll(async () => {
   await poll(QUIET, NOW - 15 * MINUTE, 999)
   await poll(PENDING, NOW - 15 * MINUTE, 850, 3)
 })
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
-})
-
 function rulesOf() {
-  const loaded = loadConfig({ file: config, env: {}, cwd: folder, now: NOW })
+  const loaded = loadConfig({ file: installed.config, env: {}, cwd: installed.folder, now: NOW })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   return ruleSetOf(loaded.config)
 }
@@ -129,7 +107,7 @@ async function written() {
 
 /** As on a terminal of 80 columns. */
 const explain = (...args: string[]) =>
-  plimsollHere(['alerts', 'explain', ...args, '--config', config], folder, {
+  plimsollHere(['alerts', 'explain', ...args, '--config', installed.config], installed.folder, {
     ...{ isTerminal: true, columns: 80, clock: new HandClock(NOW) },
   })
 
@@ -282,11 +260,15 @@ test('an open alert has one id, in the list, explained and acknowledged, whateve
   const [, id = ''] = /^alert +(\S+)$/m.exec(out) ?? []
   const json = JSON.parse((await explain(String(LOWERED), '--series', 'overall', '--json')).out)
   expect(json.series[0].alert).toBe(id)
-  const list = await plimsollHere(['alerts', 'list', '--json', '--config', config], folder, {})
+  const list = await plimsollHere(['alerts', 'list', '--json', '--config', installed.config], installed.folder, {})
   const listed = JSON.parse(list.out).filter(({ hubId }: { hubId: number }) => hubId === LOWERED)
   expect(listed.map((alert: { id: string }) => alert.id)).toEqual([id])
   for (const given of [id, `${id}-1`]) {
-    const acknowledged = await plimsollHere(['alerts', 'ack', given, '--json', '--config', config], folder, {})
+    const acknowledged = await plimsollHere(
+      ['alerts', 'ack', given, '--json', '--config', installed.config],
+      installed.folder,
+      {},
+    )
     expect(acknowledged).toMatchObject({ code: 0, err: '' })
     expect(JSON.parse(acknowledged.out)).toMatchObject({ id, hubId: LOWERED })
   }
@@ -308,7 +290,7 @@ test('as a process, an account that left is said to be gone', async () => {
     uninstallAskedAt: '1',
     uninstallBy: 'cli',
   })
-  const ran = await plimsoll(['alerts', 'explain', String(GONE), '--config', config], folder)
+  const ran = await plimsoll(['alerts', 'explain', String(GONE), '--config', installed.config], installed.folder)
   expect(ran).toMatchObject({ code: 0, err: '' })
   expect(ran.out).toContain('it is uninstalled (asked): nothing is read or judged of it any more')
 })

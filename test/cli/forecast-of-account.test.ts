@@ -1,46 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { createQueues } from '../../jobs/queues.ts'
 import { type TendHistoryDeps, tendHistory } from '../../jobs/tend-history.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { History } from '../../src/limits/history/history.ts'
 import { TendingRounds } from '../../src/limits/history/tending-rounds.ts'
-import type { Store } from '../../src/redis/connect.ts'
-import { createKeys } from '../../src/redis/keys.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
-import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { commandsOfFile } from './commands-of-file.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const keys = createKeys('plimsoll')
-const redis = redisOfFile()
-let store: Store
-let folder: string
-let config: string
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-forecast-'))
-  store = redis.connect()
-  const key = Buffer.alloc(32, 7).toString('base64')
-  config = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
-    settings: { encryption: { keys: [{ id: 'k1', key }] } },
-  })
-})
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
-})
+const installed = commandsOfFile()
+const { keys } = installed
 
 /** An account that is polled so often from now on, and whose history is tended once a day, as the daemon does it. */
 async function liveAccount(hubId: number, clock: HandClock) {
+  const { store } = installed
   await seedAccount(store, keys, { hubId, hubDomain: `d${hubId}.example.com`, obtainedAt: clock.now() })
   const deps = {
     ...{ store, keys, clock, metrics: createMetrics(), log: logLines().log },
@@ -53,7 +32,9 @@ async function liveAccount(hubId: number, clock: HandClock) {
     queues: { wake: async () => undefined } as unknown as ReturnType<typeof createQueues>,
   } satisfies TendHistoryDeps
   const show = (...args: string[]) =>
-    plimsollHere(['accounts', 'show', String(hubId), ...args, '--config', config], folder, { clock })
+    plimsollHere(['accounts', 'show', String(hubId), ...args, '--config', installed.config], installed.folder, {
+      clock,
+    })
   return {
     show,
     shown: async () => JSON.parse((await show('--json')).out).series[0],

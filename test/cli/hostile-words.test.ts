@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState } from '../../src/alerts/alert-state.ts'
@@ -11,44 +8,26 @@ import { collectOutbox } from '../../src/alerts/relay.ts'
 import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
-import { createKeys } from '../../src/redis/keys.ts'
 import { displayWidth } from '../../src/text/display-width.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
-import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
+import { commandsOfFile } from './commands-of-file.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 /** Colours, a cursor that goes up, a title of the window, a line of its own, and letters that run backwards. */
 const HOSTILE = '\u001b[31m\u001b[2A\u001b]0;owned\u0007\u009b1mword\r\nPLIMSOLL OK - all is well\u2028\u202eevil\u200b'
 
-const redis = redisOfFile()
-let folder: string
-let config: string
+const installed = commandsOfFile({ alerts: { firstRun: 'alert' } })
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-hostile-'))
-  const settings = {
-    encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
-    alerts: { firstRun: 'alert' },
-  }
-  const nobody = 'http://127.0.0.1:9'
-  config = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: nobody, smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9, settings },
-  })
-  await anAccountOfStrangers()
-})
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
-})
+beforeAll(() => anAccountOfStrangers())
 
 /** Domain, label and id of an object type, who acknowledged and who silenced, what a mail server said: all hostile. */
 async function anAccountOfStrangers(): Promise<void> {
-  const [store, keys] = [redis.connect(), createKeys('plimsoll')]
+  const { store, keys, config, folder } = installed
   const loaded = loadConfig({ file: config, env: {}, cwd: folder, now: NOW })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const rules = ruleSetOf(loaded.config)
@@ -95,7 +74,9 @@ const LINES = [
 ]
 
 test.each(LINES)('strangers’ words in `plimsoll %s` are harmless', async (line) => {
-  const ran = await plimsollHere([...line.split(' '), '--config', config], folder, { clock: new HandClock(NOW) })
+  const ran = await plimsollHere([...line.split(' '), '--config', installed.config], installed.folder, {
+    clock: new HandClock(NOW),
+  })
   const said = ran.out + ran.err
   expect(said).not.toMatch(/(?!\n)\p{Cc}|[\u2028\u2029\u202a-\u202e\u200b]/u)
   expect(said).not.toMatch(/^(PLIMSOLL OK|evil)/m)
@@ -106,7 +87,7 @@ test.each(LINES)('strangers’ words in `plimsoll %s` are harmless', async (line
 test.each(LINES)('no line of `plimsoll %s` is longer than the terminal', async (line) => {
   for (const columns of [120, 80, 40, 24]) {
     const terminal = { isTerminal: true, columns, hasColours: true, clock: new HandClock(NOW) }
-    const { out } = await plimsollHere([...line.split(' '), '--config', config], folder, terminal)
+    const { out } = await plimsollHere([...line.split(' '), '--config', installed.config], installed.folder, terminal)
     const lines = stripVTControlCharacters(out).split('\n')
     expect({ columns, long: lines.filter((one) => displayWidth(one) > columns) }).toEqual({ columns, long: [] })
   }

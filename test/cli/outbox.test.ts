@@ -1,38 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys } from '../../src/redis/keys.ts'
 import { aRelay } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { plimsollHere } from '../support/command.ts'
-import { writeDaemonConfig } from '../support/daemon.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { commandsOfFile } from './commands-of-file.ts'
 
 const HOUR = 3_600_000
-const clock = new HandClock()
-const keys = createKeys('plimsoll')
-const redis = redisOfFile()
+const installed = commandsOfFile()
+const { clock, keys, run } = installed
 let store: Store
-let folder: string
-let config: string
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-outbox-'))
-  store = redis.connect()
-  config = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
-    settings: { encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] } },
-  })
+beforeEach(async () => {
+  store = installed.store
+  await store.flushall()
 })
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
-})
-beforeEach(() => store.flushall())
-
-const run = (...args: string[]) => plimsollHere([...args, '--config', config], folder, { clock })
 
 const at = (hoursAgo: number) => new Date(clock.now() - hoursAgo * HOUR).toISOString()
 
@@ -197,15 +178,9 @@ describe('alerts log', () => {
 
   test('a time without offset is in http.timeZone, as the times that are shown; for a replay, too', async () => {
     await aMixedLot()
-    const tokyo = writeDaemonConfig(folder, {
-      ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 10 },
-      settings: {
-        encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
-        http: { timeZone: 'Asia/Tokyo' },
-      },
-    })
+    const tokyo = installed.written({ http: { timeZone: 'Asia/Tokyo' } })
     const there = async (...args: string[]) =>
-      JSON.parse((await plimsollHere([...args, '--json', '--config', tokyo], folder, { clock })).out)
+      JSON.parse((await plimsollHere([...args, '--json', '--config', tokyo], installed.folder, { clock })).out)
     // The clock there is nine hours ahead.
     expect(await there('alerts', 'log', '--since', at(2.5 - 9).slice(0, 16))).toHaveLength(2)
     expect(await there('alerts', 'log', '--since', at(2.5))).toHaveLength(2)

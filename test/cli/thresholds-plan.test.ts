@@ -1,36 +1,29 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { dump, seedAccount } from '../support/accounts.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
-import { writeDaemonConfig } from '../support/daemon.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { redisOfFile } from '../support/of-file.ts'
 import { pollAndTell } from '../support/polled-account.ts'
+import { commandsOfFile } from './commands-of-file.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const EVERY = 15 * MINUTE
-const clock = new HandClock()
+const installed = commandsOfFile()
+const { clock, keys } = installed
 const NOW = clock.now()
 
-const redis = redisOfFile()
 let store: Store
-let keys: Keys
-let folder: string
 let config: string
 /** How often the polls told what. */
 const toldLive: Record<string, number> = {}
 
 const SETTINGS = {
   limits: { every: '15m', associations: [{ from: '0-1', to: '0-2' }] },
-  encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
   thresholds: [
     { on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } },
     { name: 'full', on: 'associations.atLimit', warning: { count: 1 } },
@@ -41,9 +34,7 @@ const SETTINGS = {
 const [RISING, FLAPPING, STILL, NEW] = [1, 2, 3, 4] as const
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-plan-'))
-  store = redis.connect()
-  keys = createKeys('plimsoll')
+  store = installed.store
   config = written('running', {})
   const settings = { ...rulesOf(config), pageOf: () => '' }
   const begun = NOW - 6 * HOUR
@@ -70,28 +61,22 @@ beforeAll(async () => {
     await poll(STILL, 760)
   }
 })
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
-})
-
 /** A config file that differs from the running one in these settings. */
 function written(name: string, settings: Record<string, object>): string {
-  const made = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
-    settings: { ...SETTINGS, ...settings },
-  })
+  const made = installed.written({ ...SETTINGS, ...settings })
   const file = `${name}.yaml`
-  writeFileSync(join(folder, file), readFileSync(made, 'utf8'))
+  writeFileSync(join(installed.folder, file), readFileSync(made, 'utf8'))
   return file
 }
 
 function rulesOf(file: string) {
-  const loaded = loadConfig({ file, env: {}, cwd: folder, now: NOW })
+  const loaded = loadConfig({ file, env: {}, cwd: installed.folder, now: NOW })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   return ruleSetOf(loaded.config)
 }
 
-const plan = (...args: string[]) => plimsollHere(['thresholds', 'plan', ...args, '--config', config], folder, { clock })
+const plan = (...args: string[]) =>
+  plimsollHere(['thresholds', 'plan', ...args, '--config', config], installed.folder, { clock })
 
 const LOWER = { on: 'customProperties.overall', warning: { percent: 75 }, critical: { percent: 84 } }
 
@@ -180,7 +165,7 @@ test('a config with problems is refused with all of them, as config check does; 
 
 test('as a process it does the same, and nothing is written to Redis', async () => {
   const before = await dump(store, keys)
-  const ran = await plimsoll(['thresholds', 'plan', config, '--config', config], folder)
+  const ran = await plimsoll(['thresholds', 'plan', config, '--config', config], installed.folder)
   expect(ran).toMatchObject({ code: 0, err: '', out: expect.stringContaining('no series changes its level') })
   const after = await dump(store, keys)
   // What any command notes of the keys that it has.

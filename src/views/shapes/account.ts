@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { OpenAlertShape } from './alert.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, count, moment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
+import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
 
 export const AccountShape = shape('Account', 'What is known of one account. No token is among it.', {
   ...AccountNameShape,
@@ -111,7 +111,7 @@ export type RefreshedShape = z.infer<typeof RefreshedShape>
 export const ReconnectLinkShape = shape('ReconnectLink', 'A signed link that connects one account and no other.', {
   hubId: AccountNameShape.hubId,
   url: text('Where the customer connects the account again.'),
-  expiresAt: moment('Until when it works.'),
+  expiresAt: isoMoment('Until when it works.'),
 })
 
 export const UninstallShape = shape('Uninstalling', 'An account that is being uninstalled, or was.', {
@@ -150,7 +150,7 @@ export const ExportedShape = shape('Exported', 'What came of exporting the accou
 
 export const AccessTokenShape = shape('AccessToken', 'A valid access token of one account.', {
   accessToken: text('The token: keep it nowhere.'),
-  expiresAt: moment('When it ends.'),
+  expiresAt: isoMoment('When it ends.'),
   expiresIn: count('Until then, in whole seconds.'),
   scopes: z.array(z.string()).describe('What the customer granted.'),
 })

@@ -6,8 +6,8 @@ import {
   count,
   hubDomain,
   hubId,
+  isoMoment,
   level,
-  moment,
   objectOrNone,
   shape,
   strangersText,
@@ -46,10 +46,10 @@ const rule = text('Name of the rule that decided; for kinds without rules the ki
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')
 
 export const AcknowledgementShape = shape('Acknowledgement', 'An operator knows of an alert.', {
-  at: moment('When it was acknowledged.'),
+  at: isoMoment('When it was acknowledged.'),
   by: strangersText('By whom.'),
   comment: strangersText('Their comment.').exactOptional(),
-  until: moment('Until then it is sent again only if it gets worse.'),
+  until: isoMoment('Until then it is sent again only if it gets worse.'),
 })
 export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
 
@@ -65,7 +65,7 @@ export const OpenAlertShape = shape('OpenAlert', 'An alert that is open now.', {
   limit: z.number().exactOptional().describe('As last read.'),
   percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
   daysLeft: z.number().exactOptional().describe('Days until the limit, by the forecast of the last message.'),
-  since: moment('When it opened.'),
+  since: isoMoment('When it opened.'),
   acknowledged: AcknowledgementShape.exactOptional(),
   silencedBy: text('Id of the silence that it is under.').exactOptional(),
 })
@@ -154,10 +154,10 @@ export const AlertShape = shape('Alert', 'One transition of one alert, exactly a
     level: z.enum(['ok', 'warning', 'critical']),
     usage: z.number().exactOptional(),
     limit: z.number().exactOptional(),
-    measuredAt: moment('When that was read.'),
+    measuredAt: isoMoment('When that was read.'),
   }),
-  measuredAt: moment('When its values were read.'),
-  since: moment('When the alert opened.'),
+  measuredAt: isoMoment('When its values were read.'),
+  since: isoMoment('When the alert opened.'),
   records: objectOrNone('Records behind it.', {
     shown: z.int(),
     total: z.int(),
@@ -182,7 +182,7 @@ export const fate = z
   .describe('The outcome; `unknown`: it is no longer kept.')
 
 export const TransitionShape = shape('Transition', 'One change of an alert, and the outcome.', {
-  at: moment('When it was committed.'),
+  at: isoMoment('When it was committed.'),
   transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
   fate,
   why: strangersText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
@@ -213,8 +213,8 @@ export const SilenceShape = shape('Silence', 'Alerts that are held back for a wh
   matchers: z.array(MatcherShape).describe('Several of one name mean any of them, different names all.'),
   author: strangersText('Who made it.'),
   comment: strangersText('Why.'),
-  createdAt: moment('When it was made.'),
-  endsAt: moment('When it ends, or ended.'),
+  createdAt: isoMoment('When it was made.'),
+  endsAt: isoMoment('When it ends, or ended.'),
   active: z.boolean().describe('Whether it is in force now.'),
   openAlerts: count('How many alerts that are open now it covers.'),
 })
@@ -223,5 +223,5 @@ export type SilenceShape = z.infer<typeof SilenceShape>
 export const UnsilencedShape = shape('Unsilenced', 'What came of ending a silence.', {
   id: text('Its id.'),
   outcome: z.enum(['ended', 'over']).describe('`over`: it had ended already.'),
-  endsAt: moment('When it ended.').nullable(),
+  endsAt: isoMoment('When it ended.').nullable(),
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { alertKind, alertReason, BecauseShape, fate } from './alert.ts'
 import { AttemptShape } from './delivery.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, level, moment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
+import { AccountNameShape, isoMoment, level, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
 
 const HeldBackShape = shape('HeldBack', 'What holds messages back.', {
   is: z.enum(['silence', 'quiet-hours', 'acknowledged', 'fleet', 'first-run', 'waiting', 'no-route']),
@@ -12,7 +12,7 @@ const HeldBackShape = shape('HeldBack', 'What holds messages back.', {
 
 const ToldShape = shape('ToldTransition', 'A transition with each attempt to deliver it.', {
   transition: text('Its partition and its place in the log there.'),
-  at: moment('When it was committed.').nullable(),
+  at: isoMoment('When it was committed.').nullable(),
   id: text('Of the transition, the same on every copy that is sent.'),
   ...{ kind: alertKind, level, reason: alertReason, fate },
   why: strangersText('What it ended by; empty where there is no reason.'),

@@ -5,7 +5,7 @@ import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import { AccountAlertsShape, OpenAlertShape } from './alert.ts'
 import { AttemptShape, ReceiverShape } from './delivery.ts'
 import { NearLimitShape } from './series.ts'
-import { count, moment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
+import { count, isoMoment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
 
 export const DueShape = shape('Due', 'Work that comes due account by account.', {
   overdue: count('Due for longer than a minute and still not taken up.'),
@@ -34,8 +34,8 @@ export const DaemonShape = shape('Daemon', 'A daemon that runs, or did until a w
   name: text('Its machine and process.'),
   version: text('Which version runs.'),
   roles: z.array(z.enum(ROLES)).describe('What it does: tick, work, serve pages and the API.'),
-  startedAt: moment('When it started.'),
-  lastSeenAt: moment('When it last reported.'),
+  startedAt: isoMoment('When it started.'),
+  lastSeenAt: isoMoment('When it last reported.'),
   silent: z.boolean().describe('It has not reported for so long that it must have died, or cannot reach Redis.'),
 })
 export type DaemonShape = z.infer<typeof DaemonShape>
@@ -105,7 +105,7 @@ const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int(
 >
 
 export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
-  at: moment('When it was checked.'),
+  at: isoMoment('When it was checked.'),
   accounts: z.object({
     total: count('All that are known.'),
     byState: z.object(perState).describe('How many are in each state.'),

@@ -5,8 +5,8 @@ import { SeriesShape } from './series.ts'
 import {
   AccountNameShape,
   count,
+  isoMoment,
   level,
-  moment,
   momentOrNull,
   objectOrNone,
   shape,
@@ -99,8 +99,8 @@ export const PlanSummaryShape = z.object({
   }),
   replay: z
     .object({
-      from: moment('The start of the period.').nullable(),
-      to: moment('It ended.').nullable(),
+      from: isoMoment('The start of the period.').nullable(),
+      to: isoMoment('It ended.').nullable(),
       knownFrom: momentOrNull('When the oldest poll was that is known.'),
       before: TallyShape,
       after: TallyShape,

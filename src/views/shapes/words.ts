@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
 
 /** A moment as all programs are given it. */
-export function moment(description: string) {
+export function isoMoment(description: string) {
   return z.string().meta({ format: 'date-time', description: `${description} ISO 8601, UTC.`, examples: [EXAMPLE] })
 }
 
