@@ -33,6 +33,21 @@ export function fillIn(root: Node, schema: z.core.$ZodType, world: Surroundings)
   return { data, ...filling }
 }
 
+/** A group that is filled in, as far as it is. */
+interface Group {
+  settings: Readonly<Record<string, z.core.$ZodType>>
+  path: Path
+  data: Record<string, unknown>
+}
+
+/** A setting that names the file of the secret `name`. */
+interface Twin {
+  name: string
+  schema: z.core.$ZodType | undefined
+  path: Path
+  at: Position
+}
+
 class Filling {
   readonly problems: ConfigProblem[] = []
   readonly positions = new Map<string, Position>()
@@ -87,7 +102,7 @@ class Filling {
     })
     for (const entry of entries) {
       const name = Object.hasOwn(settings, entry.key) ? undefined : secretOfTwin(entry.key, settings)
-      if (name !== undefined) this.#twin(entry, name, settings, path, data)
+      if (name !== undefined) this.#twin(entry, name, { settings, path, data })
     }
     return data
   }
@@ -135,13 +150,7 @@ class Filling {
   }
 
   /** Reads the secret `name` from the file that its twin names, into `data`. */
-  #twin(
-    { key, keyAt, value: node }: Entry,
-    name: string,
-    settings: Readonly<Record<string, z.core.$ZodType>>,
-    path: Path,
-    data: Record<string, unknown>,
-  ): void {
+  #twin({ key, keyAt, value: node }: Entry, name: string, { settings, path, data }: Group): void {
     const at = [...path, key]
     this.positions.set(renderPath(at), node.at)
     if (node.kind === 'scalar' && node.value === null) return
@@ -162,7 +171,7 @@ class Filling {
       return
     }
     if (this.problems.some((problem) => problem.path === renderPath(at))) return
-    const content = this.#readSecret(file, name, schema, at, node.at)
+    const content = this.#readSecret(file, { name, schema, path: at, at: node.at })
     if (content === undefined) return
     data[name] = many
       ? content
@@ -172,13 +181,7 @@ class Filling {
       : content
   }
 
-  #readSecret(
-    named: string,
-    name: string,
-    schema: z.core.$ZodType | undefined,
-    path: Path,
-    at: Position,
-  ): string | undefined {
+  #readSecret(named: string, { name, schema, path, at }: Twin): string | undefined {
     const file = resolve(this.#world.folder, named)
     // Who takes the path from a variable may have put the secret itself there.
     const foreign = this.foreign.has(renderPath(path))
