@@ -160,6 +160,15 @@ function deliveryKeys(out: string) {
     connectedAt: `${out}:connected-at`,
     /** hash: id -> a silence (JSON) */
     silences: `${out}:silences`,
+    ...groupKeys(out),
+    /** hash: the message, attempts so far, the transitions it carries */
+    delivery: (id: string) => `${out}:delivery:${id}`,
+  }
+}
+
+/** Groups of alerts that become messages. */
+function groupKeys(out: string) {
+  return {
     /** hash: transition -> alert that waits for the group to close */
     group: (key: string) => `${out}:group:${key}`,
     /** hash: when the group was last closed, how often an alert was taken out of it, how urgent its last message was */
@@ -168,8 +177,6 @@ function deliveryKeys(out: string) {
     groupTold: (key: string) => `${out}:group-told:${key}`,
     /** zset, capped, expires: of a rule's group: group of an account where an alert of the rule began, or ended -> when, ms */
     groupAccounts: (key: string, what: 'firing' | 'resolved') => `${out}:group-accounts:${what}:${key}`,
-    /** hash: the message, attempts so far, the transitions it carries */
-    delivery: (id: string) => `${out}:delivery:${id}`,
   }
 }
 

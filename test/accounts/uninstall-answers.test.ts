@@ -1,11 +1,17 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Registry } from '../../src/accounts/registry.ts'
-import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import {
+  beginUninstall,
+  type FailedAttempt,
+  runUninstall,
+  uninstallAfterRefusal,
+} from '../../src/accounts/uninstall.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { connectClient } from '../provider/connect-client.ts'
 import { CLIENT, visit } from '../sandbox/visit.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { failure } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { HUB, office } from './connected.ts'
 
@@ -18,7 +24,9 @@ async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {
   for (const fault of faults) await call('POST', '/sandbox/faults', { endpoint: 'delete', ...fault })
   const keys = redis.freshKeys()
   const app = { clientId: CLIENT.client_id, clientSecret: new Secret(CLIENT.client_secret) }
-  const client = connectClient(sandbox.url, { ...app, timeoutMs: 300 })
+  // Short only where an answer is to be missed: beside others even a good one may take longer.
+  const timeoutMs = faults.some(({ delayMs }) => delayMs !== undefined) ? 300 : 10_000
+  const client = connectClient(sandbox.url, { ...app, timeoutMs })
   onTestFinished(() => client.close())
   const { deps, clock } = office(redis.store, keys, {
     deleteRefreshToken: (token) => client.deleteRefreshToken(token),
@@ -80,5 +88,34 @@ describe('what the provider answers to the deletion', () => {
     expect(await one.tokenStatus()).toBe(400)
     expect(await one.run()).toEqual({ is: 'finished' })
     expect(await one.record()).toMatchObject({ attempts: 2, ending: 'was-gone' })
+  })
+})
+
+const DAY = 86_400_000
+const SINCE = Date.parse('2026-10-01T08:00:00.000Z')
+const NOW = SINCE + 30 * DAY
+
+const refused: FailedAttempt = {
+  ...{ state: 'reauthorize', alerted: false, rejectedAt: SINCE },
+  failure: failure('rejected').failure,
+}
+
+describe('a refresh token that is refused again', () => {
+  test('after long enough is an uninstall, and says since when', () => {
+    const request = { by: 'evidence', reason: 'refresh token refused since 2026-10-01', refusedSince: SINCE }
+    expect(uninstallAfterRefusal(refused, 30 * DAY, NOW)).toEqual(request)
+  })
+
+  test.each<[string, Partial<FailedAttempt>, number | 'never']>([
+    ['is none a moment too early', {}, 30 * DAY + 1],
+    ['is none where the config says never', {}, 'never'],
+    ['is none in the moment that finds it out', { alerted: true }, 30 * DAY],
+    ['is none while it is not confirmed', { state: 'failing' }, 30 * DAY],
+    ['is none where it was never refused', { rejectedAt: null }, 30 * DAY],
+    ['is none when the provider only does not answer', { failure: failure('transient').failure }, 30 * DAY],
+    ['is none when the app is refused', { failure: failure('client').failure }, 30 * DAY],
+    ['is none when the account is to be left alone', { failure: failure('parked').failure }, 30 * DAY],
+  ])('%s', (_, change, after) => {
+    expect(uninstallAfterRefusal({ ...refused, ...change }, after, NOW)).toBeUndefined()
   })
 })

@@ -47,3 +47,111 @@ test('a report must be a JSON object of an account that exists; nothing else is 
   expect(await put('7/custom-properties', '{}')).toBe(404)
   expect((await call('PUT', `/sandbox/accounts/${HUB}/nothing`, {})).status).toBe(404)
 })
+
+test('over any stretch of its time, no more than so many grants of all accounts and dialects together', async () => {
+  const { call, clock, connect, form, refresh } = await visit()
+  const [one, other] = [await connect(HUB), await connect(HUB + 1)]
+  expect((await call('PUT', '/sandbox/token-limit', { requests: 3, perMs: 10_000 })).status).toBe(204)
+
+  expect((await refresh(one.refresh_token)).status).toBe(200)
+  clock.move(4_500)
+  const again = { grant_type: 'refresh_token', refresh_token: other.refresh_token }
+  expect((await form('/oauth/2026-03/token', again)).status).toBe(200)
+  expect((await refresh('nobody')).status).toBe(400)
+
+  const refused = await refresh(other.refresh_token)
+  expect(refused.status).toBe(429)
+  expect(refused.headers.get('retry-after')).toBe('6')
+  expect(await refused.json()).toMatchObject({ message: 'You have reached your rate limit.', errorType: 'RATE_LIMIT' })
+  clock.move(5_499)
+  expect((await refresh(one.refresh_token)).headers.get('retry-after')).toBe('1')
+  clock.move(1)
+  expect((await refresh(one.refresh_token)).status).toBe(200)
+  expect((await refresh(one.refresh_token)).status).toBe(429)
+
+  expect((await call('DELETE', '/sandbox/token-limit')).status).toBe(204)
+  expect((await refresh(one.refresh_token)).status).toBe(200)
+})
+
+test('a call that is one too many changes nothing: its code is still good afterwards', async () => {
+  const { approve, call, redeem, refresh } = await visit()
+  await call('PUT', '/sandbox/token-limit', { requests: 1, perMs: 60_000 })
+  await refresh('nobody')
+  const code = await approve()
+  expect((await redeem(code)).status).toBe(429)
+  await call('DELETE', '/sandbox/token-limit')
+  expect((await redeem(code)).status).toBe(200)
+})
+
+test.each([
+  ['requests', { perMs: 1_000 }],
+  ['requests', { requests: 0, perMs: 1_000 }],
+  ['perMs', { requests: 1, perMs: 0.5 }],
+  ['perMs', { requests: 1 }],
+  ['body', []],
+])('a bad limit is refused with 400 and names %s', async (field, limit) => {
+  const { call } = await visit()
+  const answer = await call('PUT', '/sandbox/token-limit', limit)
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toEqual({ field, error: expect.stringContaining(field) })
+})
+
+test('a webhook is kept exactly as it came, and answered 204', async () => {
+  const { sandbox, call, clock } = await visit()
+  const rawBody = '{ "type":"alert.firing",  "n": 1.0, "é": "✓" }'
+  const answer = await fetch(`${sandbox.url}/sandbox/hooks/ops?secret=1`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Webhook-Id': 'msg_1' },
+    body: rawBody,
+  })
+  expect(answer.status).toBe(204)
+  clock.move(2_000)
+  await call('POST', '/sandbox/hooks', new URLSearchParams({ a: 'b' }))
+  const hooks = await (await call('GET', '/sandbox/hooks')).json()
+  expect(hooks).toEqual([
+    {
+      time: '2026-11-21T10:00:00.000Z',
+      path: '/sandbox/hooks/ops',
+      method: 'POST',
+      headers: expect.objectContaining({ 'content-type': 'application/json', 'webhook-id': 'msg_1' }),
+      body: { type: 'alert.firing', n: 1, é: '✓' },
+      rawBody,
+    },
+    expect.objectContaining({ time: '2026-11-21T10:00:02.000Z', path: '/sandbox/hooks', body: 'a=b', rawBody: 'a=b' }),
+  ])
+  expect((await call('DELETE', '/sandbox/hooks')).status).toBe(204)
+  expect(await (await call('GET', '/sandbox/hooks')).json()).toEqual([])
+})
+
+test('browsers get a page on which nothing that arrived can run', async () => {
+  const { call } = await visit()
+  await call('POST', '/sandbox/hooks', { type: 'alert.test', text: '<script>alert(1)</script>' })
+  const answer = await call('GET', '/sandbox/hooks', undefined, { accept: 'text/html' })
+  const text = await answer.text()
+  expect(text).toContain('alert.test')
+  expect(text).toContain('&lt;script&gt;')
+  expect(text).not.toContain('<script')
+})
+
+test('faults make a bad receiver: refusals, redirects, lost answers', async () => {
+  const { call } = await visit()
+  const count = async () => ((await (await call('GET', '/sandbox/hooks')).json()) as object[]).length
+  for (const fault of [
+    { status: 503, headers: { 'Retry-After': '3' } },
+    { status: 302, headers: { Location: '/sandbox/hooks/elsewhere' } },
+    { status: 410 },
+    { drop: true },
+    { drop: true, after: true },
+  ]) {
+    await call('POST', '/sandbox/faults', { endpoint: 'hooks', times: 1, ...fault })
+  }
+  const busy = await call('POST', '/sandbox/hooks', {})
+  expect([busy.status, busy.headers.get('retry-after')]).toEqual([503, '3'])
+  const moved = await call('POST', '/sandbox/hooks', {})
+  expect([moved.status, moved.headers.get('location')]).toEqual([302, '/sandbox/hooks/elsewhere'])
+  expect((await call('POST', '/sandbox/hooks', {})).status).toBe(410)
+  await expect(call('POST', '/sandbox/hooks', {})).rejects.toThrow()
+  expect(await count()).toBe(0)
+  await expect(call('POST', '/sandbox/hooks', {})).rejects.toThrow()
+  expect(await count()).toBe(1)
+})

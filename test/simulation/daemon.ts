@@ -9,8 +9,7 @@ import { grantAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { closeAlerts } from '../../src/alerts/kinds/told-alert.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
-import type { Store } from '../../src/redis/connect.ts'
-import { onReady } from '../../src/redis/connect.ts'
+import { onReady, type Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
@@ -20,6 +19,7 @@ import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
+import { SILENCE_S } from '../../src/tokens/vault-keys.ts'
 import { type AlertParts, alertParts } from './alert-parts.ts'
 import type { StandInProvider } from './provider.ts'
 import type { StandInReceiver } from './receiver.ts'
@@ -138,4 +138,17 @@ const importOptions = { replace: true, stop: never, onBad: () => {}, onProgress:
 async function* rowOf(hubId: number, refreshToken: string) {
   const token = { is: 'clear' as const, value: new Secret(refreshToken) }
   yield { line: 1, row: { hubId, token, hubDomain: '', user: '', connectedAt: null } }
+}
+
+/**
+ * Writers that say nothing are judged by the clock of Redis, in seconds. Here they are moved into the past by a thousand for
+ * each second that passes in a run, so that those of real time don't matter.
+ */
+export const WRITER_SILENCE = SILENCE_S * 1_000 + 500
+
+export async function ageWriters(real: Store, keys: Keys, ms: number): Promise<void> {
+  for (const [writer, said] of Object.entries(await real.hgetall(keys.vault.writers))) {
+    const [at, keyId] = said.split(' ')
+    await real.hset(keys.vault.writers, writer, `${Number(at) - Math.round(ms)} ${keyId}`)
+  }
 }

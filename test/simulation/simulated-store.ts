@@ -1,7 +1,7 @@
 import type { Store } from '../../src/redis/connect.ts'
+import { WRITER_SILENCE } from './daemon.ts'
 import { isUsed, knownAnswer } from './partitions.ts'
 import type { Process, World } from './world.ts'
-import { WRITER_SILENCE } from './writers-time.ts'
 
 /** Hears of each step of a process, for each of its accounts, when it was done for the first time. */
 export type StepWatcher = (step: string, hubId: number, answer: unknown) => void
@@ -113,4 +113,25 @@ function hubIdOf(args: readonly unknown[]): number {
     if (hubId !== undefined) return Number(hubId)
   }
   return 0
+}
+
+/** What is stored under the names of a pattern, key by key. */
+export interface Snapshot {
+  of: string
+  values: readonly { key: string; dump: Buffer; leftMs: number }[]
+}
+
+export async function takeSnapshot(store: Store, of: string): Promise<Snapshot> {
+  const keys = await store.keys(of)
+  const values = keys.map(async (key) => {
+    const [dump, left] = await Promise.all([store.dumpBuffer(key), store.pttl(key)])
+    return { key, dump: dump ?? Buffer.alloc(0), leftMs: Math.max(0, left) }
+  })
+  return { of, values: await Promise.all(values) }
+}
+
+export async function restore(store: Store, { of, values }: Snapshot): Promise<void> {
+  const now = await store.keys(of)
+  if (now.length > 0) await store.del(...now)
+  await Promise.all(values.map(({ key, dump, leftMs }) => store.restore(key, leftMs, dump)))
 }

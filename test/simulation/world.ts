@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/runtime/clock.ts'
-import { Dice } from './dice.ts'
+import { Dice } from './mixes.ts'
 
 /** What was asked of the store or of the provider, and is not answered yet. */
 export interface Call {
