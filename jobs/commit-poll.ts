@@ -1,30 +1,21 @@
 import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
-import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import { judgedBy } from '../src/alerts/evaluation/judged-by.ts'
 import { staleAfter } from '../src/limits/coverage.ts'
 import type { FoundSeries } from '../src/limits/findings.ts'
 import { NOT_JUDGED } from '../src/limits/fingerprints.ts'
-import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
+import type { PollContext } from '../src/limits/poll-store.ts'
 import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
 import { tellFailingAt } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import type { AlertWrites } from '../src/redis/steps.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
-import { type DecidePollDeps, type Decision, type HeardPoll, watchedBy } from './decide-poll.ts'
-import type { Queues } from './queues.ts'
-
-export interface CommitPollDeps extends DecidePollDeps, PlanNextPollDeps {
-  polls: PollStore
-  endpoint: TokenEndpoint
-  queues: Queues
-}
+import { type Decision, type HeardPoll, watchedBy } from './decide-poll.ts'
+import type { PollWork } from './job-deps.ts'
 
 /** What was decided of a poll, and the next turn, in one atomic step; then its log lines. */
 export async function commitPoll(
-  deps: CommitPollDeps,
+  deps: PollWork,
   { hubId, context, settings, heard, readAt }: HeardPoll,
   { outcome, parts, saw, log, ...decided }: Decision,
 ): Promise<'committed' | 'failed' | 'blocked' | 'gone' | 'lost'> {
@@ -47,13 +38,6 @@ export async function commitPoll(
   log()
   if (alerts.entries.length > 0) await deps.queues.wake('alerts', deps.clock.now())
   return outcome
-}
-
-export interface PlanNextPollDeps {
-  alerts: AlertSettings
-  endpoint: Pick<TokenEndpoint, 'mayRetry'>
-  alertAfter: number
-  clock: Clock
 }
 
 /** A poll that was made and is about to be committed. */
@@ -79,7 +63,7 @@ export interface NextPoll {
 }
 
 /** When the account is polled next: what was read, how that is among the thresholds, and what failed. */
-export function planNextPoll(deps: PlanNextPollDeps, poll: MadePoll): NextPoll {
+export function planNextPoll(deps: PollWork, poll: MadePoll): NextPoll {
   const { hubId, at, context, settings, found, changedAt, alerts, failures } = poll
   const { everyMs, soonestMs } = settings
   const states = statesAfter(context.alertStates, alerts)

@@ -1,7 +1,5 @@
-import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
+import { decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
-import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
-import type { CoverageStore } from '../src/limits/coverage.ts'
 import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW } from '../src/limits/findings.ts'
 import { type Fingerprints, recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
 import { nearestLimit } from '../src/limits/forecast/outlook.ts'
@@ -21,27 +19,14 @@ import {
 } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { isFailure } from '../src/limits/readings.ts'
-import { type KeptSamples, mergeSamples, type Samples } from '../src/limits/samples.ts'
+import { mergeSamples, type Samples } from '../src/limits/samples.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import { encodeGaps } from '../src/provider/read.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
-import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
-import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
-import type { TokenAnnouncer } from '../src/tokens/refresh-account.ts'
+import type { PollWork } from './job-deps.ts'
 import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
-
-export interface DecidePollDeps extends PollAlertDeps {
-  samples: KeptSamples
-  alerts: AlertSettings
-  endpoint: TokenEndpoint
-  announce: TokenAnnouncer
-  clock: Clock
-  log: Logger
-  metrics: Metrics
-}
 
 /** A poll whose calls were made, and the account as it was when it began. */
 export interface HeardPoll {
@@ -81,7 +66,7 @@ export interface Decision {
 const GAP_PERIODS = 2
 
 /** What a poll found: readings, change, records, alerts. Where nothing can be new, the answers are not even parsed. */
-export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise<Decision> {
+export async function decidePoll(deps: PollWork, poll: HeardPoll): Promise<Decision> {
   const { context, heard } = poll
   if (heard.fingerprint !== undefined && context.seen?.answers === heard.fingerprint && isAtRest(deps, poll)) {
     deps.endpoint.noteOthers(heard.calls, 0)
@@ -107,7 +92,7 @@ export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise
 }
 
 /** Whether a poll that sees what the last one saw has nothing to add but its moment. */
-function isAtRest(deps: DecidePollDeps, poll: HeardPoll): boolean {
+function isAtRest(deps: PollWork, poll: HeardPoll): boolean {
   const { context, settings, at } = poll
   // The history records a gap.
   if (at - context.polledAt > gapOf(settings)) return false
@@ -117,14 +102,14 @@ function isAtRest(deps: DecidePollDeps, poll: HeardPoll): boolean {
 }
 
 /** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
-function isAsJudged(deps: DecidePollDeps, { context, settings, at }: HeardPoll): boolean {
+function isAsJudged(deps: PollWork, { context, settings, at }: HeardPoll): boolean {
   const { packed, polledAt } = context
   // If it is not what that poll left, unpacking it reports that.
   if (packed.readings === null || packedAt(packed.readings) !== polledAt) return false
   return isJudgedAlike(deps.alerts, context, watchedBy(deps, settings), at)
 }
 
-function unchanged({ samples }: DecidePollDeps, poll: HeardPoll, saw: Decision['saw'] = 'unchanged'): Decision {
+function unchanged({ samples }: PollWork, poll: HeardPoll, saw: Decision['saw'] = 'unchanged'): Decision {
   const { context, at } = poll
   const { keepMs } = samples.settings
   return {
@@ -143,7 +128,7 @@ function unchanged({ samples }: DecidePollDeps, poll: HeardPoll, saw: Decision['
   }
 }
 
-async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decision> {
+async function decideAnew(deps: PollWork, poll: ReadPoll): Promise<Decision> {
   const { hubId, context, settings, answers, outcome, saw, at } = poll
   const { failures, readAnything } = outcome
   const now = deps.clock.now()
@@ -197,7 +182,7 @@ async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decisio
 
 /** An account that moves to another data centre: its token is not to be refreshed before, and may end meanwhile. */
 function parkedBy(
-  { announce }: DecidePollDeps,
+  { announce }: PollWork,
   { hubId, context, outcome }: ReadPoll,
   now: number,
 ): { fields: Record<string, string>; alerts: AlertWrites } {
@@ -217,7 +202,7 @@ function gapOf({ everyMs }: AccountPollSettings): number {
 }
 
 /** What is asked of an account, and kept of it. */
-export function watchedBy({ samples }: Pick<DecidePollDeps, 'samples'>, { pairs }: AccountPollSettings): Watched {
+export function watchedBy({ samples }: Pick<PollWork, 'samples'>, { pairs }: AccountPollSettings): Watched {
   return { pairs, records: samples.settings.records }
 }
 
@@ -226,7 +211,7 @@ function nearnessOf({ after }: Findings, { context, at }: HeardPoll): number | '
 }
 
 /** Only a poll that read everything saw it. */
-function sawIn({ samples }: DecidePollDeps, { heard }: HeardPoll, answers: Answers, said: string): ReadPoll['saw'] {
+function sawIn({ samples }: PollWork, { heard }: HeardPoll, answers: Answers, said: string): ReadPoll['saw'] {
   const records = recordsFingerprint(answers.associations, samples.settings.records)
   return { answers: heard.fingerprint as string, said, records }
 }
@@ -237,18 +222,18 @@ function hasMoved(change: Change | undefined): boolean {
 }
 
 /** For the share of errors that is allowed. A refusal for want of a scope is an answer. */
-function noteCalls({ endpoint }: DecidePollDeps, answers: Answers, { failures }: PollOutcome): void {
+function noteCalls({ endpoint }: PollWork, answers: Answers, { failures }: PollOutcome): void {
   const errors = answers.failedCalls - (answers.failures.length - failures.length)
   endpoint.noteOthers(answers.calls - errors, errors)
 }
 
-async function samplesAfter({ samples }: DecidePollDeps, { hubId, answers, outcome, at }: ReadPoll): Promise<Samples> {
+async function samplesAfter({ samples }: PollWork, { hubId, answers, outcome, at }: ReadPoll): Promise<Samples> {
   const before = outcome.readAll ? {} : await samples.read(hubId)
   return mergeSamples(before, { ...answers, at }, samples.settings)
 }
 
 async function judge(
-  deps: DecidePollDeps,
+  deps: PollWork,
   poll: ReadPoll,
   found: (Findings & { moved: ReadonlySet<string> | undefined }) | undefined,
   samples: Samples,
@@ -286,16 +271,9 @@ function logTroubles(log: Logger, { hubId, context, outcome }: ReadPoll, disagre
   logDisagreement(log, hubId, disagreement)
 }
 
-export interface PollAlertDeps {
-  announcePoll: PollAnnouncer
-  /** How long polls of an account must fail before an alert opens, ms; never less than two of its periods. */
-  alertAfter: number
-  coverage: CoverageStore
-}
-
 /** What a poll changes about the account's poll alert, to be committed with the rest. */
 export async function pollAlertWrites(
-  { announcePoll, alertAfter, coverage }: PollAlertDeps,
+  { announcePoll, alertAfter, coverage }: PollWork,
   { hubId, context, settings }: { hubId: number; context: PollContext; settings: AccountPollSettings },
   outcome: PollOutcome,
   now: number,

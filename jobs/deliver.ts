@@ -14,7 +14,7 @@ export interface StopSignals {
   abandon: AbortSignal
 }
 
-export type DeliverDeps = Pick<
+export type DeliverWork = Pick<
   JobDeps,
   'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'clock' | 'random' | 'log'
 >
@@ -45,7 +45,7 @@ export class Turns {
 }
 
 /** One attempt to deliver one message; what comes of it decides when the next one is. */
-export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
+export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
   const { deliveries, clock } = deps
   const delivery = await deliveries.begin(deliveryId, clock.now())
   if (delivery === 'behind') return deps.queues.wake('alerts', clock.now() + BEHIND_MS)
@@ -76,7 +76,7 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
 }
 
 /** The sweep of the receivers opens the alert. */
-async function disable(deps: DeliverDeps, receiver: string, reason: string, now: number): Promise<void> {
+async function disable(deps: DeliverWork, receiver: string, reason: string, now: number): Promise<void> {
   if ((await deps.deliveries.disabled())[receiver] !== undefined) return
   await deps.deliveries.disable(receiver, reason)
   await deps.queues.wake('receivers', now)
@@ -88,7 +88,7 @@ interface Tried {
   ms: number | null
 }
 
-async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSignal): Promise<Tried> {
+async function attempt(deps: DeliverWork, delivery: Delivery, abandon: AbortSignal): Promise<Tried> {
   const receiver = deps.receivers.get(delivery.receiver)
   if (receiver === undefined) {
     // The message was routed by an earlier config: it waits for the receiver to be there again.
@@ -105,13 +105,13 @@ async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSign
 }
 
 /** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, without an alert. */
-function notSent({ log }: DeliverDeps, error: unknown): AttemptOutcome {
+function notSent({ log }: DeliverWork, error: unknown): AttemptOutcome {
   log.error({ code: 'delivery.error', err: error }, 'a message could not be made')
   return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }
 }
 
 function note(
-  deps: DeliverDeps,
+  deps: DeliverWork,
   delivery: Delivery,
   outcome: 'delivered' | 'retry' | 'dead',
   reason: string,

@@ -1,13 +1,5 @@
-import type { DueSets } from '../src/accounts/due-sets.ts'
 import type { DueKind } from '../src/redis/keys.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-
-export interface EachAccountDeps {
-  due: DueSets
-  clock: Clock
-  log: Logger
-}
+import type { JobDeps } from './job-deps.ts'
 
 /** Accounts of one chunk under way at a time. */
 const LANES = 64
@@ -17,7 +9,7 @@ const LANES = 64
  * stop nothing new is begun, and what was not begun is handed back at once.
  */
 export async function eachAccount(
-  deps: EachAccountDeps,
+  deps: Pick<JobDeps, 'due' | 'clock' | 'log'>,
   kind: DueKind,
   hubIds: readonly number[],
   signal: AbortSignal,

@@ -1,51 +1,64 @@
+import type { DueSets } from '../src/accounts/due-sets.ts'
 import type { FinishDeps } from '../src/accounts/finish-grant.ts'
+import type { IdentifyDeps } from '../src/accounts/identify-account.ts'
 import type { Registry } from '../src/accounts/registry.ts'
 import type { UninstallDeps } from '../src/accounts/uninstall.ts'
+import type { DigestStore } from '../src/alerts/digest-store.ts'
+import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import type { AlertsDeps } from '../src/alerts/deps.ts'
-import type { DigestSchedule, DigestStore } from '../src/alerts/digest-store.ts'
 import type { DeliveryAnnouncer } from '../src/alerts/kinds/delivery-alert.ts'
 import type { FleetAnnouncer } from '../src/alerts/kinds/fleet-alert.ts'
-import type { OpenAlertSettings } from '../src/alerts/open-alert-message.ts'
-import type { Route } from '../src/alerts/route.ts'
+import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
+import type { DigestSettings } from '../src/alerts/send-digests.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
 import type { ReceiverStore } from '../src/delivery/receiver-health.ts'
-import type { WatchedDaemon } from '../src/heartbeat/heartbeat-facts.ts'
-import type { HeartbeatStore } from '../src/heartbeat/heartbeat-store.ts'
-import type { HeartbeatBounds } from '../src/heartbeat/judge-heartbeat.ts'
-import type { Pinger } from '../src/heartbeat/ping.ts'
+import type { HeartbeatSettings, HeartbeatStore } from '../src/heartbeat/heartbeat.ts'
+import type { Movement } from '../src/heartbeat/movement.ts'
 import type { CoverageStore } from '../src/limits/coverage.ts'
 import type { History } from '../src/limits/history/history.ts'
 import type { Keep } from '../src/limits/history/resolutions.ts'
 import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
+import type { PollStore } from '../src/limits/poll-store.ts'
+import type { CallBudget } from '../src/limits/polling/call-budget.ts'
+import type { FetchDeps } from '../src/limits/polling/account-calls.ts'
+import type { PollSettings } from '../src/limits/polling/poll-settings.ts'
+import type { KeptSamples } from '../src/limits/samples.ts'
 import type { ClockWatch } from '../src/runtime/clock.ts'
-import type { PollLimitsDeps } from './poll-limits.ts'
-import type { RefreshTokensDeps } from './refresh-tokens.ts'
-
-export interface DigestSettings extends OpenAlertSettings {
-  /** Of the receivers that get one. */
-  schedules: ReadonlyMap<string, DigestSchedule>
-  routes: readonly Route[]
-  /** The most alerts that one shows. */
-  max: number
-}
-
-export interface HeartbeatSettings {
-  everyMs: number
-  bounds: HeartbeatBounds
-  pinger: Pinger
-  daemon: WatchedDaemon
-}
+import type { Metrics } from '../src/runtime/metrics.ts'
+import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
+import type { RefreshDeps } from '../src/tokens/refresh-account.ts'
+import type { Queues } from './queues.ts'
 
 export interface DrillSettings {
   everyMs: number | 'never'
   unprovenAfterMs: number | 'never'
 }
 
-type JobsOfAccounts = PollLimitsDeps & RefreshTokensDeps & UninstallDeps & FinishDeps
-
 /** All that jobs and sweeps work with. Each names the part that it takes. */
-export interface JobDeps extends JobsOfAccounts {
+export interface JobDeps
+  extends Omit<RefreshDeps, 'announce'>,
+    Omit<IdentifyDeps, 'announce'>,
+    Omit<UninstallDeps, 'announce'>,
+    Omit<FinishDeps, 'announce'>,
+    FetchDeps {
+  queues: Queues
+  metrics: Metrics
+  movement: Movement
+  endpoint: TokenEndpoint
+  announce: RefreshDeps['announce'] & UninstallDeps['announce']
+  due: DueSets
+  polls: PollStore
+  polling: PollSettings
+  /** Undefined: there may be as many calls to all accounts together as there are. */
+  callBudget: CallBudget | undefined
+  samples: KeptSamples
+  alerts: AlertSettings
+  announcePoll: PollAnnouncer
+  /** How long polls of an account must fail before an alert opens, ms; never less than two of its periods. */
+  alertAfter: number
+  /** How long a refresh token must have been refused to be taken for an uninstall. */
+  uninstallAfterRefusedMs: number | 'never'
   registry: Registry
   relay: AlertsDeps
   deliveries: Deliveries
@@ -69,3 +82,20 @@ export interface JobDeps extends JobsOfAccounts {
   digest: DigestSettings
   clockWatch: ClockWatch
 }
+
+/** What a job on a chunk of accounts takes. */
+type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due'
+
+export type RefreshWork = Pick<
+  JobDeps,
+  keyof RefreshDeps | keyof IdentifyDeps | ChunkWork | 'closeAlerts' | 'uninstallAfterRefusedMs'
+>
+
+export type PollWork = Pick<
+  JobDeps,
+  | Exclude<keyof RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs'>
+  | keyof FetchDeps
+  | ('polls' | 'polling' | 'callBudget' | 'samples' | 'alerts' | 'announcePoll' | 'alertAfter' | 'coverage')
+>
+
+export type UninstallWork = Pick<JobDeps, keyof UninstallDeps | ChunkWork>

@@ -1,26 +1,21 @@
-import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
-import { type FetchDeps, firstCalls } from '../src/limits/polling/account-calls.ts'
-import type { CallBudget } from '../src/limits/polling/call-budget.ts'
+import type { PollContext } from '../src/limits/poll-store.ts'
+import { firstCalls } from '../src/limits/polling/account-calls.ts'
 import { type FetchedHead, hearReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
-import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
+import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
-import type { Clock } from '../src/runtime/clock.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { openToken } from '../src/tokens/vault.ts'
-import { type CommitPollDeps, commitPoll } from './commit-poll.ts'
+import { commitPoll } from './commit-poll.ts'
 import { decidePoll } from './decide-poll.ts'
-import { type EachAccountDeps, eachAccount } from './each-account.ts'
+import { eachAccount } from './each-account.ts'
+import type { PollWork } from './job-deps.ts'
 import type { ChunkJob } from './queues.ts'
-import { identifyOne, type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
-
-export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, AdmitPollDeps, CommitPollDeps {
-  polling: PollSettings
-}
+import { identifyOne, refreshOne } from './refresh-tokens.ts'
 
 /** A chunk of accounts whose limits are due to be polled. */
-export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
+export function pollLimits(deps: PollWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'poll', hubIds, signal, async (hubId) => {
     await pollOne(deps, hubId, 'due', signal)
   })
@@ -28,7 +23,7 @@ export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: A
 
 /** One account, counted; also for a command that wants to know now. */
 export async function pollOne(
-  deps: PollLimitsDeps,
+  deps: PollWork,
   hubId: number,
   occasion: PollOccasion,
   signal: AbortSignal,
@@ -46,7 +41,7 @@ export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(
-  deps: PollLimitsDeps,
+  deps: PollWork,
   hubId: number,
   occasion: PollOccasion,
   signal: AbortSignal,
@@ -93,14 +88,14 @@ interface Opened {
 }
 
 /** A token that no key opens is as none at all: a refresh brings another one, or the reason why not. */
-function withToken(deps: PollLimitsDeps, hubId: number, context: PollContext): Opened | 'failed' {
+function withToken(deps: PollWork, hubId: number, context: PollContext): Opened | 'failed' {
   if (context.accessToken === null) return 'failed'
   const opened = openToken(deps.vault, context.accessToken, hubId, 'access')
   return opened.ok ? { context, accessToken: opened.value } : 'failed'
 }
 
 /** A first poll has had no turn yet. */
-function observeLateness({ metrics, clock }: PollLimitsDeps, { turn }: PollContext): void {
+function observeLateness({ metrics, clock }: PollWork, { turn }: PollContext): void {
   if (turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - turn.regularAt) / 1_000)
 }
 
@@ -111,7 +106,7 @@ function mostCalls({ pairs, pairsPerPoll }: AccountPollSettings): number {
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
 async function refreshed(
-  deps: PollLimitsDeps,
+  deps: PollWork,
   hubId: number,
   { generation }: PollContext,
 ): Promise<Opened | 'held' | 'failed'> {
@@ -126,13 +121,13 @@ async function refreshed(
  * A token that was refused is worth one refresh, but not if it is brand-new: then the refusal has another cause, and
  * refreshing at every poll would only add to it.
  */
-function isOldEnoughToDoubt(deps: PollLimitsDeps, { obtainedAt, expiresAt }: PollContext): boolean {
+function isOldEnoughToDoubt(deps: PollWork, { obtainedAt, expiresAt }: PollContext): boolean {
   return deps.clock.now() - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
 }
 
 /** The provider's answers, asked once more where the token was refused and a new one came. No answers: ask later. */
 async function ask(
-  deps: PollLimitsDeps,
+  deps: PollWork,
   hubId: number,
   opened: Opened,
   settings: AccountPollSettings,
@@ -154,7 +149,7 @@ async function ask(
  * because refreshing again is for the refresh job to decide.
  */
 async function pollLater(
-  deps: PollLimitsDeps,
+  deps: PollWork,
   hubId: number,
   { hubDomain }: PollContext,
   why: 'held' | 'failed',
@@ -166,16 +161,9 @@ async function pollLater(
 }
 
 /** The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll. */
-async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: FetchedHead): Promise<'paused'> {
+async function pollAfterPause(deps: PollWork, hubId: number, { pausedUntil }: FetchedHead): Promise<'paused'> {
   await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
   return 'paused'
-}
-
-export interface AdmitPollDeps {
-  /** Undefined: the fleet may make as many calls as there are. */
-  callBudget: CallBudget | undefined
-  polls: PollStore
-  clock: Clock
 }
 
 /** `due`: its moment has come; `wanted`: a caller waits for it, before its turn. */
@@ -189,7 +177,7 @@ const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
  * moment is moved, and its record has the reason; one that is wanted keeps its turn.
  */
 export async function admitPoll(
-  { callBudget, polls, clock }: AdmitPollDeps,
+  { callBudget, polls, clock }: PollWork,
   hubId: number,
   context: PollContext,
   calls: number,

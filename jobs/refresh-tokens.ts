@@ -1,29 +1,17 @@
-import { type Identified, type IdentifyDeps, identifyAccount } from '../src/accounts/identify-account.ts'
-import { beginUninstall, type UninstallDeps, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
+import { type Identified, identifyAccount } from '../src/accounts/identify-account.ts'
+import { beginUninstall, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
-import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
-import { type EachAccountDeps, eachAccount } from './each-account.ts'
-import type { Movement } from './movement.ts'
-import type { ChunkJob, Queues } from './queues.ts'
+import { type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
+import { eachAccount } from './each-account.ts'
+import type { RefreshWork } from './job-deps.ts'
+import type { ChunkJob } from './queues.ts'
 
-export interface RefreshOneDeps extends RefreshDeps, IdentifyDeps {
-  queues: Queues
-  metrics: Metrics
-  movement: Movement
-}
-
-export interface RefreshTokensDeps
-  extends RefreshOneDeps,
-    EachAccountDeps,
-    Pick<UninstallDeps, 'store' | 'keys' | 'closeAlerts' | 'clock' | 'log'> {
-  /** How long a refresh token must have been refused to be taken for an uninstall. */
-  uninstallAfterRefusedMs: number | 'never'
-}
-
+/** One account's; also for what needs a token, and starts no uninstall. */
+type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'due'>
 type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
 
 /** A chunk of accounts whose tokens are due. */
-export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
+export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   const turn = deps.endpoint.nextTurn()
   return eachAccount(deps, 'refresh', hubIds, signal, async (hubId) => {
     const outcome = await refreshOne(deps, hubId, undefined, turn)
@@ -34,7 +22,7 @@ export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, sig
 
 /** One account, counted and logged; also for a request for a token between two ticks. */
 export async function refreshOne(
-  deps: RefreshOneDeps,
+  deps: RefreshOneWork,
   hubId: number,
   refused?: string,
   turn?: number,
@@ -54,7 +42,7 @@ export async function refreshOne(
 }
 
 /** Asks whose an imported account's tokens are, if that is not known yet; then it is polled without waiting for the clock. */
-export async function identifyOne(deps: RefreshOneDeps, hubId: number, turn?: number): Promise<Identified | undefined> {
+export async function identifyOne(deps: RefreshOneWork, hubId: number, turn?: number): Promise<Identified | undefined> {
   const outcome = await deps.movement.inHand('identify', hubId, () => identifyAccount(deps, hubId, turn))
   const now = deps.clock.now()
   if (outcome?.is === 'foreign' || (outcome?.is === 'stored' && outcome.alerted)) await deps.queues.wake('alerts', now)
@@ -69,7 +57,7 @@ function observeRefresh(metrics: Metrics, { unstoredMs, lateMs, leftMs }: Refres
   metrics.refreshHeadroom.observe(Math.max(0, leftMs) / 1_000)
 }
 
-async function uninstallIfRefusedLong(deps: RefreshTokensDeps, hubId: number, outcome: RefreshOutcome): Promise<void> {
+async function uninstallIfRefusedLong(deps: RefreshWork, hubId: number, outcome: RefreshOutcome): Promise<void> {
   if (outcome.is !== 'failed') return
   const now = deps.clock.now()
   const request = uninstallAfterRefusal(outcome, deps.uninstallAfterRefusedMs, now)

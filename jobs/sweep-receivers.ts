@@ -3,7 +3,7 @@ import type { News } from '../src/alerts/kinds/told-alert.ts'
 import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
 import type { JobDeps } from './job-deps.ts'
 
-type SweepReceiversDeps = Pick<
+type ReceiversWork = Pick<
   JobDeps,
   'receivers' | 'receiverStore' | 'drill' | 'announceDelivery' | 'deliveriesPage' | 'queues' | 'clock' | 'log'
 >
@@ -13,7 +13,7 @@ type SweepReceiversDeps = Pick<
  * the same. One that fails is one alert to the others; receivers that had nothing to
  * deliver get a drill. The clock brings the next sweep.
  */
-export async function sweepReceivers(deps: SweepReceiversDeps): Promise<undefined> {
+export async function sweepReceivers(deps: ReceiversWork): Promise<undefined> {
   const { receiverStore, clock } = deps
   const now = clock.now()
   await receiverStore.see([...deps.receivers.keys()], now)
@@ -28,7 +28,7 @@ export async function sweepReceivers(deps: SweepReceiversDeps): Promise<undefine
   }
 }
 
-async function tellOf(deps: SweepReceiversDeps, health: ReceiverHealth, stored: string, now: number): Promise<void> {
+async function tellOf(deps: ReceiversWork, health: ReceiverHealth, stored: string, now: number): Promise<void> {
   const trouble = judgeReceiver(health, deps.drill, now)
   if (trouble === undefined && stored === '') return
   const { receiver } = health
@@ -41,7 +41,7 @@ async function tellOf(deps: SweepReceiversDeps, health: ReceiverHealth, stored: 
   else deps.log.error({ code: `receiver.${trouble.is}`, receiver }, news.message)
 }
 
-async function tellGone(deps: SweepReceiversDeps, receiver: string, stored: string, now: number): Promise<void> {
+async function tellGone(deps: ReceiversWork, receiver: string, stored: string, now: number): Promise<void> {
   const message = describeGone(receiver)
   if (await tell(deps, receiver, stored, { is: 'over', message }, now))
     deps.log.info({ code: 'receiver.gone', receiver }, message)
@@ -49,7 +49,7 @@ async function tellGone(deps: SweepReceiversDeps, receiver: string, stored: stri
 
 /** False: there was no change, or another daemon that swept at the same time committed it. */
 async function tell(
-  { announceDelivery, receiverStore, queues }: SweepReceiversDeps,
+  { announceDelivery, receiverStore, queues }: ReceiversWork,
   receiver: string,
   stored: string,
   news: News,
@@ -61,7 +61,7 @@ async function tell(
   return true
 }
 
-async function drill(deps: SweepReceiversDeps, receiver: string, now: number): Promise<void> {
+async function drill(deps: ReceiversWork, receiver: string, now: number): Promise<void> {
   const { drill, receiverStore, deliveriesPage, queues, log } = deps
   if (drill.everyMs === 'never') return
   const message = testMessage(receiver, 'drill', now, deliveriesPage)

@@ -1,11 +1,16 @@
 import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
+import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
+import { claimGrants } from '../src/accounts/parked-grants.ts'
+import { closeGroups } from '../src/alerts/groups/close-groups.ts'
+import { lookAtHeld } from '../src/alerts/groups/held.ts'
+import { announceCoverage } from '../src/alerts/kinds/fleet-alert.ts'
+import { collectOutbox } from '../src/alerts/relay.ts'
+import { sweepDigests } from '../src/alerts/send-digests.ts'
+import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
+import { judgeCoverage } from '../src/limits/coverage.ts'
+import { Failures } from '../src/runtime/concurrency.ts'
 import type { JobDeps } from './job-deps.ts'
 import type { ChunkJob, Queues, SweepKind } from './queues.ts'
-import { sweepAlerts } from './sweep-alerts.ts'
-import { sweepCoverage } from './sweep-coverage.ts'
-import { sweepDigests } from './sweep-digests.ts'
-import { sweepGrants } from './sweep-grants.ts'
-import { sweepHeartbeat } from './sweep-heartbeat.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
 import { sweepHistory } from './tend-history.ts'
 
@@ -131,4 +136,74 @@ function chunksOf(hubIds: number[]): ChunkJob[] {
   const chunks: ChunkJob[] = []
   for (let from = 0; from < hubIds.length; from += CHUNK) chunks.push({ hubIds: hubIds.slice(from, from + CHUNK) })
   return chunks
+}
+
+export type AlertsWork = Pick<JobDeps, 'relay' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
+
+/** Deliveries handed on at a time. */
+const BATCH = 500
+
+/**
+ * Outbox into groups, what was held back into them again, closed groups into deliveries, due deliveries into jobs. Returns
+ * when the next work is due.
+ */
+export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined> {
+  // One node of a cluster that is away, or one group that can't be read, holds up nothing that is further on.
+  const failures = new Failures()
+  const relayed = await failures.of(() => collectOutbox(deps.relay, deps.clock.now()))
+  deps.metrics.alertsRelayed.inc(relayed ?? 0)
+  const nextHeld = await failures.of(() => lookAtHeld(deps.relay, deps.clock.now()))
+  const nextGroup = await failures.of(() => closeGroups(deps.relay, deps.clock.now()))
+  const next = await handOnDeliveries(deps)
+  await deps.deliveries.forgetDead(deps.clock.now())
+  failures.throwFirst()
+  const moments = [nextHeld, nextGroup, next].filter((moment) => moment !== undefined)
+  return moments.length === 0 ? undefined : Math.min(...moments)
+}
+
+async function handOnDeliveries({ deliveries, queues, clock }: AlertsWork): Promise<number | undefined> {
+  const { ids, next } = await deliveries.claim(clock.now(), BATCH)
+  const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
+  if (jobs.length > 0) await queues.deliver.addBulk(jobs)
+  return next
+}
+
+type CoverageWork = Pick<JobDeps, 'coverage' | 'announceFleet' | 'queues' | 'clock' | 'log'>
+
+/** Counts the accounts with a fresh reading: too few are one alert for all. The clock brings the next sweep. */
+export async function sweepCoverage({ coverage, announceFleet, queues, clock, log }: CoverageWork): Promise<undefined> {
+  const now = clock.now()
+  await coverage.forgetReadFleet()
+  const [found, stored] = await Promise.all([coverage.read(now), coverage.alertState()])
+  const trouble = judgeCoverage(found, coverage.settings, stored !== '')
+  if (trouble === undefined && stored === '') return
+  const reason = trouble === undefined ? undefined : await coverage.newestReason()
+  const writes = announceCoverage(announceFleet, coverage.settings, { coverage: found, trouble, reason, stored }, now)
+  // Of two daemons that sweep at once, the second finds the alert open.
+  if (writes.changes.length === 0 || (await coverage.changeAlert(writes)) === 'stale') return
+  if (trouble === undefined)
+    log.info({ code: 'coverage.recovered', ...found }, 'the fleet is read as it should be again')
+  else log.error({ code: `coverage.${trouble}`, ...found, reason }, 'the fleet is not read as it should be')
+  await queues.wake('alerts', now)
+}
+
+type GrantsWork = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
+
+/** Asks again whose the grants are that had no answer at their install. The clock brings the next sweep. */
+export async function sweepGrants(deps: GrantsWork): Promise<undefined> {
+  const ids = await claimGrants(deps, deps.clock.now())
+  const finish = async (id: string) => {
+    try {
+      const outcome = await finishGrant(deps, id)
+      deps.metrics.parkedGrants.inc({ outcome })
+      return outcome
+    } catch (error) {
+      deps.log.error({ code: 'grant.error', err: error }, 'a parked grant could not be worked on')
+      return 'later'
+    }
+  }
+  const outcomes = await Promise.all(ids.map(finish))
+  if (!outcomes.includes('connected')) return
+  const now = deps.clock.now()
+  await Promise.all([deps.queues.wake('poll-limits', now), deps.queues.wake('alerts', now)])
 }

@@ -4,12 +4,9 @@ import { thinOut } from '../src/limits/history/resolutions.ts'
 import type { JobDeps } from './job-deps.ts'
 import type { TendJob } from './queues.ts'
 
-type SweepHistoryDeps = Pick<JobDeps, 'rounds' | 'queues' | 'clock'>
+type SweepHistoryWork = Pick<JobDeps, 'rounds' | 'queues' | 'clock'>
 
-export type TendHistoryDeps = Pick<
-  JobDeps,
-  'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'log'
-> &
+export type TendWork = Pick<JobDeps, 'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'log'> &
   Parameters<typeof forecastAccount>[0]
 
 /** Accounts of a chunk, and how long it may take: a job that doesn't end counts as stuck. */
@@ -19,7 +16,7 @@ const CHUNK_MS = 20_000
 const BREATHER_MS = 500
 
 /** Hands on the partitions whose turn it is; one chunk at a time, that the slow work holds up no other. */
-export async function sweepHistory({ queues, rounds, clock }: SweepHistoryDeps): Promise<undefined> {
+export async function sweepHistory({ queues, rounds, clock }: SweepHistoryWork): Promise<undefined> {
   const queue = queues.tendHistory
   const partitions = await rounds.due(clock.now())
   // One job at a time, by its id.
@@ -27,7 +24,7 @@ export async function sweepHistory({ queues, rounds, clock }: SweepHistoryDeps):
 }
 
 /** The next accounts of these partitions, in any state, one after the other. */
-export async function tendHistory(deps: TendHistoryDeps, { partitions }: TendJob, signal: AbortSignal): Promise<void> {
+export async function tendHistory(deps: TendWork, { partitions }: TendJob, signal: AbortSignal): Promise<void> {
   const { rounds, registry, queues, clock } = deps
   const until = clock.now() + CHUNK_MS
   let room = CHUNK
@@ -52,7 +49,7 @@ export async function tendHistory(deps: TendHistoryDeps, { partitions }: TendJob
 }
 
 /** Once a day its history is thinned out and its forecast made; where one fails, the other is done all the same. */
-async function tendAccount(deps: TendHistoryDeps, hubId: number): Promise<void> {
+async function tendAccount(deps: TendWork, hubId: number): Promise<void> {
   const { history, metrics, clock, log } = deps
   const failed = (step: string) => (error: unknown) => {
     log.error({ code: 'tend.error', hubId, step, err: error }, 'the history of this account could not be tended')
@@ -66,7 +63,7 @@ async function tendAccount(deps: TendHistoryDeps, hubId: number): Promise<void> 
 }
 
 /** Where a poll wrote meanwhile, nothing is replaced: the next day comes again. */
-async function thinOutRecord({ history, historyKeep, clock }: TendHistoryDeps, hubId: number, record: AccountHistory) {
+async function thinOutRecord({ history, historyKeep, clock }: TendWork, hubId: number, record: AccountHistory) {
   const thinned = thinOut(record.current, record.changes, clock.now(), historyKeep)
   if (thinned.length === record.changes.length) return 'unchanged'
   return history.replace(hubId, record, thinned)

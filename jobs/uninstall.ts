@@ -1,13 +1,11 @@
-import { runUninstall, type UninstallDeps } from '../src/accounts/uninstall.ts'
+import { runUninstall } from '../src/accounts/uninstall.ts'
 import { noteForgotten } from '../src/redis/append-only-file.ts'
-import { type EachAccountDeps, eachAccount } from './each-account.ts'
-import type { JobDeps } from './job-deps.ts'
+import { eachAccount } from './each-account.ts'
+import type { UninstallWork } from './job-deps.ts'
 import type { ChunkJob } from './queues.ts'
 
-export type UninstallJobDeps = Pick<JobDeps, 'queues' | 'metrics' | 'movement'> & UninstallDeps & EachAccountDeps
-
 /** A chunk of accounts whose refresh token is to be deleted at the provider, or whose time as uninstalled ones is over. */
-export function uninstall(deps: UninstallJobDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
+export function uninstall(deps: UninstallWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'uninstall', hubIds, signal, async (hubId) => {
     const outcome = await deps.movement.inHand('uninstall', hubId, () => runUninstall(deps, hubId))
     deps.metrics.uninstalls.inc({ outcome: outcome.is })

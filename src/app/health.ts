@@ -1,7 +1,7 @@
 import { longestPauses } from '../../jobs/clock.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
-import type { Role } from '../heartbeat/roles.ts'
+import type { Role } from '../heartbeat/daemons.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import type { Store } from '../redis/connect.ts'
 import type { DataTrouble } from '../redis/installation.ts'

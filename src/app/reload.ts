@@ -1,8 +1,9 @@
 import { changedPaths, takeOver } from '../../config/in-force.ts'
 import type { Config } from '../../config/schema.ts'
-import { replanPolls } from '../../jobs/replan-polls.ts'
 import { lookAgain } from '../alerts/groups/held.ts'
-import type { InForce } from '../runtime/concurrency.ts'
+import { planSooner } from '../limits/polling/plan-poll.ts'
+import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
+import { InFlight, type InForce } from '../runtime/concurrency.ts'
 import { createVault } from '../tokens/vault.ts'
 import { checkKeys, type WriterReports } from '../tokens/vault-keys.ts'
 import { encryptionKeys } from './data-folder.ts'
@@ -81,4 +82,35 @@ export function replanInBackground(services: Services): void {
       'accounts with a shorter period could not be planned anew: their turns are unchanged',
     )
   })
+}
+
+type ReplanWork = Pick<Services, 'due' | 'polls' | 'polling' | 'clock' | 'log'>
+
+/** Accounts that are planned together: they share the connection with work that does not wait. */
+const AT_ONCE = 50
+
+/**
+ * At the start and after a reload: a period that was made shorter in the config holds from now on, not from the turn on that the longer one had
+ * planned, which may be days away.
+ */
+export async function replanPolls(deps: ReplanWork): Promise<void> {
+  const { due, polling, clock, log } = deps
+  const shortest = Math.min(polling.every, ...polling.accounts.map(({ every }) => every ?? polling.every))
+  const places = new InFlight(AT_ONCE)
+  let accounts = 0
+  for await (const hubIds of due.laterThan('poll', clock.now() + shortest)) {
+    const moved = await Promise.all(hubIds.map((hubId) => places.run('normal', () => replanPoll(deps, hubId))))
+    accounts += moved.filter((isMoved) => isMoved).length
+  }
+  if (accounts > 0)
+    log.info({ code: 'poll.replanned', accounts }, 'their period is shorter now: they are polled sooner')
+}
+
+async function replanPoll({ polls, polling, clock }: ReplanWork, hubId: number): Promise<boolean> {
+  const next = await polls.planned(hubId)
+  // One that is parked waits for as long as the provider asked.
+  if (next === undefined || next.state === 'parked') return false
+  const { everyMs } = pollSettingsOf(polling, { hubId, hubDomain: next.hubDomain })
+  const plan = planSooner(hubId, everyMs, next, clock.now())
+  return plan !== undefined && (await polls.move(hubId, next.polls, plan)) === 'moved'
 }

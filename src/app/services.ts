@@ -4,12 +4,13 @@ import { longestPauses } from '../../jobs/clock.ts'
 import { ACCOUNT_CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest-store.ts'
-import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
 import { CallBudget } from '../limits/polling/call-budget.ts'
 import { CallShare } from '../limits/polling/call-share.ts'
+import type { PollSettings } from '../limits/polling/poll-settings.ts'
 import type { Purpose } from '../redis/connect.ts'
 import { pollBudgetText } from '../redis/steps.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
@@ -74,10 +75,11 @@ export async function openServices(input: AppInput, lifecycle: Lifecycle, purpos
 function polling({ movement }: Resources, { config, store, keys, clock, log }: Stores) {
   const polls = new PollStore(store, keys)
   const { callsPerHour } = config.limits
+  const settings: PollSettings = { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) }
   const text = pollBudgetText(store, keys)
   return {
     polls,
-    polling: { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) },
+    polling: settings,
     callBudget: callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log }),
     stillPolling: (hubId: number, read: string) => {
       movement.goesOn('poll', hubId)

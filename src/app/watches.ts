@@ -1,7 +1,7 @@
 import { configFingerprint } from '../../config/in-force.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { DaemonStore } from '../heartbeat/daemon-store.ts'
-import type { Role } from '../heartbeat/roles.ts'
+import type { Role } from '../heartbeat/daemons.ts'
+import { DaemonStore } from '../heartbeat/daemons.ts'
 import { AppendOnlyFile } from '../redis/append-only-file.ts'
 import {
   DATA,

@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../config/duration.ts'
-import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
+import { isRole, ROLES, type Role } from '../heartbeat/daemons.ts'
 import { faultOfName, SCOPES, type Scope } from '../http/access/admin-tokens.ts'
 import { parseLocalTime, parseMoment } from '../text/format-time.ts'
 import type { Io } from './io.ts'

@@ -1,6 +1,6 @@
 import { renderProblem } from '../../config/problems.ts'
 import { type App, startApp } from '../app.ts'
-import type { Role } from '../heartbeat/roles.ts'
+import type { Role } from '../heartbeat/daemons.ts'
 import { inTurn } from '../runtime/concurrency.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'

@@ -1,7 +1,6 @@
 import { configFingerprint } from '../../config/in-force.ts'
 import { longestPauses, type Schedule } from '../../jobs/clock.ts'
-import { DaemonStore, isSilent } from '../heartbeat/daemon-store.ts'
-import { leftUndone } from '../heartbeat/roles.ts'
+import { DaemonStore, isSilent, leftUndone } from '../heartbeat/daemons.ts'
 import { judgeHealth } from '../http/health.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'

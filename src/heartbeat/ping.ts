@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { networkFailure } from '../delivery/network-failure.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { formatSpan } from '../text/format-number.ts'
-import type { PingOutcome } from './heartbeat-store.ts'
+import type { PingOutcome } from './heartbeat.ts'
 
 /** Services keep the first 10 kB of a ping's body. */
 const MOST_BYTES = 10_000

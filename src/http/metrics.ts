@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import packageJson from '../../package.json' with { type: 'json' }
-import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import type { DueKind } from '../redis/keys.ts'
 import { readServers } from '../redis/servers.ts'
 import { countedElsewhere, gauge, sharedRead } from '../runtime/gauge.ts'

@@ -1,5 +1,5 @@
-import { DaemonStore } from '../heartbeat/daemon-store.ts'
-import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
+import { DaemonStore } from '../heartbeat/daemons.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { type NewFleet, readNewFleet } from '../limits/coverage.ts'
 import { type DueKind, PARTITIONS } from '../redis/keys.ts'
 import { formatCount } from '../text/format-number.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { sweepGrants } from '../../jobs/sweep-grants.ts'
+import { sweepGrants } from '../../jobs/sweep.ts'
 import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
 import { keepGrant, noteOfGrant, readGrant } from '../../src/accounts/parked-grants.ts'

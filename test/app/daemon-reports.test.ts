@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { startDaemonReports } from '../../src/app/watches.ts'
-import { DaemonStore } from '../../src/heartbeat/daemon-store.ts'
-import { ROLES } from '../../src/heartbeat/roles.ts'
+import { DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { daemonStatus } from '../../src/views/fleet-health.ts'
 import { configOf, SMALLEST, smallestWith } from '../config/load-text.ts'

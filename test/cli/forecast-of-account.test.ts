@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { createQueues } from '../../jobs/queues.ts'
-import { type TendHistoryDeps, tendHistory } from '../../jobs/tend-history.ts'
+import { type TendWork, tendHistory } from '../../jobs/tend-history.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { History } from '../../src/limits/history/history.ts'
 import { TendingRounds } from '../../src/limits/history/tending-rounds.ts'
@@ -30,7 +30,7 @@ async function liveAccount(hubId: number, clock: HandClock) {
     },
     historyKeep: { rawMs: 7 * DAY, hourlyMs: 90 * DAY, dailyMs: 800 * DAY },
     queues: { wake: async () => undefined } as unknown as ReturnType<typeof createQueues>,
-  } satisfies TendHistoryDeps
+  } satisfies TendWork
   const show = (...args: string[]) =>
     plimsollHere(['accounts', 'show', String(hubId), ...args, '--config', installed.config], installed.folder, {
       clock,

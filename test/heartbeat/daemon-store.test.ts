@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Daemon, DaemonStore } from '../../src/heartbeat/daemon-store.ts'
-import { ROLES } from '../../src/heartbeat/roles.ts'
+import { type Daemon, DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
 import { daemonStatus } from '../../src/views/fleet-health.ts'
 import { redisOfFile } from '../support/of-file.ts'
 

@@ -4,7 +4,7 @@ import {
   type HeartbeatBounds,
   type HeartbeatFacts,
   judgeHeartbeat,
-} from '../../src/heartbeat/judge-heartbeat.ts'
+} from '../../src/heartbeat/verdict.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000

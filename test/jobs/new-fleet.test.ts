@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { ChunkJob } from '../../jobs/queues.ts'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
-import { sweep } from '../../jobs/sweep.ts'
-import { sweepCoverage } from '../../jobs/sweep-coverage.ts'
+import { sweep, sweepCoverage } from '../../jobs/sweep.ts'
 import { readRows } from '../../src/accounts/account-rows.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
@@ -89,7 +89,7 @@ async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
     progress: async () => {},
     queues: {
       refreshTokens: queue('refresh-tokens', (data) => refreshTokens(job as never, data, never)),
-      pollLimits: queue('poll-limits', (data) => pollLimits(job as never as PollLimitsDeps, data, never)),
+      pollLimits: queue('poll-limits', (data) => pollLimits(job as never as PollWork, data, never)),
       wake: async (kind: string) => void woken.add(kind),
     },
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
@@ -70,7 +71,7 @@ async function account() {
   await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: clock.now(), lifeMs: 365 * DAY })
   const metrics = createMetrics()
   const polls = new PollStore(redis.store, keys)
-  const job: PollLimitsDeps = {
+  const job: PollWork = {
     ...deps,
     ...{ metrics, polls, random: () => 0.5, due: new DueSets(redis.store, keys), callBudget: undefined },
     ...{ endpoint: openEndpoint(redis.store, keys, clock), queues: { wake: async () => {} } as never },
@@ -90,7 +91,7 @@ async function account() {
         ...['associations.atLimit', 'associations.nearLimit'].map((on) => ({ name: on, on, warning: { count: 1 } })),
       ],
       ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY, firstRun: 'alert', pageOf },
-    } as unknown as PollLimitsDeps['alerts'],
+    } as unknown as PollWork['alerts'],
   }
   const poll = async (says: { properties: unknown; associations: unknown }) => {
     far.answer = (request, response) => {

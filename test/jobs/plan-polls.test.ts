@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits, pollOne } from '../../jobs/poll-limits.ts'
-import { replanPolls } from '../../jobs/replan-polls.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits, pollOne } from '../../jobs/poll-limits.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
+import { replanPolls } from '../../src/app/reload.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallBudget, decodeBudget } from '../../src/limits/polling/call-budget.ts'
@@ -62,7 +63,7 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: HOUR }),
     alerts: { rules: RULES, recoverBelow: 3, for: 0, repeatEveryMs: HOUR, firstRun: 'alert', pageOf },
-  } as PollLimitsDeps
+  } as PollWork
   const account = keys.account(HUB).account
   const hold = async (level: number) => {
     await redis.store.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level }))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
@@ -30,7 +31,7 @@ const POLLING: PollSettings = {
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
 async function imported(
   ask: ProviderClient['metadata'],
-  changes: Partial<PollLimitsDeps> = {},
+  changes: Partial<PollWork> = {},
   records: RecordChoice = 'full',
 ) {
   const keys = redis.freshKeys()
@@ -43,7 +44,7 @@ async function imported(
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   await redis.store.hset(keys.account(HUB).account, 'metadataDue', '1')
   const due = new DueSets(redis.store, keys)
-  const job: PollLimitsDeps = {
+  const job: PollWork = {
     ...deps,
     ...{ due, metrics: createMetrics(), random: () => 0.5, polls: new PollStore(redis.store, keys) },
     ...servicesOf(redis.store, keys, 4),
@@ -58,7 +59,7 @@ async function imported(
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,
-    } as unknown as PollLimitsDeps['alerts'],
+    } as unknown as PollWork['alerts'],
     ...changes,
   }
   const registry = new Registry(redis.store, keys)
@@ -111,7 +112,7 @@ describe('records at or near their limit', () => {
     rules: [{ name: 'full records', on: 'associations.atLimit', warning: { count: 1 } }],
     ...{ recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
     pageOf,
-  } as unknown as PollLimitsDeps['alerts']
+  } as unknown as PollWork['alerts']
 
   test.each([
     [
@@ -142,7 +143,7 @@ test('a poll judges what it reads by the forecast that was made of the account',
   const alerts = {
     ...{ rules: [soon], recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
     pageOf,
-  } as unknown as PollLimitsDeps['alerts']
+  } as unknown as PollWork['alerts']
   const { poll, keys, clock } = await imported(async () => metadata(), { alerts })
   const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0, shareHigh: 0 }
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -28,7 +29,7 @@ const POLLING: PollSettings = {
 }
 const REPORT = properties(10, 100, { '0-1': [1, 9], '0-2': [2, 9] })
 
-async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimitsDeps> = {}, keys = redis.freshKeys()) {
+async function polled(does: Partial<ProviderClient>, changes: Partial<PollWork> = {}, keys = redis.freshKeys()) {
   const { deps, clock, provider } = office(redis.store, keys, {
     customProperties: async () => ({ ok: true, value: REPORT }),
     associations: async () => ({ ok: true, value: associations(500, [480], 2) }),
@@ -39,7 +40,7 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
   const polls = new PollStore(redis.store, keys)
   const share = changes.share ?? new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock)
   const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS })
-  const job: PollLimitsDeps = {
+  const job: PollWork = {
     ...deps,
     ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5 },
     stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll),
@@ -51,7 +52,7 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,
-    } as unknown as PollLimitsDeps['alerts'],
+    } as unknown as PollWork['alerts'],
     ...{ ...changes, share },
   }
   return {
@@ -168,7 +169,7 @@ test('a pair that has something to tell for the first time is no first reading w
     { associationSources: async () => sources, associationTargets: async () => named('0-2') },
     {
       polling: { ...POLLING, associations: 'auto' },
-      alerts: alerts as unknown as PollLimitsDeps['alerts'],
+      alerts: alerts as unknown as PollWork['alerts'],
     },
   )
   await one.poll()

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
-import { sweepCoverage } from '../../jobs/sweep-coverage.ts'
+import { sweepCoverage } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { fleetAnnouncer } from '../../src/alerts/kinds/fleet-alert.ts'
@@ -61,7 +62,7 @@ async function fleet(hubIds: number[] = [HUB], everyMs = EVERY_MS) {
   const announceFleet = fleetAnnouncer({ repeatEveryMs: DAY, page: 'https://plimsoll.example.com/' })
   const metrics = createMetrics()
   const endpoint = openEndpoint(redis.store, keys, clock)
-  const job: PollLimitsDeps = {
+  const job: PollWork = {
     ...deps,
     ...{ due, metrics, endpoint, queues, random: () => 0.5, polls: new PollStore(redis.store, keys) },
     ...servicesOf(redis.store, keys),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sweepAlerts } from '../../jobs/sweep-alerts.ts'
+import { sweepAlerts } from '../../jobs/sweep.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'

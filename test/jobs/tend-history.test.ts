@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { Movement } from '../../jobs/movement.ts'
 import { createQueues } from '../../jobs/queues.ts'
-import { sweepHistory, type TendHistoryDeps, tendHistory } from '../../jobs/tend-history.ts'
+import { sweepHistory, type TendWork, tendHistory } from '../../jobs/tend-history.ts'
 import { startWorkers } from '../../jobs/workers.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import { Movement } from '../../src/heartbeat/movement.ts'
 import { History } from '../../src/limits/history/history.ts'
 import { TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -58,7 +58,7 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
       },
     },
     ...{ store, keys, history, historyKeep: KEEP, metrics, clock, log },
-  } as unknown as TendHistoryDeps
+  } as unknown as TendWork
   const stop = new AbortController()
   return {
     ...{ keys, clock, deps, world, stop, lines, poll, history },

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Movement } from '../../jobs/movement.ts'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Movement } from '../../src/heartbeat/movement.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -175,7 +176,7 @@ async function account(forgets: boolean) {
       return super.commit(hubId, result)
     }
   }
-  const job = (): PollLimitsDeps => ({
+  const job = (): PollWork => ({
     ...deps,
     ...{ due: new DueSets(redis.store, keys), polls: new CountingPolls(redis.store, keys), metrics: createMetrics() },
     share: new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock),

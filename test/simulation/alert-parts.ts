@@ -1,7 +1,7 @@
 import { deliver, Turns } from '../../jobs/deliver.ts'
-import { type PollLimitsDeps, pollOne } from '../../jobs/poll-limits.ts'
-import type { RefreshTokensDeps } from '../../jobs/refresh-tokens.ts'
-import { sweepAlerts } from '../../jobs/sweep-alerts.ts'
+import type { PollWork, RefreshWork } from '../../jobs/job-deps.ts'
+import { pollOne } from '../../jobs/poll-limits.ts'
+import { sweepAlerts } from '../../jobs/sweep.ts'
 import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
@@ -27,7 +27,7 @@ const never = new AbortController().signal
 export function alertParts(
   { world, keys, receiver, jobs }: Scene,
   process: Process,
-  deps: RefreshTokensDeps,
+  deps: RefreshWork,
   pages: { installPage: string; pageOf: (hubId: number) => string },
 ): AlertParts {
   const { store, clock, log } = deps
@@ -40,7 +40,7 @@ export function alertParts(
       },
     },
   } as never
-  const polling: PollLimitsDeps = {
+  const polling: PollWork = {
     ...{ ...deps, queues, polls: new PollStore(store, keys), callBudget: undefined, alertAfter: 1_800_000 },
     share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
     stillPolling: async () => {},

@@ -1,6 +1,6 @@
-import { Movement } from '../../jobs/movement.ts'
-import { type RefreshTokensDeps, refreshOne, refreshTokens } from '../../jobs/refresh-tokens.ts'
-import { type UninstallJobDeps, uninstall } from '../../jobs/uninstall.ts'
+import type { RefreshWork, UninstallWork } from '../../jobs/job-deps.ts'
+import { refreshOne, refreshTokens } from '../../jobs/refresh-tokens.ts'
+import { uninstall } from '../../jobs/uninstall.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
@@ -8,6 +8,7 @@ import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { grantAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { closeAlerts } from '../../src/alerts/kinds/told-alert.ts'
+import { Movement } from '../../src/heartbeat/movement.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { onReady, type Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -88,7 +89,7 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
   const clock = world.clockOf(process)
   const vault = createVault(vaultKeys)
   const due = new DueSets(store, keys)
-  const deps: RefreshTokensDeps & UninstallJobDeps = {
+  const deps: RefreshWork & UninstallWork = {
     ...{ store, keys, vault, clock, due, log, metrics },
     provider: provider.clientFor(world, process),
     endpoint: openDoor,

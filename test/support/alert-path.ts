@@ -1,7 +1,8 @@
 import { deliver, Turns } from '../../jobs/deliver.ts'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { PollWork } from '../../jobs/job-deps.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { DeliverJob } from '../../jobs/queues.ts'
-import { sweepAlerts } from '../../jobs/sweep-alerts.ts'
+import { sweepAlerts } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { GroupSettings } from '../../src/alerts/deps.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
@@ -50,7 +51,7 @@ export async function openAlertPath(
     wake: async (_kind: string, at: number) => void woken.push(at),
     deliver: { addBulk: async (added: { data: DeliverJob }[]) => void jobs.push(...added.map(({ data }) => data)) },
   }
-  const polling: PollLimitsDeps = {
+  const polling: PollWork = {
     ...deps,
     ...{ due: new DueSets(store, keys), metrics, random: () => 0.5, polls: new PollStore(store, keys) },
     ...servicesOf(store, keys, 4),

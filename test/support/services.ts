@@ -1,4 +1,4 @@
-import { Movement } from '../../jobs/movement.ts'
+import { Movement } from '../../src/heartbeat/movement.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ROLES, type Role } from '../../src/heartbeat/roles.ts'
+import { ROLES, type Role } from '../../src/heartbeat/daemons.ts'
 import { daemonStatus, daemonsText } from '../../src/views/fleet-health.ts'
 
 const NOW = Date.parse('2026-11-22T03:00:00.000Z')

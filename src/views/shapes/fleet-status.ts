@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ROLES } from '../../heartbeat/roles.ts'
+import { ROLES } from '../../heartbeat/daemons.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import { AccountAlertsShape, OpenAlertShape } from './alert.ts'

@@ -1,7 +1,6 @@
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { encodeEntry } from '../../../src/alerts/outbox.ts'
-import { DaemonStore } from '../../../src/heartbeat/daemon-store.ts'
-import { ROLES } from '../../../src/heartbeat/roles.ts'
+import { DaemonStore, ROLES } from '../../../src/heartbeat/daemons.ts'
 import { storeForecasts } from '../../../src/limits/forecast/forecast-account.ts'
 import type { Samples } from '../../../src/limits/samples.ts'
 import type { AccountState } from '../../../src/redis/keys.ts'

@@ -1,5 +1,5 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
-import { leftUndone } from '../../../heartbeat/roles.ts'
+import { leftUndone } from '../../../heartbeat/daemons.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Movement } from '../../jobs/movement.ts'
+import { Movement } from '../../src/heartbeat/movement.ts'
 import { judgeHealth } from '../../src/http/health.ts'
 import { HandClock } from '../support/hand-clock.ts'
 

@@ -1,19 +1,38 @@
 import { randomBytes } from 'node:crypto'
-import { DigestDraft } from '../src/alerts/digest.ts'
-import { type DigestSchedule, judgeDue, type MadeDigest, nextDigestAt } from '../src/alerts/digest-store.ts'
-import { openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
-import { receiversOf } from '../src/alerts/route.ts'
-import type { JobDeps } from './job-deps.ts'
+import type { Registry } from '../accounts/registry.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { DigestDraft } from './digest.ts'
+import { type DigestSchedule, type DigestStore, judgeDue, type MadeDigest, nextDigestAt } from './digest-store.ts'
+import { type OpenAlertSettings, openAlertMessages, readAlertedAccounts } from './open-alert-message.ts'
+import { type Route, receiversOf } from './route.ts'
 
-type SweepDigestsDeps = Pick<JobDeps, 'store' | 'keys' | 'registry' | 'digests' | 'digest' | 'clock' | 'log'> & {
-  queues: Pick<JobDeps['queues'], 'wake'>
+export interface DigestSettings extends OpenAlertSettings {
+  /** Of the receivers that get one. */
+  schedules: ReadonlyMap<string, DigestSchedule>
+  routes: readonly Route[]
+  /** The most alerts that one shows. */
+  max: number
+}
+
+interface DigestsWork {
+  store: Store
+  keys: Keys
+  registry: Pick<Registry, 'alerting'>
+  digests: DigestStore
+  digest: DigestSettings
+  queues: { wake(kind: 'alerts', at: number): Promise<void> }
+  clock: Clock
+  log: Logger
 }
 
 /** Accounts read at once: of a fleet that is on fire not all must be in memory together. */
 const AT_ONCE = 500
 
 /** Receivers whose digest is due get it, once for all daemons; those that changed in the config are planned anew. */
-export async function sweepDigests(deps: SweepDigestsDeps): Promise<undefined> {
+export async function sweepDigests(deps: DigestsWork): Promise<undefined> {
   const { digests, digest } = deps
   const planned = new Map((await digests.planned()).map((one) => [one.receiver, one.at]))
   for (const [receiver, at] of planned) {
@@ -30,7 +49,7 @@ export async function sweepDigests(deps: SweepDigestsDeps): Promise<undefined> {
 }
 
 async function tendDigest(
-  deps: SweepDigestsDeps,
+  deps: DigestsWork,
   receiver: string,
   schedule: DigestSchedule,
   plannedAt: number | undefined,
@@ -61,7 +80,7 @@ async function tendDigest(
 
 /** All that is open and that the routes send to the receiver. */
 async function makeDigest(
-  { store, keys, registry, digests, digest }: SweepDigestsDeps,
+  { store, keys, registry, digests, digest }: DigestsWork,
   receiver: string,
   { every }: DigestSchedule,
   now: number,

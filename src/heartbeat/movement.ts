@@ -1,4 +1,4 @@
-import type { Clock } from '../src/runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 
 /** What is done for one account. */
 export type Undertaking = 'refresh' | 'identify' | 'poll' | 'uninstall'

@@ -1,0 +1,141 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Pinger } from './ping.ts'
+import {
+  describeFacts,
+  type FactSources,
+  type HeartbeatBounds,
+  type HeartbeatVerdict,
+  judgeHeartbeat,
+  readHeartbeatFacts,
+  type WatchedDaemon,
+} from './verdict.ts'
+
+export interface HeartbeatSettings {
+  everyMs: number
+  bounds: HeartbeatBounds
+  pinger: Pinger
+  daemon: WatchedDaemon
+}
+
+interface HeartbeatWork extends FactSources {
+  heartbeats: HeartbeatStore
+  /** Undefined: no heartbeat is sent. */
+  heartbeat: HeartbeatSettings | undefined
+  metrics: Metrics
+  clock: Clock
+  log: Logger
+}
+
+/**
+ * Reports to a service outside that all is within bounds, or what is not: once in a period for all daemons. What
+ * can't be read is not reported: silence is the alarm then. The ping is not awaited.
+ */
+export async function sweepHeartbeat(deps: HeartbeatWork): Promise<undefined> {
+  const { heartbeats, heartbeat, clock } = deps
+  if (heartbeat === undefined) return
+  const now = clock.now()
+  if (!(await heartbeats.take(heartbeat.everyMs, now))) return
+  const facts = await readHeartbeatFacts(deps, heartbeat.bounds, heartbeat.daemon, now)
+  // A Redis that was away is waited for; what was true before is no evidence for now.
+  if (clock.now() - now > heartbeat.everyMs) return
+  const verdict = judgeHeartbeat(facts, heartbeat.bounds)
+  await noteVerdict(deps, verdict, heartbeat.everyMs, now)
+  const text = verdict.ok ? describeFacts(facts) : verdict.reasons.join('\n')
+  void ping(deps, heartbeat.pinger, verdict.ok, text)
+}
+
+async function noteVerdict(
+  { heartbeats, log }: HeartbeatWork,
+  verdict: HeartbeatVerdict,
+  everyMs: number,
+  now: number,
+): Promise<void> {
+  const last = await heartbeats.last()
+  const isNews = last?.verdict.ok !== verdict.ok
+  await heartbeats.note(verdict, isNews ? now : (last?.since ?? now), everyMs, now)
+  if (!isNews) return
+  if (!verdict.ok) log.error({ code: 'heartbeat.fail', reasons: verdict.reasons }, verdict.reasons.join(' '))
+  else if (last !== undefined) log.info({ code: 'heartbeat.ok' }, 'all is within bounds again')
+}
+
+/** One that fails is not tried again: the next one comes within the minute. */
+async function ping(
+  { heartbeats, metrics, log }: HeartbeatWork,
+  pinger: Pinger,
+  ok: boolean,
+  text: string,
+): Promise<void> {
+  const outcome = await pinger.ping(ok, text)
+  metrics.heartbeatPings.inc({ outcome: outcome.outcome })
+  if (outcome.outcome === 'failed')
+    log.warn({ code: 'heartbeat.unsent', reason: outcome.reason }, `the heartbeat could not be sent: ${outcome.reason}`)
+  await heartbeats.notePing(outcome).catch(() => undefined) // Shown only.
+}
+
+/** The last heartbeat of any daemon. */
+export interface LastHeartbeat {
+  at: number
+  verdict: HeartbeatVerdict
+  /** Since when the verdict has been that: ok, or not. */
+  since: number
+  /** By when there should have been another one. */
+  nextBy: number
+  /** The outcome of the ping; null = not known yet. */
+  ping: PingOutcome | null
+}
+
+export type PingOutcome = { outcome: 'sent' } | { outcome: 'failed'; reason: string }
+
+/** One or two may be missed, where a daemon is started anew. */
+const PERIODS = 3
+/** One that is no longer configured is forgotten. */
+const KEPT_MS = 7 * 86_400_000
+
+/** What the daemons know together of the heartbeat. */
+export class HeartbeatStore {
+  readonly #store: Store
+  readonly #keys: Keys
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  /** Whether the heartbeat of this period is the caller's: of all daemons one gets it. */
+  async take(everyMs: number, now: number): Promise<boolean> {
+    const turn = this.#keys.heartbeatTurn(Math.floor(now / everyMs))
+    return (await this.#store.set(turn, now, 'PX', 2 * everyMs, 'NX')) === 'OK'
+  }
+
+  async last(): Promise<LastHeartbeat | undefined> {
+    const { at, since, nextBy, reasons, ping } = await this.#store.hgetall(this.#keys.heartbeat)
+    if (at === undefined || since === undefined) return undefined
+    return {
+      at: Number(at),
+      since: Number(since),
+      nextBy: Number(nextBy),
+      verdict: reasons === undefined || reasons === '' ? { ok: true } : { ok: false, reasons: reasons.split('\n') },
+      ping: ping === undefined || ping === '' ? null : readPing(ping),
+    }
+  }
+
+  /** Stored before it is sent: readers see the newest verdict meanwhile. */
+  async note(verdict: HeartbeatVerdict, since: number, everyMs: number, now: number): Promise<void> {
+    const key = this.#keys.heartbeat
+    const reasons = verdict.ok ? '' : verdict.reasons.join('\n')
+    await this.#store.hset(key, { at: now, since, nextBy: now + PERIODS * everyMs, reasons, ping: '' })
+    await this.#store.pexpire(key, KEPT_MS)
+  }
+
+  async notePing(ping: PingOutcome): Promise<void> {
+    await this.#store.hset(this.#keys.heartbeat, 'ping', ping.outcome === 'sent' ? 'sent' : `failed: ${ping.reason}`)
+  }
+}
+
+function readPing(stored: string): PingOutcome {
+  return stored === 'sent' ? { outcome: 'sent' } : { outcome: 'failed', reason: stored.replace(/^failed: /, '') }
+}
