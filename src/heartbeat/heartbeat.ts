@@ -3,7 +3,7 @@ import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import type { Pinger } from './ping.ts'
+import type { Pinger, PingOutcome } from './ping.ts'
 import {
   describeFacts,
   type FactSources,
@@ -87,8 +87,6 @@ export interface LastHeartbeat {
   /** The outcome of the ping; null = not known yet. */
   ping: PingOutcome | null
 }
-
-export type PingOutcome = { outcome: 'sent' } | { outcome: 'failed'; reason: string }
 
 /** One or two may be missed, where a daemon is started anew. */
 const PERIODS = 3

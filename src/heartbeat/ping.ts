@@ -4,13 +4,14 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { networkFailure } from '../delivery/network-failure.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { formatSpan } from '../text/format-number.ts'
-import type { PingOutcome } from './heartbeat.ts'
 
 /** Services keep the first 10 kB of a ping's body. */
 const MOST_BYTES = 10_000
 const TIMEOUT_MS = 10_000
 /** Enough for what a service answers: a word or two. */
 const MOST_ANSWER_BYTES = 1_000
+
+export type PingOutcome = { outcome: 'sent' } | { outcome: 'failed'; reason: string }
 
 export interface Pinger {
   /** Pings the service once, without trying again: the next heartbeat comes soon. Never throws. */
