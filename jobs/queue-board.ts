@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
@@ -13,8 +14,8 @@ type Answer = (
 export interface QueueBoard {
   /** The page as it comes with the package. */
   page: string
-  /** Scripts, styles and pictures. */
-  files: string
+  /** Scripts, styles and pictures: where they are, and their names. */
+  files: { folder: string; names: readonly string[] }
   /** The settings for its scripts. */
   config(): Promise<object>
   reads: readonly QueueBoardRead[]
@@ -37,7 +38,10 @@ export const READ_PATHS = [
   ...['', '/logs', '/flow'].map((what) => `/api/queues/:queueName/:jobId${what}`),
 ] as const
 
-/** The board is loaded when its page is opened: until then a daemon does without its megabytes. */
+/**
+ * The board is loaded when its page is opened: until then a daemon does without its megabytes. What is read of its files is
+ * read here, once: when the config is read again, another version may lie there.
+ */
 export function openQueueBoard(queues: Queues): QueueBoard {
   let opening: Promise<Reads> | undefined
   const opened = () => {
@@ -45,9 +49,10 @@ export function openQueueBoard(queues: Queues): QueueBoard {
     return opening
   }
   const ui = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
+  const folder = join(ui, 'dist/static')
   return {
-    page: join(ui, 'dist/index.ejs'),
-    files: join(ui, 'dist/static'),
+    page: readFileSync(join(ui, 'dist/index.ejs'), 'utf8'),
+    files: { folder, names: readdirSync(folder, { recursive: true, encoding: 'utf8' }) },
     config: async () => (await opened()).config,
     reads: READ_PATHS.map((path) => ({
       path,

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
+import { openQueueBoard } from '../jobs/queue-board.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets } from './accounts/due-sets.ts'
@@ -103,7 +104,8 @@ export async function startApp(
   return {
     ...{ url: http.url, signInPath: http.signInPath, health },
     reload: async (next) => {
-      const reloaded = await reload(inForce, [workers, daemon.ticks, http], reports.ofKey, next)
+      const followers = { now: [workers, daemon.ticks], http }
+      const reloaded = await reload(inForce, followers, reports.ofKey, next)
       metrics.configReload(true, clock.now())
       await reports.ofDaemon.report().catch(() => undefined) // It says so again soon.
       return reloaded
@@ -116,7 +118,7 @@ export async function startApp(
 /** Pages, API and probes, by the services of the moment. */
 async function serve(daemon: Daemon) {
   const { inForce, lifecycle, roles, pages } = daemon
-  const { config, log, budget } = inForce.value
+  const { config, log, budget, queues } = inForce.value
   const current = () => inForce.value
   const stopping = new AbortController()
   const accessTokens = createAccessTokens(current, pages)
@@ -130,9 +132,10 @@ async function serve(daemon: Daemon) {
     ...{ pages, accessTokens, health, servesPages, stop: stopping.signal },
     jobs: accountJobs(current, stopping.signal),
     adminToken: adminTokenOf(config, servesPages, log),
+    queueBoard: openQueueBoard(queues),
   }
   const server = await startHttpServer(httpDeps(web, inForce.value))
-  const http = { ...server, follow: (services: Services) => server.follow(httpDeps(web, services)) }
+  const http = { ...server, prepare: async (services: Services) => server.prepare(httpDeps(web, services)) }
   lifecycle.onClose('the HTTP server', () => {
     // A request for a poll, a refresh or a test is answered that it was cut off.
     stopping.abort()

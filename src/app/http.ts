@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import { openQueueBoard } from '../../jobs/queue-board.ts'
+import type { QueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
 import type { HealthReport } from '../http/health.ts'
@@ -26,6 +26,7 @@ export interface Web {
   accessTokens: AccessTokens
   jobs: AccountJobs
   adminToken: AdminToken | undefined
+  queueBoard: QueueBoard
   servesPages: boolean
   stop: AbortSignal
   health: () => Promise<HealthReport>
@@ -34,7 +35,7 @@ export interface Web {
 /** What pages, API and probes work with, by the config of these services. */
 export function httpDeps(web: Web, services: Services): HttpDeps {
   const { config, vault, queues } = services
-  const { pages, servesPages, adminToken, health } = web
+  const { pages, servesPages, adminToken, queueBoard, health } = web
   const asked = { ...services, ...buildStores({ ...services, store: pages }, config) }
   return {
     ...asked,
@@ -50,7 +51,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     ackLinks: ackLinks(vault, config),
     explain: { ...ruleSetOf(config), alertAfter: config.limits.alertAfter },
     receivers: Object.keys(config.receivers),
-    queueBoard: openQueueBoard(queues),
+    queueBoard,
     queueDepths: () => readQueueDepths(queues, pages),
     actions: actionsOf(web, services, asked),
     health,

@@ -11,7 +11,10 @@ import { buildServices, type Services } from './services.ts'
 
 /** What goes on by itself, and takes other services. */
 export interface Followers {
-  follow(services: Services): void | Promise<void>
+  /** In this very moment. */
+  now: readonly { follow(services: Services): void }[]
+  /** What has to make something of them first, which may fail; what that resolves with puts it in force. */
+  http: { prepare(services: Services): Promise<() => Promise<void>> }
 }
 
 export interface Reloaded {
@@ -27,7 +30,7 @@ export interface Reloaded {
  */
 export async function reload(
   inForce: InForce<Services>,
-  followers: readonly Followers[],
+  followers: Followers,
   reports: WriterReports,
   next: Config,
 ): Promise<Reloaded> {
@@ -36,6 +39,10 @@ export async function reload(
   const { keys } = encryptionKeys(config)
   await checkKeys(before.store, before.keys, createVault(keys))
   const services = buildServices(before, config)
+  const answerBy = await followers.http.prepare(services).catch(async (error: unknown) => {
+    await services.close()
+    throw error
+  })
 
   // All that can fail is done: from here to the next wait everything changes at once.
   services.follow(config, keys)
@@ -43,10 +50,10 @@ export async function reload(
     .replace(services)
     .then(() => before.close())
     .catch(() => undefined) // A connection that can't be ended is no reason to end the daemon.
-  const followed = followers.map((one) => one.follow(services))
+  for (const one of followers.now) one.follow(services)
+  await answerBy()
 
   const applied = changedPaths(before.config, config)
-  await Promise.all(followed)
   await lookAround(services, reports, applied)
   return { applied, restart: changedPaths(config, next) }
 }

@@ -11,7 +11,7 @@ import { createSessions, EndedSessions, SignInLink } from './access/session.ts'
 import type { Actions } from './actions.ts'
 import { about, answerClientError, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
-import { serveAssets } from './assets/serve-assets.ts'
+import { type Asset, readAssets, serveAssets } from './assets/serve-assets.ts'
 import { countRequest, registerGauges } from './metrics.ts'
 import { serveAcknowledgeLinks } from './pages/acknowledge-link.ts'
 import { RefusedCodes, serveInstall } from './pages/install/serve-install.ts'
@@ -42,8 +42,11 @@ export interface HttpServer {
   readonly signInPath: string
   /** Which methods each address takes. */
   readonly routes: ReadonlyMap<string, ReadonlySet<string>>
-  /** Requests from now on are answered by these; those under way end by what they began with. */
-  follow(deps: HttpDeps): Promise<void>
+  /**
+   * Makes what answers by these. What it resolves with puts that in force: requests from then on are answered so, those under
+   * way end by what they began with.
+   */
+  prepare(deps: HttpDeps): Promise<() => Promise<void>>
   /**
    * Lets requests under way end, for up to `atMostMs`: an install that is being stored must end, a connection that
    * dawdles need not.
@@ -64,8 +67,10 @@ function refuseSchema(): never {
 /** The socket, and who is signed in or was refused, last as long as the process; what answers is built anew by each config. */
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const directory = new Directory(deps.store, deps.keys)
-  const lasting: Lasting = { guard: guardOf(deps), refusedCodes: new RefusedCodes(), directory, isClosing: false }
+  const assets = deps.probesOnly ? [] : readAssets()
+  const lasting = { guard: guardOf(deps), refusedCodes: new RefusedCodes(), directory, assets, isClosing: false }
   let answering = await answersBy(deps, lasting)
+  registerGauges({ ...deps, directory })
   const listening = fastify({
     logger: false,
     forceCloseConnections: 'idle',
@@ -76,11 +81,15 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   await listening.listen(deps.listen)
   return {
     ...{ url: urlOf(listening), signInPath: lasting.guard.link.path, routes: answering.routes },
-    follow: async (next) => {
-      const { app: before } = answering
-      answering = await answersBy(next, lasting)
-      // It takes no request any more; those that it has go on to their end.
-      await before.close()
+    prepare: async (next) => {
+      const prepared = await answersBy(next, lasting)
+      return async () => {
+        const { app: before } = answering
+        answering = prepared
+        registerGauges({ ...next, directory })
+        // It takes no request any more; those that it has go on to their end.
+        await before.close()
+      }
     },
     close: async (atMostMs) => {
       lasting.isClosing = true
@@ -94,6 +103,7 @@ interface Lasting {
   guard: Guard
   refusedCodes: RefusedCodes
   directory: Directory
+  assets: readonly Asset[]
   isClosing: boolean
 }
 
@@ -112,10 +122,8 @@ async function answersBy(deps: HttpDeps, lasting: Lasting) {
   addHooks(app, deps, lasting)
   acceptJsonOnly(app)
 
-  const web = { ...deps, directory: lasting.directory }
-  registerGauges(web)
   serveProbes(app, deps)
-  if (!deps.probesOnly) servePeopleAndPrograms(app, web, lasting)
+  if (!deps.probesOnly) servePeopleAndPrograms(app, { ...deps, directory: lasting.directory }, lasting)
   app.after(addRefusals)
   await app.ready()
   return { app, routes }
@@ -124,9 +132,9 @@ async function answersBy(deps: HttpDeps, lasting: Lasting) {
 function servePeopleAndPrograms(
   app: FastifyInstance,
   deps: HttpDeps & WebDeps,
-  { guard, refusedCodes }: Lasting,
+  { guard, refusedCodes, assets }: Lasting,
 ): void {
-  serveAssets(app)
+  serveAssets(app, assets)
   serveInstall(app, { ...deps, refusedCodes })
   servePages(app, deps)
   serveSignIn(app, { ...deps, guard })

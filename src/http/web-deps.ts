@@ -34,8 +34,8 @@ export interface WebDeps extends ViewDeps {
 export interface QueueBoardRoutes {
   /** The page as it comes with the package. */
   page: string
-  /** A folder of scripts, styles and pictures. */
-  files: string
+  /** Scripts, styles and pictures: where they are, and their names. */
+  files: { folder: string; names: readonly string[] }
   config(): Promise<object>
   reads: readonly {
     /** Below the board's own address. */

@@ -1,9 +1,10 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Daemon, spawnDaemon } from '../support/daemon.ts'
+import { type Daemon, spawnDaemon, startDaemon } from '../support/daemon.ts'
 import { ask, connectAll, customProperties, eventually, journalOf, mailsOf, send } from '../support/fleet.ts'
-import { openScene, type Scene } from '../support/scene.ts'
+import { MAIN } from '../support/main.ts'
+import { openScene, type Scene, sceneFor } from '../support/scene.ts'
 
 /** The config of a daemon that is at work changes: in steps, each from where the one before left it. */
 const HUB = 4_711
@@ -70,6 +71,22 @@ async function metric(name: string): Promise<number> {
   const text = await (await ask(`${daemon.url}/metrics`)).text()
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
+
+test('the files that it came with may be others by then, or gone: the new config is in force as a whole', async (context) => {
+  const { folder, configFile } = await sceneFor(context, { accounts: 0 })
+  const copy = join(folder, 'installed')
+  cpSync(dirname(dirname(MAIN)), join(copy, 'dist'), { recursive: true })
+  symlinkSync(new URL('../../node_modules', import.meta.url).pathname, join(copy, 'node_modules'))
+  const its = await configFile({ limits: { every: '1h', associations: [] } })
+  const installed = await startDaemon(its, {}, join(copy, 'dist/src/main.js'))
+  rmSync(join(copy, 'dist/src/http'), { recursive: true })
+  rmSync(join(copy, 'node_modules'))
+  writeFileSync(its, readFileSync(its, 'utf8').replace('"1h"', '"2h"'))
+  installed.child.kill('SIGHUP')
+  expect(JSON.parse(await installed.line(/"config\.(reloaded|refused)"/))).toMatchObject({ applied: ['limits.every'] })
+  expect((await ask(`${installed.url}/assets/plimsoll.css`)).status).toBe(200)
+  await installed.stop()
+})
 
 test('a period that was made shorter holds at once', async () => {
   expect(

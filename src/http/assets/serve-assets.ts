@@ -11,9 +11,23 @@ export const ASSETS = {
   '/assets/mark.svg': { type: 'image/svg+xml', files: ['mark.svg'] },
 } as const
 
-export function serveAssets(app: FastifyInstance): void {
-  for (const [path, { type, files }] of Object.entries(ASSETS)) {
-    const content = files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n')
+export interface Asset {
+  path: string
+  type: string
+  content: string
+}
+
+/** Once, at the start: when the config is read again, files of another version may lie there, or none. */
+export function readAssets(): Asset[] {
+  return Object.entries(ASSETS).map(([path, { type, files }]) => ({
+    path,
+    type,
+    content: files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n'),
+  }))
+}
+
+export function serveAssets(app: FastifyInstance, assets: readonly Asset[]): void {
+  for (const { path, type, content } of assets) {
     app.get(path, async (_request, reply) =>
       reply.type(type).header('cache-control', 'public, max-age=300').send(content),
     )

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../runtime/clock.ts'
@@ -66,13 +66,12 @@ const VIEWS = ['/', '/queue/:queueName', '/queue/:queueName/:jobId', '/job-sched
 /** The jobs themselves, read-only. */
 export function serveQueueBoard(app: FastifyInstance, deps: WebDeps): void {
   const { queueBoard: board } = deps
-  const template = readFileSync(board.page, 'utf8')
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('content-security-policy', POLICY)
   })
   for (const view of VIEWS) {
     app.get(BOARD_PATH + view, async (_request, reply) =>
-      reply.type('text/html; charset=utf-8').send(boardPage(template, await board.config())),
+      reply.type('text/html; charset=utf-8').send(boardPage(board.page, await board.config())),
     )
   }
   for (const { path, answer } of board.reads) {
@@ -145,8 +144,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Each by its name, and nothing else that an address might lead to. */
-function serveFiles(app: FastifyInstance, folder: string): void {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+function serveFiles(app: FastifyInstance, { folder, names }: QueueBoardRoutes['files']): void {
   for (const name of names.map((one) => one.replaceAll('\\', '/'))) {
     const type = TYPES[extname(name)]
     if (type === undefined) continue
