@@ -6,7 +6,7 @@ import { wantsColours } from '../../src/cli/output.ts'
 import { printFacts, say } from '../../src/cli/say.ts'
 import { type Column, named, number, printTable, prose, spare, state, whole } from '../../src/cli/table.ts'
 import { displayWidth } from '../../src/text/display-width.ts'
-import { anIo } from '../support/an-io.ts'
+import { anIo } from '../support/command.ts'
 
 const LONG = 'it was due earlier, but limits.callsPerHour had no room'
 

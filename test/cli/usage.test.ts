@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { plimsollHere } from '../support/command.ts'
-import { examplesIn, helpOf, helpTexts } from '../support/help-texts.ts'
+import { examplesIn, helpOf, helpTexts } from '../support/command.ts'
 
 test.each([
   ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help shows more)"],

@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { text as textOf } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { registerGauges } from '../../src/http/metrics.ts'
@@ -7,7 +10,7 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { metricOf, readExposition, type ShownMetric, sumOf } from '../support/exposition.ts'
 import { ask, connectAll, eventually, hubIdsOf } from '../support/fleet.ts'
-import { promtool } from '../support/promtool.ts'
+import { findProgram } from '../support/programs.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 /** What is shipped for Prometheus and Grafana, held against the metrics of a daemon that has lived. */
@@ -210,4 +213,22 @@ function asRow({ name, help, labelNames }: RegisteredMetric): string {
   const type = metrics.get(name)?.type ?? 'never shown'
   const cells = [`\`${name}\``, type, unit, by.join(', '), help].map((cell) => (cell === '' ? ' ' : ` ${cell} `))
   return `|${cells.join('|')}|`
+}
+
+/** Where `config/setup.mjs` leaves the one that it has fetched. */
+const FETCHED = fileURLToPath(new URL('../../node_modules/.cache/plimsoll/promtool', import.meta.url))
+
+/** Runs Prometheus' own checker; `input` is what it reads from standard input. */
+async function promtool(args: readonly string[], input = ''): Promise<{ code: number | null; output: string }> {
+  const child = spawn(findPromtool(), args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  const ended = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve))
+  child.stdin.end(input)
+  const [out, err, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended])
+  return { code, output: out + err }
+}
+
+function findPromtool(): string {
+  const found = findProgram(['promtool'], { given: process.env.PROMTOOL_BIN, fetched: FETCHED })
+  if (found === undefined) throw new Error('there is no promtool: apt-get install prometheus, or set PROMTOOL_BIN')
+  return found
 }

@@ -14,7 +14,7 @@ import { openScene, pauses, type Scene } from '../support/scene.ts'
  *
  * | pain | test |
  * |---|---|
- * | two workers refresh at once | below; two-daemons.test.ts, 'two daemons on one Redis refresh each account once per life'; e2e/access-tokens.test.ts, '200 who ask two daemons at once' |
+ * | two workers refresh at once | below; two-daemons.test.ts, 'two daemons on one Redis refresh each account once per life'; e2e/admin-tokens.test.ts, '200 who ask two daemons at once' |
  * | a false bad refresh token after losing the race | below |
  * | a new token was obtained and could not be saved | below; killed-daemons.test.ts for a process that dies in between |
  * | a 429 of the token endpoint | below; fleet-trouble.test.ts, 'a provider that is down changes no account for good' for a whole fleet that comes back |

@@ -5,8 +5,7 @@ import { startWholeDaemon, type WholeDaemon } from '../bench/whole-daemon.ts'
 import { WEBHOOK_SECRET } from '../support/daemon.ts'
 import { say } from '../support/say.ts'
 import { beginNextDay, hurryPolls } from './hurry.ts'
-import { type Look, startLooking } from './look.ts'
-import { isRising, lineOf } from './steady-line.ts'
+import { isRising, type Look, lineOf, startLooking } from './look.ts'
 import { LIFE_MS, startWeekProvider, type WeekProvider } from './week-provider.ts'
 
 const ACCOUNTS = 100

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Store } from '../../src/redis/connect.ts'
 import type { WholeDaemon } from '../bench/whole-daemon.ts'
 import { sumOf } from '../support/exposition.ts'
-import { type Family, readFamilies } from './key-families.ts'
 
 /** How the daemon and its Redis stand at a moment. Bytes, but `lateMs`. */
 export interface Look {
@@ -61,4 +61,65 @@ function total(families: readonly (readonly [string, Family])[]): Family {
     keys: 0,
     bytes: 0,
   })
+}
+
+/** Whether a series moves, over its second half: the first is for tables, compiled code and caches to fill. */
+export interface Line {
+  mean: number
+  /** By how much a fitted line rises over that half. */
+  rise: number
+  /** How sure that is: its standard error. */
+  error: number
+}
+
+export function lineOf(values: readonly number[]): Line {
+  const half = values.slice(Math.floor(values.length / 2))
+  const mean = average(half)
+  const middle = (half.length - 1) / 2
+  const spread = half.reduce((sum, _, n) => sum + (n - middle) ** 2, 0)
+  const slope = half.reduce((sum, value, n) => sum + (n - middle) * (value - mean), 0) / spread
+  const rest = half.reduce((sum, value, n) => sum + (value - mean - slope * (n - middle)) ** 2, 0)
+  const error = Math.sqrt(rest / Math.max(1, half.length - 2) / spread)
+  return { mean, rise: slope * (half.length - 1), error: error * (half.length - 1) }
+}
+
+/** Rises by more than a share of itself, and by more than chance would have it. */
+export function isRising({ mean, rise, error }: Line, share: number): boolean {
+  return rise > mean * share && rise > 3 * error
+}
+
+function average(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** What there is in Redis of one kind. */
+export interface Family {
+  keys: number
+  bytes: number
+}
+
+/** Keys without the numbers and names in them, so that those of one kind are counted together. */
+export function familyOf(key: string): string {
+  const parts = key.split(':').slice(1)
+  return parts.map((part) => (/\d/.test(part) || part.length > 20 ? '*' : part)).join(':')
+}
+
+export async function readFamilies(store: Store): Promise<Map<string, Family>> {
+  const families = new Map<string, Family>()
+  let cursor = '0'
+  do {
+    const [next, keys] = await store.scan(cursor, 'COUNT', 1_000)
+    const commands = store.pipeline()
+    for (const key of keys) commands.memory('USAGE', key, 'SAMPLES', 0)
+    const sizes = (await commands.exec()) ?? []
+    for (const [n, key] of keys.entries()) {
+      const bytes = sizes[n]?.[1]
+      // Gone since it was listed.
+      if (typeof bytes !== 'number') continue
+      const family = families.get(familyOf(key)) ?? { keys: 0, bytes: 0 }
+      families.set(familyOf(key), { keys: family.keys + 1, bytes: family.bytes + bytes })
+    }
+    cursor = next
+  } while (cursor !== '0')
+  return families
 }

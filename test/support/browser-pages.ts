@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { AxeResults, ImpactValue } from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { openChromium } from './chromium.ts'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { findProgram } from './programs.ts'
 
 /** What people look at pages with. */
 export const LOOKS = [
@@ -158,4 +158,22 @@ export async function screenshot(page: Page, name: string, look: Look): Promise<
   mkdirSync(folder, { recursive: true })
   const file = `${name} ${look.device} ${look.colorScheme}`.replace(/[^\w]+/g, '-')
   await page.screenshot({ path: join(folder, `${file}.png`), fullPage: true })
+}
+
+const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** It renders and does nothing else: no updates, no reports, no call of its own to anywhere. */
+const QUIET = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update'],
+]
+
+export async function openChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: findChromium(), args: QUIET, headless: true })
+}
+
+function findChromium(): string {
+  const found = findProgram(COMMANDS, { given: process.env.CHROMIUM_BIN })
+  if (found === undefined) throw new Error('there is no Chromium: apt-get install chromium, or set CHROMIUM_BIN')
+  return found
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Io } from '../../src/cli/io.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
-import { anIo } from './an-io.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { MAIN } from './main.ts'
 
 export interface Ran {
@@ -39,4 +39,49 @@ export async function plimsollHere(args: readonly string[], cwd: string, more: P
     err: (text) => (ran.err += text),
   })
   return { ...ran, code }
+}
+
+/** What a command sees of the world in a test: no terminal, nothing piped in, and `text()` is all that it said. */
+export function anIo(more: Partial<Io> = {}): Io & { text(): string } {
+  let text = ''
+  const write = (words: string) => {
+    text += words
+  }
+  return {
+    ...{ env: {}, cwd: '/', out: write, err: write, drained: async () => {}, isTerminal: false },
+    ...{ errIsTerminal: false, columns: 200, errColumns: 80, hasColours: false, stdin: nothing },
+    ...{ stop: new AbortController().signal, onHangUp: () => {} },
+    ...{ clock: systemClock, random: Math.random },
+    ...more,
+    text: () => text,
+  }
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+export interface HelpText {
+  /** The words that lead to the command. */
+  path: string[]
+  code: number
+  text: string
+}
+
+export async function helpOf(path: readonly string[], columns = 120): Promise<HelpText> {
+  const io = anIo({ columns })
+  const code = await runCommandLine([...path, '--help'], io)
+  return { path: [...path], code, text: io.text() }
+}
+
+/** Of every command that does something: those that the help names, and theirs. */
+export async function helpTexts(...path: string[]): Promise<HelpText[]> {
+  const help = await helpOf(path)
+  const [, list = ''] = help.text.split('Commands:\n')
+  const names = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
+  if (names.length === 0) return [help]
+  return (await Promise.all(names.map((name) => helpTexts(...path, name)))).flat()
+}
+
+/** Command lines as they stand there to be copied. */
+export function examplesIn({ text }: HelpText): string[] {
+  return [...text.matchAll(/^ {2}\$ (.+)$/gm)].map(([, line = '']) => line)
 }

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, inject, onTestFinished } from 'vitest'
 import { connectRedis, type Purpose, type Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import type { RedisProcess } from './redis-process.ts'
-import { type RedisServer, startRedis, type TestRedis } from './redis-server.ts'
+import { type RedisProcess, type RedisServer, startRedis, type TestRedis } from './redis-server.ts'
 
 /** The Redis that the tests of a file share; declared at its top. */
 export interface FileRedis extends TestRedis {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { connectRedis, type Purpose, type Store } from '../../src/redis/connect.ts'
 import { eventually, freePort } from './fleet.ts'
-import { type RedisProcess, startRedisProcess } from './redis-process.ts'
+import { type RedisProcess, startRedisProcess } from './redis-server.ts'
 
 /** Three masters that share the slots, each with a replica where a test asks for it. */
 export interface TestCluster {

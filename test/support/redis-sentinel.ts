@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { eventually, freePort } from './fleet.ts'
-import { type RedisProcess, startRedisProcess } from './redis-process.ts'
+import { type RedisProcess, startRedisProcess } from './redis-server.ts'
 
 /** One master, one replica, and three sentinels that watch them. */
 export interface TestSentinels {

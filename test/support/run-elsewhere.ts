@@ -8,8 +8,8 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npm run simulate -- --mix "lost answers" --seed 30': 'test/simulation/simulation.test.ts',
   'npm run demo': 'test/e2e/demo.test.ts',
   'npm run demo -- --for 30s': 'test/e2e/demo.test.ts',
-  'npm start -- --config config/plimsoll.yaml': 'test/e2e/npm-start.test.ts',
-  'plimsoll start --config config/plimsoll.yaml --roles worker': 'test/e2e/npm-start.test.ts',
+  'npm start -- --config config/plimsoll.yaml': 'test/e2e/start.test.ts',
+  'plimsoll start --config config/plimsoll.yaml --roles worker': 'test/e2e/start.test.ts',
   'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
   'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
   'plimsoll doctor': 'test/e2e/doctor.test.ts',
@@ -17,13 +17,13 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll alerts ack ALERT_ID': 'test/cli/alerts-silence.test.ts',
   'plimsoll alerts unack ALERT_ID': 'test/cli/json-shapes.test.ts',
   'plimsoll alerts unsilence SILENCE_ID': 'test/cli/alerts-silence.test.ts',
-  'plimsoll alerts test ops': 'test/e2e/alerts-test.test.ts',
+  'plimsoll alerts test ops': 'test/e2e/messages.test.ts',
   'plimsoll accounts import fleet.csv': 'test/e2e/import.test.ts',
   'plimsoll check': 'test/cli/check.test.ts',
   'plimsoll thresholds plan new.yaml': 'test/cli/thresholds-plan.test.ts',
   'plimsoll thresholds plan new.yaml --over 30d': 'test/cli/thresholds-plan.test.ts',
   'plimsoll config check FILE': 'test/e2e/command-line.test.ts',
-  'plimsoll sandbox --token-lifetime 20s': 'test/e2e/sandbox-command.test.ts',
+  'plimsoll sandbox --token-lifetime 20s': 'test/e2e/demo.test.ts',
   'npm run bench': 'test/e2e/bench.test.ts',
   'npm run -s bench -- --json': 'test/e2e/bench.test.ts',
   // Minutes of work, for people who read the pictures.
@@ -37,9 +37,9 @@ export const RUN_ELSEWHERE: Record<string, string> = {
 
 /** Documents, or parts of them, that a test of their own follows from the first command to the last. */
 export const WALKED: readonly { path: string; heading?: string; by: string }[] = [
-  { path: 'README.md', heading: 'First ten minutes', by: 'test/e2e/first-ten-minutes.test.ts' },
+  { path: 'README.md', heading: 'First ten minutes', by: 'test/e2e/guides.test.ts' },
   { path: 'config/guide/tokens.md', heading: 'Changing the encryption key', by: 'test/e2e/docs.test.ts' },
-  { path: 'config/guide/api.md', by: 'test/e2e/api-guide.test.ts' },
+  { path: 'config/guide/api.md', by: 'test/e2e/guides.test.ts' },
   { path: 'config/deploy/README.md', by: 'test/e2e/deploy-guide.test.ts' },
   { path: 'config/deploy/monitoring.md', heading: 'Prometheus', by: 'test/e2e/monitoring.test.ts' },
 ]

@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** What waits for minutes of the clock or for many daemons: begun first, or the others would have ended long before. */
 const SLOW = [
   'faults/pains-of-the-fleet',
-  'e2e/heartbeat-and-digest',
+  'e2e/messages',
   'e2e/main-job',
   'faults/rekey',
   'faults/pains.test',

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../../src/alerts/alert.ts'
 import { renderEmail } from '../../../../src/delivery/email/send-email.ts'
-import { openChromium } from '../../../support/chromium.ts'
+import { openChromium } from '../../../support/browser-pages.ts'
 import { NOW } from '../../example-messages.ts'
 import { LINKS, MAILS } from '../many-mails.ts'
 
