@@ -282,9 +282,9 @@ test('a receiver whose digest can not be made keeps no other from its own', asyn
   expect(logs.lines().filter(({ code }) => code === 'digest.error')).toMatchObject([{ receiver: 'broken' }])
 })
 
-test('ten thousand open alerts are told in one message that stays small', async () => {
+test('thousands of open alerts are told in one message that stays small', async () => {
   const { daemon, arrived, opens, clock, keys, store } = await daemons()
-  const hubIds = Array.from({ length: 10_000 }, (_, n) => n + 1)
+  const hubIds = Array.from({ length: 3_000 }, (_, n) => n + 1)
   for (let from = 0; from < hubIds.length; from += 1_000) {
     await Promise.all(
       hubIds
@@ -297,12 +297,12 @@ test('ten thousand open alerts are told in one message that stays small', async 
   await daemon()()
   const [digest] = await arrived()
   expect(digest?.data).toMatchObject({
-    truncated: 9_800,
-    totals: { accounts: 10_000, critical: 1_000, warning: 9_000 },
+    truncated: 2_800,
+    totals: { accounts: 3_000, critical: 300, warning: 2_700 },
   })
   expect(digest?.data.alerts).toHaveLength(200)
   expect(new Set(digest?.data.alerts.map(({ level }) => level))).toEqual(new Set(['critical']))
-  expect(await store.hstrlen(keys.digests.of('ops'), 'told')).toBeLessThan(500_000)
+  expect(await store.hstrlen(keys.digests.of('ops'), 'told')).toBeLessThan(150_000)
   clock.move(DAY)
   await daemon()()
   expect((await arrived())[1]?.data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 0 })

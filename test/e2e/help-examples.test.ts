@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examplesIn, type HelpText, helpTexts, plimsollHere, type Ran } from '../support/command.ts'
@@ -15,7 +15,7 @@ const [BEFORE, IMPORTED] = [1234568, 1234569]
 /** What takes half a minute, or needs another daemon beside it, is run once, by the test that is about it. */
 const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll demo --for 30s': 'demo.test.ts',
-  'plimsoll start --config config/plimsoll.yaml --roles worker': 'npm-start.test.ts',
+  'plimsoll start --config config/plimsoll.yaml --roles worker': 'start.test.ts',
 }
 
 /** What differs from installation to installation: as examples show it, and as it is here. */
@@ -61,6 +61,8 @@ const use = (usage: number) =>
 
 /** What must have happened before an example can work. */
 const FIRST: Record<string, () => Promise<unknown>> = {
+  // What was imported: an export leaves a file that is there alone.
+  'accounts export': async () => rmSync(join(scene.folder, 'fleet.csv'), { force: true }),
   check: () => eventually('a reading within thresholds', async () => (await type('plimsoll check')).code === 0),
   doctor: () => eventually('a daemon at work', async () => (await type('plimsoll doctor')).code === 0),
   'alerts ack': async () => {

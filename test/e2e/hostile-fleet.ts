@@ -1,9 +1,8 @@
 import { HOSTILE } from '../delivery/email/many-mails.ts'
-import { plimsollHere } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { type FarSide, startFarSide } from '../support/far-side.ts'
-import { connectAll, eventually, getJson, send } from '../support/fleet.ts'
-import { openScene, type Scene } from '../support/scene.ts'
+import { connectAll, eventually, mailsOf, send } from '../support/fleet.ts'
+import { openScene } from '../support/scene.ts'
 
 /** What runs in a browser, a terminal or a mail program if somebody lets it; the worst first, as long words are cut. */
 const PAYLOADS = [
@@ -34,10 +33,7 @@ export function markOf(source: Source): string {
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
 
 export interface HostileFleet {
-  scene: Scene
   daemon: Daemon
-  hubIds: readonly number[]
-  command(...args: string[]): Promise<string>
   close(): Promise<void>
 }
 
@@ -54,12 +50,11 @@ export async function openHostileFleet(): Promise<HostileFleet> {
     // Nobody reads it: a status is all that a webhook can say.
     response.end(PAYLOADS[told++ % PAYLOADS.length])
   }
-  const settings = settingsWith(far)
   const hubIds = PAYLOADS.map((_, n) => 500 + n)
   for (const [n, hubId] of hubIds.entries()) await addCustomer(scene.sandbox.url, hubId, n)
   const smtp = { endpoint: 'smtp', status: 451, body: hostile('smtpAnswer', 0).slice(0, 400), times: 2 }
   await send(`${scene.sandbox.url}/sandbox/faults`, 'POST', smtp)
-  const daemon = await scene.daemon(settings)
+  const daemon = await scene.daemon(settingsWith(far))
   await connectAll(daemon.url, hubIds)
   const api = apiOf(daemon)
   await eventually('alerts of every account', async () => {
@@ -67,16 +62,11 @@ export async function openHostileFleet(): Promise<HostileFleet> {
     return new Set(items.map(({ hubId }) => hubId)).size >= hubIds.length
   })
   // Before silences hold them back.
-  await eventually('mails', async () => (await readMails(scene.sandbox.url)).length >= 8, 60_000)
+  await eventually('mails', async () => (await mailsOf(scene.sandbox.url)).length >= 8, 60_000)
   await saySomething(api, hubIds)
   await breakDown(scene.sandbox.url, api, hubIds)
-  const config = await scene.configFile(settings)
   return {
-    ...{ scene, daemon, hubIds },
-    command: async (...args) => {
-      const { out, err } = await plimsollHere([...args, '--config', config], scene.folder)
-      return out + err
-    },
+    daemon,
     close: async () => {
       await scene.close()
       await far.stop()
@@ -190,6 +180,3 @@ async function breakDown(sandboxUrl: string, api: Api, hubIds: readonly number[]
     90_000,
   )
 }
-
-export const readMails = (sandboxUrl: string) =>
-  getJson<{ html: string; text: string; subject: string }[]>(`${sandboxUrl}/sandbox/inbox`)

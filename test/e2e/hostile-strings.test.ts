@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BrowserPages, openBrowserPages } from '../support/browser-pages.ts'
 import { type CrawledPage, crawl } from '../support/crawl.ts'
-import { ADMIN_TOKEN, type HostileFleet, markOf, openHostileFleet, readMails, SOURCES } from './hostile-fleet.ts'
+import { ADMIN_TOKEN, type HostileFleet, markOf, openHostileFleet, SOURCES } from './hostile-fleet.ts'
 
 /** Nothing is given up by an address either. */
 const IN_ADDRESSES = `"><script>window.ran=1</script><img src=x onerror=window.ran=1>'`
@@ -23,6 +21,7 @@ const ADDRESSES = [
   `/sign-in?next=${encodeURIComponent(`javascript:window.ran=1//${IN_ADDRESSES}`)}`,
 ]
 
+/** The pages; mails and commands: delivery/email/in-browser/rendered-mails.test.ts and cli/hostile-words.test.ts. */
 let fleet: HostileFleet
 let pages: BrowserPages
 let crawled: CrawledPage[]
@@ -52,42 +51,6 @@ test('the words of every stranger are there, as text', () => {
   for (const text of ['<script>', '"><', 'onerror=', 'javascript:window.ran', '{{constructor', '</title>']) {
     expect(all).toContain(text)
   }
-})
-
-test('no mail runs or asks for anything', async () => {
-  const mails = await readMails(fleet.scene.sandbox.url)
-  expect(mails.length).toBeGreaterThanOrEqual(8)
-  const page = await pages.browser.newPage()
-  const events: string[] = []
-  page.on('request', (request) => events.push(`asked for ${request.url()}`))
-  page.on('dialog', (dialog) => events.push(`said ${dialog.message()}`))
-  page.on('pageerror', (error) => events.push(`failed with ${error.message}`))
-  let shown = ''
-  for (const { html } of mails) {
-    await page.setContent(html, { waitUntil: 'load' })
-    shown += (await page.evaluate(
-      '(window.ran === undefined && document.title !== "ran" ? "" : "A SCRIPT RAN ") + document.body.innerText',
-    )) as string
-  }
-  await page.close()
-  expect(events).toEqual([])
-  expect(shown).not.toContain('A SCRIPT RAN')
-  for (const source of ['domain', 'label'] as const) expect(shown).toContain(markOf(source))
-  expect(shown).toContain('<script>')
-})
-
-test('nothing that a command writes moves a cursor, colours a terminal or makes a line of its own', async () => {
-  const lines = [
-    ...['accounts list', 'alerts list', 'alerts log --since 7d', 'alerts silences', 'status', 'outbox verify'],
-    ...['accounts show 500', 'alerts explain 500 --all', 'alerts explain 504', 'check --max 100'],
-  ]
-  const file = join(fleet.scene.folder, 'hostile.csv')
-  writeFileSync(file, `hubId,refreshToken\n${IN_ADDRESSES}\u001b[31m,x\n7,\u0007\u202e${IN_ADDRESSES}\n`)
-  let said = await fleet.command('accounts', 'import', file)
-  expect(said).toContain('line 2')
-  for (const line of lines) said += await fleet.command(...line.split(' '))
-  expect(said).not.toMatch(/(?!\n)\p{Cc}|[\u2028\u2029\u202a-\u202e\u2066-\u2069\u200b]/u)
-  for (const source of ['domain', 'label', 'silence', 'tokenError'] as const) expect(said).toContain(markOf(source))
 })
 
 test('the crawl sees what a page that trusts strangers lets through', async () => {

@@ -14,7 +14,7 @@ const SLOW = [
   'http/in-browser/every-page',
   'faults/worst-day/provider-slow',
   'faults/worst-day/redis-slow-or-cut-off',
-  'faults/worst-day/redis-refuses',
+  'faults/worst-day/redis-troubles',
   'faults/worst-day/names',
   'faults/worst-day/certificates',
 ]
