@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { plimsollHere } from '../support/command.ts'
-import { examplesIn, helpOf, helpTexts } from '../support/command.ts'
+import { examplesIn, helpOf, helpTexts, plimsollHere } from '../support/command.ts'
 
 test.each([
   ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help shows more)"],
