@@ -10,7 +10,9 @@ const MESSAGES =
 /** Whether a step failed because Redis can't be reached, rather than by its own fault. */
 export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = (error as NodeJS.ErrnoException).code ?? ''
+  const { code = '', syscall } = error as NodeJS.ErrnoException
+  // A file of ours that is missing is our fault; a socket that is missing is a Redis that is away.
+  if (code === 'ENOENT' && syscall !== 'connect') return false
   return ERROR_NAMES.has(error.name) || ERROR_CODES.has(code) || MESSAGES.test(error.message)
 }
 

@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { ProblemShape } from '../../src/http/problem-shape.ts'
+import { isRedisAway } from '../../src/http/redis-away.ts'
 import { faultsOf } from '../support/json-schemas.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, FORM, JSON_BODY, openServer } from './open-server.ts'
@@ -113,6 +114,15 @@ test('an address of the API tells by OPTIONS which methods it takes, to whoever 
     ['GET', 'HEAD', 'OPTIONS', 'POST'],
   ])
   expect((await ask('OPTIONS', '/api/v1/silences', { origin: 'https://evil.example' })).status).toBe(401)
+})
+
+test.each([
+  ['a file that is missing', { code: 'ENOENT', syscall: 'open' }, false],
+  ['a socket that is missing', { code: 'ENOENT', syscall: 'connect' }, true],
+  ['a port that nobody listens at', { code: 'ECONNREFUSED', syscall: 'connect' }, true],
+  ['a host that has no address', { code: 'ENOTFOUND', syscall: 'getaddrinfo' }, true],
+])('%s is taken for a Redis that is away where it is one', (_, error, isAway) => {
+  expect(isRedisAway(Object.assign(new Error('x'), error))).toBe(isAway)
 })
 
 test('HEAD is answered as GET is, without the body', async () => {
