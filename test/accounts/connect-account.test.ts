@@ -17,13 +17,16 @@ import { announce, HUB, metadata, office } from './connected.ts'
 const redis = redisOfFile()
 const code = new Secret('the-code')
 
+/** An install whose code is good, and of whose account all is told, but for what the test says. */
+function install(does: Partial<ProviderClient> = {}) {
+  const keys = redis.freshKeys()
+  const given = { exchangeCode: async () => tokens('access-1', 'refresh-1'), metadata: async () => metadata() }
+  return { keys, ...office(redis.store, keys, { ...given, ...does }) }
+}
+
 describe('connecting with a code', () => {
   test('exchanges it, asks whose token it is, and stores the account', async () => {
-    const keys = redis.freshKeys()
-    const { deps, provider, clock } = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-1', 'refresh-1'),
-      metadata: async () => metadata(),
-    })
+    const { keys, deps, provider, clock } = install()
     expect(await connectWithCode(deps, code)).toEqual({
       is: 'connected',
       hubId: HUB,
@@ -86,9 +89,7 @@ describe('connecting with a code', () => {
   })
 
   test('of an account whose domain and user the provider does not tell works too', async () => {
-    const keys = redis.freshKeys()
-    const { deps } = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-1', 'refresh-1'),
+    const { keys, deps } = install({
       metadata: async () => metadata({ hubDomain: undefined, user: undefined, scopes: [] }),
     })
     expect(await connectWithCode(deps, code)).toMatchObject({ is: 'connected', hubDomain: '' })
@@ -115,11 +116,7 @@ describe('connecting with a code', () => {
 
   test('asks again whose token it is while the provider hiccups, because the code is spent', async () => {
     const answers = [failure('transient'), failure('transient', { retryAfterMs: 60_000 }), metadata()]
-    const keys = redis.freshKeys()
-    const { deps, clock } = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-1', 'refresh-1'),
-      metadata: async () => answers.shift() ?? metadata(),
-    })
+    const { keys, deps, clock } = install({ metadata: async () => answers.shift() ?? metadata() })
     const sentAt = clock.now()
     const connecting = connectWithCode(deps, code)
     await clock.sleeper()
@@ -133,11 +130,7 @@ describe('connecting with a code', () => {
   })
 
   test('whose account stays unknown keeps the grant, and hands no token on', async () => {
-    const keys = redis.freshKeys()
-    const { deps } = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-1', 'refresh-1'),
-      metadata: async () => failure('unauthorized'),
-    })
+    const { keys, deps } = install({ metadata: async () => failure('unauthorized') })
     expect(await connectWithCode(deps, code)).toEqual({ is: 'parked', failure: failure('unauthorized').failure })
     expect(await redis.store.zcard(keys.grants.due)).toBe(1)
   })
