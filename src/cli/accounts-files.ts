@@ -4,13 +4,14 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { readRows, UnreadableFileError } from '../accounts/account-rows.ts'
 import { type BadLine, type ImportSummary, importAccounts } from '../accounts/import-accounts.ts'
-import { type ExportedAccount, exportAccounts, LIVE_STATES } from '../accounts/registry.ts'
+import { type ExportedAccount, exportAccounts } from '../accounts/registry.ts'
 import { imported } from '../app/account-actions.ts'
 import type { Stores } from '../app/stores.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
+import { countLive } from '../views/check-fleet.ts'
 import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { showProgress } from './progress.ts'
@@ -106,9 +107,9 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
   }
   const work = (parts: Stores) =>
     isPiped
-      ? writeAll(io, parts, isJson, 'it has not all of them', print)
+      ? writeAll(io, parts, { isJson, left: 'it has not all of them', write: print })
       : replaceFile(file, name, (handle) =>
-          writeAll(io, parts, isJson, `${name} is as it was`, (text) => handle.appendFile(text)),
+          writeAll(io, parts, { isJson, left: `${name} is as it was`, write: (text) => handle.appendFile(text) }),
         )
   const exported = await withStore(io, { ...options, stops: 'by itself' }, work)
   if (options.json === true && !isPiped) return printJson(io, 'accounts export', { exported, file })
@@ -129,12 +130,9 @@ function formatOf(name: string, { format }: ExportArguments): 'csv' | 'jsonl' {
 async function writeAll(
   io: Io,
   { store, keys, registry }: Stores,
-  isJson: boolean,
-  left: string,
-  write: (text: string) => Promise<void>,
+  { isJson, left, write }: { isJson: boolean; left: string; write: (text: string) => Promise<void> },
 ): Promise<number> {
-  const counts = await registry.countByState()
-  const total = LIVE_STATES.reduce((sum, state) => sum + counts[state], 0)
+  const total = await countLive({ registry })
   const progress = showProgress(io, 'accounts exported', total)
   try {
     let count = 0

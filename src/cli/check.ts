@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
-import { accountJobsUntil } from '../app/account-jobs.ts'
 import type { Services } from '../app/services.ts'
 import { coverageSettings } from '../app/settings.ts'
+import type { Stores } from '../app/stores.ts'
 import { staleAfter } from '../limits/coverage.ts'
 import { type AccountPollSettings, pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import {
@@ -19,7 +19,7 @@ import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
 import { showProgress } from './progress.ts'
-import { hubIdsNamed, withParts } from './with-parts.ts'
+import { hubIdsNamed, withParts, withStore } from './with-parts.ts'
 
 interface CheckOptions extends CommonOptions, OutputOptions {
   live?: boolean
@@ -36,10 +36,13 @@ export async function checkAccounts(io: Io, names: readonly AccountArgument[], o
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {
-    const writes = options.live === true ? { writesAs: 'check --live' } : {}
-    await withParts(io, { config: options.config, ...writes, stops: 'by itself' }, async (parts) =>
-      judgeAll(io, parts, await hubIdsNamed(parts, names), options, output, counts),
-    )
+    const { config } = options
+    const work = { names, output, counts }
+    await (options.live === true
+      ? withParts(io, { config, writesAs: 'check --live', stops: 'by itself' }, (parts) =>
+          judgeAll(io, parts, work, parts),
+        )
+      : withStore(io, { config, stops: 'by itself' }, (parts) => judgeAll(io, parts, work)))
   } catch (error) {
     const why = describeError(error)
     output.failed(why)
@@ -52,18 +55,17 @@ export async function checkAccounts(io: Io, names: readonly AccountArgument[], o
 
 async function judgeAll(
   io: Io,
-  parts: Services,
-  hubIds: readonly number[],
-  { live = false }: CheckOptions,
-  output: CheckOutput,
-  counts: CheckCounts,
+  parts: Stores,
+  { names, output, counts }: { names: readonly AccountArgument[]; output: CheckOutput; counts: CheckCounts },
+  live?: Services,
 ): Promise<void> {
+  const hubIds = await hubIdsNamed(parts, names)
   const total = hubIds.length > 0 ? hubIds.length : await countLive(parts)
   // Cron mails whatever is written: how far it is, is for who sits before it.
   const shown = io.errIsTerminal ? io : { ...io, err: () => {} }
-  const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged', total)
+  const progress = showProgress(shown, live === undefined ? 'accounts judged' : 'accounts polled', total)
   let polled = 0
-  const poll = live ? livePoll(parts, io.stop, () => progress.at(++polled, total)) : undefined
+  const poll = live && (await livePoll(live, io.stop, () => progress.at(++polled, total)))
   const request = { ...settingsOf(parts.config), hubIds, ...(poll === undefined ? {} : { poll }) }
   try {
     for await (const accounts of checkFleet(parts, request)) {
@@ -73,7 +75,7 @@ async function judgeAll(
         output.account(account)
         await io.drained()
       }
-      if (!live) progress.at(counts.accounts, total)
+      if (live === undefined) progress.at(counts.accounts, total)
     }
   } finally {
     progress.end()
@@ -99,7 +101,9 @@ function longestTurn({ everyMs, pairs: asked, pairsPerPoll }: AccountPollSetting
   return asked === 'auto' ? everyMs * Math.max(1, Math.ceil(pairs / pairsPerPoll)) : everyMs
 }
 
-function livePoll(parts: Services, stop: AbortSignal, onPolled: () => void) {
+/** What polls needs the queues and the provider: loaded where it is asked for. */
+async function livePoll(parts: Services, stop: AbortSignal, onPolled: () => void) {
+  const { accountJobsUntil } = await import('../app/account-jobs.ts')
   const jobs = accountJobsUntil(parts, stop)
   return async (hubId: number): Promise<string | undefined> => {
     const trouble = await jobs.poll(hubId)

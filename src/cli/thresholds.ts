@@ -21,10 +21,12 @@ interface PlanOptions extends CommonOptions {
   max: number
 }
 
+type PlannedOptions = PlanOptions & { file: string }
+
 /** Reads only: neither config is put in force, and nothing is written to Redis. */
 export async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
   const planned = readPlanned(io, file, options.json === true)
-  await withStore(io, { ...options, stops: 'by itself' }, (parts) => compare(io, parts, file, planned, options))
+  await withStore(io, { ...options, stops: 'by itself' }, (parts) => compare(io, parts, planned, { ...options, file }))
 }
 
 /** As `config check` says it: all problems, and exit code 1. */
@@ -37,9 +39,9 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
   throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
 }
 
-async function compare(io: Io, parts: Stores, file: string, planned: Config, options: PlanOptions): Promise<void> {
+async function compare(io: Io, parts: Stores, planned: Config, options: PlannedOptions): Promise<void> {
   const { config, clock } = parts
-  const output = outputOf(io, parts, file, planned, options)
+  const output = outputOf(io, parts, planned, options)
   const total = await countLive(parts)
   const progress = showProgress(io, 'accounts compared', total)
   const request: PlanRequest = {
@@ -67,12 +69,12 @@ async function compare(io: Io, parts: Stores, file: string, planned: Config, opt
   }
 }
 
-function outputOf(io: Io, { config, clock }: Stores, file: string, planned: Config, options: PlanOptions) {
+function outputOf(io: Io, { config, clock }: Stores, planned: Config, options: PlannedOptions) {
   const levels = [...config.thresholds, ...planned.thresholds].flatMap(({ warning, critical }) => [warning, critical])
   const asksForecasts = levels.some((level) => level?.daysLeft !== undefined)
   const now = clock.now()
   return planOutput(io, {
-    ...{ at: now, config: options.config, file, max: options.max, json: options.json === true },
+    ...{ at: now, config: options.config, file: options.file, max: options.max, json: options.json === true },
     ...{ zones: zonesOf(now, historyKeep(config)), asksForecasts },
   })
 }

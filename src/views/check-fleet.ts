@@ -5,10 +5,8 @@ import { decodeForecasts } from '../limits/forecast/forecast-account.ts'
 import { keptReadings } from '../limits/history/packed.ts'
 import { currentSeries } from './account-view.ts'
 import {
-  type CheckedSeries,
   type CheckLevel,
   type JudgedAccount,
-  type JudgedSubject,
   type JudgeSettings,
   judgeAbsent,
   judgeAccount,
@@ -34,7 +32,7 @@ export async function* checkFleet(deps: Sources, request: CheckRequest): AsyncGe
   const isAsked = hubIds.length > 0
   for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps), BATCH)) {
     const troubles = poll === undefined ? [] : await Promise.all(batch.map(poll))
-    const judged = await Promise.all(batch.map((hubId, n) => judgeOne(deps, request, hubId, troubles[n], isAsked)))
+    const judged = await Promise.all(batch.map((hubId, n) => judgeOne(deps, request, hubId, troubles[n])))
     yield judged.filter((account) => account !== undefined)
   }
 }
@@ -50,7 +48,6 @@ async function judgeOne(
   request: CheckRequest,
   hubId: number,
   trouble: string | undefined,
-  isAsked: boolean,
 ): Promise<JudgedAccount | undefined> {
   const names = deps.keys.account(hubId)
   const [account, readings, forecast, states] = await Promise.all([
@@ -60,7 +57,7 @@ async function judgeOne(
     deps.store.hgetall(names.alerts),
   ])
   if (account === undefined || !LIVE_STATES.includes(account.state)) {
-    return isAsked ? judgeAbsent(hubId, account) : undefined
+    return request.hubIds.length > 0 ? judgeAbsent(hubId, account) : undefined
   }
   const now = deps.clock.now()
   const readSeries = () => {
@@ -69,27 +66,17 @@ async function judgeOne(
     const series = currentSeries(kept, decodeForecasts(forecast), now)
     return series.map((one) => ({ ...one, open: openLevel(states[one.id]) }))
   }
-  return judgeStored(request, account, readSeries, now, trouble)
+  try {
+    return judgeAccount(request, account, readSeries(), now, trouble)
+  } catch {
+    // One account whose record is spoilt must not hide how all others stand.
+    return judgeAccount(request, account, [], now, 'what is stored of its readings is spoilt')
+  }
 }
 
 function openLevel(stored: string | undefined): AlertLevel | undefined {
   const level = stored === undefined ? 'ok' : decodeState(stored).level
   return level === 'ok' ? undefined : level
-}
-
-function judgeStored(
-  settings: JudgeSettings,
-  account: JudgedSubject,
-  readSeries: () => CheckedSeries[],
-  now: number,
-  trouble: string | undefined,
-): JudgedAccount {
-  try {
-    return judgeAccount(settings, account, readSeries(), now, trouble)
-  } catch {
-    // One account whose record is spoilt must not hide how all others stand.
-    return judgeAccount(settings, account, [], now, 'what is stored of its readings is spoilt')
-  }
 }
 
 /** What a check found, over all accounts. */

@@ -18,25 +18,22 @@ import type {
   TokenEndpointShape,
 } from './shapes/fleet-status.ts'
 
-/** How far the readings of the fleet can be relied on. */
-export type CoverageStatus = CoverageShape
-
-export async function readCoverage(coverage: CoverageStore, now: number): Promise<CoverageStatus> {
+export async function readCoverage(coverage: CoverageStore, now: number): Promise<CoverageShape> {
   const found = await coverage.read(now)
   const { polled, stale, failing, notWatched } = found
   return { share: coverageShare(found), objective: coverage.settings.objective, polled, stale, failing, notWatched }
 }
 
-export function isLow({ share, objective }: CoverageStatus): boolean {
+export function isLow({ share, objective }: CoverageShape): boolean {
   return share !== null && share < objective
 }
 
-export function shareText({ share }: CoverageStatus): string {
+export function shareText({ share }: CoverageShape): string {
   return share === null ? 'nothing to read' : formatPercent(share * 100)
 }
 
 /** What there is to say beside the share. */
-export function coverageNotes({ objective, stale, failing, notWatched }: CoverageStatus): string[] {
+export function coverageNotes({ objective, stale, failing, notWatched }: CoverageShape): string[] {
   return [
     `${formatCount(stale)} stale`,
     `${formatCount(failing)} failing`,
@@ -98,11 +95,8 @@ export function heartbeatText({ ok, late, reasons, ping }: HeartbeatStatus): str
   return ping === null || ping.sent ? verdict : `${verdict} (not sent: ${ping.reason})`
 }
 
-/** What is left of the fleet's calls to the limits endpoints. */
-export type PollBudgetStatus = PollBudgetShape
-
 /** Null where the config sets no budget. */
-export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudgetStatus | null> {
+export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudgetShape | null> {
   const stored = await store.get(keys.pollBudget)
   if (stored === null) return null
   const { level, meanCalls, short } = decodeBudget(stored, 0)
@@ -118,7 +112,7 @@ export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudg
 }
 
 /** One line for people. */
-export function budgetText({ calls, short }: PollBudgetStatus): string {
+export function budgetText({ calls, short }: PollBudgetShape): string {
   if (short === null) return calls > 0 ? 'has room' : 'has room for regular turns only'
   const late = `${countOf(Math.ceil(short.latestSeconds / 60), 'minute')} late`
   return `too small: ${countOf(short.polls, 'poll')} waited since ${formatTime(short.since ?? '')}, up to ${late}`

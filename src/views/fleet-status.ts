@@ -21,7 +21,6 @@ import type { ViewDeps } from './view-deps.ts'
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export type FleetStatus = FleetStatusShape
 export type DueStatus = DueShape
-export type TokenStatus = TokensDueShape
 
 type Sources = Omit<ViewDeps, 'samples' | 'history' | 'historyKeep' | 'receivers' | 'explain'>
 
@@ -71,7 +70,7 @@ export function newFleetText({ read, total }: NewFleet): string {
   return `reading a new fleet: ${formatCount(read)} of ${formatCount(total)}`
 }
 
-async function tokenStatus(deps: Sources, now: number): Promise<TokenStatus> {
+async function tokenStatus(deps: Sources, now: number): Promise<TokensDueShape> {
   const [due, expiry] = await Promise.all([dueStatus(deps, 'refresh', now), deps.due.nearestExpiry(now)])
   return { ...due, nearestExpiryAt: iso(expiry ?? null) }
 }
