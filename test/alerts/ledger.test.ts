@@ -273,6 +273,35 @@ test('alerts of an account that is uninstalled, and forgotten, still go out', as
   await one.expectBalance({ committed: 2, delivered: 2, pending: 0 })
 })
 
+describe('dying', () => {
+  test.each([
+    ['before it is collected', 'collectAlerts', 'before'],
+    ['after it is collected', 'collectAlerts', 'after'],
+    ['before it leaves the outbox', 'xdel', 'before'],
+    ['after it has left the outbox', 'xdel', 'after'],
+  ] as const)('%s delivers an alert once', async (_, command, done) => {
+    const one = relay(BOTH)
+    await one.commit({ alert: anAlert() })
+    const dying = { ...one.deps, store: dyingAt(redis.store, command, done) }
+    await expect(collectOutbox(dying, NOW)).rejects.toThrow('dead')
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    expect(await one.pending()).toHaveLength(2)
+    await one.expectBalance({ pending: 1 })
+  })
+
+  test.each(['before', 'after'] as const)('%s a group is closed makes its deliveries once', async (done) => {
+    const one = relay(BOTH)
+    await one.commit({ alert: anAlert() })
+    await one.collect(NOW)
+    const dying = { ...one.deps, store: dyingAt(redis.store, 'closeGroup', done) }
+    await expect(closeGroups(dying, NOW + WAIT)).rejects.toThrow('dead')
+    await one.close(NOW + WAIT)
+    expect((await one.pending()).map(({ receiver }) => receiver).sort()).toEqual(['hook', 'mail'])
+    await one.expectBalance({ pending: 1 })
+  })
+})
+
 test('two relays at once collect and close everything once', async () => {
   const one = relay(BOTH)
   const alerts = Array.from({ length: 1_200 }, () => anAlert())

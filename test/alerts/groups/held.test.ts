@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import { lookAtHeld } from '../../../src/alerts/groups/held.ts'
 import { NOBODY } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { redisOfFile } from '../../support/of-file.ts'
@@ -212,6 +213,43 @@ describe("alerts that the fleet's speaks for", () => {
     await one.lookAtHeld(NOW + 3 * WAIT)
     await one.close(NOW + 4 * WAIT)
     expect(await one.told()).toEqual([poll.id])
+  })
+})
+
+describe('dying', () => {
+  test.each([
+    ['holdAlerts', 'before'],
+    ['holdAlerts', 'after'],
+    ['releaseHeld', 'before'],
+    ['releaseHeld', 'after'],
+    ['withholdAlerts', 'before'],
+    ['withholdAlerts', 'after'],
+  ] as const)('at %s (%s) neither loses nor doubles what is held back', async (command, done) => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    const dying = { ...one.deps, store: dyingAt(redis.store, command, done) }
+    const survive = (work: Promise<unknown>) => work.catch((error: Error) => expect(error.message).toBe('dead'))
+    const step = async (now: number) => {
+      await one.collect(now)
+      await survive(closeGroups(dying, now + WAIT + INTERVAL))
+      await one.expectBalance({})
+      await one.close(now + WAIT + INTERVAL)
+      await survive(lookAtHeld(dying, now))
+      await one.expectBalance({})
+      await one.lookAtHeld(now)
+      await one.close(now + WAIT + INTERVAL)
+    }
+    await one.commit({ alert: ENTERED })
+    await step(NOW)
+    await one.commit({ alert: REPEAT })
+    await step(NOW + INTERVAL)
+    await one.commit({ alert: OVER }, { alert: anAlert({ id: 'bbbb-1' }) })
+    await step(NOW + 3 * INTERVAL)
+    await one.expectBalance({ withheld: 3, pending: 1 })
+    await step(NOW + DAY)
+    await one.close(NOW + DAY + INTERVAL)
+    expect(await one.told()).toEqual(['bbbb-1'])
+    await one.expectBalance({ committed: 4, withheld: 3, pending: 1 })
   })
 })
 
