@@ -1,29 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
-import { CoverageStore } from '../../src/limits/coverage.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
+import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { type SeriesName, seriesId } from '../../src/limits/series.ts'
-import type { ConfiguredClient } from '../../src/provider/client.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
+import type { ConfiguredClient, ProviderClient } from '../../src/provider/client.ts'
+import { HUB } from '../accounts/connected.ts'
 import { connectClient } from '../provider/connect-client.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
 import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { servicesOf } from '../support/services.ts'
+import { alertSettings, EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
 /*
  * Reports as no interface describes them, over HTTP through the client and the job into Redis. Every series of the account
  * would open an alert: the alerts that are there say which of them were judged.
  */
 
-const EVERY_MS = 900_000
 const DAY = 86_400_000
 const redis = redisOfFile()
 
@@ -64,35 +56,28 @@ const ALL = ['overall', 'type/0-1', 'type/0-2', 'at/0-1/0-2', 'near/0-1/0-2', 'f
 /** An account of which all was well at its first poll. */
 async function account() {
   const keys = redis.freshKeys()
-  const { deps, clock, logged } = office(redis.store, keys, {
+  const does: Partial<ProviderClient> = {
     customProperties: (token) => client.customProperties(token),
     associations: (token, from, to) => client.associations(token, from, to),
-  })
-  await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: clock.now(), lifeMs: 365 * DAY })
-  const metrics = createMetrics()
-  const polls = new PollStore(redis.store, keys)
-  const job: PollWork = {
-    ...deps,
-    ...{ metrics, polls, random: () => 0.5, due: new DueSets(redis.store, keys), callBudget: undefined },
-    ...{ endpoint: openEndpoint(redis.store, keys, clock), queues: { wake: async () => {} } as never },
-    ...servicesOf(redis.store, keys),
-    share: new CallShare(redis.store, keys, { requests: 1_000, perMs: 1 }, clock),
-    stillPolling: async () => {},
-    ...{ announcePoll, alertAfter: 1_800_000 },
-    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 }),
-    polling: {
-      ...{ every: EVERY_MS, soonest: EVERY_MS, pairsPerPoll: 20, accounts: [] },
-      associations: [{ from: '0-1', to: '0-2' }],
-    },
-    samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: DAY }),
-    alerts: {
-      rules: [
-        ...['customProperties.*', 'associations.fullest'].map((on) => ({ name: on, on, warning: { percent: 90 } })),
-        ...['associations.atLimit', 'associations.nearLimit'].map((on) => ({ name: on, on, warning: { count: 1 } })),
-      ],
-      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY, firstRun: 'alert', pageOf },
-    } as unknown as PollWork['alerts'],
   }
+  const rules: Rule[] = [
+    ...(['customProperties.*', 'associations.fullest'] as const).map((on) => ({
+      name: on,
+      on,
+      warning: { percent: 90 },
+    })),
+    ...(['associations.atLimit', 'associations.nearLimit'] as const).map((on) => ({
+      name: on,
+      on,
+      warning: { count: 1 },
+    })),
+  ]
+  const { work, clock, logged } = pollWork(redis.store, keys, does, {
+    polling: pollSettings({ associations: [{ from: '0-1', to: '0-2' }] }),
+    alerts: alertSettings({ rules }),
+  })
+  const { metrics } = work
+  await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: clock.now(), lifeMs: 365 * DAY })
   const poll = async (says: { properties: unknown; associations: unknown }) => {
     far.answer = (request, response) => {
       const body = request.path.includes('custom-properties') ? says.properties : says.associations
@@ -100,7 +85,7 @@ async function account() {
       raw(200, text, { 'content-type': 'application/json' })(request, response)
     }
     clock.move(EVERY_MS)
-    await pollLimits(job, { hubIds: [HUB] }, new AbortController().signal)
+    await pollLimits(work, { hubIds: [HUB] }, new AbortController().signal)
   }
   await poll(CALM)
   return {
@@ -114,7 +99,7 @@ async function account() {
       if (read === undefined) throw new Error('it is gone')
       return read
     },
-    records: async () => (await job.samples.read(HUB))['0-1/0-2'],
+    records: async () => (await work.samples.read(HUB))['0-1/0-2'],
     said: () => logged.lines().filter(({ code }) => code === 'poll.gaps'),
   }
 }

@@ -2,34 +2,27 @@ import { describe, expect, test } from 'vitest'
 import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits, pollOne } from '../../jobs/poll-limits.ts'
 import { sweep } from '../../jobs/sweep.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { replanPolls } from '../../src/app/reload.ts'
-import { CoverageStore } from '../../src/limits/coverage.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallBudget, decodeBudget } from '../../src/limits/polling/call-budget.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
 import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
 import { decodeTurn } from '../../src/limits/polling/poll-turn.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
 import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { pollBudgetText } from '../../src/redis/steps.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { announcePoll, HUB, metadata, office, pageOf } from '../accounts/connected.ts'
+import { HUB, metadata } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { servicesOf } from '../support/services.ts'
+import { alertSettings, pollSettings, pollWork } from './poll-work.ts'
 
 const redis = redisOfFile()
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const RULES: Rule[] = [{ name: 'overall', on: 'customProperties.overall', warning: { percent: 80 } }]
-const SETTINGS: PollSettings = { every: HOUR, soonest: 5 * MINUTE, associations: [], pairsPerPoll: 20, accounts: [] }
+const SETTINGS = pollSettings({ every: HOUR, soonest: 5 * MINUTE })
 
 interface Given {
   polling?: Partial<PollSettings>
@@ -41,29 +34,22 @@ interface Given {
 async function watched({ polling = {}, callsPerHour }: Given = {}) {
   const keys = redis.freshKeys()
   const world: { answer: ProviderResult<CustomPropertyReport> } = { answer: { ok: true, value: properties(100) } }
-  const { deps, clock, provider, logged } = office(redis.store, keys, {
-    metadata: async () => metadata(),
-    customProperties: async () => world.answer,
-    associations: async () => ({ ok: true, value: associations(100) }),
-  })
+  const polls = { ...SETTINGS, ...polling }
+  const { work, due, clock, provider, logged } = pollWork(
+    redis.store,
+    keys,
+    {
+      metadata: async () => metadata(),
+      customProperties: async () => world.answer,
+      associations: async () => ({ ok: true, value: associations(100) }),
+    },
+    { polling: polls, alerts: alertSettings({ rules: RULES, repeatEveryMs: HOUR }) },
+  )
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 * HOUR })
-  const due = new DueSets(redis.store, keys)
   const text = pollBudgetText(redis.store, keys)
   const callBudget =
     callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log: logged.log })
-  const job = {
-    ...deps,
-    ...{ due, metrics: createMetrics(), random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...servicesOf(redis.store, keys, 4),
-    ...{ endpoint: openEndpoint(redis.store, keys, clock), queues: { wake: async () => {} } as never },
-    share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
-    stillPolling: async () => {},
-    ...{ callBudget, polling: { ...SETTINGS, ...polling } },
-    ...{ announcePoll, alertAfter: 1_800_000 },
-    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
-    samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: HOUR }),
-    alerts: { rules: RULES, recoverBelow: 3, for: 0, repeatEveryMs: HOUR, firstRun: 'alert', pageOf },
-  } as PollWork
+  const job: PollWork = { ...work, callBudget }
   const account = keys.account(HUB).account
   const hold = async (level: number) => {
     await redis.store.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level }))

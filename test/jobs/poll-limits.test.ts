@@ -1,67 +1,39 @@
 import { describe, expect, test } from 'vitest'
 import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
-import { CoverageStore } from '../../src/limits/coverage.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
-import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
 import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
 import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { announcePoll, HUB, metadata, office, pageOf } from '../accounts/connected.ts'
+import { HUB, metadata, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { servicesOf } from '../support/services.ts'
+import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
 const redis = redisOfFile()
-const EVERY_MS = 900_000
-const POLLING: PollSettings = {
-  ...{ every: EVERY_MS, soonest: EVERY_MS, associations: [], pairsPerPoll: 20, accounts: [] },
-}
+const POLLING = pollSettings()
 
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
 async function imported(
   ask: ProviderClient['metadata'],
-  changes: Partial<PollWork> = {},
+  changes: Partial<Omit<PollWork, 'clock'>> = {},
   records: RecordChoice = 'full',
 ) {
   const keys = redis.freshKeys()
   const says = { properties: (): ProviderResult<CustomPropertyReport> => ({ ok: true, value: properties(10) }) }
-  const { deps, clock, provider } = office(redis.store, keys, {
+  const does = {
     metadata: ask,
     customProperties: async () => says.properties(),
-    associations: async () => ({ ok: true, value: associations(500, [480], 2) }),
-  })
+    associations: async () => ({ ok: true as const, value: associations(500, [480], 2) }),
+  }
+  const samples = new KeptSamples(redis.store, keys, { records, keepMs: EVERY_MS })
+  const { work: job, due, clock, provider } = pollWork(redis.store, keys, does, { samples, ...changes })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   await redis.store.hset(keys.account(HUB).account, 'metadataDue', '1')
-  const due = new DueSets(redis.store, keys)
-  const job: PollWork = {
-    ...deps,
-    ...{ due, metrics: createMetrics(), random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...servicesOf(redis.store, keys, 4),
-    ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
-    share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
-    stillPolling: async () => {},
-    ...{ announcePoll, alertAfter: 1_800_000 },
-    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
-    polling: POLLING,
-    callBudget: undefined,
-    samples: new KeptSamples(redis.store, keys, { records, keepMs: EVERY_MS }),
-    alerts: {
-      ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
-      pageOf,
-    } as unknown as PollWork['alerts'],
-    ...changes,
-  }
   const registry = new Registry(redis.store, keys)
   return {
     ...{ keys, clock, provider, due, says, samples: job.samples },

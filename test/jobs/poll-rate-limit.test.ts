@@ -1,17 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
-import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
-import { CoverageStore } from '../../src/limits/coverage.ts'
+import { ACCOUNT_CLAIM_MS } from '../../src/accounts/due-sets.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
-import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
+import { HUB, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
@@ -19,42 +15,37 @@ import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { servicesOf } from '../support/services.ts'
+import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
 const redis = redisOfFile()
-const EVERY_MS = 900_000
-const POLLING: PollSettings = {
-  ...{ every: EVERY_MS, soonest: EVERY_MS, pairsPerPoll: 20, accounts: [] },
-  associations: [{ from: '0-1', to: '0-2' }],
-}
+const POLLING = pollSettings({ associations: [{ from: '0-1', to: '0-2' }] })
 const REPORT = properties(10, 100, { '0-1': [1, 9], '0-2': [2, 9] })
 
-async function polled(does: Partial<ProviderClient>, changes: Partial<PollWork> = {}, keys = redis.freshKeys()) {
-  const { deps, clock, provider } = office(redis.store, keys, {
-    customProperties: async () => ({ ok: true, value: REPORT }),
-    associations: async () => ({ ok: true, value: associations(500, [480], 2) }),
+async function polled(
+  does: Partial<ProviderClient>,
+  { clock = new HandClock(), ...changes }: Partial<Omit<PollWork, 'clock'>> & { clock?: HandClock } = {},
+  keys = redis.freshKeys(),
+) {
+  const says = {
+    customProperties: async () => ({ ok: true as const, value: REPORT }),
+    associations: async () => ({ ok: true as const, value: associations(500, [480], 2) }),
     ...does,
+  }
+  const polls = new PollStore(redis.store, keys)
+  const {
+    work: job,
+    due,
+    provider,
+  } = pollWork(redis.store, keys, says, {
+    ...{ clock, polls, polling: POLLING },
+    // What it waits for is not what these tests wait for.
+    endpoint: openEndpoint(redis.store, keys, systemClock),
+    share: new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock),
+    stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll),
+    ...changes,
   })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-  const due = new DueSets(redis.store, keys)
-  const polls = new PollStore(redis.store, keys)
-  const share = changes.share ?? new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock)
-  const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS })
-  const job: PollWork = {
-    ...deps,
-    ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5 },
-    stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll),
-    ...servicesOf(redis.store, keys),
-    ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
-    ...{ polling: POLLING, callBudget: undefined, samples },
-    ...{ announcePoll, alertAfter: 1_800_000 },
-    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
-    alerts: {
-      ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
-      pageOf,
-    } as unknown as PollWork['alerts'],
-    ...{ ...changes, share },
-  }
+  const { share, samples } = job
   return {
     ...{ keys, clock, provider, share },
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),

@@ -1,35 +1,27 @@
 import { describe, expect, test } from 'vitest'
-import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepCoverage } from '../../jobs/sweep.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { fleetAnnouncer } from '../../src/alerts/kinds/fleet-alert.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
 import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/poll-texts.ts'
-import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
+import { HUB } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { servicesOf } from '../support/services.ts'
+import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
 const redis = redisOfFile()
 const MINUTE = 60_000
-const EVERY_MS = 15 * MINUTE
 const DAY = 86_400_000
 const PAIR = { from: '0-1', to: '0-2' }
 const SCOPES = { scopes: ['contacts'] }
@@ -48,32 +40,20 @@ async function fleet(hubIds: number[] = [HUB], everyMs = EVERY_MS) {
     pairs: () => ({ ok: true, value: associations(100) }),
     refresh: async () => failure('transient'),
   }
-  const { deps, clock, provider, logged } = office(redis.store, keys, {
+  const does: Partial<ProviderClient> = {
     customProperties: async () => says.properties(),
     associations: async () => says.pairs(),
     refresh: async (token) => says.refresh(token),
-  })
-  for (const hubId of hubIds)
-    await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), lifeMs: 365 * DAY })
-  const due = new DueSets(redis.store, keys)
-  const coverage = () => new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 })
+  }
   const woken: string[] = []
   const queues = { wake: async (kind: string) => void woken.push(kind) } as never
+  const polling = pollSettings({ every: everyMs, soonest: everyMs, associations: [PAIR] })
+  const { work: job, due, clock, provider, logged } = pollWork(redis.store, keys, does, { queues, polling })
+  for (const hubId of hubIds)
+    await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), lifeMs: 365 * DAY })
+  const coverage = () => new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 })
   const announceFleet = fleetAnnouncer({ repeatEveryMs: DAY, page: 'https://plimsoll.example.com/' })
-  const metrics = createMetrics()
-  const endpoint = openEndpoint(redis.store, keys, clock)
-  const job: PollWork = {
-    ...deps,
-    ...{ due, metrics, endpoint, queues, random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...servicesOf(redis.store, keys),
-    share: new CallShare(redis.store, keys, { requests: 1_000, perMs: 1 }, clock),
-    stillPolling: async () => {},
-    ...{ announcePoll, alertAfter: 1_800_000, coverage: coverage() },
-    polling: { every: everyMs, soonest: everyMs, associations: [PAIR], pairsPerPoll: 20, accounts: [] },
-    callBudget: undefined,
-    samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS }),
-    alerts: { ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: DAY, firstRun: 'alert' }, pageOf },
-  }
+  const { metrics } = job
   const registry = new Registry(redis.store, keys)
   const poll = (some = hubIds) => pollLimits(job, { hubIds: some }, new AbortController().signal)
   const fresh = (hubId: number) => redis.store.zscore(keys.partition(hubId % 64).fresh, hubId)

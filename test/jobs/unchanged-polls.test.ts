@@ -1,28 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
-import { Movement } from '../../src/heartbeat/movement.ts'
-import { CoverageStore } from '../../src/limits/coverage.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
 import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
 import { Unread } from '../../src/provider/read.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { InFlight } from '../../src/runtime/concurrency.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
-import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
+import { HUB } from '../accounts/connected.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { alertSettings, pollSettings, pollWork } from './poll-work.ts'
 
 /*
  * A poll that finds nothing new by the fingerprints of what it saw leaves out nearly everything. Here the same happens to two accounts, one of which forgets its fingerprints before each
@@ -146,27 +137,22 @@ async function account(forgets: boolean) {
     }
     return { ok: true as const, value: new Unread(Buffer.from(text), counted) as T }
   }
-  const { deps } = office(
-    redis.store,
-    keys,
-    {
-      customProperties: async () => {
-        const { poll, served } = said as NonNullable<typeof said>
-        if (poll.fails === 'properties') return failure('transient', { status: 503 })
-        return answer(propertiesJson(poll, served), readCustomPropertyReport)
-      },
-      associations: async (_token: unknown, from: string) => {
-        const { poll, served } = said as NonNullable<typeof said>
-        if (poll.fails === 'a pair' && from === '0-2') return failure('transient', { status: 503 })
-        if (poll.fails === 'forbidden' && from === '0-2') return failure('forbidden', { status: 403 })
-        return answer(
-          pairJson(poll.pairs[PAIRS.findIndex((one) => one.from === from)] as Said['pairs'][0], served),
-          readAssociationReport,
-        )
-      },
+  const does: Partial<ProviderClient> = {
+    customProperties: async () => {
+      const { poll, served } = said as NonNullable<typeof said>
+      if (poll.fails === 'properties') return failure('transient', { status: 503 })
+      return answer(propertiesJson(poll, served), readCustomPropertyReport)
     },
-    clock,
-  )
+    associations: async (_token: unknown, from: string) => {
+      const { poll, served } = said as NonNullable<typeof said>
+      if (poll.fails === 'a pair' && from === '0-2') return failure('transient', { status: 503 })
+      if (poll.fails === 'forbidden' && from === '0-2') return failure('forbidden', { status: 403 })
+      return answer(
+        pairJson(poll.pairs[PAIRS.findIndex((one) => one.from === from)] as Said['pairs'][0], served),
+        readAssociationReport,
+      )
+    },
+  }
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 400 * 86_400_000 })
   const settings = { rules: 0, for: 0, records: 'full' as RecordChoice }
   let unchanged = 0
@@ -176,26 +162,16 @@ async function account(forgets: boolean) {
       return super.commit(hubId, result)
     }
   }
-  const job = (): PollWork => ({
-    ...deps,
-    ...{ due: new DueSets(redis.store, keys), polls: new CountingPolls(redis.store, keys), metrics: createMetrics() },
-    share: new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock),
-    ...{ random: () => 0.5, stillPolling: async () => {}, inFlight: new InFlight(64) },
-    ...{
-      tokens: new TokenStore(redis.store, keys),
-      unstored: new Unstored(() => {}),
-      movement: new Movement(systemClock),
-    },
-    ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
-    polling: { every: 15 * MINUTE, soonest: 5 * MINUTE, pairsPerPoll: 20, accounts: [], associations: PAIRS },
-    ...{ callBudget: undefined, announcePoll, alertAfter: 1_800_000 },
-    samples: new KeptSamples(redis.store, keys, { records: settings.records, keepMs: 86_400_000 }),
-    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
-    alerts: {
-      ...{ rules: RULES[settings.rules] ?? [], recoverBelow: 3, for: settings.for },
-      ...{ repeatEveryMs: 60 * MINUTE, worseAfterMs: 20 * 60_000, firstRun: 'alert', pageOf },
-    },
-  })
+  const job = () =>
+    pollWork(redis.store, keys, does, {
+      ...{ clock, polls: new CountingPolls(redis.store, keys) },
+      polling: pollSettings({ soonest: 5 * MINUTE, associations: PAIRS }),
+      samples: new KeptSamples(redis.store, keys, { records: settings.records, keepMs: 86_400_000 }),
+      alerts: alertSettings({
+        ...{ rules: RULES[settings.rules] ?? [], for: settings.for },
+        ...{ repeatEveryMs: 60 * MINUTE, worseAfterMs: 20 * 60_000 },
+      }),
+    }).work
   let deps_ = job()
   return {
     keys,
