@@ -4,6 +4,7 @@ import { longestPauses } from '../../jobs/clock.ts'
 import { ACCOUNT_CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest-store.ts'
+import type { Receiver } from '../delivery/receiver.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
@@ -27,13 +28,16 @@ import { type AppInput, buildStores, type Stores } from './stores.ts'
  */
 export type Services = ReturnType<typeof buildServices>
 
-/** Throws, with nothing begun, if a part of the config can't be used. */
-export function buildServices(resources: Resources, config: Config) {
+/**
+ * Throws, with nothing begun, if a part of the config can't be used. What `sends` messages and heartbeats loads libraries for
+ * that, at once.
+ */
+export function buildServices(resources: Resources, config: Config, { sends } = { sends: true }) {
   const stores = buildStores(resources, config)
   const { store, keys, clock, vault, log, silences } = stores
   const { requests, per } = config.provider.accountRate
-  const receivers = createReceivers(config, mailLinks(config, vault, clock))
-  const heartbeat = openHeartbeat(stores, resources.startedAt)
+  const receivers = sends ? createReceivers(config, mailLinks(config, vault, clock)) : new Map<string, Receiver>()
+  const heartbeat = sends ? openHeartbeat(stores, resources.startedAt) : undefined
   return {
     ...resources,
     ...stores,
@@ -48,7 +52,7 @@ export function buildServices(resources: Resources, config: Config) {
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: { ...alertSettings(config), pageOf: pageOf(config) },
-    relay: { store, keys, ...routingSettings(config), receivers: [...receivers.keys()], silences, log },
+    relay: { store, keys, ...routingSettings(config), receivers: Object.keys(config.receivers), silences, log },
     digests: new DigestStore(store, keys),
     digest: digestSettings(config),
     heartbeats: new HeartbeatStore(store, keys),
@@ -63,10 +67,9 @@ export function buildServices(resources: Resources, config: Config) {
   }
 }
 
-/** For a command that does what a daemon does: the same resources and services, without workers, clock and HTTP. */
+/** For a command: the same resources and services, but it sends nothing, and has no workers, clock and HTTP. */
 export async function openServices(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Services> {
-  const services = buildServices(await openResources(input, lifecycle, purpose), input.config)
-  lifecycle.onClose('the receivers', () => services.close())
+  const services = buildServices(await openResources(input, lifecycle, purpose), input.config, { sends: false })
   lifecycle.onClose('the door to the token endpoint', async () => services.endpoint.close())
   return services
 }

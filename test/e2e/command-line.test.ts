@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
-import { plimsoll, plimsollHere } from '../support/command.ts'
+import { plimsoll, plimsollHere, run } from '../support/command.ts'
 import {
   connectAccount,
   connectAll,
@@ -15,6 +15,7 @@ import {
   journalOf,
   refreshTokenFor,
 } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 let scene: Scene
@@ -42,6 +43,13 @@ test('accounts list --json is one line: an array of accounts with at least hubId
   const accounts = JSON.parse(out) as unknown[]
   expect(accounts).toHaveLength(3)
   expect(accounts[0]).toMatchObject({ hubId: hubIds[0], hubDomain: expect.stringMatching(/\./), state: 'active' })
+})
+
+test('a command does without the library that sends mails', async () => {
+  const tell = 'load(url, context, next) { if (/nodemailer/.test(url)) console.error(url); return next(url, context) }'
+  const hook = `data:text/javascript,import { registerHooks } from 'node:module'; registerHooks({ ${tell} })`
+  const { err } = await run(process.execPath, ['--import', hook, MAIN, 'check', '--config', config], scene.folder)
+  expect(err).not.toContain('nodemailer')
 })
 
 test('people get a table with the same accounts', async () => {
