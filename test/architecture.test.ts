@@ -8,6 +8,7 @@ import {
   importsOf,
   type LibraryTable,
   linesWith,
+  namesTwice,
   type RoomTable,
   type SourceFile,
   withoutComments,
@@ -141,6 +142,10 @@ describe('the house', () => {
     expect(brokenLibraries(imports, LIBRARIES)).toEqual([])
   })
 
+  test('no two files export one name', () => {
+    expect(namesTwice(files)).toEqual([])
+  })
+
   test('no file imports itself, however far around', () => {
     expect(importCycles(imports)).toEqual([])
   })
@@ -248,6 +253,15 @@ describe('the check finds', () => {
     ])
     expect(importCycles(round.slice(1))).toEqual([])
     expect(importCycles(made('src/tokens/a.ts', `import { a } from './a.ts'`))).toHaveLength(1)
+  })
+
+  test('a name with two homes, whatever it names', () => {
+    const one = { path: 'src/a.ts', text: 'export function judge() {}\nexport const of = 1\nfunction own() {}' }
+    const other = {
+      path: 'src/b.ts',
+      text: 'export interface judge {}\nexport async function* on() {}\nfunction own() {}',
+    }
+    expect(namesTwice([one, other])).toEqual(['judge: src/a.ts, src/b.ts'])
   })
 
   test.each([

@@ -176,3 +176,17 @@ export function linesWith(files: readonly SourceFile[], pattern: RegExp, allowed
         .flatMap((line, n) => (pattern.test(line) ? [`${path}:${n + 1}`] : [])),
     )
 }
+
+const EXPORTED =
+  /^export (?:default )?(?:async )?(?:function\*?|const|let|class|abstract class|interface|type|enum) ([\w$]+)/gm
+
+/** Names that more than one file exports: two things of one name, or one thing made twice. */
+export function namesTwice(files: readonly SourceFile[]): string[] {
+  const homes = new Map<string, string[]>()
+  for (const { path, text } of files) {
+    for (const name of new Set([...text.matchAll(EXPORTED)].map(([, found = '']) => found))) {
+      homes.set(name, [...(homes.get(name) ?? []), path])
+    }
+  }
+  return [...homes].filter(([, paths]) => paths.length > 1).map(([name, paths]) => `${name}: ${paths.join(', ')}`)
+}
