@@ -81,7 +81,28 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   for (const queue of Object.values(queues)) {
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))
   }
-  const channel = `${prefix}:wakes`
+  const { close, ...wakes } = openWakes(connection, `${prefix}:wakes`, clock, log)
+  return {
+    ...queues,
+    ...wakes,
+    forgetSweeps: async () => {
+      const sweeps = new Queue('sweep', shared)
+      await sweeps.obliterate({ force: true }).finally(() => sweeps.close())
+    },
+    close: async () => {
+      close()
+      await Promise.all(Object.values(queues).map((queue) => queue.close()))
+    },
+  }
+}
+
+/** How one daemon has the others sweep, and hears of it. */
+function openWakes(
+  connection: Store,
+  channel: string,
+  clock: Clock,
+  log: Logger,
+): Pick<Queues, 'wake' | 'tell' | 'hearWakes'> & { close(): void } {
   const said = new Map<SweepKind, { moment: number; told: Promise<unknown> }>()
   let look: ((kind: SweepKind, at: number) => void) | undefined
   let endListening = () => {}
@@ -107,7 +128,6 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
       },
     )
   return {
-    ...queues,
     tell,
     wake: (kind, at) =>
       tolerate(tell(kind, at), 'other daemons can not be notified of new work: they find it at their ticks'),
@@ -128,13 +148,6 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
       endListening = atInterval(listen, LISTEN_EVERY_MS)
       await listen()
     },
-    forgetSweeps: async () => {
-      const sweeps = new Queue('sweep', shared)
-      await sweeps.obliterate({ force: true }).finally(() => sweeps.close())
-    },
-    close: async () => {
-      endListening()
-      await Promise.all(Object.values(queues).map((queue) => queue.close()))
-    },
+    close: () => endListening(),
   }
 }
