@@ -1,5 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -17,16 +16,16 @@ import {
   journalOf,
   send,
 } from '../support/fleet.ts'
+import { folderOfFile } from '../support/of-file.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 /** The guide of config/deploy/README.md, followed: a machine is lost, and another one goes on from its backup. */
-let folder: string
+const folder = folderOfFile()
 let sandbox: Sandbox
 let hubIds: number[]
 const daemons: Daemon[] = []
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-backup-'))
   sandbox = await startSandbox(
     {
       // Each refresh token is good for one refresh only: a token used twice would show.
@@ -40,7 +39,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(daemons.filter(({ child }) => child.exitCode === null).map((daemon) => daemon.stop()))
   await sandbox.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** A machine of its own: its folder, its port, its config. */

@@ -1,19 +1,8 @@
 import { spawn } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { validate } from 'dockerfile-utils'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { findServer } from '../../src/redis/embedded.ts'
@@ -22,6 +11,7 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { plimsollHere, run } from '../support/command.ts'
 import { spawnDaemon } from '../support/daemon.ts'
 import { freePort } from '../support/fleet.ts'
+import { folderOfFile } from '../support/of-file.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 /** No engine runs here: the image is made step by step, as far as its steps are npm's and ours. */
@@ -50,11 +40,7 @@ const image = stages.at(-1) ?? []
 const restsOf = (steps: readonly Step[], instruction: string) =>
   steps.filter((step) => step.instruction === instruction).map(({ rest }) => rest)
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-image-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = folderOfFile()
 
 describe('the Dockerfile', () => {
   test('has nothing that a linter minds', () => {

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -10,6 +9,7 @@ import { plimsoll, plimsollHere, run } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
 import { type Block, blocksOf, codeOf, commandsOf, ROOT, readDocuments } from '../support/documents.ts'
 import { connectAccount, freePort, send } from '../support/fleet.ts'
+import { folderOfFile } from '../support/of-file.ts'
 import { RUN_ELSEWHERE, WALKED } from '../support/run-elsewhere.ts'
 
 /** The documents as a newcomer follows them: the README's smallest config, every command, in a folder of their own. */
@@ -27,13 +27,12 @@ const ENV = {
   WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
 
-let folder: string
+const folder = folderOfFile()
 let sandbox: Sandbox
 let daemon: Daemon
 let url: string
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-docs-'))
   const options = { port: 0, smtpPort: 0, accounts: 1, tokenLifetimeMs: 60_000, rotateRefreshTokens: false }
   const app = { clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' }
   sandbox = await startSandbox({ ...options, ...app, scenario: 'steady' }, systemClock)
@@ -50,7 +49,6 @@ afterAll(async () => {
   await daemon.stop()
   await sandbox.close()
   process.chdir(ROOT)
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** The README's, but for where the provider and this machine are. */

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
@@ -10,14 +9,14 @@ import { createLogger } from '../../src/runtime/logger.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
 import { connectAll, freePort, hubIdsOf, send } from '../support/fleet.ts'
+import { folderOfFile } from '../support/of-file.ts'
 
 const keys = createKeys('plimsoll')
 
-let folder: string
+const folder = folderOfFile()
 let sandbox: Sandbox
 let daemon: Daemon | undefined
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-forgotten-'))
   sandbox = await startSandbox(
     {
       ...{
@@ -36,7 +35,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await daemon?.stop()
   await sandbox.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** On the private Redis of the data folder, beside whoever else is. */

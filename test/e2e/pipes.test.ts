@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
@@ -10,6 +9,7 @@ import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { MAIN } from '../support/main.ts'
+import { folderOfFile } from '../support/of-file.ts'
 import { openPipe, spawnInto, untilIdle } from '../support/pipe.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
@@ -17,12 +17,11 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts'
 const FLEET = 3_000
 const HUB_IDS = Array.from({ length: FLEET }, (_, n) => 1_000_000 + n)
 
-let folder: string
+const folder = folderOfFile()
 let redis: RedisServer
 let config: string
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plimsoll-pipes-'))
   redis = await startRedis()
   await seed(redis.connect())
   config = writeDaemonConfig(folder, {
@@ -35,7 +34,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await redis.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function seed(store: Store): Promise<void> {
