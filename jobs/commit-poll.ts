@@ -5,7 +5,7 @@ import type { FoundSeries } from '../src/limits/findings.ts'
 import { NOT_JUDGED } from '../src/limits/fingerprints.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
 import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
-import { tellFailingAt } from '../src/limits/polling/poll-outcome.ts'
+import { failingAlertAt } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
@@ -82,7 +82,7 @@ export function planNextPoll(deps: PollWork, poll: MadePoll): NextPoll {
   const isNear = planned?.isNear ?? false
   if (planned !== undefined && failures.length === 0) return { plan: planned, isNear, states }
   const now = deps.clock.now()
-  const tellAt = tellFailingAt(Math.min(context.pollFailingSince || now, now), everyMs, deps.alertAfter)
+  const tellAt = failingAlertAt(Math.min(context.pollFailingSince || now, now), everyMs, deps.alertAfter)
   const attempt = { count: context.pollFailures, mayRetry: deps.endpoint.mayRetry(), tellAt, now }
   return { plan: planAfterFailure({ hubId, at, everyMs }, failures, attempt, planned), isNear, states }
 }

@@ -10,12 +10,12 @@ import type { PollContext, PollResult } from '../src/limits/poll-store.ts'
 import type { Answers, FetchedHead } from '../src/limits/polling/fetch-reports.ts'
 import {
   failingAfter,
+  failingAlertAt,
   gapsAfter,
   outcomeOf,
   type PollOutcome,
   recordFields,
   reportsWithGaps,
-  tellFailingAt,
 } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { isFailure } from '../src/limits/readings.ts'
@@ -279,7 +279,7 @@ export async function pollAlertWrites(
   now: number,
 ): Promise<AlertWrites> {
   const { count, since } = failingAfter(context, outcome, now)
-  const failsForLong = count > 0 && now >= tellFailingAt(since, settings.everyMs, alertAfter)
+  const failsForLong = count > 0 && now >= failingAlertAt(since, settings.everyMs, alertAfter)
   const { hubDomain, alertStates, pollFailures, pollFailingSince, pollBlockedSince } = context
   return announcePoll({
     ...{ hubId, hubDomain, outcome, now, pollFailures, pollFailingSince, pollBlockedSince },

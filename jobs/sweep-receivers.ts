@@ -1,5 +1,5 @@
 import { testMessage } from '../src/alerts/kinds/delivery-alert.ts'
-import type { News } from '../src/alerts/kinds/told-alert.ts'
+import type { News } from '../src/alerts/kinds/notified-alert.ts'
 import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
 import type { JobDeps } from './job-deps.ts'
 

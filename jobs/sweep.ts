@@ -2,7 +2,7 @@ import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-du
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
 import { claimGrants } from '../src/accounts/parked-grants.ts'
 import { closeGroups } from '../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../src/alerts/groups/held.ts'
+import { checkHeld } from '../src/alerts/groups/held.ts'
 import { announceCoverage } from '../src/alerts/kinds/fleet-alert.ts'
 import { collectOutbox } from '../src/alerts/relay.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
@@ -152,7 +152,7 @@ export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined>
   const failures = new Failures()
   const relayed = await failures.of(() => collectOutbox(deps.relay, deps.clock.now()))
   deps.metrics.alertsRelayed.inc(relayed ?? 0)
-  const nextHeld = await failures.of(() => lookAtHeld(deps.relay, deps.clock.now()))
+  const nextHeld = await failures.of(() => checkHeld(deps.relay, deps.clock.now()))
   const nextGroup = await failures.of(() => closeGroups(deps.relay, deps.clock.now()))
   const next = await handOnDeliveries(deps)
   await deps.deliveries.forgetDead(deps.clock.now())

@@ -5,7 +5,7 @@ import type { Store } from '../src/redis/connect.ts'
 import type { InForce } from '../src/runtime/concurrency.ts'
 import { deliver, PER_RECEIVER, type StopSignals } from './deliver.ts'
 import type { JobDeps } from './job-deps.ts'
-import { type Looks, startLooks } from './looks.ts'
+import { type PlannedSweeps, startSweeps } from './planned-sweeps.ts'
 import { pollLimits } from './poll-limits.ts'
 import { readWaiting } from './queue-depths.ts'
 import { type ChunkJob, type DeliverJob, QUEUE, type SweepKind, type TendJob } from './queues.ts'
@@ -15,7 +15,7 @@ import { tendHistory } from './tend-history.ts'
 import { uninstall } from './uninstall.ts'
 
 export interface Workers {
-  wake: Looks['wake']
+  wake: PlannedSweeps['wake']
   /** As many deliveries at a time as these receivers may have. */
   follow(services: Pick<JobDeps, 'receivers'>): void
   /** Begins nothing new, lets what is under way finish for up to `atMostMs`, hands back the rest. */
@@ -46,7 +46,7 @@ export function startWorkers(
   }
   // One that hangs must be seen here: the sweeps of other daemons go on.
   const watched = (kind: SweepKind) => movement.watch(`sweep ${kind}`, () => inForce.run((now) => look(now, kind)))
-  const looks = startLooks(watched, clock, log)
+  const looks = startSweeps(watched, clock, log)
   const replace = (queue: string) => {
     if (!stopping.signal.aborted) seats.get(queue)?.replace()
   }

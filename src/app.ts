@@ -5,7 +5,7 @@ import { openQueueBoard } from '../jobs/queue-board.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets } from './accounts/due-sets.ts'
-import { lookAgain } from './alerts/groups/held.ts'
+import { checkHeldNow } from './alerts/groups/held.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { healthOf } from './app/health.ts'
 import { adminTokenOf, httpDeps, type Web } from './app/http.ts'
@@ -91,7 +91,7 @@ export async function startApp(
   const reports = await startReports(daemon)
   await inForce.value.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
-  await lookAgain(inForce.value, clock.now())
+  await checkHeldNow(inForce.value, clock.now())
   const workers = startWork(daemon, accessTokens)
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())

@@ -7,8 +7,8 @@ import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.t
 import type { AlertLevel } from './alert.ts'
 import {
   type Acknowledged,
+  currentAcknowledgement,
   encodeState,
-  lastingAcknowledgement,
   type SeriesState,
   withoutAcknowledgement,
 } from './alert-state.ts'
@@ -42,7 +42,7 @@ export async function acknowledgeAlert(
   for (;;) {
     const open = await findAlertOf(deps, seen.hubId, seen.id)
     if (open === undefined) return { is: 'not-open' }
-    const before = lastingAcknowledgement(open.state, now)
+    const before = currentAcknowledgement(open.state, now)
     if (before !== undefined) return { is: 'already', acknowledged: before }
     if (open.state.level === 'critical' && seen.level !== 'critical') return { is: 'gone-worse' }
     const reading = await lastReading(deps, open.hubId, open.field)
@@ -67,7 +67,7 @@ export async function unacknowledgeAlert(
   for (;;) {
     const open = await findAlertOf({ store, keys }, hubId, id)
     if (open === undefined) return { is: 'not-open' }
-    if (lastingAcknowledgement(open.state, now) === undefined) return { is: 'not-acknowledged' }
+    if (currentAcknowledgement(open.state, now) === undefined) return { is: 'not-acknowledged' }
     const changes: AlertWrites['changes'] = [[open.field, open.stored, encodeState(withoutAcknowledgement(open.state))]]
     const outcome = await store.changeAlerts(
       keys.own(hubId),

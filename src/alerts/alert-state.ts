@@ -60,7 +60,7 @@ export function openedState(level: AlertLevel, rule: string, now: number): Serie
 }
 
 /** With one more message. */
-export function toldState(before: SeriesState, now: number): SeriesState {
+export function notifiedState(before: SeriesState, now: number): SeriesState {
   return { ...before, transitions: before.transitions + 1, toldAt: now }
 }
 
@@ -176,7 +176,7 @@ export function transitionOf(
 }
 
 /** The acknowledgement as long as it lasts. */
-export function lastingAcknowledgement(state: SeriesState | undefined, now: number): Acknowledged | undefined {
+export function currentAcknowledgement(state: SeriesState | undefined, now: number): Acknowledged | undefined {
   return state?.acknowledged !== undefined && now < state.acknowledged.until ? state.acknowledged : undefined
 }
 

@@ -154,7 +154,7 @@ export function alertOf({ id }: Pick<Alert, 'id'>): string {
  * What an alert is about, as a short word: the same for each alert that the same series opens, however often. What is not
  * about an account has no other name than its id.
  */
-export function matterOf(alert: Alert): string {
+export function subjectKey(alert: Alert): string {
   const { kind, account, series } = alert
   if (account === undefined) return alertOf(alert)
   const about = [kind, account.hubId, series?.metric, series?.objectTypeId, series?.from, series?.to]
@@ -167,7 +167,7 @@ type Compared = Pick<NonNullable<Alert['previous']>, 'level' | 'usage' | 'limit'
 const LEAST_POINTS = 1
 
 /** By the level; where that is the same by whole points of fullness, or by the count where there is no limit. */
-export function compareStanding(before: Compared, now: Compared): 'worse' | 'better' | 'same' {
+export function compareLevels(before: Compared, now: Compared): 'worse' | 'better' | 'same' {
   if (before.level !== now.level) return now.level === 'critical' ? 'worse' : 'better'
   if (before.usage === undefined || now.usage === undefined) return 'same'
   const [was, is] = [percentOf(before), percentOf(now)]

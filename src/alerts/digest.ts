@@ -1,5 +1,5 @@
 import { defined } from '../runtime/defined.ts'
-import { type Alert, type AlertLevel, alertOf, byConsequence, compareStanding, type Message } from './alert.ts'
+import { type Alert, type AlertLevel, alertOf, byConsequence, compareLevels, type Message } from './alert.ts'
 
 export interface DigestFrame {
   period: 'day' | 'week'
@@ -16,8 +16,8 @@ export class DigestDraft {
   readonly #frame: DigestFrame
   readonly #before: DigestMemory | undefined
   /** Of the last digest: those that were not seen again so far. */
-  readonly #unseen: Map<string, DigestStanding>
-  readonly #remembered = new Map<string, DigestStanding>()
+  readonly #unseen: Map<string, ReportedLevel>
+  readonly #remembered = new Map<string, ReportedLevel>()
   readonly #accounts = new Set<number>()
   readonly #levels: Record<AlertLevel, number> = { critical: 0, warning: 0 }
   readonly #changes = { new: 0, worse: 0, better: 0, resolved: 0 }
@@ -43,7 +43,7 @@ export class DigestDraft {
     this.#shown = [...this.#shown, ...mine].sort(byConsequence).slice(0, this.#frame.max)
   }
 
-  #compared(alert: Alert, id: string, was: DigestStanding | undefined): Alert {
+  #compared(alert: Alert, id: string, was: ReportedLevel | undefined): Alert {
     const stands = standingOf(alert)
     this.#levels[alert.level]++
     if (alert.account !== undefined) this.#accounts.add(alert.account.hubId)
@@ -57,8 +57,8 @@ export class DigestDraft {
     return { ...alert, previous: { ...was, measuredAt: iso(this.#before.at) } }
   }
 
-  #count(was: DigestStanding, stands: DigestStanding): void {
-    const is = compareStanding(was, stands)
+  #count(was: ReportedLevel, stands: ReportedLevel): void {
+    const is = compareLevels(was, stands)
     if (is !== 'same') this.#changes[is]++
   }
 
@@ -100,11 +100,11 @@ export interface DigestMemory {
   /** Every alert that was open is remembered. */
   isWhole: boolean
   /** By the alert's own id, which it keeps from opening to closing. */
-  alerts: ReadonlyMap<string, DigestStanding>
+  alerts: ReadonlyMap<string, ReportedLevel>
 }
 
 /** The level and numbers of an alert. */
-export interface DigestStanding {
+export interface ReportedLevel {
   level: AlertLevel
   usage?: number
   limit?: number
@@ -113,7 +113,7 @@ export interface DigestStanding {
 /** Half a megabyte in Redis for each receiver; beyond that, only new alerts are recognized, by when they opened. */
 export const MOST_REMEMBERED = 20_000
 
-export function standingOf({ level, usage, limit }: Alert): DigestStanding {
+export function standingOf({ level, usage, limit }: Alert): ReportedLevel {
   return { level, ...defined({ usage, limit }) }
 }
 
@@ -131,7 +131,7 @@ export function decodeMemory(stored: string | null): DigestMemory | undefined {
   try {
     const [at, isWhole, list] = JSON.parse(stored) as [number, number, [string, number, number?, number?][]]
     if (!Number.isFinite(at)) return undefined
-    const alerts = list.map(([id, isCritical, usage, limit]): [string, DigestStanding] => [
+    const alerts = list.map(([id, isCritical, usage, limit]): [string, ReportedLevel] => [
       id,
       { level: isCritical === 1 ? 'critical' : 'warning', ...defined({ usage, limit }) },
     ])

@@ -6,7 +6,7 @@ import type { AlertsDeps } from './deps.ts'
 export type End = 'delivered' | 'dead' | 'withheld'
 
 /** The ledger at one moment. */
-export interface LedgerStanding {
+export interface LedgerCounts {
   /** Transitions that were ever collected. */
   collected: number
   ended: Record<End, number>
@@ -30,7 +30,7 @@ export interface Places {
 
 export type Fate = { is: 'pending' } | { is: End; why: string }
 
-export async function readLedger(store: Store, keys: Keys): Promise<LedgerStanding> {
+export async function readLedger(store: Store, keys: Keys): Promise<LedgerCounts> {
   const [counts, open, [, oldest], group, delivery, pending] = await store.readLedger(keys.delivery.ledger)
   const count = (name: string) => (counts.includes(name) ? Number(counts[counts.indexOf(name) + 1]) : 0)
   const ended = { delivered: count('delivered'), dead: count('dead'), withheld: count('withheld') }

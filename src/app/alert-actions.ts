@@ -6,7 +6,7 @@ import {
   type UnacknowledgeOutcome,
   unacknowledgeAlert,
 } from '../alerts/acknowledge.ts'
-import { lookAgain } from '../alerts/groups/held.ts'
+import { checkHeldNow } from '../alerts/groups/held.ts'
 import { matcherText, type Silence } from '../alerts/silence.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silence-store.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
@@ -60,8 +60,8 @@ export async function unacknowledge(
 /** The sweep of alerts handles them, and need not wait for the clock. */
 function heldAlerts(services: Services): HeldAlerts {
   return {
-    lookAgain: async (now) => {
-      await lookAgain(services, now)
+    checkHeldNow: async (now) => {
+      await checkHeldNow(services, now)
       await wakeNow(services, 'alerts')
     },
   }

@@ -1,9 +1,9 @@
 import type { Config } from '../../config/schema.ts'
 import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
+import { closeAlerts } from '../alerts/kinds/notified-alert.ts'
 import { grantAnnouncer, pollAnnouncer } from '../alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../alerts/kinds/token-alert.ts'
-import { closeAlerts } from '../alerts/kinds/told-alert.ts'
 import { opensLimits } from '../provider/dialects.ts'
 import { pageOf } from './settings.ts'
 

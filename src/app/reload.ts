@@ -1,6 +1,6 @@
 import { changedPaths, takeOver } from '../../config/in-force.ts'
 import type { Config } from '../../config/schema.ts'
-import { lookAgain } from '../alerts/groups/held.ts'
+import { checkHeldNow } from '../alerts/groups/held.ts'
 import { planSooner } from '../limits/polling/plan-poll.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { InFlight, type InForce } from '../runtime/concurrency.ts'
@@ -65,7 +65,7 @@ async function lookAround(services: Services, reports: WriterReports, applied: r
   await reports.report().catch((error: unknown) => {
     log.warn({ code: 'vault.unreported', err: error }, 'could not report which key encrypts here: tried again soon')
   })
-  await Promise.all([lookAgain(services, clock.now()), deliveries.enable(receiversIn(applied))]).catch(
+  await Promise.all([checkHeldNow(services, clock.now()), deliveries.enable(receiversIn(applied))]).catch(
     (error: unknown) => {
       log.warn(
         { code: 'redis.error', err: error },

@@ -13,7 +13,7 @@ import {
   ruleLineText,
 } from '../views/explain-account.ts'
 import { explanationJson, readExplanation } from '../views/explanation.ts'
-import type { ToldTransition } from '../views/told-of-account.ts'
+import type { Notification } from '../views/notifications.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type Fact, fact, printFacts } from './say.ts'
@@ -135,7 +135,7 @@ function isSaid({ is, until }: ExplainedAlert['held'][number], held: ExplainedAl
 
 const MOST_TRANSITIONS = 5
 
-function transitionFacts({ at, alert, fate, why, attempts }: ToldTransition): Fact[] {
+function transitionFacts({ at, alert, fate, why, attempts }: Notification): Fact[] {
   const { percent, usage } = alert
   const reading = percent === undefined ? usage && formatCount(usage) : formatPercent(percent)
   const number = reading === undefined ? '' : ` at ${reading}`

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import type { Notice } from '../../config/problems.ts'
 import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { Secret } from '../runtime/secret.ts'
-import { judgeKeys, readKnownKeys } from '../tokens/vault-keys.ts'
-import { ownKey, ownKeyFile } from '../tokens/vault-keys.ts'
 import { createVault, type VaultKey } from '../tokens/vault.ts'
+import { judgeKeys, ownKey, ownKeyFile, readKnownKeys } from '../tokens/vault-keys.ts'
 import { type Finding, fail, type Installation, ok, warn } from './check.ts'
 
 /** The end of a dialect has a check of its own. */

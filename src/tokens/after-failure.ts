@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
-import type { EndpointStanding } from './endpoint/token-endpoint.ts'
+import type { EndpointVerdict } from './endpoint/token-endpoint.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { Unopened } from './vault.ts'
 
@@ -18,7 +18,7 @@ export interface FailedRefresh {
   rejectedAt: number | null
   failure: RefreshFailure
   /** Whether other accounts work. */
-  standing: EndpointStanding
+  standing: EndpointVerdict
 }
 
 type FailedCall = FailedRefresh & { failure: ProviderFailure }

@@ -3,7 +3,7 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
 import { type AfterFailure, afterFailure, type RefreshFailure } from './after-failure.ts'
-import type { EndpointStanding, TokenEndpoint } from './endpoint/token-endpoint.ts'
+import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
@@ -217,7 +217,7 @@ async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, fai
   return NOTHING_WRONG
 }
 
-const NOTHING_WRONG: EndpointStanding = { fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }
+const NOTHING_WRONG: EndpointVerdict = { fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }
 
 function alertsFor(
   deps: RefreshDeps,

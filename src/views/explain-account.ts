@@ -3,9 +3,9 @@ import type { Alert, AlertKind, AlertLevel, Because } from '../alerts/alert.ts'
 import {
   type Acknowledged,
   alertId,
+  currentAcknowledgement,
   decodeState,
   kindOf,
-  lastingAcknowledgement,
   POLL_FIELD,
   type SeriesState,
   TOKEN_FIELD,
@@ -21,8 +21,8 @@ import { fits } from '../text/pattern.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
 import { thresholdText } from './judge-account.ts'
+import type { AccountFacts, Notification } from './notifications.ts'
 import { watchText } from './poll-texts.ts'
-import type { AccountFacts, ToldTransition } from './told-of-account.ts'
 import type { ExplainSettings } from './view-deps.ts'
 
 /** What all explanations of an account rest on. */
@@ -60,7 +60,7 @@ export interface ExplainedAlert {
   route: { at: string; to: readonly string[] } | null
   /** When it is told again at the soonest if nothing changes, ms; null where nothing is open, or it is told once. */
   repeatFrom: number | null
-  transitions: readonly ToldTransition[]
+  transitions: readonly Notification[]
 }
 
 export interface ExplainedSeries extends ExplainedAlert {
@@ -296,7 +296,7 @@ function explainAlert(
     ...{ field, kind: alert.kind, subject: subjectOf(alert), state: shown, why },
     alert: isOpen ? alertId(facts.account.hubId, field, state.since) : null,
     since: isOpen ? state.since : null,
-    acknowledged: (isOpen && lastingAcknowledgement(state, now)) || null,
+    acknowledged: (isOpen && currentAcknowledgement(state, now)) || null,
     held: [...(isComing ? heldBack(settings, facts, { alert, state, now }) : []), ...waitingIn(transitions)],
     route: route === undefined ? null : { at: `routes[${routes.indexOf(route)}]`, to: route.to },
     repeatFrom: isOpen ? repeatFrom(state, alert, repeatEveryMs, now) : null,
@@ -312,5 +312,5 @@ function subjectOf({ kind, series }: Alert): string {
 /** Neither lost tokens nor scopes that were not granted are told again: nobody is helped by hearing it every day. */
 function repeatFrom(state: SeriesState, { kind }: Alert, repeatEveryMs: number, now: number): number | null {
   if (kind === 'token' || state.cause === 'scopes') return null
-  return Math.max(state.toldAt + repeatEveryMs, lastingAcknowledgement(state, now)?.until ?? 0)
+  return Math.max(state.toldAt + repeatEveryMs, currentAcknowledgement(state, now)?.until ?? 0)
 }

@@ -3,8 +3,8 @@ import { iso } from '../text/format-time.ts'
 import { type AccountSources, type AccountView, nextPollBecause, readAccountView, seriesJson } from './account-view.ts'
 import { timedAttempt } from './deliveries.ts'
 import { type AccountExplanation, type ExplainedAlert, explainFacts } from './explain-account.ts'
+import { type MostNotifications, readNotifications } from './notifications.ts'
 import type { ExplainedAlertShape, ExplanationShape } from './shapes/explanation.ts'
-import { type MostTold, toldOfAccount } from './told-of-account.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 type Sources = AccountSources & Pick<ViewDeps, 'deliveries' | 'receivers' | 'explain'>
@@ -19,7 +19,7 @@ export async function readExplanation(deps: Sources, hubId: number): Promise<Acc
 export async function explainView(
   deps: Sources,
   { account, series }: Pick<AccountView, 'account' | 'series'>,
-  most?: MostTold,
+  most?: MostNotifications,
 ): Promise<AccountExplanation> {
   const now = deps.clock.now()
   // One look at the config, which may be read anew at each: a rule's place is found by which object it is.
@@ -27,7 +27,7 @@ export async function explainView(
   const [states, { silences, fleet }, log] = await Promise.all([
     deps.store.hgetall(deps.keys.account(account.hubId).alerts),
     readCircumstances({ ...deps, routes: explain.routes }, now),
-    toldOfAccount({ ...deps, group: explain.group }, account.hubId, most),
+    readNotifications({ ...deps, group: explain.group }, account.hubId, most),
   ])
   return explainFacts(explain, { account, series, states, silences, fleet, log }, now)
 }

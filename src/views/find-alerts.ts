@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { isAccount } from '../accounts/match-account.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { compareRanks, rankOf } from '../alerts/alert.ts'
-import { lastingAcknowledgement } from '../alerts/alert-state.ts'
+import { currentAcknowledgement } from '../alerts/alert-state.ts'
 import {
   type OpenAlert,
   type OpenState,
@@ -158,7 +158,7 @@ function fits(open: OpenState, filter: OpenAlertFilter, silences: readonly Silen
   if (carriers !== undefined && !carriers.some((wanted) => open.hubId !== NOBODY && isAccount(wanted, open)))
     return false
   if (mark === undefined) return true
-  const acknowledged = lastingAcknowledgement(open.state, now) !== undefined
+  const acknowledged = currentAcknowledgement(open.state, now) !== undefined
   if (mark === 'acknowledged') return acknowledged
   const silenced = silenceOf(silences, alert, now) !== undefined
   return mark === 'silenced' ? silenced : !silenced && !acknowledged

@@ -1,11 +1,11 @@
 import type { Alert } from '../alerts/alert.ts'
-import { lastingAcknowledgement, type SeriesState } from '../alerts/alert-state.ts'
+import { currentAcknowledgement, type SeriesState } from '../alerts/alert-state.ts'
 import { quietUntil, speaksFor } from '../alerts/groups/held.ts'
 import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { routeOf } from '../alerts/route.ts'
 import { silenceOf } from '../alerts/silence.ts'
 import { formatMoment } from '../text/format-time.ts'
-import type { AccountFacts, ToldTransition, WaitingFor } from './told-of-account.ts'
+import type { AccountFacts, Notification, WaitingFor } from './notifications.ts'
 import type { RuleSet } from './view-deps.ts'
 
 /** Something that keeps people from being told. */
@@ -39,7 +39,7 @@ export function heldBack(
   if (quiet !== undefined && route !== undefined) {
     hold('quiet-hours', quiet, `quiet hours of routes[${routes.indexOf(route)}] until ${formatMoment(quiet)}`)
   }
-  const known = lastingAcknowledgement(state, now)
+  const known = currentAcknowledgement(state, now)
   if (known !== undefined) {
     const { by, at, until, comment } = known
     const said = comment === undefined ? '' : ` (${comment})`
@@ -63,7 +63,7 @@ export function heldBack(
 }
 
 /** Also of what is over: that is to be told too. */
-export function waitingIn(transitions: readonly ToldTransition[]): HeldBack[] {
+export function waitingIn(transitions: readonly Notification[]): HeldBack[] {
   return transitions.flatMap(({ waiting }) =>
     waiting.map(({ receiver, where, until, because }) => ({
       ...{ is: 'waiting' as const, until },

@@ -1,4 +1,4 @@
-import { type LedgerStanding, readLedger } from '../alerts/ledger.ts'
+import { type LedgerCounts, readLedger } from '../alerts/ledger.ts'
 import { decodeEntry } from '../alerts/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
@@ -55,7 +55,7 @@ async function readOutbox(store: Store, outbox: string): Promise<Outbox> {
 
 function balanceOf(
   outboxes: readonly Outbox[],
-  ledger: LedgerStanding,
+  ledger: LedgerCounts,
   now: number,
   inOutbox = outboxes.reduce((sum, { waiting }) => sum + waiting, 0),
 ): OutboxBalance {

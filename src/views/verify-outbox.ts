@@ -44,7 +44,7 @@ const LOOKS = 5
 const PAGE = 1_000
 
 /**
- * Looks at every transition that has not ended, wherever it may be. While the fleet is at work a look is not one moment:
+ * Checks every transition that has not ended, wherever it may be. While the fleet is at work a look is not one moment:
  * what moves on behind its back is missed, what moves ahead of it is seen twice. So what seems astray is looked at again,
  * and only what is found the same way, with the same entry in the ledger, look after look is reported.
  */

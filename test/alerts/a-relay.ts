@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { lookAgain, lookAtHeld } from '../../src/alerts/groups/held.ts'
+import { checkHeld, checkHeldNow } from '../../src/alerts/groups/held.ts'
 import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox.ts'
 import { collectOutbox } from '../../src/alerts/relay.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
@@ -61,8 +61,8 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     resolve: (alert: Alert) => open.delete(alertOf(alert)),
     collect: (now: number) => collectOutbox(deps, now),
     close: (now: number) => closeGroups(deps, now),
-    lookAtHeld: (now: number) => lookAtHeld(deps, now),
-    lookAgain: (now: number) => lookAgain(deps, now),
+    checkHeld: (now: number) => checkHeld(deps, now),
+    checkHeldNow: (now: number) => checkHeldNow(deps, now),
     silence: (endsAt: number, createdAt = NOW - 1) => {
       const silence = { id: `s${silences.length + 1}`, matchers: [], author: 'me', comment: '', createdAt, endsAt }
       silences.push(silence)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
-import { closeAlerts, type ToldSubject, tellAlert } from '../../src/alerts/kinds/told-alert.ts'
+import { closeAlerts, type NotifiedSubject, notifyAlert } from '../../src/alerts/kinds/notified-alert.ts'
 import { decodeEntry, encodeEntry, entryOf } from '../../src/alerts/outbox.ts'
 import type { Route } from '../../src/alerts/route.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -9,7 +9,7 @@ import { anAlert } from './an-alert.ts'
 
 const redis = redisOfFile()
 const ROUTES: Route[] = [{ match: { level: ['critical'] }, to: ['pager'] }, { to: ['mail'] }]
-const SUBJECT: ToldSubject = { field: 'token', stored: '', url: '', now: NOW }
+const SUBJECT: NotifiedSubject = { field: 'token', stored: '', url: '', now: NOW }
 
 /** A token alert that goes from level to level, and is over with an uninstall: the entries of the outbox, in their order. */
 function passing(...levels: ('warning' | 'critical')[]) {
@@ -17,7 +17,7 @@ function passing(...levels: ('warning' | 'critical')[]) {
   const entries: string[] = []
   let stored = ''
   for (const level of levels) {
-    const writes = tellAlert({ ...SUBJECT, account, stored }, { level, message: '' })
+    const writes = notifyAlert({ ...SUBJECT, account, stored }, { level, message: '' })
     stored = writes.changes[0]?.[2] ?? ''
     entries.push(...writes.entries)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Alert, compareStanding } from '../../src/alerts/alert.ts'
+import { type Alert, compareLevels } from '../../src/alerts/alert.ts'
 import { DigestDraft, type DigestMemory, decodeMemory, encodeMemory, MOST_REMEMBERED } from '../../src/alerts/digest.ts'
 import { anAlert } from './an-alert.ts'
 
@@ -168,6 +168,6 @@ describe('a standing', () => {
     ],
     ['the limit is raised', { ...warning, usage: 90, limit: 100 }, { ...warning, usage: 95, limit: 200 }, 'better'],
   ])('when %s', (_, before, now, is) => {
-    expect(compareStanding(before, now)).toBe(is)
+    expect(compareLevels(before, now)).toBe(is)
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Alert, Message } from '../../src/alerts/alert.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../../src/alerts/groups/held.ts'
+import { checkHeld } from '../../src/alerts/groups/held.ts'
 import { collectOutbox } from '../../src/alerts/relay.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -154,7 +154,7 @@ test.each([
           let others = 1
           return overtakenAt(storeOf(dies), overtaken.at, async () => {
             if (others-- <= 0) return
-            const work = overtaken.by === 'close' ? closeGroups(other, now) : lookAtHeld(other, now)
+            const work = overtaken.by === 'close' ? closeGroups(other, now) : checkHeld(other, now)
             await work.catch((error: Error) => expect(error.message).toBe('dead'))
           })
         }
@@ -176,7 +176,7 @@ test.each([
             case 'close':
               return closeGroups({ ...one.deps, store: overtakenStore(what) }, now)
             case 'look at held':
-              return lookAtHeld({ ...one.deps, store: overtakenStore(what) }, now)
+              return checkHeld({ ...one.deps, store: overtakenStore(what) }, now)
             case 'silence':
               return one.silences.push({
                 ...{ id: 's', author: '', comment: '', createdAt: now, endsAt: now + 5 * INTERVAL },
@@ -184,7 +184,7 @@ test.each([
               })
             case 'unsilence':
               one.silences.splice(0)
-              return one.lookAgain(now)
+              return one.checkHeldNow(now)
             case 'attempt': {
               const delivery = (await one.pending()).find((found) => found.receiver === what.receiver)
               const nextAt = what.outcome === 'retry' ? now : null

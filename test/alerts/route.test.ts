@@ -111,7 +111,7 @@ describe('the end that is computed', () => {
   }, 240_000)
 })
 
-/** Looks at the clock once a minute, for as long as a test can wait. */
+/** Reads the clock once a minute, for as long as a test can wait. */
 function minuteByMinute(hours: readonly QuietHours[], now: number): number | undefined | 'later' {
   if (!isQuiet(hours, now)) return undefined
   for (let minute = Math.floor(now / MINUTE) + 1, looks = 0; looks < FAR_MINUTES; minute++, looks++) {

@@ -4,7 +4,7 @@ import { withTags } from '../../src/accounts/match-account.ts'
 import type { Alert } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../../src/alerts/groups/held.ts'
+import { checkHeld } from '../../src/alerts/groups/held.ts'
 import { collectOutbox } from '../../src/alerts/relay.ts'
 import { parseMatcher } from '../../src/alerts/silence.ts'
 import { silenceAlerts, unsilence } from '../../src/app/alert-actions.ts'
@@ -49,7 +49,7 @@ routes: ${routes}
     for (const part of [ms, 30_000]) {
       clock.move(part)
       await collectOutbox(relay, clock.now())
-      await lookAtHeld(relay, clock.now())
+      await checkHeld(relay, clock.now())
       await closeGroups(relay, clock.now())
     }
   }

@@ -26,7 +26,7 @@ import { servicesOf } from '../support/services.ts'
 const redis = redisOfFile()
 const never = new AbortController().signal
 const EVERY_MS = 900_000
-/** Looks for due tokens, each after the work of the one before. */
+/** PlannedSweeps for due tokens, each after the work of the one before. */
 const LOOKS = 20
 
 /** Accounts that were imported, and sweeps whose work is done before they end. */

@@ -124,7 +124,7 @@ export function customProperties(overallUsage: number, overallLimit = 1000): obj
   }
 }
 
-/** Looks again and again until it holds; the deadline is what fails, not a pause that was too short. */
+/** PlannedSweeps again and again until it holds; the deadline is what fails, not a pause that was too short. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false>,

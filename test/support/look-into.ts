@@ -28,7 +28,7 @@ export interface Account {
 
 export const at = ({ time }: { time: string }) => Date.parse(time)
 
-/** Looks at accounts from outside, and what is done to them there. */
+/** PlannedSweeps at accounts from outside, and what is done to them there. */
 export function lookInto(scene: () => Scene) {
   const accountOf = (daemon: Daemon, hubId: number) => getJson<Account>(`${daemon.url}/api/v1/accounts/${hubId}`)
   const tokenOf = (daemon: Daemon, hubId: number) => ask(`${daemon.url}/api/v1/accounts/${hubId}/token`)

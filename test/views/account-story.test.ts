@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Account, readAccount } from '../../src/accounts/account.ts'
 import type { OpenAlert } from '../../src/alerts/open-alerts.ts'
-import { storyJson, accountStory } from '../../src/views/account-story.ts'
+import { accountStory, storyJson } from '../../src/views/account-story.ts'
 
 const at = (time: string) => Date.parse(`2026-10-${time}:00Z`)
 const text = (time: string) => String(at(time))

@@ -6,7 +6,7 @@ import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
 import { defined } from '../../runtime/defined.ts'
 import type { Alert, AlertLevel, AlertReason, Because } from '../alert.ts'
-import { decodeState, encodeState, type SeriesState, toldState, transitionOf } from '../alert-state.ts'
+import { decodeState, encodeState, notifiedState, type SeriesState, transitionOf } from '../alert-state.ts'
 import { limitChangedAlert, type SeriesBefore } from '../kinds/limit-changed.ts'
 import { encodeEntry, entryOf } from '../outbox.ts'
 import { seriesFields } from '../series-name.ts'
@@ -128,7 +128,7 @@ function closeVanished(poll: Poll, id: string, stored: string, previous: Series 
   if (before.level === 'ok' || series === undefined) return
   const rule = ruleFor(settings.rules, account, series)
   const event = { reason: 'recovered' as const, level: before.level }
-  const decided = { state: toldState(before, now), event, because: { is: 'gone' as const } }
+  const decided = { state: notifiedState(before, now), event, because: { is: 'gone' as const } }
   const alert = limitAlert(poll, { series, previous: series, rule, before }, decided)
   writes.entries.push(encodeEntry(entryOf(alert, before)))
 }

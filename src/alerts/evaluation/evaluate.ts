@@ -4,7 +4,7 @@ import type { AlertLevel, AlertReason, Because } from '../alert.ts'
 import {
   type Acknowledged,
   atLevel,
-  lastingAcknowledgement,
+  currentAcknowledgement,
   type Said,
   type SeriesState,
   withoutAcknowledgement,
@@ -173,7 +173,7 @@ function stay(subject: Subject, level: AlertLevel): Decided {
   const { rule, before, series, now, settings } = subject
   const told = (reason: AlertReason) => message(subject, { reason, level, before: level })
   if (before === undefined) return told('repeat')
-  const acknowledged = lastingAcknowledgement(before, now)
+  const acknowledged = currentAcknowledgement(before, now)
   const from = worseFrom(before, series, rule[level], { acknowledged, worseAfterMs: settings.worseAfterMs })
   if (from !== undefined && now >= from) {
     return { ...told('worse'), ...defined({ worseThan: acknowledged }) }
@@ -199,7 +199,7 @@ function message(
 ): Decided {
   const opened = before === undefined || before.level === 'ok' ? newState(rule.name, now) : before
   // What gets better is still known to who acknowledged it.
-  const known = event.reason === 'eased' && lastingAcknowledgement(opened, now) !== undefined
+  const known = event.reason === 'eased' && currentAcknowledgement(opened, now) !== undefined
   const state: SeriesState = {
     ...atLevel(known ? opened : withoutAcknowledgement(opened), event.level),
     rule: rule.name,

@@ -7,17 +7,17 @@ import { joinRefs, partitionOfRef } from '../ledger.ts'
 import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'
 import {
   byOrder,
+  checkAgainAt,
   decodeWaiting,
   earlierGroups,
   heldField,
   isDigest,
-  lookAgainAt,
   placeInGroup,
   receiverOf,
   type WaitingAlert,
 } from './group.ts'
 import { type Circumstances, holdOf, readCircumstances, release } from './held.ts'
-import { isBurst, readHeard } from './told.ts'
+import { isBurst, readHeard } from './sent-lately.ts'
 
 /** Alerts that move in one step. */
 const CHUNK = 500
@@ -198,7 +198,7 @@ function hold({ deps, key, receiver, now }: Closing, taken: string, { hold }: Co
     store.holdAlerts(
       ...[keys.delivery.ledger, key, at, group.intervalMs],
       ...some.flatMap(({ alert, places }) => [
-        ...[heldField(receiver, alertOf(alert.alert)), JSON.stringify(alert), lookAgainAt(alert.held, now)],
+        ...[heldField(receiver, alertOf(alert.alert)), JSON.stringify(alert), checkAgainAt(alert.held, now)],
         joinRefs(places),
       ]),
     ),

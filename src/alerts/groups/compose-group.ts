@@ -11,7 +11,7 @@ import {
   type WaitingAlert,
   withheldBecause,
 } from './group.ts'
-import { type Heard, hasEnd, hurries, toldAs } from './told.ts'
+import { type Heard, hasEnd, hurries, sentKey } from './sent-lately.ts'
 
 /** The outcome of a group that closes. `places` are those that are taken out of the group. */
 export interface ComposedGroup {
@@ -74,7 +74,7 @@ export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
 
 function hurriedAmong(told: readonly WaitingAlert[]): string[] {
   const hurried = told.map(({ alert }) => alert).filter(hurries)
-  return [...new Set(hurried.map(toldAs))]
+  return [...new Set(hurried.map(sentKey))]
 }
 
 /**

@@ -132,7 +132,7 @@ const LATEST_MS = 30_000
 const SOONEST_MS = 1_000
 
 /** When to check what is held back again, ms. */
-export function lookAgainAt(because: HeldBecause, now: number): number {
+export function checkAgainAt(because: HeldBecause, now: number): number {
   const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
   return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
 }

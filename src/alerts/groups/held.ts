@@ -7,16 +7,16 @@ import type { FleetTrouble } from '../kinds/fleet-alert.ts'
 import { endOfQuietTime, type Route, receiversOf, routeOf } from '../route.ts'
 import { type Silence, silenceOf } from '../silence.ts'
 import {
+  checkAgainAt,
   decodeHeld,
   type HeldBecause,
   homesOf,
   isDigest,
-  lookAgainAt,
   placeInGroup,
   receiverOfHeld,
   type WaitingAlert,
 } from './group.ts'
-import { readPaces } from './told.ts'
+import { readPaces } from './sent-lately.ts'
 
 /** What may keep an alert from being sent. */
 export interface Circumstances {
@@ -120,10 +120,10 @@ export async function release(
 const CHUNK = 500
 
 /**
- * Looks again at what is held back and has come to its time: what nothing holds back any more goes to its group again, and
+ * Checks again what is held back and has come to its time: what nothing holds back any more goes to its group again, and
  * is judged anew when that closes. Returns when to check next.
  */
-export async function lookAtHeld(deps: AlertsDeps, now: number): Promise<number | undefined> {
+export async function checkHeld(deps: AlertsDeps, now: number): Promise<number | undefined> {
   const { held, heldDue } = deps.keys.delivery
   for (;;) {
     const fields = await deps.store.zrangebyscore(heldDue, '-inf', now, 'LIMIT', 0, CHUNK)
@@ -139,7 +139,7 @@ export async function lookAtHeld(deps: AlertsDeps, now: number): Promise<number 
       const because = holdOf(alert, receiver, circumstances, now)
       const homes = homesOf(receiver, { alert, ...(isDigest(group) && { firstReading: true }) }, deps.group.by)
       if (because === undefined) free.push({ field, stored: value, homes })
-      else still.push(lookAgainAt(because, now), field)
+      else still.push(checkAgainAt(because, now), field)
     }
     if (still.length > 0) await deps.store.zadd(heldDue, 'XX', ...still)
     const released = free.length === 0 ? 0 : await release(deps, free, now)
@@ -151,7 +151,7 @@ export async function lookAtHeld(deps: AlertsDeps, now: number): Promise<number 
 }
 
 /** When a silence ends early, all that is held back is checked now. */
-export async function lookAgain({ store, keys }: Pick<AlertsDeps, 'store' | 'keys'>, now: number): Promise<void> {
+export async function checkHeldNow({ store, keys }: Pick<AlertsDeps, 'store' | 'keys'>, now: number): Promise<void> {
   for (;;) {
     const later = await store.zrangebyscore(keys.delivery.heldDue, `(${now}`, '+inf', 'LIMIT', 0, CHUNK)
     if (later.length === 0) return

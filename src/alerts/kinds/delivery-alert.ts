@@ -1,7 +1,7 @@
 import { type AlertWrites, NOBODY } from '../../redis/steps.ts'
 import type { Message } from '../alert.ts'
 import { alertId, DELIVERY_FIELD } from '../alert-state.ts'
-import { type News, tellNews } from './told-alert.ts'
+import { type News, notifyNews } from './notified-alert.ts'
 
 /** What is written about one receiver's alert; `stored` is its state, '' = none. */
 export type DeliveryAnnouncer = (receiver: string, stored: string, news: News, now: number) => AlertWrites
@@ -10,7 +10,7 @@ export type DeliveryAnnouncer = (receiver: string, stored: string, news: News, n
 export function deliveryAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): DeliveryAnnouncer {
   return (receiver, stored, news, now) => {
     const field = `${DELIVERY_FIELD}${receiver}`
-    return tellNews({ field, stored, notTo: receiver, url: page, now }, news, repeatEveryMs)
+    return notifyNews({ field, stored, notTo: receiver, url: page, now }, news, repeatEveryMs)
   }
 }
 

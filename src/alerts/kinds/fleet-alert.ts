@@ -8,7 +8,7 @@ import { formatMoment } from '../../text/format-time.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { EndpointState } from '../../tokens/endpoint/state.ts'
 import type { EndpointDeps } from '../../tokens/endpoint/token-endpoint.ts'
-import { type News, tellNews } from './told-alert.ts'
+import { type News, notifyNews } from './notified-alert.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
 export type FleetTrouble = 'token-endpoint' | 'clock' | typeof COVERAGE | typeof DATA
@@ -31,7 +31,7 @@ export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number;
   return ({ trouble, is, stored, message, now, cause }) => {
     const why = trouble === 'token-endpoint' ? cause : trouble
     const news: News = is === 'over' ? { is, message } : { is, level: 'critical', message, ...(why && { cause: why }) }
-    return tellNews({ field: trouble, stored, url: page, now }, news, repeatEveryMs)
+    return notifyNews({ field: trouble, stored, url: page, now }, news, repeatEveryMs)
   }
 }
 

@@ -4,7 +4,7 @@ import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { POLL_FIELD } from '../alert-state.ts'
-import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
+import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
 export interface GrantAlertSettings {
   /** What the app asks for. */
@@ -51,7 +51,7 @@ export function grantAnnouncer(settings: GrantAlertSettings): ScopesAnnouncer {
     const subject = about(settings, account)
     const before = openState(subject)
     if (before === undefined && !opensLimits) {
-      return tellAlert(subject, { level: 'warning', cause: 'scopes', message: describeGrant(settings, account) })
+      return notifyAlert(subject, { level: 'warning', cause: 'scopes', message: describeGrant(settings, account) })
     }
     if (!opensLimits || before?.cause !== 'scopes') return NO_ALERT_WRITES
     return closeAlert(subject, 'The scopes that were granted for this account let its limits be read again.')
@@ -71,20 +71,20 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
       const isNews = before?.cause !== 'failing' || isDueAgain(before, now, settings.repeatEveryMs)
       if (!isNews || isFleetTrouble) return NO_ALERT_WRITES
       const message = describeFailing(settings, account)
-      return tellAlert(subject, { level: 'warning', cause: 'failing', message })
+      return notifyAlert(subject, { level: 'warning', cause: 'failing', message })
     }
     if (outcome.failures.length > 0) return NO_ALERT_WRITES
     if (outcome.refused !== undefined) {
       // Granted or not: a message every day would help no operator.
       if (before?.cause === 'scopes') return NO_ALERT_WRITES
       const message = describeRefused(settings, outcome.refused, outcome.readAnything)
-      return tellAlert(subject, { level: 'warning', cause: 'scopes', message })
+      return notifyAlert(subject, { level: 'warning', cause: 'scopes', message })
     }
     return closeAlert(subject, 'Everything that is watched of this account was read again.')
   }
 }
 
-function about(settings: GrantAlertSettings, { hubId, hubDomain, pollAlert, now }: Subject): ToldSubject {
+function about(settings: GrantAlertSettings, { hubId, hubDomain, pollAlert, now }: Subject): NotifiedSubject {
   const account = { hubId, hubDomain }
   return { field: POLL_FIELD, stored: pollAlert, account, url: settings.pageOf(hubId), now }
 }

@@ -4,7 +4,7 @@ import { formatMoment } from '../../text/format-time.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { UNINSTALL_RULE } from '../alert.ts'
 import { TOKEN_FIELD } from '../alert-state.ts'
-import { closeAlert, openState, type ToldSubject, tellAlert } from './told-alert.ts'
+import { closeAlert, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
 export interface TokenAlertSettings {
   pageOf: (hubId: number) => string
@@ -22,7 +22,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const message =
         `This account's tokens can't be refreshed for now (${reason}). Its access token ${expires} ` +
         `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll goes on trying.`
-      return tellAlert(about(settings, account), { level: 'warning', message })
+      return notifyAlert(about(settings, account), { level: 'warning', message })
     },
     reauthorize: (account, reason) => {
       const subject = about(settings, account)
@@ -30,14 +30,14 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const message =
         `This account's tokens can't be refreshed: the provider refuses its refresh token (${reason}). Either ` +
         `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. To reconnect it, send the link of its page to an administrator: ${settings.pageOf(account.hubId)}`
-      return tellAlert(subject, { level: 'critical', message })
+      return notifyAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
         `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
         `polled under this name. Import it with its own token (--replace), or reconnect it by the link of its page: ${settings.pageOf(account.hubId)}`
-      return tellAlert(about(settings, account), { level: 'critical', message })
+      return notifyAlert(about(settings, account), { level: 'critical', message })
     },
     recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),
     undeleted: (account, { askedAt, reason }) => {
@@ -45,7 +45,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const message =
         `The uninstall of this account was asked for ${timeOf(askedAt)}, but its refresh token could not be deleted at ` +
         `the provider so far (${reason}). It is tried again until it works.`
-      return tellAlert(about(settings, account), { level: 'warning', rule: UNINSTALL_RULE, message })
+      return notifyAlert(about(settings, account), { level: 'warning', rule: UNINSTALL_RULE, message })
     },
     deleted: (account) => closeAlert(about(settings, account), 'The refresh token is deleted: the uninstall is done.'),
   }
@@ -64,7 +64,7 @@ function timeOf(at: number): string {
   return at > 0 ? formatMoment(at) : 'never'
 }
 
-function about(settings: TokenAlertSettings, { hubId, hubDomain, tokenAlert, now }: AnnouncedSubject): ToldSubject {
+function about(settings: TokenAlertSettings, { hubId, hubDomain, tokenAlert, now }: AnnouncedSubject): NotifiedSubject {
   const account = { hubId, hubDomain }
   return { field: TOKEN_FIELD, stored: tokenAlert, account, url: settings.pageOf(hubId), now }
 }

@@ -1,4 +1,4 @@
-import { type Alert, byConsequence, compareStanding, type Message } from '../../alerts/alert.ts'
+import { type Alert, byConsequence, compareLevels, type Message } from '../../alerts/alert.ts'
 import { csvLine } from '../../text/csv.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
@@ -64,7 +64,7 @@ export function mailContent(message: Message, now: number, links: MailLinks): Ma
 
 function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLinks): ListedAlert {
   const { previous } = alert
-  const moved = data.changes === undefined ? 'same' : previous === undefined ? 'new' : compareStanding(previous, alert)
+  const moved = data.changes === undefined ? 'same' : previous === undefined ? 'new' : compareLevels(previous, alert)
   return { ...describeAlert(alert, now, links), ...(moved !== 'same' && { sinceLast: moved }) }
 }
 

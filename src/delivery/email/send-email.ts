@@ -173,12 +173,12 @@ function messageId(deliveryId: string, from: string): string {
 function threadRoot({ data }: Message, from: string): string {
   const [first] = data.alerts
   const alone = data.alerts.length === 1 && data.truncated === 0
-  const thread = alone && first !== undefined ? matterOf(first) : ['group', data.groupKey]
+  const thread = alone && first !== undefined ? subjectKey(first) : ['group', data.groupKey]
   return `<thread-${digest(JSON.stringify(thread))}@${domainOf(from)}>`
 }
 
 /** What the alert is about, without its level, rule and label, which change. */
-function matterOf({ kind, rule, account, series }: Alert): unknown[] {
+function subjectKey({ kind, rule, account, series }: Alert): unknown[] {
   if (series === undefined) return [kind, account?.hubId ?? rule]
   return ['series', account?.hubId, series.metric, series.objectTypeId, series.from, series.to]
 }

@@ -42,7 +42,7 @@ export function forecastSeries(
 ): AccountForecasts {
   const forecasts: AccountForecasts = { at: now, rising: {}, tooFew: {} }
   for (const { id, metric } of series.filter(isForeseeable)) {
-    const points = tellingPoints(metric, values.get(id) ?? [])
+    const points = paceEvidence(metric, values.get(id) ?? [])
     const told = forecast(points)
     if (told === 'not-enough-history') forecasts.tooFew[id] = points.length
     else if (told !== 'no-growth') forecasts.rising[id] = told
@@ -59,7 +59,7 @@ function isForeseeable({ metric, limit, usage }: Series): boolean {
  * Without the days that are no evidence of the pace: stuck at the limit, where usage would have gone on if it could; and for
  * the fullest record those on which the provider showed none, and 0 means any usage below 80 %.
  */
-export function tellingPoints(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
+export function paceEvidence(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
   return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))
 }
 

@@ -63,7 +63,7 @@ export function failingAfter(before: PollRecord, { failures }: PollOutcome, now:
 const LEAST_TURNS = 2
 
 /** When polls of an account that fail since `since` become an alert: they have failed for two periods, or longer. */
-export function tellFailingAt(since: number, everyMs: number, alertAfterMs: number): number {
+export function failingAlertAt(since: number, everyMs: number, alertAfterMs: number): number {
   return since + Math.max(LEAST_TURNS * everyMs, alertAfterMs)
 }
 

@@ -22,7 +22,7 @@ export interface EndpointDeps {
 }
 
 /** How far the fleet's refreshes can be believed, as of a failure that was just reported. */
-export interface EndpointStanding {
+export interface EndpointVerdict {
   /** The trouble concerns many accounts: this failure is no evidence about its account. */
   fleetTrouble: boolean
   /** When any account was refreshed last, ms. */
@@ -129,7 +129,7 @@ export class TokenEndpoint {
   }
 
   /** Reports a failure at once, and returns what it means in the light of all others. `isNew`: it never worked so far. */
-  async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<EndpointStanding> {
+  async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<EndpointVerdict> {
     await this.#reportTrouble({ failed: { hubId, failure, isNew } })
     const { breaker, fleet } = this.#state
     const { lastSuccessAt } = breaker

@@ -14,7 +14,7 @@ import type { RuleSet } from '../view-deps.ts'
 import { Foresight } from './foresight.ts'
 
 /** Something that would have been told of a series. */
-export interface ToldThen {
+export interface ReplayedNotification {
   at: number
   kind: 'limit' | 'limit-changed'
   rule: string
@@ -49,7 +49,7 @@ export interface ReplayedSeries {
  * repeat that is due, a day's new forecast. All other polls say what the one before said, and are left out: that makes a
  * month of a fleet a matter of seconds.
  */
-export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: ReplaySpan): ToldThen[] {
+export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: ReplaySpan): ReplayedNotification[] {
   const replay = new SeriesReplay(rules, series, span)
   const { stretches } = series
   for (const [n, { from, value }] of stretches.entries()) {
@@ -62,7 +62,7 @@ export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: Repla
 }
 
 class SeriesReplay {
-  readonly told: ToldThen[] = []
+  readonly told: ReplayedNotification[] = []
   /** From when on there is anything to replay. */
   readonly begin: number
   readonly #rules: RuleSet
@@ -175,7 +175,7 @@ class SeriesReplay {
     return at
   }
 
-  #tell(at: number, one: Omit<ToldThen, 'at'>): void {
+  #tell(at: number, one: Omit<ReplayedNotification, 'at'>): void {
     if (at >= this.#span.from && at <= this.#span.to) this.told.push({ at, ...one })
   }
 }
@@ -196,11 +196,16 @@ function newsAfter(
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
-function limitEvent(rule: string, level: AlertLevel, reason: AlertReason, inDigest = false): Omit<ToldThen, 'at'> {
+function limitEvent(
+  rule: string,
+  level: AlertLevel,
+  reason: AlertReason,
+  inDigest = false,
+): Omit<ReplayedNotification, 'at'> {
   return { kind: 'limit', rule, level, reason, inDigest }
 }
 
-const LIMIT_CHANGED: Omit<ToldThen, 'at'> = {
+const LIMIT_CHANGED: Omit<ReplayedNotification, 'at'> = {
   ...{ kind: 'limit-changed', rule: 'limit-changed', level: 'warning', reason: 'entered', inDigest: false },
 }
 

@@ -4,7 +4,7 @@ import type { GroupSettings } from '../../alerts/deps.ts'
 import { homesOf } from '../../alerts/groups/group.ts'
 import { receiversOf } from '../../alerts/route.ts'
 import type { RuleSet } from '../view-deps.ts'
-import type { ToldThen } from './replay-series.ts'
+import type { ReplayedNotification } from './replay-series.ts'
 
 /** An alert that is over sooner than that told nobody anything that lasts. */
 export const FLAP_MS = 2 * 3_600_000
@@ -40,7 +40,7 @@ export interface TallyResult {
 }
 
 /** A transition on its way to one receiver. */
-interface Sent extends Pick<ToldThen, 'at'> {
+interface Sent extends Pick<ReplayedNotification, 'at'> {
   receiver: string
   hubId: number
   /** Its group, and the one that it shares with other accounts where they are many at once; '': none. */
@@ -67,7 +67,7 @@ export class Tally {
   }
 
   /** All that one series would have been told of, oldest first. */
-  add(account: AccountName, told: readonly ToldThen[]): void {
+  add(account: AccountName, told: readonly ReplayedNotification[]): void {
     let enteredAt: number | undefined
     for (const one of told) {
       const { at, kind, rule, level, reason } = one
@@ -84,7 +84,7 @@ export class Tally {
     }
   }
 
-  #send({ hubId, hubDomain }: AccountName, { at, kind, rule, level, reason, inDigest }: ToldThen): void {
+  #send({ hubId, hubDomain }: AccountName, { at, kind, rule, level, reason, inDigest }: ReplayedNotification): void {
     const { routes, group } = this.#rules
     const status = reason === 'recovered' ? 'resolved' : 'firing'
     // As far as routes and groups look at one.

@@ -10,7 +10,7 @@ const HeldBackShape = shape('HeldBack', 'What holds messages back.', {
   text: strangersText('The same for people.'),
 })
 
-const ToldShape = shape('ToldTransition', 'A transition with each attempt to deliver it.', {
+const ToldShape = shape('Notification', 'A transition with each attempt to deliver it.', {
   transition: text('Its partition and its place in the log there.'),
   at: isoMoment('When it was committed.').nullable(),
   id: text('Of the transition, the same on every copy that is sent.'),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
-import { paceOf } from '../../../src/alerts/groups/told.ts'
+import { paceOf } from '../../../src/alerts/groups/sent-lately.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../../../src/alerts/groups/held.ts'
+import { checkHeld } from '../../../src/alerts/groups/held.ts'
 import { NOBODY } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { redisOfFile } from '../../support/of-file.ts'
@@ -29,8 +29,8 @@ describe('an alert under a silence', () => {
     await pass(one, ENTERED, NOW)
     expect(await one.told()).toEqual([])
     await one.expectBalance({ pending: 1, where: { outbox: 0, groups: 0, held: 1, deliveries: 0 } })
-    expect(await one.lookAtHeld(NOW + DAY - WAIT)).toBe(NOW + DAY)
-    expect(await one.lookAtHeld(NOW + DAY)).toBeUndefined()
+    expect(await one.checkHeld(NOW + DAY - WAIT)).toBe(NOW + DAY)
+    expect(await one.checkHeld(NOW + DAY)).toBeUndefined()
     await one.expectBalance({ pending: 1, where: { groups: 1, held: 0 } })
     await one.close(NOW + DAY + WAIT)
     const [delivery] = await one.pending()
@@ -44,9 +44,9 @@ describe('an alert under a silence', () => {
     await pass(one, ENTERED, NOW)
     silence.endsAt = NOW + INTERVAL
     const later = NOW + WAIT + INTERVAL
-    expect(await one.lookAtHeld(later)).toBe(later + WAIT)
-    await one.lookAgain(later)
-    await one.lookAtHeld(later)
+    expect(await one.checkHeld(later)).toBe(later + WAIT)
+    await one.checkHeldNow(later)
+    await one.checkHeld(later)
     await one.close(later + WAIT)
     expect(await one.told()).toEqual(['aaaa-1'])
   })
@@ -59,11 +59,11 @@ describe('an alert under a silence', () => {
     const closedAt = NOW + WAIT
     const store = overtakenAt(redis.store, 'holdAlerts', async () => {
       silence.endsAt = closedAt
-      await one.lookAgain(closedAt)
+      await one.checkHeldNow(closedAt)
     })
     await closeGroups({ ...one.deps, store }, closedAt)
-    expect(await one.lookAtHeld(closedAt)).toBe(closedAt + WAIT)
-    await one.lookAtHeld(closedAt + WAIT)
+    expect(await one.checkHeld(closedAt)).toBe(closedAt + WAIT)
+    await one.checkHeld(closedAt + WAIT)
     await one.close(closedAt + 2 * WAIT)
     expect(await one.told()).toEqual(['aaaa-1'])
   })
@@ -73,7 +73,7 @@ describe('an alert under a silence', () => {
     one.silence(NOW + DAY)
     await pass(one, ENTERED, NOW)
     one.silence(NOW + 2 * DAY)
-    expect(await one.lookAtHeld(NOW + DAY)).toBe(NOW + DAY + WAIT)
+    expect(await one.checkHeld(NOW + DAY)).toBe(NOW + DAY + WAIT)
     await one.expectBalance({ where: { outbox: 0, groups: 0, held: 1, deliveries: 0 } })
   })
 
@@ -85,7 +85,7 @@ describe('an alert under a silence', () => {
     await pass(one, OVER, NOW + 2 * INTERVAL)
     expect(await one.told()).toEqual([])
     expect(await redis.store.hlen(one.keys.delivery.held)).toBe(0)
-    expect(await one.lookAtHeld(NOW)).toBeUndefined()
+    expect(await one.checkHeld(NOW)).toBeUndefined()
     await one.expectBalance({ committed: 3, withheld: 3, opened: 0, pending: 0 })
     const fates = (await readAlertLog(one, { since: 0 })).map(({ fate }) => fate)
     expect(fates).toEqual(Array(3).fill({ is: 'withheld', why: 'ended before silence s1 did' }))
@@ -114,7 +114,7 @@ describe('an alert under a silence', () => {
     one.silence(NOW + DAY)
     await pass(one, ENTERED, NOW)
     await pass(one, REPEAT, NOW + INTERVAL)
-    await one.lookAtHeld(NOW + DAY)
+    await one.checkHeld(NOW + DAY)
     await one.close(NOW + DAY + WAIT)
     await pass(one, { id: 'aaaa-3', reason: 'repeat' }, NOW + DAY + WAIT + 5_000 - WAIT - INTERVAL)
     const told = (await one.pending()).flatMap(({ message }) => message.data.alerts)
@@ -144,7 +144,7 @@ describe('an alert under a silence', () => {
     const one = relay()
     one.silence(NOW + DAY)
     await pass(one, ENTERED, NOW)
-    await one.lookAtHeld(NOW + DAY)
+    await one.checkHeld(NOW + DAY)
     await one.pass(NOW + DAY, { alert: OVER })
     await one.expectBalance({ withheld: 2, pending: 0 })
   })
@@ -208,9 +208,9 @@ describe("alerts that the fleet's speaks for", () => {
     const poll = anAlert({ kind: 'poll', cause: 'failing', rule: 'poll' })
     await one.pass(NOW, { alert: poll })
     expect(await one.told()).toEqual([])
-    expect(await one.lookAtHeld(NOW + 2 * WAIT)).toBe(NOW + 3 * WAIT)
+    expect(await one.checkHeld(NOW + 2 * WAIT)).toBe(NOW + 3 * WAIT)
     await redis.store.hdel(fleet, 'coverage')
-    await one.lookAtHeld(NOW + 3 * WAIT)
+    await one.checkHeld(NOW + 3 * WAIT)
     await one.close(NOW + 4 * WAIT)
     expect(await one.told()).toEqual([poll.id])
   })
@@ -234,9 +234,9 @@ describe('dying', () => {
       await survive(closeGroups(dying, now + WAIT + INTERVAL))
       await one.expectBalance({})
       await one.close(now + WAIT + INTERVAL)
-      await survive(lookAtHeld(dying, now))
+      await survive(checkHeld(dying, now))
       await one.expectBalance({})
-      await one.lookAtHeld(now)
+      await one.checkHeld(now)
       await one.close(now + WAIT + INTERVAL)
     }
     await one.commit({ alert: ENTERED })
@@ -287,7 +287,7 @@ describe('of two workers that look at one group at once', () => {
     })
     await closeGroups({ ...one.deps, store }, closing)
     for (const now of [closing + WAIT, closing + INTERVAL, NOW + DAY, NOW + DAY + INTERVAL]) {
-      await one.lookAtHeld(now)
+      await one.checkHeld(now)
       await one.close(now)
     }
     expect(await one.told()).toEqual([])
@@ -338,7 +338,7 @@ describe.each(Object.keys(HOLDS) as (keyof typeof HOLDS)[])('80 alerts that begi
         now += ms
         const sweep = async () => {
           await one.collect(now)
-          await one.lookAtHeld(now)
+          await one.checkHeld(now)
           await one.close(now)
         }
         await Promise.all([sweep(), sweep()])
@@ -357,7 +357,7 @@ describe.each(Object.keys(HOLDS) as (keyof typeof HOLDS)[])('80 alerts that begi
       for (let n = 0; n < 4; n++) await twoSweeps(INTERVAL)
       await end()
       now = NOW + DAY
-      await one.lookAgain(now)
+      await one.checkHeldNow(now)
       for (let n = 0; n < 4; n++) await twoSweeps(INTERVAL)
       expect(await one.told()).toEqual([])
       await one.expectBalance({ committed: 160, withheld: 160, pending: 0 })
@@ -379,7 +379,7 @@ test('thousands of alerts are held back and let go, two workers at a time', { ti
   }
   await one.expectBalance({ where: { outbox: 0, groups: 0, held: 2_500, deliveries: 0 } })
   while ((await redis.store.hlen(one.keys.delivery.held)) > 0) {
-    await Promise.all([one.lookAtHeld(NOW + DAY), one.lookAtHeld(NOW + DAY)])
+    await Promise.all([one.checkHeld(NOW + DAY), one.checkHeld(NOW + DAY)])
   }
   await one.close(NOW + DAY + WAIT)
   expect((await one.pending()).map(({ message }) => message.data.truncated)).toEqual([2_300])

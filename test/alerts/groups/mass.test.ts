@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../../src/alerts/deps.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import { toldOfAccount } from '../../../src/views/told-of-account.ts'
+import { readNotifications } from '../../../src/views/notifications.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
@@ -151,7 +151,7 @@ test('what a silence held back of many accounts comes as one message', async () 
     await one.close(NOW - (8 - n) * INTERVAL + WAIT)
   }
   expect(await one.pending()).toEqual([])
-  await one.lookAtHeld(NOW + INTERVAL)
+  await one.checkHeld(NOW + INTERVAL)
   await one.close(NOW + INTERVAL + WAIT)
   expect(await sent(one)).toEqual([['rule=customProperties.overall', [1, 2, 3, 4, 5, 6].map((n) => `${n}-1`)]])
 })
@@ -179,7 +179,7 @@ test('what an account is notified of names where its alert waits: the group of t
   await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
   await one.collect(NOW)
   const { store, keys, deliveries, deps } = one
-  const [found] = await toldOfAccount({ store, keys, deliveries, receivers: deps.receivers, group: deps.group }, 1)
+  const [found] = await readNotifications({ store, keys, deliveries, receivers: deps.receivers, group: deps.group }, 1)
   expect(found).toMatchObject({ fate: 'pending', waiting: [{ receiver: 'mail', where: 'group', until: NOW + WAIT }] })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ToldThen } from '../../../src/views/plan/replay-series.ts'
+import type { ReplayedNotification } from '../../../src/views/plan/replay-series.ts'
 import { Tally } from '../../../src/views/plan/tally.ts'
 import type { RuleSet } from '../../../src/views/view-deps.ts'
 
@@ -10,11 +10,11 @@ const RULES: RuleSet = {
   group: { by: ['account'], waitMs: 30_000, intervalMs: 300_000, max: 4 },
 }
 
-function told(rule: string, at: number, reason: ToldThen['reason'] = 'entered'): ToldThen {
-  return { at, kind: 'limit', rule, level: 'warning', reason, inDigest: false } as ToldThen
+function told(rule: string, at: number, reason: ReplayedNotification['reason'] = 'entered'): ReplayedNotification {
+  return { at, kind: 'limit', rule, level: 'warning', reason, inDigest: false } as ReplayedNotification
 }
 
-function estimated(accounts: number, of: (hubId: number) => ToldThen[], rules = RULES) {
+function estimated(accounts: number, of: (hubId: number) => ReplayedNotification[], rules = RULES) {
   const estimate = new Tally(rules)
   for (let hubId = 1; hubId <= accounts; hubId++) {
     estimate.add({ hubId, hubDomain: '' }, of(hubId))

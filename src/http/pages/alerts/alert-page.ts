@@ -8,8 +8,8 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type TimedAlert, timedAlert } from '../../../views/find-alerts.ts'
+import { type Notification, readNotifications } from '../../../views/notifications.ts'
 import { withMarks } from '../../../views/silenced.ts'
-import { type ToldTransition, toldOfAccount } from '../../../views/told-of-account.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf, parseHubId } from '../../query.ts'
@@ -33,7 +33,7 @@ export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise
   const { id, hubId } = await askedFor(deps, request)
   const [silences, told, found] = await Promise.all([
     deps.silences.active(now),
-    toldOfAccount({ ...deps, group: deps.explain.group }, hubId),
+    readNotifications({ ...deps, group: deps.explain.group }, hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const ofId = found.filter((one) => one.id === id)
@@ -99,7 +99,7 @@ async function aboutAlert(
 }
 
 /** Kinds that are not about a number say in words what happened, and what to do. */
-function lastMessage(transitions: readonly ToldTransition[]): string | undefined {
+function lastMessage(transitions: readonly Notification[]): string | undefined {
   const message = transitions.find(({ alert }) => alert.message !== undefined)?.alert.message
   return message === undefined ? undefined : cleanText(message, 500)
 }

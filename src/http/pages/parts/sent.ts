@@ -4,7 +4,7 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent, formatSeconds } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { Carried, TimedAttempt } from '../../../views/deliveries.ts'
-import type { ToldTransition, WaitingFor } from '../../../views/told-of-account.ts'
+import type { Notification, WaitingFor } from '../../../views/notifications.ts'
 import { accountLink, badge, levelBadge, when } from './cells.ts'
 import { htmlTable, nothing } from './tables.ts'
 
@@ -64,7 +64,7 @@ function about({ kind, series, rule }: Pick<Alert, 'kind' | 'series' | 'rule'>):
 }
 
 /** What was sent, newest first, with its outcome; `subject`: what it is about, on a page of several alerts. */
-export function notificationTable(sent: readonly (ToldTransition & { subject?: string })[], now: number): Html {
+export function notificationTable(sent: readonly (Notification & { subject?: string })[], now: number): Html {
   if (sent.length === 0) return nothing('No notifications in the last 30 days.')
   const ofSeveral = sent.some(({ subject }) => subject !== undefined)
   return htmlTable(
@@ -80,13 +80,13 @@ export function notificationTable(sent: readonly (ToldTransition & { subject?: s
   )
 }
 
-function sentAs({ alert: { kind, level, reason, percent, usage } }: ToldTransition): Html {
+function sentAs({ alert: { kind, level, reason, percent, usage } }: Notification): Html {
   const at = percent !== undefined ? formatPercent(percent) : usage === undefined ? '' : formatCount(usage)
   const what = kind === 'limit-changed' ? html`limit changed` : html`${levelBadge(level)} ${reason}`
   return html`${what}${at === '' ? '' : ` at ${at}`}`
 }
 
-const OUTCOME: Record<ToldTransition['fate'], string> = {
+const OUTCOME: Record<Notification['fate'], string> = {
   pending: 'in progress',
   delivered: 'delivered',
   dead: 'given up',
@@ -94,7 +94,7 @@ const OUTCOME: Record<ToldTransition['fate'], string> = {
   unknown: 'no longer known',
 }
 
-function outcomeOf({ fate, why, waiting }: ToldTransition, now: number): Html {
+function outcomeOf({ fate, why, waiting }: Notification, now: number): Html {
   const reason = why === '' ? undefined : html` <span class="soft">${cleanText(why, 300)}</span>`
   return html`${OUTCOME[fate]}${reason}${waiting.map((one) => html`<br>${waitingText(one, now)}`)}`
 }
@@ -113,7 +113,7 @@ function waitingText({ receiver, where, until, because }: WaitingFor, now: numbe
   return html`<span class="soft">${whom}${PLACE[where]}${why}${until === null ? undefined : html`, ${when(until, now)}`}</span>`
 }
 
-function deliveriesOf({ attempts }: ToldTransition, now: number): Html {
+function deliveriesOf({ attempts }: Notification, now: number): Html {
   return html`${attempts.map(
     ({ receiver, outcome, attempt, reason, at }, n) =>
       html`${n === 0 ? undefined : html`<br>`}${receiver}: ${outcome} ${when(at, now)}${attempt > 1 ? ` (attempt ${attempt})` : ''}${reason === '' ? undefined : html` <span class="soft">${cleanText(reason, 200)}</span>`}`,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { startLooks } from '../../jobs/looks.ts'
+import { startSweeps } from '../../jobs/planned-sweeps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { logLines } from '../support/log-lines.ts'
 
@@ -21,7 +21,7 @@ function openLooks(takesMs = 0) {
     if (world.fails) throw new Error('a fault')
     return world.next
   }
-  return { looks: startLooks(look, systemClock, log), begun, world, lines }
+  return { looks: startSweeps(look, systemClock, log), begun, world, lines }
 }
 
 test('whoever wakes it when it rests has it look at once, a thousand others together half a second later', async () => {

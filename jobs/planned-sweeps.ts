@@ -9,7 +9,7 @@ const AGAIN_MS = 2_000
 /** However far ahead the next is planned: the clock may have been set. */
 const LONGEST_MS = 60_000
 
-export interface Looks {
+export interface PlannedSweeps {
   /** Plans a sweep at a moment, or as soon as it may be. One that is planned for sooner stays planned. */
   wake(kind: SweepKind, at: number): void
   /** Begins no other, and waits for those that are under way. */
@@ -21,7 +21,11 @@ export interface Looks {
  * work would be due. `look` returns when that is. A sweep that is missed loses nothing: what is due
  * is in the due sets, every daemon that works reads them, and each account is claimed by one.
  */
-export function startLooks(look: (kind: SweepKind) => Promise<number | undefined>, clock: Clock, log: Logger): Looks {
+export function startSweeps(
+  look: (kind: SweepKind) => Promise<number | undefined>,
+  clock: Clock,
+  log: Logger,
+): PlannedSweeps {
   const safely = (kind: SweepKind) =>
     look(kind).catch((error: unknown) => {
       log.error({ code: 'sweep.failed', kind, err: error }, 'a sweep failed: it is tried again soon')

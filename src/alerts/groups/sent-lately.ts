@@ -1,4 +1,4 @@
-import { type Alert, alertOf, matterOf } from '../alert.ts'
+import { type Alert, alertOf, subjectKey } from '../alert.ts'
 import type { AlertsDeps, GroupBy } from '../deps.ts'
 import type { OutboxEntry } from '../outbox.ts'
 import { heldField, homesOf, isDigest } from './group.ts'
@@ -7,7 +7,7 @@ import { heldField, homesOf, isDigest } from './group.ts'
 export type GroupPace = 'digest' | 'urgent' | 'normal'
 
 /** What the group sent lately. */
-export interface ToldLately {
+export interface SentLately {
   /** The same series was sent at this level within the group's interval. */
   sameLevel: boolean
   /** How many alerts of the group's last message had made it hurry. */
@@ -31,7 +31,7 @@ export function hurries({ status, reason, level }: Alert): boolean {
  * What got worse hurries, unless it did so just now and is only flapping. What begins waits after a message that was full of
  * such: it is the same event. What escalates never does.
  */
-export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): GroupPace {
+export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: SentLately): GroupPace {
   if (isDigest) return 'digest'
   const isSameEvent = alert.reason === 'entered' && isBurst(hurried)
   return hurries(alert) && !sameLevel && !isSameEvent ? 'urgent' : 'normal'
@@ -43,11 +43,11 @@ export async function readPaces(
   wanted: readonly { key: string; alert: Alert }[],
   now: number,
 ): Promise<(key: string, alert: Alert) => GroupPace> {
-  const found = new Map<string, ToldLately>()
+  const found = new Map<string, SentLately>()
   const worse = wanted.filter(({ alert }) => hurries(alert))
   await Promise.all(
     [...Map.groupBy(worse, ({ key }) => key)].map(async ([key, some]) => {
-      const as = some.map(({ alert }) => toldAs(alert))
+      const as = some.map(({ alert }) => sentKey(alert))
       const [times, hurried] = await Promise.all([
         store.zmscore(keys.delivery.groupTold(key), ...as),
         store.hget(keys.delivery.groupState(key), 'hurried'),
@@ -59,8 +59,8 @@ export async function readPaces(
       }
     }),
   )
-  const nothing: ToldLately = { sameLevel: false, hurried: 0 }
-  return (key, alert) => paceOf(alert, isDigest(key), found.get(`${key}|${toldAs(alert)}`) ?? nothing)
+  const nothing: SentLately = { sameLevel: false, hurried: 0 }
+  return (key, alert) => paceOf(alert, isDigest(key), found.get(`${key}|${sentKey(alert)}`) ?? nothing)
 }
 
 /**
@@ -126,6 +126,6 @@ export function wayOf(receiver: string, entry: OutboxEntry, by: readonly GroupBy
 }
 
 /** How it is remembered that an alert was sent at its level. */
-export function toldAs(alert: Alert): string {
-  return `${matterOf(alert)}/${alert.level}`
+export function sentKey(alert: Alert): string {
+  return `${subjectKey(alert)}/${alert.level}`
 }

@@ -14,7 +14,7 @@ import type { ViewDeps } from './view-deps.ts'
 type Sources = Pick<ViewDeps, 'store' | 'keys' | 'deliveries' | 'receivers'> & { group: GroupSettings }
 
 /** How much is looked up. */
-export interface MostTold {
+export interface MostNotifications {
   /** The newest of the account: where they are, and each attempt to deliver them. */
   transitions: number
   /** The newest of all accounts. */
@@ -22,17 +22,17 @@ export interface MostTold {
 }
 
 /** As many attempts as are kept. */
-const ALL: MostTold = { transitions: 200, attempts: 10_000 }
+const ALL: MostNotifications = { transitions: 200, attempts: 10_000 }
 
 /** What an account was told of, newest first, and what became of it. */
-export async function toldOfAccount(deps: Sources, hubId: number, most = ALL): Promise<ToldTransition[]> {
+export async function readNotifications(deps: Sources, hubId: number, most = ALL): Promise<Notification[]> {
   const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-most.transitions)
   const [oldest] = logged
   if (oldest === undefined) return []
   const since = Date.parse(oldest.alert.measuredAt)
   const [heads, attempts] = await Promise.all([deps.deliveries.heads(since), deps.deliveries.log(most.attempts)])
   const found = await Promise.all(
-    logged.map(async ({ transition: ref, alert, fate }): Promise<ToldTransition> => {
+    logged.map(async ({ transition: ref, alert, fate }): Promise<Notification> => {
       const carrying = heads.filter(({ transitions }) => transitions.includes(ref))
       return {
         ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },
@@ -122,11 +122,11 @@ export interface AccountFacts {
   /** Troubles of the whole fleet whose alert is open. */
   fleet: readonly FleetTrouble[]
   /** Its transitions in the alert log, newest first. */
-  log: readonly ToldTransition[]
+  log: readonly Notification[]
 }
 
 /** A transition with what became of it. */
-export interface ToldTransition {
+export interface Notification {
   /** As the ledger knows it. */
   ref: TransitionRef
   /** When it was committed, ms. */

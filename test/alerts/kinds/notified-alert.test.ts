@@ -4,7 +4,12 @@ import type { AlertLevel } from '../../../src/alerts/alert.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
-import { closeAlert, type Telling, type ToldSubject, tellAlert } from '../../../src/alerts/kinds/told-alert.ts'
+import {
+  type AlertContent,
+  closeAlert,
+  type NotifiedSubject,
+  notifyAlert,
+} from '../../../src/alerts/kinds/notified-alert.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
 
@@ -14,9 +19,9 @@ const DAY = 24 * HOUR
 const ACCOUNT = { hubId: 123, hubDomain: 'acme.example.com' }
 
 /** An alert of its own, step by step on the state that the step before left. */
-function anAlert(more: Partial<ToldSubject> = {}) {
+function anAlert(more: Partial<NotifiedSubject> = {}) {
   let stored = ''
-  const step = (now: number, write: (subject: ToldSubject) => AlertWrites) => {
+  const step = (now: number, write: (subject: NotifiedSubject) => AlertWrites) => {
     const writes = write({ field: 'token', account: ACCOUNT, url: 'https://a.b', ...more, stored, now })
     for (const [, before, after] of writes.changes) {
       expect(before).toBe(stored)
@@ -25,8 +30,8 @@ function anAlert(more: Partial<ToldSubject> = {}) {
     return writes.entries.map(decodeEntry)[0]
   }
   return {
-    tell: (now: number, level: AlertLevel, rest: Partial<Telling> = {}) =>
-      step(now, (subject) => tellAlert(subject, { level, message: 'it fails', ...rest }))?.alert,
+    tell: (now: number, level: AlertLevel, rest: Partial<AlertContent> = {}) =>
+      step(now, (subject) => notifyAlert(subject, { level, message: 'it fails', ...rest }))?.alert,
     close: (now: number) => step(now, (subject) => closeAlert(subject, 'it works'))?.alert,
     step,
     acknowledge: (at: number, until: number) => {

@@ -4,20 +4,20 @@ import { defined } from '../../runtime/defined.ts'
 import type { Alert, AlertLevel, AlertReason } from '../alert.ts'
 import {
   atLevel,
+  currentAcknowledgement,
   decodeState,
   encodeState,
   kindOf,
-  lastingAcknowledgement,
+  notifiedState,
   openedState,
   type SeriesState,
-  toldState,
   transitionOf,
   withoutAcknowledgement,
 } from '../alert-state.ts'
 import { encodeEntry, entryOf } from '../outbox.ts'
 
 /** What an alert is about that is no number, and its state as stored. */
-export interface ToldSubject {
+export interface NotifiedSubject {
   /** Its field among the alert states. */
   field: string
   /** State of the alert as stored, '' = none. */
@@ -32,7 +32,7 @@ export interface ToldSubject {
 }
 
 /** The content of the alert: for people in `message`. */
-export interface Telling {
+export interface AlertContent {
   level: AlertLevel
   /** Default: the kind. */
   rule?: string
@@ -43,12 +43,12 @@ export interface Telling {
 const RANK: Record<AlertLevel, number> = { warning: 1, critical: 2 }
 
 /** The state as it was read; undefined where nothing is open. */
-export function openState({ stored }: Pick<ToldSubject, 'stored'>): SeriesState | undefined {
+export function openState({ stored }: Pick<NotifiedSubject, 'stored'>): SeriesState | undefined {
   return stored === '' ? undefined : decodeState(stored)
 }
 
 /** Opens the alert; one that is open is sent again, at the level that holds now. */
-export function tellAlert(subject: ToldSubject, { level, rule, cause, message }: Telling): AlertWrites {
+export function notifyAlert(subject: NotifiedSubject, { level, rule, cause, message }: AlertContent): AlertWrites {
   const before = openState(subject)
   if (before === undefined) {
     const opened = openedState(level, rule ?? kindOf(subject.account?.hubId ?? NOBODY, subject.field), subject.now)
@@ -57,31 +57,37 @@ export function tellAlert(subject: ToldSubject, { level, rule, cause, message }:
   const reason = reasonOf(before, level)
   // What gets better is still known to who acknowledged it; anything else is news.
   const known = reason === 'eased' ? before : withoutAcknowledgement(before)
-  return writesOf(subject, withCause(atLevel(toldState(known, subject.now), level), cause), { level, reason, message })
+  return writesOf(subject, withCause(atLevel(notifiedState(known, subject.now), level), cause), {
+    level,
+    reason,
+    message,
+  })
 }
 
 /** Nothing, where nothing is open. */
-export function closeAlert(subject: ToldSubject, message: string): AlertWrites {
+export function closeAlert(subject: NotifiedSubject, message: string): AlertWrites {
   const before = openState(subject)
   if (before === undefined) return NO_ALERT_WRITES
   const level = before.level === 'critical' ? 'critical' : 'warning'
-  return writesOf(subject, toldState(before, subject.now), { level, reason: 'recovered', message })
+  return writesOf(subject, notifiedState(before, subject.now), { level, reason: 'recovered', message })
 }
 
 /** What is found of a trouble now. */
-export type News = ({ is: 'firing' } & Pick<Telling, 'level' | 'cause' | 'message'>) | { is: 'over'; message: string }
+export type News =
+  | ({ is: 'firing' } & Pick<AlertContent, 'level' | 'cause' | 'message'>)
+  | { is: 'over'; message: string }
 
 /** The alert about what lasts: sent when it opens, gets worse or better, repeats, and ends. */
-export function tellNews(subject: ToldSubject, news: News, repeatEveryMs: number): AlertWrites {
+export function notifyNews(subject: NotifiedSubject, news: News, repeatEveryMs: number): AlertWrites {
   if (news.is === 'over') return closeAlert(subject, news.message)
   const before = openState(subject)
   if (before?.level === news.level && !isDueAgain(before, subject.now, repeatEveryMs)) return NO_ALERT_WRITES
-  return tellAlert(subject, news)
+  return notifyAlert(subject, news)
 }
 
 /** Whether an alert that lasts at its level is due to repeat: not as long as it is acknowledged. */
 export function isDueAgain(before: SeriesState, now: number, repeatEveryMs: number): boolean {
-  return now - before.toldAt >= repeatEveryMs && lastingAcknowledgement(before, now) === undefined
+  return now - before.toldAt >= repeatEveryMs && currentAcknowledgement(before, now) === undefined
 }
 
 function reasonOf({ level }: SeriesState, to: AlertLevel): AlertReason {
@@ -95,7 +101,7 @@ function withCause(state: SeriesState, cause: SeriesState['cause']): SeriesState
 }
 
 function writesOf(
-  subject: ToldSubject,
+  subject: NotifiedSubject,
   state: SeriesState,
   { level, reason, message }: { level: AlertLevel; reason: AlertReason; message: string },
 ): AlertWrites {
@@ -123,7 +129,7 @@ export function closeAlerts(
     const series = parseSeriesId(field)
     const told = { level: before.level, reason: 'uninstalled' as const, at: now, url: pageOf(account.hubId) }
     const alert: Alert = {
-      ...transitionOf(account, field, toldState(before, now), told),
+      ...transitionOf(account, field, notifiedState(before, now), told),
       ...defined({ series, usage: before.said?.usage }),
       message: 'The app was uninstalled from this account.',
     }
