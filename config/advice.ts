@@ -88,7 +88,7 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
   }
 }
 
-/** Of fewer the room that is kept for the largest poll leaves less than half: see depthOf in src/limits/poll-budget.ts. */
+/** Of fewer the room that is kept for the largest poll leaves less than half: see depthOf in src/limits/polling/call-budget.ts. */
 const POLLS_IN_A_BUDGET = 4
 
 function mostCallsOfOnePoll({ associations, accounts, pairsPerPoll }: Config['limits']): number {

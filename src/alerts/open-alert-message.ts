@@ -17,7 +17,7 @@ import { seriesFields } from './series-name.ts'
 export interface OpenAlertSettings {
   rules: readonly Rule[]
   pageOf: (hubId: number) => string
-  /** Of all accounts. */
+  /** Address of the status page, for alerts of no account. */
   page: string
 }
 
@@ -42,13 +42,13 @@ export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly n
         store.getBuffer(own.readings),
         store.get(own.forecast),
       ])
-      const readings = readable(() => keptReadings(hubId, own, stored))
+      const readings = undefinedIfUnreadable(() => keptReadings(hubId, own, stored))
       return { hubId, hubDomain: hubDomain ?? '', states, readings, forecasts: decodeForecasts(forecasts) }
     }),
   )
 }
 
-function readable<T>(read: () => T): T | undefined {
+function undefinedIfUnreadable<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch {
@@ -95,7 +95,7 @@ function bodyOf(
   }
 }
 
-/** What an alert that is about no number is about: its exact message is not kept. */
+/** The text of an alert without a series: what was sent is not stored, so it is made again from the subject. */
 function sentenceOf(hubId: number, field: string, { level, rule, cause }: SeriesState): string {
   const subject = subjectOf({
     ...{ id: '', hubId, field, rule, level: level === 'critical' ? 'critical' : 'warning' },

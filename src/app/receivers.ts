@@ -31,15 +31,19 @@ export function createReceiver(
   settings: Config['receivers'][string],
   links: MailLinks = {},
 ): Receiver {
-  if (settings.type === 'email') {
-    const { smtp, from, to } = settings
-    const how = { tls: mailEncryption(settings), timeoutMs: MAIL_TIMEOUT_MS, links }
-    return createEmailReceiver({ name, smtp, from, to: [...to], ...how })
+  switch (settings.type) {
+    case 'email': {
+      const { smtp, from, to } = settings
+      const how = { tls: mailEncryption(settings), timeoutMs: MAIL_TIMEOUT_MS, links }
+      return createEmailReceiver({ name, smtp, from, to: [...to], ...how })
+    }
+    case 'webhook': {
+      const { url, secrets, format } = settings
+      const { http, alerts } = config
+      const context = { home: `${http.publicUrl}/`, groupBy: alerts.group.by, links: messageLinks(config) }
+      return createWebhookReceiver({ name, url, secrets: [...secrets], format, context })
+    }
   }
-  const { url, secrets, format } = settings
-  const { http, alerts } = config
-  const context = { home: `${http.publicUrl}/`, groupBy: alerts.group.by, links: messageLinks(config) }
-  return createWebhookReceiver({ name, url, secrets: [...secrets], format, context })
 }
 
 export function ackLinks(vault: Vault, { alerts }: Pick<Config, 'alerts'>): AckLinks {

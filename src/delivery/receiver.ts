@@ -22,10 +22,12 @@ export type AttemptOutcome = { answer?: ReceiverAnswer } & (
 /** The answer, where there was one: an HTTP status, or the code of an SMTP reply. */
 export type ReceiverAnswer = number
 
+export type ReceiverType = 'email' | 'webhook'
+
 /** A destination of messages. It tries once and returns the outcome; when to try again is not its to decide. */
 export interface Receiver {
   readonly name: string
-  readonly type: 'email' | 'webhook'
+  readonly type: ReceiverType
   /** Attempts that it makes at a time, where that is few: what waits for a connection of its own would wait in vain. */
   readonly atATime?: number
   /**
@@ -38,9 +40,13 @@ export interface Receiver {
 }
 
 /** What to do about an attempt that failed; `receiver` is its name in the config. */
-export function wayOut(type: 'email' | 'webhook', receiver: string, { answer }: AttemptOutcome): string {
-  const settings = `receivers.${receiver}`
-  return type === 'email' ? mailWayOut(settings, answer) : webhookWayOut(settings, answer)
+export function wayOut(type: ReceiverType, receiver: string, { answer }: AttemptOutcome): string {
+  return WAYS_OUT[type](`receivers.${receiver}`, answer)
+}
+
+const WAYS_OUT: Record<ReceiverType, (settings: string, answer: number | undefined) => string> = {
+  email: mailWayOut,
+  webhook: webhookWayOut,
 }
 
 function mailWayOut(settings: string, answer: number | undefined): string {

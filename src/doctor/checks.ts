@@ -3,7 +3,7 @@ import type { Check, Installation } from './check.ts'
 import { checkAdminTokens, checkConfig, checkEncryption, checkFileLimit, checkSecretFiles } from './config-and-keys.ts'
 import { checkDaemon, checkInForce } from './daemon.ts'
 import { checkEndDate, checkProvider, checkPublicUrl } from './provider.ts'
-import { checkMailServer, checkReceivers, checkWebhook } from './receivers.ts'
+import { checkReceiver, checkReceivers } from './receivers.ts'
 import { checkRedis } from './redis.ts'
 
 /** All checks, in the order of the report. */
@@ -31,12 +31,11 @@ export function checksOf(installation: Installation): Check[] {
       fix: 'check provider.baseUrl, and that this machine may connect to it',
     },
     { name: 'end-date', run: async () => [checkEndDate(config.provider.api, clock.now())], fix: file },
-    ...Object.entries(config.receivers).map(([name, receiver]): Check => {
-      const fix = `check receivers.${name}, and that this machine may connect to its server`
-      return receiver.type === 'email'
-        ? { name: `receiver.${name}`, run: async () => [await checkMailServer(name, receiver)], fix }
-        : { name: `receiver.${name}`, run: async (signal) => [await checkWebhook(name, receiver, signal)], fix }
-    }),
+    ...Object.entries(config.receivers).map(([name, receiver]) => ({
+      name: `receiver.${name}`,
+      run: async (signal: AbortSignal) => [await checkReceiver(name, receiver, signal)],
+      fix: `check receivers.${name}, and that this machine may connect to its server`,
+    })),
     {
       name: 'deliveries',
       run: () => checkReceivers(redis, keys, unprovenAfter(config.alerts), clock),

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { mailEncryption } from '../../config/receivers.ts'
+import type { Config } from '../../config/schema.ts'
 import { verifyLogin } from '../delivery/email/send-email.ts'
 import { networkFailure } from '../delivery/network-failure.ts'
 import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
@@ -11,6 +12,20 @@ import type { Secret } from '../runtime/secret.ts'
 import { type Finding, fail, ok, type RedisConnection, warn } from './check.ts'
 
 const TIMEOUT_MS = 4_000
+
+/** Whether messages could be delivered there just now; nothing is sent. */
+export function checkReceiver(
+  name: string,
+  receiver: Config['receivers'][string],
+  signal: AbortSignal,
+): Promise<Finding> {
+  switch (receiver.type) {
+    case 'email':
+      return checkMailServer(name, receiver)
+    case 'webhook':
+      return checkWebhook(name, receiver, signal)
+  }
+}
 
 /** Logs in as a mail would; nothing is sent. */
 export async function checkMailServer(receiver: string, mail: { smtp: Secret; insecure: boolean }): Promise<Finding> {

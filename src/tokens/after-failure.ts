@@ -12,7 +12,7 @@ export interface FailedRefresh {
   hubId: number
   state: AccountState
   times: TokenTimes
-  /** Failures in a row before this one. */
+  /** Failures in a row before this one that count: a 429 and trouble of all accounts don't, nor do others until `lateAt`. */
   failures: number
   /** When the refresh token was first refused, or null. */
   rejectedAt: number | null

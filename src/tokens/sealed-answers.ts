@@ -22,7 +22,7 @@ import { openToken, type Vault } from './vault.ts'
 /** What a file is called once all of it is on the disk. */
 const WHOLE = '.sealed'
 const HALF = '.half'
-/** No file is written for so long: another process of the folder may be at it. */
+/** Writing never takes this long. A younger unfinished file may belong to another process of this folder. */
 const HALF_FOR_MS = 3_600_000
 
 type Sealing = Pick<StoreAnswerDeps, 'vault' | 'log'>
@@ -57,7 +57,7 @@ export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promi
   const folder = openDataFolder(dataDir, 'answers')
   accessSync(folder, constants.W_OK)
   const names = readdirSync(folder)
-  // Of a process that was killed amid it.
+  // Left by a process that was killed while it wrote.
   const halves = names.filter((name) => name.endsWith(HALF)).map((name) => join(folder, name))
   for (const half of halves) if (deps.clock.now() - statSync(half).mtimeMs > HALF_FOR_MS) rmSync(half, { force: true })
   const files = names.filter((name) => name.endsWith(WHOLE))
@@ -70,9 +70,9 @@ export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promi
     ),
   )
   const left = done.flat()
-  if (left.length === read.length) return // All stay where they are.
+  if (left.length === read.length) return // Nothing was stored: the files stay.
   if (left.length > 0) writeLines(dataDir, left)
-  // Another process of the same folder may have been at it, too.
+  // Another process of this folder may have removed them by now.
   for (const name of files) rmSync(join(folder, name), { force: true })
 }
 
@@ -108,7 +108,7 @@ function opened({ vault, log }: Sealing, hubId: number, text: string): AnswerToS
   return { ...answer, access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
 }
 
-/** For this user's eyes only, and on the disk before it has its name: half a file is none. */
+/** Readable for this user only, and renamed once it is whole on the disk: no process reads half a file. */
 function writeLines(dataDir: string, lines: readonly string[]): string {
   const folder = openDataFolder(dataDir, 'answers')
   const file = join(folder, `${randomUUID()}${WHOLE}`)

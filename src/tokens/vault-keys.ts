@@ -30,9 +30,9 @@ interface KnownKeys {
 }
 
 /**
- * Whether the configured keys open what is stored, tried on known values before any token is touched; then they are
- * known, too. A second key that no process has written with yet is known but not used: a process without it goes on.
- * Throws KeysError. `missing`: whether a used key may be left out, which only a rekey can repair.
+ * Whether the configured keys open what is stored, tried on known values before any token is touched; keys that are new are then
+ * registered. A second key that no process has written with yet is registered but not used: a process without it goes on.
+ * Throws KeysError. `missing`: whether a used key may be absent, as for a rekey, which repairs that.
  */
 export async function checkKeys(
   store: Store,
@@ -135,7 +135,7 @@ export interface WriterReports {
 export async function startWriterReports(deps: WriterDeps, daemon: string): Promise<WriterReports> {
   let lacking: string[] = []
   const report = async () => {
-    const writers = await say(deps, daemon, deps.vault.keyIds[0])
+    const writers = await reportWriter(deps, daemon, deps.vault.keyIds[0])
     const strange = writers.filter(({ keyId }) => !deps.vault.keyIds.includes(keyId))
     for (const { daemon: other, keyId } of strange) {
       if (lacking.includes(keyId)) continue
@@ -147,23 +147,23 @@ export async function startWriterReports(deps: WriterDeps, daemon: string): Prom
     lacking = strange.map(({ keyId }) => keyId)
   }
   await report()
-  // No Redis: the jobs log it, and the next report comes soon.
+  // Errors are ignored here: the jobs log that Redis is away, and the next report comes soon.
   const end = atInterval(report, REPORT_EVERY_MS)
   return {
     report,
     stop: async () => {
       end()
       // A process that does not report counts as gone soon anyway.
-      await say(deps, daemon, '').catch(() => undefined)
+      await reportWriter(deps, daemon, '').catch(() => undefined)
     },
   }
 }
 
 export function liveWriters(deps: Pick<WriterDeps, 'store' | 'keys'>): Promise<Writer[]> {
-  return say(deps, '', '')
+  return reportWriter(deps, '', '') // Without a name nothing is reported: the answer is the list.
 }
 
-async function say({ store, keys }: Pick<WriterDeps, 'store' | 'keys'>, daemon: string, keyId: string) {
+async function reportWriter({ store, keys }: Pick<WriterDeps, 'store' | 'keys'>, daemon: string, keyId: string) {
   const { used, writers: all, written } = keys.vault
   const writers = await store.reportWriter(used, all, written, daemon, keyId, SILENCE_S)
   return writers.map(([name, id]): Writer => ({ daemon: name, keyId: id }))

@@ -41,7 +41,7 @@ export async function closeGroups(deps: AlertsDeps, now: number): Promise<number
   return earliest === undefined ? undefined : Number(earliest)
 }
 
-/** No group is planned so late, unless by a clock that was ahead and was set back, or by longer intervals. */
+/** Groups due this late come from a clock that was ahead, or from longer intervals of an earlier config: they are moved nearer. */
 async function bringForward({ store, keys, group }: AlertsDeps, now: number): Promise<void> {
   const latest = now + group.waitMs + group.intervalMs
   const late = await store.zrangebyscore(keys.delivery.groupsDue, `(${latest}`, '+inf')
@@ -85,7 +85,7 @@ async function closeGroup(deps: AlertsDeps, key: string, circumstances: Circumst
 }
 
 interface ReadGroup {
-  /** How often alerts were taken out of it. */
+  /** How often alerts were taken out of it: its version. A step that finds another one answers 'lost'. */
   taken: string
   waiting: WaitingAlert[]
   /** It has more than is taken at once. */
@@ -106,7 +106,7 @@ async function readGroup({ store, keys }: AlertsDeps, key: string): Promise<Read
   return { taken, waiting, isMore: waiting.length < found.size }
 }
 
-/** In the order in which they were committed. All transitions of an alert lie in one partition: none is left behind its successor. */
+/** In the order of their commits. All transitions of an alert are in one partition, so a cut between partitions never separates two of one alert. */
 function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
   const byPartition = Map.groupBy(waiting, (one) => partitionOfRef(placeInGroup(one)))
   const taken: WaitingAlert[] = []
@@ -129,7 +129,7 @@ async function takeEarlier({ deps, key, now }: Closing, waiting: readonly Waitin
     }
   }
   const open = new Set<string>()
-  // A mass has as many of them as it has accounts: few wait, and one question finds them.
+  // A mass has one group per account; few of them still wait, and one call for each chunk finds those.
   for (const some of chunksOf([...byGroup.keys()])) {
     const closesAt = await store.zmscore(keys.delivery.groupsDue, ...some)
     for (const [n, other] of some.entries()) if (closesAt[n] != null) open.add(other)
@@ -165,7 +165,7 @@ async function takeBackHeld({ deps, key, receiver, now }: Closing, waiting: read
   return back
 }
 
-/** A step for some at a time, each on the group as the one before left it; undefined: another daemon took alerts out of it. */
+/** Runs `step` in chunks, each with the version that the one before returned; undefined: another daemon took alerts out of the group. */
 async function inParts<T>(
   taken: string,
   all: readonly T[],

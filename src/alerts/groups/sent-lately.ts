@@ -28,8 +28,8 @@ export function hurries({ status, reason, level }: Alert): boolean {
 }
 
 /**
- * What got worse hurries, unless it did so just now and is only flapping. What begins waits after a message that was full of
- * such: it is the same event. What escalates never does.
+ * An alert that got worse is urgent, unless the same was sent just now: then it is flapping. An alert that begins right after a
+ * message with many urgent ones belongs to the same event and waits; an escalation is never delayed for that.
  */
 export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: SentLately): GroupPace {
   if (isDigest) return 'digest'
@@ -69,7 +69,7 @@ export async function readPaces(
  */
 export type Heard = { is: 'nothing' } | { is: 'told'; at: number; order: number; group: string } | { is: 'over' }
 
-/** What is an event by itself has no end that would have to follow. */
+/** Whether the alert is resolved one day: a changed limit and a test are events without an end. */
 export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
   return kind !== 'limit-changed' && kind !== 'test'
 }
@@ -103,7 +103,7 @@ export async function readHeard(
   return (alert) => heard.get(heldField(receiver, alertOf(alert))) ?? { is: 'nothing' }
 }
 
-/** Where a transition waits, and as what it counts for a mass. */
+/** The group where a transition waits, and what it counts as among the alerts of one rule that become one message (a mass). */
 export interface Way {
   homes: [own: string, mass: string]
   counts: 'firing' | 'resolved' | ''

@@ -7,7 +7,7 @@ export interface Value {
   limit: number | null
 }
 
-/** What one poll found changed, backwards: the values before it. */
+/** The values before what one poll found changed: enough to undo it. */
 export interface Change {
   /** When the poll was, ms. */
   at: number
@@ -54,7 +54,7 @@ export function sameValue(one: Value | undefined, other: Value | undefined): boo
   return one?.usage === other?.usage && one?.limit === other?.limit
 }
 
-/** Values that are after a change become those before it. */
+/** Undoes one change in `values`, in place. */
 export function undo(values: Map<string, Value>, { before }: Change): void {
   for (const [id, was] of before) {
     if (was === undefined) values.delete(id)

@@ -5,7 +5,7 @@ import { parseSeriesId, type Series, type SeriesName } from '../series.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
 import { changesBackward, encodeChanges, keptReadings, readKey } from './packed.ts'
 
-/** All that is known of an account's numbers. The values before the first change are in it; since when is not known. */
+/** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
 export interface AccountHistory {
   /** When its limits were last read, ms. */
   readAt: number
@@ -52,7 +52,7 @@ export class History {
     const found = await this.#stored(hubId)
     if (found === undefined) return []
     const { readAt, current, records, backward } = found
-    // Of numbers that have not moved for longer than any change is kept.
+    // The numbers have not changed for longer than changes are kept.
     if (records === 0) return readAt <= to ? [snapshotOf({ at: readAt }, current)] : []
     return this.#reading(hubId, () => snapshotsBackward(current, backward(), from, to).reverse())
   }
@@ -111,7 +111,7 @@ function snapshotsBackward(
   const values = new Map(current)
   const found: Snapshot[] = []
   for (const change of changes) {
-    // Of a time when there was none of the series there is nothing to show.
+    // Moments at which no series existed are left out.
     if (change.at <= to && values.size > 0) found.push(snapshotOf(change, values))
     if (change.at <= from) break
     undo(values, change)

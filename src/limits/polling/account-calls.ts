@@ -13,7 +13,7 @@ export interface FetchDeps {
   clock: Clock
   /**
    * Keeps the account claimed: one with many pairs takes longer than a claim lasts. `polls`: the number of its last poll as
-   * this one read it. Where another worker has polled it since, the account has a next moment, which stays.
+   * this one read it. Where another worker has polled it since, its due time is not moved.
    */
   stillPolling: (hubId: number, polls: string) => Promise<unknown>
 }
@@ -26,7 +26,7 @@ export interface CallsOf {
   taken?: Taken | undefined
 }
 
-/** Of one account at a time: more would all be refused before the first refusal is heard. */
+/** Calls under way for one account at a time: of more, all would be refused before the first refusal arrives. */
 export const AT_ONCE = 5
 
 /**
@@ -48,7 +48,7 @@ export class AccountCalls {
   readonly #polls: string
   readonly #signal: AbortSignal
   #ahead: Taken | undefined
-  /** Made, and counted from when they were taken. */
+  /** Calls that were made, but still count from the moment at which they were taken: `settle` corrects it. */
   #unsettled: Taken | undefined
 
   constructor(deps: Omit<FetchDeps, 'provider'>, { hubId, polls, taken }: CallsOf, signal: AbortSignal) {
@@ -67,7 +67,7 @@ export class AccountCalls {
         this.leftOut = true
         return
       }
-      // Only what is made at once: a call that is made later than it is counted meets those of the next window.
+      // Only as many as are made at once: a call that is made later than it is counted would add to the next window.
       const wanted = Math.min(AT_ONCE, calls.length - begun)
       const taken = this.#ahead ?? (await this.#take(wanted))
       this.#ahead = undefined
@@ -151,7 +151,7 @@ function laterOf(one: number | undefined, other: number | undefined): number | u
 
 /**
  * Calls that a poll of any account makes at once, so that they can be taken from the account's share when the poll
- * begins; 0 where settings differ by account: that step is the one that reads which account it is.
+ * begins; 0 where settings differ by account: which account it is is not known yet.
  */
 export function firstCalls({ associations, accounts }: Pick<PollSettings, 'associations' | 'accounts'>): number {
   if (accounts.some((override) => override.associations !== undefined)) return 0

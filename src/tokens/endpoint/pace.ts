@@ -33,7 +33,7 @@ export const paceSchema = z.strictObject({
   ceiling: z.number(),
   /** Calls that may be made right now. */
   permits: z.number().default(LEAST_BURST),
-  /** Of what time brings, kept for codes of installs: neither refreshes nor codes can use up what the others have. */
+  /** Permits that are reserved for codes of installs: refreshes and codes can't use up each other's. */
   codes: z.number().default(START_PER_SECOND * CODE_SHARE * CODE_BURST_SECONDS),
   /** Up to when permits were given, ms. */
   at: z.number(),
@@ -117,13 +117,13 @@ export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number
   }
   const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
   const measured = rateAllowed(counted(pace, 0, now), wait, now)
-  // Refused from the first call on nothing was measured: half as fast, and half of that, until a call goes through.
+  // The very first call was refused, so nothing was measured: the rate is halved until a call goes through.
   const rate = measured > 0 ? measured : pace.perSecond / 2
   const closed = { permits: 0, closedUntil: now + wait, refusedAt: now, refusals: pace.refusals + 1 }
   return limited({ ...pace, ...closed, ceilingBefore: pace.ceiling }, rate)
 }
 
-/** As from quiet. */
+/** Back to the speed of a start, as after a pause. */
 export function slowed(pace: Pace): Pace {
   return { ...pace, perSecond: Math.min(START_PER_SECOND, pace.ceiling), permits: Math.min(LEAST_BURST, pace.permits) }
 }
@@ -135,7 +135,7 @@ function limited(pace: Pace, rate: number): Pace {
 
 /**
  * What the provider seems to allow, calls a second. It counts over a window that is at least as long as it makes us
- * wait; of the windows that can be meant, the one in which most went through is the one it refused for.
+ * wait; of the possible windows, the one in which most went through is the one it refused for.
  */
 function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
   const intoSecond = (now % SECOND) / SECOND
@@ -147,7 +147,7 @@ function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
   return Math.max(...rates)
 }
 
-/** Calls that the provider let through, refused ones too. */
+/** With calls that the provider did not answer with 429, whatever else it answered. */
 export function counted(pace: Pace, count: number, now: number): Pace {
   const second = Math.floor(now / SECOND)
   const passed = second - pace.recentSecond
@@ -156,7 +156,7 @@ export function counted(pace: Pace, count: number, now: number): Pace {
   return { ...pace, recent: [current + count, ...before].slice(0, LONGEST_WINDOW + 1), recentSecond: second }
 }
 
-/** Whole permits, as many as there are. A code is one of the calls that the pace lets through: refreshes may owe it one. */
+/** Whole permits, as many as there are. A code counts as a call, too, so `permits` may become negative. */
 export function take(pace: Pace, wanted: Calls): { pace: Pace; granted: Calls } {
   const refreshes = wholeOf(pace.permits, wanted.refreshes)
   const codes = pace.at < pace.closedUntil ? 0 : wholeOf(pace.codes, wanted.codes)
