@@ -107,7 +107,7 @@ test.concurrent('a daemon that is killed in a long outage of Redis has sealed it
 })
 
 test.concurrent('what Redis had taken and lost again, as it died before that was on the disk, is stored once more', async (context) => {
-  const scene = await sceneFor(context, { accounts: ACCOUNTS, tokenLifetimeMs: 60_000 })
+  const scene = await sceneFor(context, { accounts: ACCOUNTS, tokenLifetimeMs: 900_000 })
   const daemon = await scene.daemon(SETTINGS)
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
