@@ -177,10 +177,7 @@ async function compareLogs({ store, keys, now }: Sources): Promise<{ missing: Tr
     const logged = (await store.xrange(log, '-', '+')).map(decodeCommitted)
     const waiting = new Set((await store.xrange(outbox, '-', '+')).map((one) => decodeCommitted(one).name))
     const collected = await readCollected({ store, keys }, number)
-    // What an earlier version committed has numbers for names: whether that was collected is not known.
-    const missing = logged.filter(
-      (one) => one.name === one.id && isRecent(one, now()) && !waiting.has(one.name) && !collected.has(one.name),
-    )
+    const missing = logged.filter((one) => isRecent(one, now()) && !waiting.has(one.name) && !collected.has(one.name))
     return {
       missing: missing.map(({ name }) => refOf(number, name)),
       inOutbox: [...waiting].filter((name) => !collected.has(name)).length,

@@ -63,7 +63,7 @@ function fieldOf(alert: Alert, field: GroupBy): string {
 
 /** An alert that waits in a group, or is held back: its newest transition with all that it supersedes. */
 export interface WaitingAlert {
-  /** Its place among all that were collected; absent where an earlier version wrote it. */
+  /** Its place among all that were collected: the step that collects it gives it out. */
   order?: number
   alert: Alert
   /** All of its transitions that wait here, the newest last. */
