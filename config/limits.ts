@@ -3,7 +3,7 @@ import { accountMatch } from './account-match.ts'
 import { asGroup, distinct, duration, objectTypeId, related, share, wholeNumber } from './values.ts'
 
 /** Ordered pairs of object types whose association limits are polled, or `auto`: all of those that an account has. */
-export const associationPairs = z.union([
+const associationPairs = z.union([
   z.literal('auto'),
   distinct(
     z.array(

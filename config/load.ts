@@ -195,7 +195,7 @@ export function explain(issue: RawIssue, foreign: boolean): string {
 }
 
 /** How to give a secret that is missing. */
-export function explainMissingSecret(name: string): string {
+function explainMissingSecret(name: string): string {
   return `${REQUIRED}, here or in a file that ${twinOf(name)} names`
 }
 

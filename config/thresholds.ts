@@ -60,7 +60,7 @@ const match = z
 
 export const ruleNameText = () => plainText(/^[^\p{Cc}]{1,100}$/u, 'must be text of at most 100 characters')
 
-export const thresholdRule = related(
+const thresholdRule = related(
   z.strictObject({
     name: ruleNameText().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
     on: z

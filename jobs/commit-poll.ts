@@ -63,7 +63,7 @@ export interface NextPoll {
 }
 
 /** When the account is polled next: what was read, how that is among the thresholds, and what failed. */
-export function planNextPoll(deps: PollWork, poll: MadePoll): NextPoll {
+function planNextPoll(deps: PollWork, poll: MadePoll): NextPoll {
   const { hubId, at, context, settings, found, changedAt, alerts, failures } = poll
   const { everyMs, soonestMs } = settings
   const states = statesAfter(context.alertStates, alerts)

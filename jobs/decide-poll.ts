@@ -272,7 +272,7 @@ function logTroubles(log: Logger, { hubId, context, outcome }: ReadPoll, disagre
 }
 
 /** What a poll changes about the account's poll alert, to be committed with the rest. */
-export async function pollAlertWrites(
+async function pollAlertWrites(
   { announcePoll, alertAfter, coverage }: PollWork,
   { hubId, context, settings }: { hubId: number; context: PollContext; settings: AccountPollSettings },
   outcome: PollOutcome,

@@ -176,7 +176,7 @@ const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
  * Whether the fleet's call budget has room for a poll of `calls` now. Where it has not, and the account was due, its next
  * moment is moved, and its record has the reason; one that is wanted keeps its turn.
  */
-export async function admitPoll(
+async function admitPoll(
   { callBudget, polls, clock }: PollWork,
   hubId: number,
   context: PollContext,

@@ -144,7 +144,7 @@ const SILENT_MS = 15_000
  * a Cluster comes back, the wait of a BullMQ worker may end silently: it claims to run, reports no error, and
  * takes nothing until it is restarted. What is still left in it is fenced by the locks of its jobs, as a dead worker's is.
  */
-export function watchSilentWorkers(
+function watchSilentWorkers(
   { store, queues, movement, clock, log }: Pick<JobDeps, 'store' | 'queues' | 'movement' | 'clock' | 'log'>,
   replace: (queue: string) => void,
   { everyMs = LOOK_EVERY_MS, silentMs = SILENT_MS } = {},

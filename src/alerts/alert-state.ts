@@ -85,7 +85,7 @@ export function alertId(hubId: number, field: string, since: number): string {
  * The id of one transition, as receivers get it. It follows from what is committed, so that a commit that is repeated -
  * because its answer was lost, because two workers polled at once - can't send the same alert under two ids.
  */
-export function transitionId(hubId: number, field: string, state: SeriesState): string {
+function transitionId(hubId: number, field: string, state: SeriesState): string {
   return `${alertId(hubId, field, state.since)}-${state.transitions}`
 }
 

@@ -203,7 +203,7 @@ export async function showSilences(io: Io, options: CommonOptions & { all?: bool
 }
 
 /** Who runs the command; a user without a name, as in some containers, is asked for one by the rule that there must be one. */
-export function ownName(): string {
+function ownName(): string {
   try {
     return userInfo().username
   } catch {

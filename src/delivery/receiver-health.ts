@@ -35,7 +35,7 @@ export interface ReceiverTrouble {
 }
 
 /** Long enough for a receiver that restarts or is redeployed: it has been tried half a dozen times by then. */
-export const RECEIVER_FAILING_MS = 3_600_000
+const RECEIVER_FAILING_MS = 3_600_000
 const DAY_MS = 86_400_000
 
 /** What is wrong with a receiver: an alert to the others. */

@@ -70,7 +70,7 @@ export async function checkInForce({ config, redis, keys, vaultKeys }: Installat
 }
 
 /** `others`: daemons whose config is not that of the file. */
-export function judgeInForce(others: readonly string[]): Finding {
+function judgeInForce(others: readonly string[]): Finding {
   if (others.length === 0) return ok(IN_FORCE, 'every daemon works by this file')
   const fix = 'send SIGHUP (systemctl reload plimsoll); the log names what needs a restart (config.reloaded)'
   return warn(IN_FORCE, `another config than this file is in force: ${others.join(', ')}`, fix)

@@ -36,7 +36,7 @@ export const COVERAGE = 'coverage'
 export type CoverageTrouble = 'failing' | 'stale'
 
 /** A poll that failed just now may work a few seconds later: that is not yet the fleet's trouble. */
-export const FAILING_FOR_LONG_MS = 60_000
+const FAILING_FOR_LONG_MS = 60_000
 
 /** Fewer accounts have alerts of their own. */
 const LEAST_ACCOUNTS = 3

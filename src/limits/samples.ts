@@ -58,7 +58,7 @@ export function mergeSamples(before: Samples, fetched: Fetched, { records, keepM
 }
 
 /** What the setting lets be kept and shown. */
-export function allowedSamples(samples: Samples, records: RecordChoice): Samples {
+function allowedSamples(samples: Samples, records: RecordChoice): Samples {
   if (records === 'none') return {}
   const allowedPair = ({ at, atLimit, nearLimit }: PairSamples): PairSamples => ({
     at,

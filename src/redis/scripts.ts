@@ -189,7 +189,7 @@ function guardBeside(key: string): string {
  *
  * @param guards how many keys follow those of the accounts and belong to none
  */
-export function forMany({ shared, step }: { shared: string; step: string }, guards: number): string {
+function forMany({ shared, step }: { shared: string; step: string }, guards: number): string {
   const stand = shared.includes('local function standAt(') ? 'standAt(KEYS[1])' : ''
   return `${shared}
 local function step(KEYS, ARGV)

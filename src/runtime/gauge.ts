@@ -5,7 +5,7 @@ import type { Metrics } from './metrics.ts'
 export type Sample<T extends string> = [labels: Record<T, string>, value: number | undefined]
 
 /** A source that answers later than that is taken for one that doesn't. */
-export const READ_WITHIN_MS = 2_000
+const READ_WITHIN_MS = 2_000
 
 /** A gauge whose values are read on request; what can't be read in time is absent. It takes the place of one of its name. */
 export function gauge<T extends string = never>(

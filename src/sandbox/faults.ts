@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 
-export const FAULTY_ENDPOINTS = [
+const FAULTY_ENDPOINTS = [
   'token',
   'metadata',
   'delete',

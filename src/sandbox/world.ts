@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { BoundedLog, Queue } from './bounded-log.ts'
 import { readsLimits } from './scopes.ts'
 
-export const CODE_LIFETIME_MS = 60_000
+const CODE_LIFETIME_MS = 60_000
 
 /** How long a code or access token is still recognised as expired, rather than unknown. */
 const REMEMBERED_MS = 10 * 60_000

@@ -13,7 +13,7 @@ export function groupKey(receiver: string, entry: OutboxEntry, by: readonly Grou
 }
 
 /** Where each account has one message of all its alerts, a trouble that many share would be a storm. Other groupings are kept as wanted. */
-export function gathersMasses(by: readonly GroupBy[]): boolean {
+function gathersMasses(by: readonly GroupBy[]): boolean {
   return by.length === 1 && by[0] === 'account'
 }
 

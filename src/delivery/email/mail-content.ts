@@ -126,7 +126,7 @@ const COLUMNS: readonly (readonly [name: string, cell: (alert: Alert) => Cell | 
 const BYTE_ORDER_MARK = '\ufeff'
 
 /** All alerts that a message carries, for a spreadsheet, in the order of the mail. */
-export function alertsCsv(alerts: readonly Alert[], { timestamp }: Message): AlertsCsv {
+function alertsCsv(alerts: readonly Alert[], { timestamp }: Message): AlertsCsv {
   const lines = [COLUMNS.map(([name]) => name), ...alerts.map(cellsOf)].map(csvLine)
   return {
     filename: `alerts-${/^\d{4}-\d\d-\d\d/.exec(timestamp)?.[0] ?? 'all'}.csv`,

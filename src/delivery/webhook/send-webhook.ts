@@ -151,7 +151,7 @@ export function sign(keys: readonly Buffer[], id: string, timestamp: number, bod
 
 export type WebhookFormat = 'plimsoll' | 'alertmanager' | 'slack'
 
-export const BODIES: Record<WebhookFormat, BodyOf> = {
+const BODIES: Record<WebhookFormat, BodyOf> = {
   plimsoll: plimsollBody,
   alertmanager: alertmanagerBody,
   slack: slackBody,

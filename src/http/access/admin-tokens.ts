@@ -39,7 +39,7 @@ export function mainToken(name: string, token: Secret): AdminToken {
 }
 
 /** The prefix is for people, and for what searches code for tokens that were left there. */
-export function makeToken(): Secret {
+function makeToken(): Secret {
   return new Secret(`plm_${randomBytes(32).toString('base64url')}`)
 }
 

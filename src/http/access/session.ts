@@ -5,7 +5,7 @@ import type { Vault } from '../../tokens/vault.ts'
 import { type AdminToken, isSameToken } from './admin-tokens.ts'
 
 /** How long a session lasts. */
-export const SESSION_MS = 12 * 3_600_000
+const SESSION_MS = 12 * 3_600_000
 
 /**
  * A session is the name of an admin token, a moment of expiry and a signature; nothing is kept of it. The token's hash

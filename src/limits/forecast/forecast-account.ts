@@ -59,7 +59,7 @@ function isForeseeable({ metric, limit, usage }: Series): boolean {
  * Without the days that are no evidence of the pace: stuck at the limit, where usage would have gone on if it could; and for
  * the fullest record those on which the provider showed none, and 0 means any usage below 80 %.
  */
-export function paceEvidence(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
+function paceEvidence(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
   return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))
 }
 

@@ -82,18 +82,6 @@ function recentPaces(points: readonly DailyPoint[]) {
   return { week: since(WEEK_DAYS), last: since(LAST_DAYS) }
 }
 
-/** Whether the pace of a series is for sure below so much a day, for callers that need no exact value: it is much faster. */
-export function isSlowerThan(points: readonly DailyPoint[], perDay: number): boolean {
-  if (points.every(({ usage }) => usage === points[0]?.usage)) return perDay > 0
-  if (points.length < ENOUGH_POINTS) return false
-  const steps = stepsOf(points)
-  // No pace is faster than the fastest step.
-  if (steps.every(({ change, days }) => change < perDay * days)) return true
-  const { week, last } = recentPaces(points)
-  if ([week, last].some((pace) => pace !== undefined && pace.perDay >= perDay)) return false
-  return steadyPace(points).perDay < perDay
-}
-
 /** When usage reaches the limit. At or over it it is 0, with or without a forecast. */
 export function daysLeft(usage: number, limit: number | null, pace: Forecast | undefined): DaysLeft | NoDaysLeft {
   if (limit === null) return 'no-limit'

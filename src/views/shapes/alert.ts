@@ -124,7 +124,7 @@ export const ConditionsShape = shape('Conditions', 'What a level asks for: any o
 })
 
 /** An item of `data.alerts` of a webhook is the same. */
-export const AlertShape = shape('Alert', 'One transition of one alert, exactly as receivers get it.', {
+const AlertShape = shape('Alert', 'One transition of one alert, exactly as receivers get it.', {
   id: text('Of this transition, the same on every copy that is sent.'),
   supersedes: z
     .array(z.string())
@@ -203,7 +203,7 @@ export const UnacknowledgedShape = shape('Unacknowledged', 'What came of taking 
   outcome: z.enum(['withdrawn', 'not-acknowledged']).describe('`not-acknowledged`: there was nothing to take back.'),
 })
 
-export const MatcherShape = shape('Matcher', 'What a silence asks of an alert.', {
+const MatcherShape = shape('Matcher', 'What a silence asks of an alert.', {
   name: text('account, level, kind, rule, tag, series, objectType, from or to.'),
   value: strangersText('What it must be; `*` matches any characters. Of account: a hub id or a domain.'),
 })

@@ -61,7 +61,7 @@ export const ExplainedAlertShape = shape(
 )
 export type ExplainedAlertShape = z.infer<typeof ExplainedAlertShape>
 
-export const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its alerts were sent, or were not.', {
+const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its alerts were sent, or were not.', {
   ...SeriesShape.shape,
   ...ExplainedAlert,
   because: BecauseShape,

@@ -21,7 +21,7 @@ export const TokensDueShape = shape('TokensDue', 'Refreshes, and the tokens that
 })
 export type TokensDueShape = z.infer<typeof TokensDueShape>
 
-export const QueueShape = shape('Queue', 'The jobs in a queue.', {
+const QueueShape = shape('Queue', 'The jobs in a queue.', {
   queue: text('Its name.'),
   waiting: count('Jobs that wait to be taken up.'),
   active: count('Jobs that are worked on.'),

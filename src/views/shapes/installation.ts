@@ -48,16 +48,12 @@ export const RekeyedShape = shape('Rekeyed', 'What came of encrypting all stored
     .describe('With `writing`: who, where that is known.'),
 })
 
-export const ProblemOfConfigShape = shape(
-  'ConfigProblem',
-  'A fault that keeps a config from being used, or a notice.',
-  {
-    path: text('Where in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
-    message: text('What is wrong and what is allowed.'),
-    line: z.int().exactOptional(),
-    column: z.int().exactOptional(),
-  },
-)
+const ProblemOfConfigShape = shape('ConfigProblem', 'A fault that keeps a config from being used, or a notice.', {
+  path: text('Where in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
+  message: text('What is wrong and what is allowed.'),
+  line: z.int().exactOptional(),
+  column: z.int().exactOptional(),
+})
 
 export const BadConfigShape = shape('BadConfig', 'A config that can not be used.', {
   ok: z.literal(false),

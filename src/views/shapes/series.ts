@@ -16,7 +16,7 @@ const percent = z
   .describe('Usage in percent of the limit, over 100 where it is over; null where the limit is.')
 
 /** What a series is about. */
-export const SeriesNameShape = { metric, objectTypeId, from, to }
+const SeriesNameShape = { metric, objectTypeId, from, to }
 export const LabelledSeriesName = { ...SeriesNameShape, label }
 
 export const ObjectIdShape = z
@@ -29,7 +29,7 @@ export const RecordShape = shape('Record', 'A record at or near an association l
   usage: count('Its associations; absent at the limit, where the provider gives no number.').exactOptional(),
 })
 
-export const RecordsShape = shape('Records', 'Records behind an association series, as far as they are shown.', {
+const RecordsShape = shape('Records', 'Records behind an association series, as far as they are shown.', {
   shown: count('How many `items` there are.'),
   total: count('How many there are at the provider.'),
   items: z.array(RecordShape).describe('The fullest first.'),

@@ -16,7 +16,7 @@ import {
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
 
-export const CheckedSeriesShape = shape('CheckedSeries', 'A series, judged by its last reading alone.', {
+const CheckedSeriesShape = shape('CheckedSeries', 'A series, judged by its last reading alone.', {
   ...SeriesShape.shape,
   level: checkLevel.describe('`unknown`: its limit is not known, or its reading is too old.'),
   rule: text('Name of the rule that decided.'),
@@ -111,7 +111,7 @@ export const PlanSummaryShape = z.object({
 })
 export type PlanSummaryShape = z.infer<typeof PlanSummaryShape>
 
-export const PlanShape = shape('Plan', 'What another config would change.', {
+const PlanShape = shape('Plan', 'What another config would change.', {
   ok: z.literal(true),
   at: momentOrNull('When it was compared.'),
   config: text('The config in force.'),

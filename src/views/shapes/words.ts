@@ -37,7 +37,7 @@ export const hubId = z
   .meta({ description: "The account's id at the provider.", examples: [1234567] })
 export const hubDomain = strangersText("The account's domain; empty where the provider does not send it.")
 export const level = z.enum(['warning', 'critical'])
-export const accountState = z
+const accountState = z
   .enum(ACCOUNT_STATES)
   .describe(
     '`active`; `failing`: a refresh is late or was refused once; `parked`: the provider asked for a pause; `reauthorize`: ' +

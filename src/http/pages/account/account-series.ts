@@ -19,7 +19,7 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 /** How far back a chart reaches, and of how long a stretch it shows one point; 0 = each change. */
-export const RANGES = {
+const RANGES = {
   '1h': { ms: HOUR, slotMs: 0, says: 'in an hour' },
   '6h': { ms: 6 * HOUR, slotMs: 0, says: 'in 6 hours' },
   '24h': { ms: DAY, slotMs: 0, says: 'in 24 hours' },
