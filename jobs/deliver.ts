@@ -72,7 +72,7 @@ export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, sto
   const nextAt = next.next === 'retry' ? next.at : null
   await deliveries.record(delivery, { outcome: is, nextAt, reason, ms, answer: outcome.answer }, now)
   if (next.next === 'retry') await deps.queues.wake('alerts', next.at)
-  note(deps, delivery, is, reason, tried)
+  note(deps, delivery, { is, reason }, tried)
 }
 
 /** The sweep of the receivers opens the alert. */
@@ -113,8 +113,7 @@ function notSent({ log }: DeliverWork, error: unknown): AttemptOutcome {
 function note(
   deps: DeliverWork,
   delivery: Delivery,
-  outcome: 'delivered' | 'retry' | 'dead',
-  reason: string,
+  { is: outcome, reason }: { is: 'delivered' | 'retry' | 'dead'; reason: string },
   { ms, outcome: { answer } }: Tried,
 ): void {
   const { id, receiver, message, attempts, createdAt } = delivery

@@ -10,9 +10,7 @@ const LANES = 64
  */
 export async function eachAccount(
   deps: Pick<JobDeps, 'due' | 'clock' | 'log'>,
-  kind: DueKind,
-  hubIds: readonly number[],
-  signal: AbortSignal,
+  { kind, hubIds, signal }: { kind: DueKind; hubIds: readonly number[]; signal: AbortSignal },
   work: (hubId: number) => Promise<void>,
 ): Promise<void> {
   const waiting = [...hubIds]

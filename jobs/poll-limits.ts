@@ -16,7 +16,7 @@ import { identifyOne, refreshOne } from './refresh-tokens.ts'
 
 /** A chunk of accounts whose limits are due to be polled. */
 export function pollLimits(deps: PollWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
-  return eachAccount(deps, 'poll', hubIds, signal, async (hubId) => {
+  return eachAccount(deps, { kind: 'poll', hubIds, signal }, async (hubId) => {
     await pollOne(deps, hubId, 'due', signal)
   })
 }
@@ -67,8 +67,8 @@ async function pollAccount(
   if (occasion === 'due') observeLateness(deps, context)
   const settings = pollSettingsOf(deps.polling, { hubId, hubDomain: context.hubDomain })
   const most = mostCalls(settings)
-  if (!(await admitPoll(deps, hubId, context, most, occasion))) return 'no-room'
-  const asked = await ask(deps, hubId, opened, settings, signal)
+  if (!(await admitPoll(deps, hubId, context, { calls: most, occasion }))) return 'no-room'
+  const asked = await ask(deps, { hubId, settings, ...opened }, signal)
   deps.callBudget?.settle(asked.calls - most)
   if (asked.heard === undefined) return pollLater(deps, hubId, context, 'held')
   if (asked.heard.calls === 0) return pollAfterPause(deps, hubId, asked.heard)
@@ -128,19 +128,17 @@ function isOldEnoughToDoubt(deps: PollWork, { obtainedAt, expiresAt }: PollConte
 /** The provider's answers, asked once more where the token was refused and a new one came. No answers: ask later. */
 async function ask(
   deps: PollWork,
-  hubId: number,
-  opened: Opened,
-  settings: AccountPollSettings,
+  asked: Opened & { hubId: number; settings: AccountPollSettings },
   signal: AbortSignal,
 ): Promise<{ context: PollContext; heard: FetchedHead | undefined; calls: number }> {
-  const { context } = opened
-  const heard = await hearReports(deps, { hubId, settings, ...opened }, signal)
+  const { hubId, context } = asked
+  const heard = await hearReports(deps, asked, signal)
   const calls = heard?.calls ?? 0
   const isWorthARefresh = heard !== undefined && wasUnauthorized(heard) && isOldEnoughToDoubt(deps, context)
   const newer = isWorthARefresh ? await refreshed(deps, hubId, context) : 'failed'
   if (newer === 'failed') return { context, heard, calls }
   if (newer === 'held') return { context, heard: undefined, calls }
-  const again = await hearReports(deps, { hubId, settings, ...newer }, signal)
+  const again = await hearReports(deps, { ...asked, ...newer }, signal)
   return { context: newer.context, heard: again, calls: calls + (again?.calls ?? 0) }
 }
 
@@ -180,8 +178,7 @@ async function admitPoll(
   { callBudget, polls, clock }: PollWork,
   hubId: number,
   context: PollContext,
-  calls: number,
-  occasion: PollOccasion,
+  { calls, occasion }: { calls: number; occasion: PollOccasion },
 ): Promise<boolean> {
   if (callBudget === undefined) return true
   if (occasion === 'wanted') return callBudget.admits({ calls, ...WANTED })

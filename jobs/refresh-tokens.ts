@@ -13,7 +13,7 @@ type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   const turn = deps.endpoint.nextTurn()
-  return eachAccount(deps, 'refresh', hubIds, signal, async (hubId) => {
+  return eachAccount(deps, { kind: 'refresh', hubIds, signal }, async (hubId) => {
     const outcome = await refreshOne(deps, hubId, undefined, turn)
     if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
     await uninstallIfRefusedLong(deps, hubId, outcome)

@@ -36,22 +36,21 @@ async function tellOf(deps: ReceiversWork, health: ReceiverHealth, stored: strin
     trouble === undefined
       ? ({ is: 'over', message: describeOver(health) } as const)
       : ({ is: 'firing', level: trouble.level, cause: trouble.is, message: trouble.message } as const)
-  if (!(await tell(deps, receiver, stored, news, now))) return
+  if (!(await announce(deps, { receiver, stored }, news, now))) return
   if (trouble === undefined) deps.log.info({ code: 'receiver.recovered', receiver }, news.message)
   else deps.log.error({ code: `receiver.${trouble.is}`, receiver }, news.message)
 }
 
 async function tellGone(deps: ReceiversWork, receiver: string, stored: string, now: number): Promise<void> {
   const message = describeGone(receiver)
-  if (await tell(deps, receiver, stored, { is: 'over', message }, now))
+  if (await announce(deps, { receiver, stored }, { is: 'over', message }, now))
     deps.log.info({ code: 'receiver.gone', receiver }, message)
 }
 
 /** False: there was no change, or another daemon that swept at the same time committed it. */
-async function tell(
+async function announce(
   { announceDelivery, receiverStore, queues }: ReceiversWork,
-  receiver: string,
-  stored: string,
+  { receiver, stored }: { receiver: string; stored: string },
   news: News,
   now: number,
 ): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { ChunkJob } from './queues.ts'
 
 /** A chunk of accounts whose refresh token is to be deleted at the provider, or whose time as uninstalled ones is over. */
 export function uninstall(deps: UninstallWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
-  return eachAccount(deps, 'uninstall', hubIds, signal, async (hubId) => {
+  return eachAccount(deps, { kind: 'uninstall', hubIds, signal }, async (hubId) => {
     const outcome = await deps.movement.inHand('uninstall', hubId, () => runUninstall(deps, hubId))
     deps.metrics.uninstalls.inc({ outcome: outcome.is })
     if (outcome.is === 'finished' || outcome.is === 'purged') {

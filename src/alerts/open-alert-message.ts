@@ -68,22 +68,24 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
   return Object.entries(states).flatMap(([field, stored]) => {
     const state = decodeState(stored)
     if (state.level === 'ok') return []
-    const told = { level: state.level, reason: 'repeat' as const, at: state.toldAt, url }
-    return [{ ...transitionOf(owner, field, state, told), ...bodyOf(settings, account, field, state, numbers, now) }]
+    const sent = { level: state.level, reason: 'repeat' as const, at: state.toldAt, url }
+    return [
+      {
+        ...transitionOf(owner, field, state, sent),
+        ...bodyOf(settings, account, { field, state, series: numbers.get(field) }, now),
+      },
+    ]
   })
 }
 
 function bodyOf(
   { rules }: OpenAlertSettings,
   account: AlertedAccount,
-  field: string,
-  state: SeriesState,
-  numbers: ReadonlyMap<string, Series>,
+  { field, state, series }: { field: string; state: SeriesState; series: Series | undefined },
   now: number,
 ): Partial<Alert> {
   const name = parseSeriesId(field)
   if (name === undefined) return { message: sentenceOf(account.hubId, field, state) }
-  const series = numbers.get(field)
   if (series === undefined) return { series: name }
   const rule = ruleFor(rules, account, series)
   const threshold = state.level === 'ok' ? undefined : thresholdOf(levelOf(rule, state.level, series))

@@ -92,11 +92,11 @@ async function readLost(
   const nothing = { before: '', lost: [] }
   const { log } = keys.partition(partition)
   // Where nothing is to be had, all of it would be read with each sweep.
-  const [newest] = await readLog(store, log, before, before)
+  const [newest] = await readLog(store, log, [before, before])
   if (newest === undefined || !isRecent(newest, now)) return nothing
   const collected = await readCollected({ store, keys }, partition)
-  if (collected.size === 0 && (await readLog(store, log, '-', before, FEW + 1)).length > FEW) return nothing
-  const logged = await readLog(store, log, '-', before)
+  if (collected.size === 0 && (await readLog(store, log, ['-', before], FEW + 1)).length > FEW) return nothing
+  const logged = await readLog(store, log, ['-', before])
   const lost = logged.filter((one) => !collected.has(one.name) && isRecent(one, now))
   return { before: logged.findLast(({ name }) => collected.has(name))?.name ?? '', lost }
 }
@@ -106,7 +106,12 @@ export async function readCollected({ store, keys }: OutboxStore, partition: num
   return new Set(await store.lrange(keys.delivery.collected(partition), 0, -1))
 }
 
-async function readLog(store: Store, log: string, from: string, to: string, most = 10_000): Promise<Committed[]> {
+async function readLog(
+  store: Store,
+  log: string,
+  [from, to]: [from: string, to: string],
+  most = 10_000,
+): Promise<Committed[]> {
   return (await store.xrange(log, from, to, 'COUNT', most)).map(decodeCommitted)
 }
 

@@ -77,7 +77,7 @@ function actionsOf({ jobs, accessTokens, stop }: Web, services: Services, asked:
       const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
       // The request waits no longer for a slow one.
       const ended = AbortSignal.any([stop, AbortSignal.timeout(TEST_WAIT_MS)])
-      return settings && testReceiver(config, name, settings, clock, ended, (note) => note(asked.receiverStore))
+      return settings && testReceiver({ config, name, settings }, clock, ended, (note) => note(asked.receiverStore))
     },
   }
 }

@@ -26,9 +26,7 @@ export type Notes = (work: (store: ReceiverStore) => Promise<Noted>) => Promise<
 
 /** Sends one test message now, through the very receiver that the daemon sends through, and notes what came of it. */
 export async function testReceiver(
-  config: Config,
-  name: string,
-  settings: Config['receivers'][string],
+  { config, name, settings }: { config: Config; name: string; settings: Config['receivers'][string] },
   clock: Clock,
   stop: AbortSignal,
   notes: Notes = (work) => noteBeside(config, clock, work),

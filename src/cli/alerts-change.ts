@@ -219,7 +219,7 @@ export async function test(io: Io, name: string, options: CommonOptions): Promis
   if (settings === undefined)
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)
   const progress = showProgress(io, `sending to ${name}`)
-  const tested = await testReceiver(config, name, settings, io.clock, io.stop).finally(progress.end)
+  const tested = await testReceiver({ config, name, settings }, io.clock, io.stop).finally(progress.end)
   if (options.json === true) printJson(io, 'alerts test', receiverTestJson(name, tested))
   else if (tested.outcome.outcome === 'delivered') printDelivered(io, name, tested)
   if (tested.outcome.outcome === 'delivered') return

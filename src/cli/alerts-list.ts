@@ -31,13 +31,11 @@ const ORDERS = {
 
 /** `plimsoll alerts list`. */
 export async function listAlerts(io: Io, options: ListOptions, command: Command): Promise<void> {
-  await showing(
-    io,
-    options,
-    withStore,
-    (parts) => find(parts, options, command),
-    (alerts) => print(io, alerts, options),
-  )
+  await showing(io, options, {
+    open: withStore,
+    read: (parts) => find(parts, options, command),
+    print: (alerts) => print(io, alerts, options),
+  })
 }
 
 async function find(parts: Stores, options: ListOptions, command: Command): Promise<OpenAlert[]> {
@@ -46,7 +44,7 @@ async function find(parts: Stores, options: ListOptions, command: Command): Prom
   const now = parts.clock.now()
   const silences = await parts.silences.active(now)
   const all = { accounts: Number.POSITIVE_INFINITY, alerts: Number.POSITIVE_INFINITY }
-  const { alerts } = await findAlerts(parts, { mark, level, kind, carriers, account }, silences, all, now)
+  const { alerts } = await findAlerts(parts, { mark, level, kind, carriers, account, silences }, all, now)
   return alerts.sort(ORDERS[sort])
 }
 

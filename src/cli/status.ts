@@ -24,15 +24,13 @@ export async function status(io: Io, options: CommonOptions & { watch?: boolean 
     const { readQueueDepths } = await import('../../jobs/queue-depths.ts')
     const read = (parts: Services) =>
       readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) })
-    return showing(io, options, withParts, read, (fleet) => printJson(io, 'status', fleet))
+    return showing(io, options, { open: withParts, read, print: (fleet) => printJson(io, 'status', fleet) })
   }
-  await showing(
-    io,
-    options,
-    withStore,
-    (parts) => readFleetStatus({ ...parts, queueDepths: async () => [] }),
-    (fleet) => print(io, fleet),
-  )
+  await showing(io, options, {
+    open: withStore,
+    read: (parts) => readFleetStatus({ ...parts, queueDepths: async () => [] }),
+    print: (fleet) => print(io, fleet),
+  })
 }
 
 /** What needs action first. */

@@ -73,9 +73,7 @@ const WATCH_MS = 3_000
 export async function showing<P, T>(
   io: Io,
   { config, json, watch }: CommonOptions & { watch?: boolean },
-  open: Open<P>,
-  read: (parts: P) => Promise<T>,
-  print: (value: T) => void,
+  { open, read, print }: { open: Open<P>; read: (parts: P) => Promise<T>; print: (value: T) => void },
 ): Promise<void> {
   if (watch !== true) return print(await open(io, { config }, read))
   const repeat = async (parts: P) => {

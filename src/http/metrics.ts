@@ -35,7 +35,7 @@ export function registerGauges(deps: WebDeps): void {
 
 /** A gauge of one value: yes is 1, no is 0, undefined is not known. */
 function value(metrics: Metrics, name: string, help: string, read: () => Promise<number | boolean | undefined>): void {
-  gauge(metrics, name, help, [], async () => {
+  gauge(metrics, { name, help }, async () => {
     const found = await read()
     return [[{}, typeof found === 'boolean' ? Number(found) : found]]
   })
@@ -49,16 +49,22 @@ function registerFleetGauges(deps: WebDeps): void {
   const { version } = packageJson
   const covered = sharedRead(() => readCoverage(coverage, clock.now()))
 
-  gauge(metrics, 'build_info', 'Always 1; the label names the running version.', ['version'], async () => [
-    [{ version }, 1],
-  ])
-  gauge(metrics, 'accounts', 'Accounts, by state.', ['state'], async () =>
+  gauge(
+    metrics,
+    { name: 'build_info', help: 'Always 1; the label names the running version.', labels: ['version'] },
+    async () => [[{ version }, 1]],
+  )
+  gauge(metrics, { name: 'accounts', help: 'Accounts, by state.', labels: ['state'] }, async () =>
     Object.entries(await registry.countByState()).map(([state, count]) => [{ state }, count]),
   )
-  gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], () => {
-    const now = clock.now()
-    return Promise.all(DUE_KINDS.map(async (kind) => [{ kind }, await due.countDue(kind, now)]))
-  })
+  gauge(
+    metrics,
+    { name: 'due', help: 'Accounts that are due and not taken up yet, by kind of work.', labels: ['kind'] },
+    () => {
+      const now = clock.now()
+      return Promise.all(DUE_KINDS.map(async (kind) => [{ kind }, await due.countDue(kind, now)]))
+    },
+  )
   const nearest = 'Until the first of the access tokens that are kept alive expires; below 0: it has.'
   value(metrics, 'token_nearest_expiry_seconds', nearest, async () => {
     const now = clock.now()
@@ -73,7 +79,7 @@ function registerFleetGauges(deps: WebDeps): void {
   value(metrics, 'accounts_stale', stale, async () => (await covered()).stale)
   const failing = 'Polled accounts whose last poll failed, wholly or in part.'
   value(metrics, 'accounts_poll_failing', failing, async () => (await covered()).failing)
-  gauge(metrics, 'alerts_open', 'Alerts that are open, by level.', ['level'], async () =>
+  gauge(metrics, { name: 'alerts_open', help: 'Alerts that are open, by level.', labels: ['level'] }, async () =>
     Object.entries((await surveyAlerts(deps)).counts).map(([level, count]) => [{ level }, count]),
   )
 }
@@ -105,7 +111,7 @@ function registerOutboxGauges(deps: WebDeps): void {
 
 function registerReceiverGauges({ metrics, receiverStore, store, keys, clock }: WebDeps): void {
   const failing = 'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.'
-  gauge(metrics, 'receiver_failing', failing, ['receiver'], async () =>
+  gauge(metrics, { name: 'receiver_failing', help: failing, labels: ['receiver'] }, async () =>
     (await receiverStore.read()).map((health) => [
       { receiver: health.receiver },
       isBroken(receiverStatus(health)) ? 1 : 0,
@@ -142,13 +148,13 @@ const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 function registerQueueGauges({ metrics, queueDepths, clock }: WebDeps): void {
   const depths = sharedRead(queueDepths)
 
-  gauge(metrics, 'queue_jobs', 'Jobs in a queue, by state.', ['queue', 'state'], async () =>
+  gauge(metrics, { name: 'queue_jobs', help: 'Jobs in a queue, by state.', labels: ['queue', 'state'] }, async () =>
     (await depths()).flatMap((depth) =>
       STATES.map((state): [{ queue: string; state: string }, number] => [{ queue: depth.queue, state }, depth[state]]),
     ),
   )
   const oldest = 'For how long the next job of a queue has waited to be taken up; 0 where none waits.'
-  gauge(metrics, 'queue_oldest_waiting_seconds', oldest, ['queue'], async () =>
+  gauge(metrics, { name: 'queue_oldest_waiting_seconds', help: oldest, labels: ['queue'] }, async () =>
     (await depths()).map(({ queue, oldestWaitingAt }) => [
       { queue },
       oldestWaitingAt === null ? 0 : Math.max(0, clock.now() - oldestWaitingAt) / 1_000,
@@ -181,7 +187,7 @@ function registerRedisGauges({ metrics, store }: WebDeps): void {
   const evicted = 'Keys that Redis threw away for want of memory since it started: each may have been a token.'
   countedElsewhere(metrics, 'redis_evicted_keys', evicted, () => sum('evictedKeys'))
   const saved = 'Whether Redis could write its files when it last tried: 1 or 0, by file: aof, rdb.'
-  gauge(metrics, 'redis_last_save_ok', saved, ['file'], async () => {
+  gauge(metrics, { name: 'redis_last_save_ok', help: saved, labels: ['file'] }, async () => {
     const all = await servers()
     return [
       [{ file: 'aof' }, all.every(({ aofWorks, rewriteWorks }) => aofWorks && rewriteWorks) ? 1 : 0],
@@ -202,7 +208,7 @@ function registerHealthGauges({ metrics, health }: WebDeps): void {
     async () => (await report()).ready,
   )
   const help = 'Whether one thing that health is judged by is as it should be: 1 or 0.'
-  gauge(metrics, 'health_check_ok', help, ['check'], async () =>
+  gauge(metrics, { name: 'health_check_ok', help, labels: ['check'] }, async () =>
     (await report()).checks.map(({ name, ok }) => [{ check: name }, ok ? 1 : 0]),
   )
 }

@@ -10,9 +10,7 @@ const READ_WITHIN_MS = 2_000
 /** A gauge whose values are read on request; what can't be read in time is absent. It takes the place of one of its name. */
 export function gauge<T extends string = never>(
   metrics: Metrics,
-  name: string,
-  help: string,
-  labelNames: T[],
+  { name, help, labels: labelNames = [] }: { name: string; help: string; labels?: T[] },
   read: () => Promise<Sample<T>[]>,
 ): void {
   metrics.registry.removeSingleMetric(`plimsoll_${name}`)

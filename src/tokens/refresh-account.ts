@@ -101,7 +101,7 @@ export async function refreshAccount(
     const died = new Date(context.interruptedAt).toISOString()
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
   }
-  const kept = deps.tokens.keepLease(hubId, owner, context.leaseMs, deps.clock, sinceTaken)
+  const kept = deps.tokens.keepLease(hubId, { owner, ms: context.leaseMs, sinceTaken }, deps.clock)
   try {
     const attempt = { hubId, owner, context }
     const recovered = deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() })
@@ -190,7 +190,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Refre
   const standing = await standingAfter(deps, attempt, failure)
   const now = deps.clock.now()
   const next = afterFailure({ hubId, ...context, failure, standing }, deps.settings, now, deps.random())
-  const alerts = alertsFor(deps, attempt, next, failure, now)
+  const alerts = alertsFor(deps, attempt, next, { failure, now })
   const fields = { ...failureFields(next, failure, now), ...brokenOff(deps, context, failure, now) }
   const recorded = await deps.tokens.recordFailure(hubId, owner, context.generation, { ...next, fields, alerts })
   if (recorded === 'lost') return { is: 'lost' }
@@ -223,8 +223,7 @@ function alertsFor(
   deps: RefreshDeps,
   attempt: Attempt,
   next: AfterFailure,
-  failure: RefreshFailure,
-  now: number,
+  { failure, now }: { failure: RefreshFailure; now: number },
 ): AlertWrites {
   if (next.alert === 'none') return NO_ALERT_WRITES
   return deps.announce[next.alert]({ ...announced(attempt), now }, failure.message)

@@ -111,7 +111,11 @@ export class TokenStore {
   }
 
   /** Renews the lease until it is ended; `sinceTaken` counts from when it was asked for. */
-  keepLease(hubId: number, owner: string, ms: number, clock: Clock, sinceTaken: () => number): Lease {
+  keepLease(
+    hubId: number,
+    { owner, ms, sinceTaken }: { owner: string; ms: number; sinceTaken: () => number },
+    clock: Clock,
+  ): Lease {
     let since = sinceTaken
     let isLost = false
     const renew = async () => {

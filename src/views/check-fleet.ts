@@ -67,10 +67,10 @@ async function judgeOne(
     return series.map((one) => ({ ...one, open: openLevel(states[one.id]) }))
   }
   try {
-    return judgeAccount(request, account, readSeries(), now, trouble)
+    return judgeAccount({ ...request, trouble }, account, readSeries(), now)
   } catch {
     // One account whose record is spoilt must not hide how all others stand.
-    return judgeAccount(request, account, [], now, 'what is stored of its readings is spoilt')
+    return judgeAccount({ ...request, trouble: 'what is stored of its readings is spoilt' }, account, [], now)
   }
 }
 

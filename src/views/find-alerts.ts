@@ -83,8 +83,7 @@ interface Page {
 /** A page of the open alerts that fit, by account. Numbers are read only of those that are shown. */
 export async function findAlerts(
   deps: Sources,
-  filter: OpenAlertFilter,
-  silences: readonly Silence[],
+  { silences, ...filter }: OpenAlertFilter & { silences: readonly Silence[] },
   page: Page,
   now: number,
 ): Promise<FoundAlerts> {

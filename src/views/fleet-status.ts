@@ -92,7 +92,7 @@ async function dueStatus({ store, keys, due }: Sources, kind: DueKind, now: numb
 async function alertStatus(deps: Sources, now: number): Promise<FleetStatus['alerts']> {
   // Each of the worst alerts is of one of as many accounts.
   const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
-  const { counts, accounts, alerts } = await findAlerts(deps, {}, await deps.silences.active(now), page, now)
+  const { counts, accounts, alerts } = await findAlerts(deps, { silences: await deps.silences.active(now) }, page, now)
   return {
     ...counts,
     worst: alerts.slice(0, WORST_ALERTS).map(timedAlert),

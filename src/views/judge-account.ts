@@ -61,16 +61,15 @@ export interface JudgedAccount {
  * read just now.
  */
 export function judgeAccount(
-  settings: JudgeSettings,
+  { trouble, ...settings }: JudgeSettings & { trouble?: string | undefined },
   account: JudgedSubject,
   current: readonly CheckedSeries[],
   now: number,
-  trouble?: string,
 ): JudgedAccount {
   const isStale = staleness(settings, account, current, now)
   const series = current.flatMap((one) => judgeSeries(settings, account, one, isStale))
   const readAt = current.reduce<number | null>((newest, { measuredAt }) => later(newest, measuredAt), null)
-  const reason = trouble ?? whyUnknown(settings, account, current, series, readAt, isStale)
+  const reason = trouble ?? whyUnknown(settings, account, { current, series, readAt }, isStale)
   const { hubId, hubDomain, state } = account
   const level = worstOf([...series.map((one) => one.level).filter(isBreach), reason === null ? 'ok' : 'unknown'])
   return { hubId, hubDomain, state, level, reason, readAt, series }
@@ -115,9 +114,11 @@ function judgeSeries(
 function whyUnknown(
   settings: JudgeSettings,
   account: JudgedSubject,
-  current: readonly CurrentSeries[],
-  series: readonly JudgedSeries[],
-  readAt: number | null,
+  {
+    current,
+    series,
+    readAt,
+  }: { current: readonly CurrentSeries[]; series: readonly JudgedSeries[]; readAt: number | null },
   isStale: IsStale,
 ): string | null {
   const because = account.pollFailure === null ? '' : `: ${account.pollFailure.reason}`

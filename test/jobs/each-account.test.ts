@@ -41,7 +41,7 @@ describe('a chunk of accounts', () => {
   test('is worked through, each account once, many at a time but not all', async () => {
     const { deps, dueNow } = await chunk(MANY)
     const { on, begun, end } = work()
-    const working = eachAccount(deps, 'poll', MANY, never, on)
+    const working = eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: never }, on)
     expect(begun.length).toBeGreaterThan(10)
     expect(begun.length).toBeLessThan(MANY.length)
     end()
@@ -52,13 +52,13 @@ describe('a chunk of accounts', () => {
 
   test('without accounts is done', async () => {
     const { deps } = await chunk([])
-    await expect(eachAccount(deps, 'poll', [], never, work().on)).resolves.toBeUndefined()
+    await expect(eachAccount(deps, { kind: 'poll', hubIds: [], signal: never }, work().on)).resolves.toBeUndefined()
   })
 
   test('of which one throws goes on with the others; that one is due again when its claim ends', async () => {
     const { deps, due, clock, lines } = await chunk(MANY)
     const done: number[] = []
-    await eachAccount(deps, 'poll', MANY, never, async (hubId) => {
+    await eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: never }, async (hubId) => {
       if (hubId === 1_003) throw new Error('a bug')
       done.push(hubId)
     })
@@ -74,7 +74,7 @@ describe('after the signal to stop', () => {
     const { on, begun, end } = work()
     const stop = new AbortController()
     let ended = false
-    const working = eachAccount(deps, 'poll', MANY, stop.signal, on).finally(() => {
+    const working = eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: stop.signal }, on).finally(() => {
       ended = true
     })
     const underWay = [...begun]
@@ -95,7 +95,7 @@ describe('after the signal to stop', () => {
   test('a chunk that comes late is handed back whole, and nothing is begun', async () => {
     const { deps, dueNow } = await chunk(MANY)
     const { on, begun } = work()
-    await eachAccount(deps, 'poll', MANY, AbortSignal.abort(new Error('SIGTERM')), on)
+    await eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: AbortSignal.abort(new Error('SIGTERM')) }, on)
     expect(begun).toEqual([])
     expect(await dueNow()).toBe(MANY.length)
   })
@@ -111,7 +111,11 @@ describe('after the signal to stop', () => {
       }
     }
     const due = new Slow(redis.store, redis.freshKeys())
-    const working = eachAccount({ ...deps, due }, 'poll', [1], AbortSignal.abort(new Error('SIGTERM')), work().on)
+    const working = eachAccount(
+      { ...deps, due },
+      { kind: 'poll', hubIds: [1], signal: AbortSignal.abort(new Error('SIGTERM')) },
+      work().on,
+    )
     const done = working.then(() => events.push('done'))
     await new Promise((later) => setImmediate(later))
     resolve()
@@ -129,7 +133,7 @@ describe('after the signal to stop', () => {
     }
     const stop = new AbortController()
     const due = new Counting(redis.store, redis.freshKeys())
-    await eachAccount({ ...deps, due }, 'poll', [1], stop.signal, async () => {})
+    await eachAccount({ ...deps, due }, { kind: 'poll', hubIds: [1], signal: stop.signal }, async () => {})
     stop.abort(new Error('SIGTERM'))
     expect(plans).toBe(0)
   })
@@ -142,7 +146,11 @@ describe('after the signal to stop', () => {
       }
     }
     const due = new Gone(redis.store, redis.freshKeys())
-    await eachAccount({ ...deps, due }, 'refresh', [1], AbortSignal.abort(new Error('SIGTERM')), work().on)
+    await eachAccount(
+      { ...deps, due },
+      { kind: 'refresh', hubIds: [1], signal: AbortSignal.abort(new Error('SIGTERM')) },
+      work().on,
+    )
     expect(lines()).toMatchObject([{ level: 'warn', code: 'refresh.error', err: { message: 'Connection is closed.' } }])
   })
 })

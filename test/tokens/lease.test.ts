@@ -11,7 +11,11 @@ test.each([-3_600_000, 0, 3_600_000])(
   'a lease that is not renewed ends, though the clock is set by %i ms meanwhile',
   (set) => {
     const clock = new HandClock()
-    const lease = new TokenStore(away, createKeys('lease')).keepLease(123, 'me', 15_000, clock, clock.stopwatch())
+    const lease = new TokenStore(away, createKeys('lease')).keepLease(
+      123,
+      { owner: 'me', ms: 15_000, sinceTaken: clock.stopwatch() },
+      clock,
+    )
     expect(lease.isHeld()).toBe(true)
     clock.move(set)
     clock.move(15_000)

@@ -38,11 +38,10 @@ function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
 
 const judge = (series: CurrentSeries[], subject = account(), trouble?: string) =>
   judgeAccount(
-    { rules: RULES, staleAfter: () => FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }] },
+    { rules: RULES, staleAfter: () => FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }], trouble },
     subject,
     series,
     NOW,
-    trouble,
   )
 
 describe('a series is judged by its reading alone', () => {

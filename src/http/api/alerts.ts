@@ -62,7 +62,12 @@ export const alertRoutes = [
     answer: async (deps, { query: { limit, after, ...filter } }) => {
       const now = deps.clock.now()
       const page = { after: after === undefined ? undefined : readPlace(after), accounts: limit, alerts: limit }
-      const { accounts, next } = await findAlerts(deps, filter, await deps.silences.active(now), page, now)
+      const { accounts, next } = await findAlerts(
+        deps,
+        { ...filter, silences: await deps.silences.active(now) },
+        page,
+        now,
+      )
       const items = accounts.flatMap(({ alerts }) => alerts.map(timedAlert))
       return { json: { items, ...nextOf(next === undefined ? undefined : alertPlaceText(next)) } }
     },

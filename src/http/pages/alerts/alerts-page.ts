@@ -50,7 +50,7 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
   const after = query.after === undefined ? undefined : readPlace(query.after)
   const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE }
   const [{ counts, accounts, next }, covered] = await Promise.all([
-    findAlerts(deps, query, silences, page, now),
+    findAlerts(deps, { ...query, silences }, page, now),
     countCovered(deps, silences),
   ])
   const body = alertsPage({
