@@ -9,8 +9,9 @@ export interface Account {
   state: AccountState
   /** Who installed the app, as the provider names them. */
   user: string | null
-  /** Last, and for the first time. */
+  /** The latest connection, ms. */
   connectedAt: number
+  /** The first one, ms. */
   firstConnectedAt: number
   /** The access token there is; an account that was imported gets its first with the first refresh. */
   token: {

@@ -68,8 +68,8 @@ const NO_GROWTH: Growth = new Map()
 export const NOTHING_NEW: FoundSeries = { series: [], growth: NO_GROWTH, isFirst: false }
 
 /**
- * The series after a poll that bear on the next one, and how they moved since the one before: those that moved, where the
- * others were near no threshold and stand as they stood.
+ * The series after a poll that matter for planning the next one, and how they moved since the one before. `moved`: only these;
+ * the others are unchanged and near no threshold.
  */
 export function foundSeries(before: Readings | undefined, after: Readings, moved?: ReadonlySet<string>): FoundSeries {
   const series = moved === undefined ? seriesOf(after) : seriesOf(after).filter(({ id }) => moved.has(id))

@@ -20,19 +20,22 @@ import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse 
 import { ClockSkew, classOfError, classOfStatus, type ObservedCall, type ProviderEndpoint } from './observed-call.ts'
 import { parseJson, Unread, UnreadableError } from './read.ts'
 
-/** The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. */
+/**
+ * The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. Numbers such as
+ * "interface 4.1" are sections of the provider's description of it.
+ */
 export interface ProviderClient {
-  /** Interface 4.1. `lifetimeMs` of the answer counts from when the request was sent. */
+  /** POST of the token endpoint with a code (interface 4.1). `lifetimeMs` of the answer counts from when the request was sent. */
   exchangeCode(code: Secret): Promise<ProviderResult<TokenAnswer>>
-  /** Interface 4.2. */
+  /** POST of the token endpoint with a refresh token (interface 4.2). */
   refresh(refreshToken: Secret): Promise<ProviderResult<TokenAnswer>>
-  /** Interface 4.3. */
+  /** GET of an access token's metadata (interface 4.3). */
   metadata(accessToken: Secret): Promise<ProviderResult<TokenMetadata>>
-  /** Interface 4.4. A token that the provider doesn't know (any more) counts as deleted. */
+  /** DELETE of a refresh token (interface 4.4). A token that the provider doesn't know (any more) counts as deleted. */
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
-  /** Interface 4.5: one direction of a pair. */
+  /** GET of the association limit report (interface 4.5): one direction of a pair. */
   associations(accessToken: Secret, from: string, to: string): Promise<CrmResult<Later<AssociationReport>>>
-  /** Interface 4.6. */
+  /** GET of the custom property limit report (interface 4.6). */
   customProperties(accessToken: Secret): Promise<CrmResult<Later<CustomPropertyReport>>>
   /** The object types that have records at or near a limit of associations from them. Not in every provider. */
   associationSources(accessToken: Secret): Promise<CrmResult<BusyObjectType[]>>

@@ -23,7 +23,7 @@ export function hasNoTokenYet({ expiresAt }: TokenTimes): boolean {
 export interface RefreshPlan {
   /** The moment to refresh: between the two shares, the same share for an account every time. */
   dueAt: number
-  /** The end of the early window. */
+  /** From here on a refresh that fails is tried again until it works; before it there is one try. */
   lateAt: number
 }
 

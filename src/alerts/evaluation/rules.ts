@@ -54,7 +54,7 @@ export function levelOf(rule: Rule | undefined, name: AlertLevel, { metric }: Pi
   return others
 }
 
-/** A rule that asks nothing but `count` is not about a series whose usage that is not. */
+/** A rule that asks only for `count` skips series whose usage is no count. */
 function suits({ on, off, warning, critical }: Rule, { metric }: SeriesName): boolean {
   if (off === true || measures(on, metric, 'count')) return true
   return [warning, critical].every((level) => level === undefined) || [warning, critical].some(asksOtherThanCount)

@@ -180,6 +180,7 @@ async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
     customProperties(poll, (report) => report),
     ...ordered.map((pair) => associations(poll, pair, (report) => report)),
   ])
+  // Not all calls were made: pairs that were not asked for keep their earlier readings.
   if (poll.calls.made <= pairs.length) keepTheRest(poll, pairs)
 }
 
@@ -187,7 +188,7 @@ async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
 async function askForAll(poll: Poll): Promise<void> {
   const { context, settings, calls, fetched } = poll
   // Read at once: the rest hangs on it.
-  const read: Kept = (report) => readNow(report, () => calls.failed++)
+  const read: KeepReport = (report) => readNow(report, () => calls.failed++)
   await calls.make([customProperties(poll, read)])
   const report = fetched.customProperties as CustomPropertyReport | ProviderFailure
   const types = typesNamedBy(isFailure(report) ? context.readings?.customProperties?.report : report)
@@ -208,9 +209,9 @@ function closesAll(report: CustomPropertyReport | ProviderFailure): boolean {
 }
 
 /** What a poll keeps of a report until all have come: the report as it came, or what is read in it. */
-type Kept = <T extends object>(report: Later<T> | ProviderFailure) => Later<T> | ProviderFailure
+type KeepReport = <T extends object>(report: Later<T> | ProviderFailure) => Later<T> | ProviderFailure
 
-function customProperties({ provider, accessToken, fetched }: Poll, keep: Kept) {
+function customProperties({ provider, accessToken, fetched }: Poll, keep: KeepReport) {
   return async () => {
     const result = await provider.customProperties(accessToken)
     fetched.customProperties = keep(valueOrFailure(result))
@@ -218,7 +219,7 @@ function customProperties({ provider, accessToken, fetched }: Poll, keep: Kept) 
   }
 }
 
-function associations({ provider, accessToken, context, settings, fetched }: Poll, pair: Pair, keep: Kept) {
+function associations({ provider, accessToken, context, settings, fetched }: Poll, pair: Pair, keep: KeepReport) {
   return async () => {
     const id = pairId(pair)
     const result = await provider.associations(accessToken, pair.from, pair.to)
