@@ -90,7 +90,7 @@ test.skipIf(!isOnPath('openssl'))(
     const before = front.bytes()
     await daemon.line(/"endpoint\.open".*its certificate has expired/, 0)
     const alert = await eventually('the alert', async () => (await told()).find(({ kind }) => kind === 'fleet'))
-    expect(alert.message).toContain('its certificate has expired')
+    expect(alert.message).toContain('Its certificate has expired.')
     front.show(read('self-signed.pem'))
     await daemon.line(/"(?:token|poll)\.transient".*its certificate is (?:self-signed|from an unknown issuer)/, 0)
     const { out } = await plimsollHere(['doctor', '--config', config], scene.folder)
