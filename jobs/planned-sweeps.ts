@@ -18,38 +18,38 @@ export interface PlannedSweeps {
 
 /**
  * Sweeps for due work in this process: when the clock ticks, when another job has found work, when the sweep before saw that
- * work would be due. `look` returns when that is. A sweep that is missed loses nothing: what is due
+ * work would be due. `sweep` returns when that is. A sweep that is missed loses nothing: what is due
  * is in the due sets, every daemon that works reads them, and each account is claimed by one.
  */
 export function startSweeps(
-  look: (kind: SweepKind) => Promise<number | undefined>,
+  sweep: (kind: SweepKind) => Promise<number | undefined>,
   clock: Clock,
   log: Logger,
 ): PlannedSweeps {
   const safely = (kind: SweepKind) =>
-    look(kind).catch((error: unknown) => {
+    sweep(kind).catch((error: unknown) => {
       log.error({ code: 'sweep.failed', kind, err: error }, 'a sweep failed: it is tried again soon')
       return clock.now() + AGAIN_MS
     })
-  const looks = new Map(SWEEPS.map((kind) => [kind, new Look(() => safely(kind), clock)]))
+  const planned = new Map(SWEEPS.map((kind) => [kind, new PlannedSweep(() => safely(kind), clock)]))
   return {
-    wake: (kind, at) => looks.get(kind)?.wake(at),
+    wake: (kind, at) => planned.get(kind)?.wake(at),
     stop: async () => {
-      await Promise.all([...looks.values()].map((one) => one.stop()))
+      await Promise.all([...planned.values()].map((one) => one.stop()))
     },
   }
 }
 
-class Look {
-  readonly #look: () => Promise<number | undefined>
+class PlannedSweep {
+  readonly #sweep: () => Promise<number | undefined>
   readonly #clock: Clock
   #planned: { at: number; timer: NodeJS.Timeout } | undefined
   #underWay: Promise<void> | undefined
   #notBefore = 0
   #stopped = false
 
-  constructor(look: () => Promise<number | undefined>, clock: Clock) {
-    this.#look = look
+  constructor(sweep: () => Promise<number | undefined>, clock: Clock) {
+    this.#sweep = sweep
     this.#clock = clock
   }
 
@@ -79,7 +79,7 @@ class Look {
       this.wake(now + PAUSE_MS)
       return
     }
-    this.#underWay = this.#look().then((next) => {
+    this.#underWay = this.#sweep().then((next) => {
       this.#underWay = undefined
       if (next !== undefined) this.wake(next)
     })

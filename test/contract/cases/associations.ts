@@ -1,17 +1,7 @@
 import { expect } from 'vitest'
+import { ASSOCIATIONS as REPORT } from '../../provider/connect-client.ts'
 import { HUB } from '../../sandbox/visit.ts'
 import { bad, type Contract, type ContractCase, good, withExtras, without } from '../contract.ts'
-
-const REPORT = {
-  limit: 500,
-  totalRecordsAtLimit: 1,
-  totalRecordsNearLimit: 2,
-  atLimitFromRecordSamples: [{ label: 'Acme', objectId: 11 }],
-  nearLimitFromRecordSamples: [
-    { label: 'Globex', objectId: 12, percentage: 96.4, usage: 482 },
-    { label: 'Initech', objectId: 13, percentage: 80, usage: 400 },
-  ],
-}
 
 const READ = {
   limit: 500,
