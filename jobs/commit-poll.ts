@@ -10,13 +10,13 @@ import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import type { AlertWrites } from '../src/redis/steps.ts'
-import { type Decision, type HeardPoll, watchedBy } from './decide-poll.ts'
+import { type Decision, type FetchedPoll, watchedBy } from './decide-poll.ts'
 import type { PollWork } from './job-deps.ts'
 
 /** What was decided of a poll, and the next turn, in one atomic step; then its log lines. */
 export async function commitPoll(
   deps: PollWork,
-  { hubId, context, settings, heard, readAt }: HeardPoll,
+  { hubId, context, settings, fetched, readAt }: FetchedPoll,
   { outcome, parts, saw, log, ...decided }: Decision,
 ): Promise<'committed' | 'failed' | 'blocked' | 'gone' | 'lost'> {
   const { alerts } = parts
@@ -28,7 +28,7 @@ export async function commitPoll(
   const committed = await deps.polls.commit(hubId, {
     ...parts,
     polls: context.polls,
-    nextAt: Math.max(next.plan.at, heard.pausedUntil ?? 0),
+    nextAt: Math.max(next.plan.at, fetched.pausedUntil ?? 0),
     // One that is polled seldom stays fresh for longer.
     freshAt: decided.found && readAt + staleAfter(deps.coverage.settings, settings.everyMs) - freshnessMs,
     seen: typeof saw === 'object' ? { ...saw, judged: judged() } : saw,

@@ -29,11 +29,11 @@ import type { PollWork } from './job-deps.ts'
 import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
 
 /** A poll whose calls were made, and the account as it was when it began. */
-export interface HeardPoll {
+export interface FetchedPoll {
   hubId: number
   context: PollContext
   settings: AccountPollSettings
-  heard: FetchedHead
+  fetched: FetchedHead
   /** Never before the poll that came before, even if this machine's clock was set back. */
   at: number
   /** But the next one counts from when it really was. */
@@ -41,7 +41,7 @@ export interface HeardPoll {
 }
 
 /** The same, its answers read. */
-interface ReadPoll extends HeardPoll {
+interface ReadPoll extends FetchedPoll {
   answers: Answers
   outcome: PollOutcome
   saw: Omit<Fingerprints, 'judged'> | undefined
@@ -66,23 +66,23 @@ export interface Decision {
 const GAP_PERIODS = 2
 
 /** What a poll found: readings, change, records, alerts. Where nothing can be new, the answers are not even parsed. */
-export async function decidePoll(deps: PollWork, poll: HeardPoll): Promise<Decision> {
-  const { context, heard } = poll
-  if (heard.fingerprint !== undefined && context.seen?.answers === heard.fingerprint && isAtRest(deps, poll)) {
-    deps.endpoint.noteOthers(heard.calls, 0)
+export async function decidePoll(deps: PollWork, poll: FetchedPoll): Promise<Decision> {
+  const { context, fetched } = poll
+  if (fetched.fingerprint !== undefined && context.seen?.answers === fetched.fingerprint && isAtRest(deps, poll)) {
+    deps.endpoint.noteOthers(fetched.calls, 0)
     return unchanged(deps, poll)
   }
-  const answers = heard.read()
+  const answers = fetched.read()
   const outcome = outcomeOf(answers)
   noteCalls(deps, answers, outcome)
   const gaps = reportsWithGaps(answers)
   deps.metrics.reportGaps.inc({}, gaps)
   // A report with gaps is judged beside the last one, and must be read anew next time.
-  const isWhole = outcome.readAll && gaps === 0 && heard.fingerprint !== undefined
+  const isWhole = outcome.readAll && gaps === 0 && fetched.fingerprint !== undefined
   const said = isWhole ? saidFingerprint(answers) : undefined
   // Other bytes may mean the same.
   return said !== undefined && said === context.seen?.said && isAtRest(deps, poll)
-    ? unchanged(deps, poll, { ...context.seen, answers: heard.fingerprint as string })
+    ? unchanged(deps, poll, { ...context.seen, answers: fetched.fingerprint as string })
     : decideAnew(deps, {
         ...poll,
         answers,
@@ -92,7 +92,7 @@ export async function decidePoll(deps: PollWork, poll: HeardPoll): Promise<Decis
 }
 
 /** Whether a poll that sees what the last one saw has nothing to add but its moment. */
-function isAtRest(deps: PollWork, poll: HeardPoll): boolean {
+function isAtRest(deps: PollWork, poll: FetchedPoll): boolean {
   const { context, settings, at } = poll
   // The history records a gap.
   if (at - context.polledAt > gapOf(settings)) return false
@@ -102,14 +102,14 @@ function isAtRest(deps: PollWork, poll: HeardPoll): boolean {
 }
 
 /** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
-function isAsJudged(deps: PollWork, { context, settings, at }: HeardPoll): boolean {
+function isAsJudged(deps: PollWork, { context, settings, at }: FetchedPoll): boolean {
   const { packed, polledAt } = context
   // If it is not what that poll left, unpacking it reports that.
   if (packed.readings === null || packedAt(packed.readings) !== polledAt) return false
   return isJudgedAlike(deps.alerts, context, watchedBy(deps, settings), at)
 }
 
-function unchanged({ samples }: PollWork, poll: HeardPoll, saw: Decision['saw'] = 'unchanged'): Decision {
+function unchanged({ samples }: PollWork, poll: FetchedPoll, saw: Decision['saw'] = 'unchanged'): Decision {
   const { context, at } = poll
   const { keepMs } = samples.settings
   return {
@@ -206,14 +206,14 @@ export function watchedBy({ samples }: Pick<PollWork, 'samples'>, { pairs }: Acc
   return { pairs, records: samples.settings.records }
 }
 
-function nearnessOf({ after }: Findings, { context, at }: HeardPoll): number | 'none' {
+function nearnessOf({ after }: Findings, { context, at }: FetchedPoll): number | 'none' {
   return nearestLimit(after, context.forecasts, at)?.nearness ?? 'none'
 }
 
 /** Only a poll that read everything saw it. */
-function sawIn({ samples }: PollWork, { heard }: HeardPoll, answers: Answers, said: string): ReadPoll['saw'] {
+function sawIn({ samples }: PollWork, { fetched }: FetchedPoll, answers: Answers, said: string): ReadPoll['saw'] {
   const records = recordsFingerprint(answers.associations, samples.settings.records)
-  return { answers: heard.fingerprint as string, said, records }
+  return { answers: fetched.fingerprint as string, said, records }
 }
 
 /** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */

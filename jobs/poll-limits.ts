@@ -1,6 +1,6 @@
 import type { PollContext } from '../src/limits/poll-store.ts'
 import { firstCalls } from '../src/limits/polling/account-calls.ts'
-import { type FetchedHead, hearReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
+import { type FetchedHead, fetchReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
@@ -70,11 +70,11 @@ async function pollAccount(
   if (!(await admitPoll(deps, hubId, context, { calls: most, occasion }))) return 'no-room'
   const asked = await ask(deps, { hubId, settings, ...opened }, signal)
   deps.callBudget?.settle(asked.calls - most)
-  if (asked.heard === undefined) return pollLater(deps, hubId, context, 'held')
-  if (asked.heard.calls === 0) return pollAfterPause(deps, hubId, asked.heard)
-  const at = Math.max(asked.heard.at, asked.context.polledAt + 1)
+  if (asked.fetched === undefined) return pollLater(deps, hubId, context, 'held')
+  if (asked.fetched.calls === 0) return pollAfterPause(deps, hubId, asked.fetched)
+  const at = Math.max(asked.fetched.at, asked.context.polledAt + 1)
   const readAt = Math.min(at, deps.clock.now())
-  const poll = { hubId, context: asked.context, settings, heard: asked.heard, at, readAt }
+  const poll = { hubId, context: asked.context, settings, fetched: asked.fetched, at, readAt }
   const outcome = await commitPoll(deps, poll, await decidePoll(deps, poll))
   // Where another poll was faster its plan counts; where an alert changed meanwhile no other poll is at work.
   if (outcome === 'lost') await deps.polls.hold(hubId, asked.context.polls, deps.clock.now())
@@ -130,16 +130,16 @@ async function ask(
   deps: PollWork,
   asked: Opened & { hubId: number; settings: AccountPollSettings },
   signal: AbortSignal,
-): Promise<{ context: PollContext; heard: FetchedHead | undefined; calls: number }> {
+): Promise<{ context: PollContext; fetched: FetchedHead | undefined; calls: number }> {
   const { hubId, context } = asked
-  const heard = await hearReports(deps, asked, signal)
-  const calls = heard?.calls ?? 0
-  const isWorthARefresh = heard !== undefined && wasUnauthorized(heard) && isOldEnoughToDoubt(deps, context)
+  const fetched = await fetchReports(deps, asked, signal)
+  const calls = fetched?.calls ?? 0
+  const isWorthARefresh = fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(deps, context)
   const newer = isWorthARefresh ? await refreshed(deps, hubId, context) : 'failed'
-  if (newer === 'failed') return { context, heard, calls }
-  if (newer === 'held') return { context, heard: undefined, calls }
-  const again = await hearReports(deps, { ...asked, ...newer }, signal)
-  return { context: newer.context, heard: again, calls: calls + (again?.calls ?? 0) }
+  if (newer === 'failed') return { context, fetched, calls }
+  if (newer === 'held') return { context, fetched: undefined, calls }
+  const again = await fetchReports(deps, { ...asked, ...newer }, signal)
+  return { context: newer.context, fetched: again, calls: calls + (again?.calls ?? 0) }
 }
 
 /**

@@ -64,7 +64,7 @@ export interface FetchedHead {
  * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
  * more once the provider refuses more; undefined if `signal` came first.
  */
-export async function hearReports(
+export async function fetchReports(
   deps: FetchDeps,
   asked: Asked,
   signal: AbortSignal,
@@ -78,7 +78,7 @@ export async function hearReports(
   // Where the next poll comes later it is a needless step. A fleet's second polls are spread over its period.
   const soonestMs = context.polledAt === 0 ? 0 : settings.soonestMs
   if (calls.failed > 0 || deps.share.outlasts(soonestMs)) await calls.settle()
-  return calls.stopped ? undefined : heardIn(poll)
+  return calls.stopped ? undefined : headOf(poll)
 }
 
 /** Whether the access token was not accepted: worth one refresh and one more try. */
@@ -108,7 +108,7 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function heardIn(poll: Poll): FetchedHead {
+function headOf(poll: Poll): FetchedHead {
   const { calls, fetched, companions } = poll
   return {
     at: fetched.at,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { FetchDeps } from '../../../src/limits/polling/account-calls.ts'
 import { CallShare } from '../../../src/limits/polling/call-share.ts'
-import { type Asked, hearReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
+import { type Asked, fetchReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
 import { isFailure, mergeReadings, NOT_ASKED, type Pair, type Readings } from '../../../src/limits/readings.ts'
 import type { ProviderClient } from '../../../src/provider/client.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
@@ -26,8 +26,8 @@ const AUTO: All = {
   ...{ polls: '0', polledAt: 1, seen: undefined, taken: undefined, soonestMs: 900_000 },
 }
 /** All that is heard, read. */
-async function fetchReports(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, signal: AbortSignal) {
-  return (await hearReports(deps, { hubId, accessToken, context: asked, settings: asked }, signal))?.read()
+async function fetchAndRead(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, signal: AbortSignal) {
+  return (await fetchReports(deps, { hubId, accessToken, context: asked, settings: asked }, signal))?.read()
 }
 const never = new AbortController().signal
 
@@ -59,7 +59,7 @@ function worker(
 describe('fetching the reports of an account', () => {
   test('asks for the custom properties and each pair, with the access token', async () => {
     const { deps, provider, clock } = worker()
-    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
     expect(provider.calls.sort()).toEqual([
       ['associations', 'access-1', '0-1', '0-2'],
       ['associations', 'access-1', '0-1', '0-3'],
@@ -75,7 +75,7 @@ describe('fetching the reports of an account', () => {
       associations: async (_token, _from, to) =>
         to === '0-2' ? failure('transient') : { ok: true, value: associations(5) },
     })
-    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
     expect(fetched?.customProperties).toEqual(properties(1))
     expect(fetched?.associations.get('0-1/0-2')).toMatchObject({ class: 'transient' })
     expect(fetched?.associations.get('0-1/0-3')).toEqual(associations(5))
@@ -86,26 +86,26 @@ describe('fetching the reports of an account', () => {
     ['customProperties', { customProperties: async () => failure('unauthorized') }],
     ['a pair', { associations: async () => failure('unauthorized') }],
   ] as [string, Partial<ProviderClient>][])('tells that the access token was not accepted by %s', async (_, does) => {
-    const fetched = await fetchReports(worker(does).deps, HUB, token, listed(PAIRS), never)
+    const fetched = await fetchAndRead(worker(does).deps, HUB, token, listed(PAIRS), never)
     expect(fetched && wasUnauthorized(fetched)).toBe(true)
   })
 
   test('without pairs asks for the custom properties alone', async () => {
     const { deps, provider } = worker()
-    expect((await fetchReports(deps, HUB, token, listed([]), never))?.associations.size).toBe(0)
+    expect((await fetchAndRead(deps, HUB, token, listed([]), never))?.associations.size).toBe(0)
     expect(provider.calls).toHaveLength(1)
   })
 
   test('tells nobody that it is still polling where one batch is enough', async () => {
     const { deps, kept } = worker()
-    await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
     expect(kept).toEqual([])
   })
 
   test('is nothing when it is told to stop between two batches, and the calls of the next are not made', async () => {
     const { deps, provider, clock } = worker({}, 2)
     const stop = new AbortController()
-    const fetching = fetchReports(deps, HUB, token, listed(PAIRS), stop.signal)
+    const fetching = fetchAndRead(deps, HUB, token, listed(PAIRS), stop.signal)
     await clock.sleeper()
     stop.abort(new Error('SIGTERM'))
     expect(await fetching).toBeUndefined()
@@ -116,7 +116,7 @@ describe('fetching the reports of an account', () => {
     const { deps, provider, share, clock } = worker({}, 20)
     await share.take(HUB, 20, never)
     const stop = new AbortController()
-    const fetching = fetchReports(deps, HUB, token, listed(PAIRS), stop.signal)
+    const fetching = fetchAndRead(deps, HUB, token, listed(PAIRS), stop.signal)
     await clock.sleeper()
     stop.abort(new Error('SIGTERM'))
     expect(await fetching).toBeUndefined()
@@ -133,7 +133,7 @@ describe('fetching the reports of an account', () => {
     }
     const { deps, share, clock } = worker({ customProperties: slow }, 3)
     const began = clock.now()
-    await fetchReports(deps, HUB, token, { ...listed(PAIRS), soonestMs }, never)
+    await fetchAndRead(deps, HUB, token, { ...listed(PAIRS), soonestMs }, never)
     const stop = new AbortController()
     const next = share.take(HUB, 3, stop.signal)
     await clock.sleeper()
@@ -146,7 +146,7 @@ describe('fetching the reports of an account', () => {
     const { deps, calledAt, kept, clock } = worker({}, 5)
     const many = Array.from({ length: 11 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
     let done = false
-    const fetching = fetchReports(deps, HUB, token, listed(many), never).finally(() => {
+    const fetching = fetchAndRead(deps, HUB, token, listed(many), never).finally(() => {
       done = true
     })
     while (!done) {
@@ -180,7 +180,7 @@ describe('a poll that is told that it is enough', () => {
     'begins no further call after %s, keeps what was read, and every worker leaves the account alone',
     async (_, how, ms) => {
       const { deps, provider, clock, share } = worker({ associations: async () => failure('transient', how) }, 1_000)
-      const fetched = await fetchReports(deps, HUB, token, listed(many, before), never)
+      const fetched = await fetchAndRead(deps, HUB, token, listed(many, before), never)
       const until = clock.now() + ms
       // Those that were under way when it was said, and no more.
       expect(provider.calls.length).toBeLessThanOrEqual(6)
@@ -204,7 +204,7 @@ describe('a poll that is told that it is enough', () => {
       { associations: async () => ({ ok: true, value: associations(5), bucket }) },
       1_000,
     )
-    const fetched = await fetchReports(deps, HUB, token, listed(many, before), never)
+    const fetched = await fetchAndRead(deps, HUB, token, listed(many, before), never)
     expect(provider.calls.length).toBeLessThanOrEqual(6)
     expect(fetched).toMatchObject({ failedCalls: 0, pausedUntil: clock.now() + 10_000 })
     expect(fetched?.failures).toMatchObject([{ class: 'transient', code: 'paused' }])
@@ -214,14 +214,14 @@ describe('a poll that is told that it is enough', () => {
   test('has no failure where nothing was left out', async () => {
     const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
     const { deps, clock } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) })
-    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
     expect(fetched).toMatchObject({ failures: [], pausedUntil: clock.now() + 10_000, calls: 3 })
   })
 
   test('by another worker before it began asks nothing', async () => {
     const { deps, provider, share, clock } = worker()
     await share.pause(HUB, clock.now() + 60_000)
-    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS, before), never)
+    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS, before), never)
     expect(fetched).toMatchObject({ calls: 0, pausedUntil: clock.now() + 60_000, failures: [{ code: 'paused' }] })
     expect(provider.calls).toEqual([])
     expect(clock.waits).toEqual([])
@@ -229,7 +229,7 @@ describe('a poll that is told that it is enough', () => {
 
   test('by another worker while it waits for its share ends there', async () => {
     const { deps, provider, share, clock } = worker({}, 2)
-    const fetching = fetchReports(deps, HUB, token, listed(PAIRS, before), never)
+    const fetching = fetchAndRead(deps, HUB, token, listed(PAIRS, before), never)
     await clock.sleeper()
     const until = clock.now() + 60_000
     await share.pause(HUB, until)
@@ -246,7 +246,7 @@ describe('a poll that is told that it is enough', () => {
   test('asks first, the next time, for what has waited longest', async () => {
     const { deps, provider } = worker({}, 20)
     const before = readings(1, undefined, { '0-1/0-2': associations(1) })
-    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS, before), never)
+    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS, before), never)
     expect(provider.calls.map(([, , , to]) => to)).toEqual([undefined, '0-3', '0-2'])
     // What it hands on stands in the same order each time.
     expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/0-2', '0-1/0-3'])
@@ -268,7 +268,7 @@ test('several pairs are under way at a time, and not more than a few', async () 
     1_000,
   )
   const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  expect((await fetchReports(deps, HUB, token, listed(many), never))?.calls).toBe(31)
+  expect((await fetchAndRead(deps, HUB, token, listed(many), never))?.calls).toBe(31)
   expect(most).toBe(5)
 })
 
@@ -285,7 +285,7 @@ test('no call is counted earlier than it is made, however slow the answers are',
     10,
   )
   const many = Array.from({ length: 40 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  const fetched = fetchReports(deps, HUB, token, listed(many), never)
+  const fetched = fetchAndRead(deps, HUB, token, listed(many), never)
   let isOver = false
   void fetched.finally(() => {
     isOver = true
@@ -323,7 +323,7 @@ describe('with automatic pairs', () => {
 
   test('a first poll learns the object types, asks which pairs have something to tell, and asks for these', async () => {
     const { deps, provider } = auto()
-    const fetched = await fetchReports(deps, HUB, token, AUTO, never)
+    const fetched = await fetchAndRead(deps, HUB, token, AUTO, never)
     expect(names(provider.calls)).toEqual([
       'customProperties',
       'associationSources',
@@ -337,7 +337,7 @@ describe('with automatic pairs', () => {
   test('a pair that is no longer named is asked for until it has nothing, then reads as nothing without a call', async () => {
     const { deps, provider, clock } = auto({ associationSources: async () => named() })
     const before = readings(1, report, { '0-1/0-2': associations(50, [45]), '0-2/0-1': associations(70) })
-    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(names(provider.calls).slice(2)).toEqual(['associations 0-1 0-2'])
     const at = clock.now()
     expect(fetched && mergeReadings(before, fetched).associations).toEqual({
@@ -350,14 +350,14 @@ describe('with automatic pairs', () => {
     'where the companions answer %i pairs take turns, and for a day nobody asks again',
     async (status) => {
       const { deps, provider, clock } = auto({ associationSources: away(status) })
-      const first = await fetchReports(deps, HUB, token, { ...AUTO, pairsPerPoll: 6 }, never)
+      const first = await fetchAndRead(deps, HUB, token, { ...AUTO, pairsPerPoll: 6 }, never)
       const until = clock.now() + 24 * 3_600_000
       expect(first).toMatchObject({ failures: [], calls: 8, failedCalls: 1, companionsAwayUntil: until })
       const before = first && mergeReadings(undefined, first)
       provider.calls.length = 0
       clock.move(1_000)
       const asked = { ...AUTO, pairsPerPoll: 6, readings: before, companionsAwayUntil: until }
-      const second = await fetchReports(deps, HUB, token, asked, never)
+      const second = await fetchAndRead(deps, HUB, token, asked, never)
       expect(names(provider.calls)).toEqual([
         'customProperties',
         ...['associations 2-7 0-1', 'associations 2-7 0-2', 'associations 2-7 2-7'],
@@ -369,14 +369,14 @@ describe('with automatic pairs', () => {
       expect(Object.keys(mergeReadings(before, second as never).associations)).toHaveLength(9)
       provider.calls.length = 0
       clock.move(24 * 3_600_000)
-      await fetchReports(deps, HUB, token, asked, never)
+      await fetchAndRead(deps, HUB, token, asked, never)
       expect(names(provider.calls)).toContain('associationSources')
     },
   )
 
   test('where only one of the two companions is there they are not there', async () => {
     const { deps, clock } = auto({ associationTargets: away(404) })
-    const fetched = await fetchReports(deps, HUB, token, AUTO, never)
+    const fetched = await fetchAndRead(deps, HUB, token, AUTO, never)
     expect(fetched?.associations.size).toBe(9)
     expect(fetched).toMatchObject({ failures: [], companionsAwayUntil: clock.now() + 24 * 3_600_000 })
   })
@@ -384,7 +384,7 @@ describe('with automatic pairs', () => {
   test('a companion that fails is a failure of the poll, and loses neither what was read nor pairs that had records', async () => {
     const { deps, provider, clock } = auto({ associationSources: async () => failure('transient', { status: 503 }) })
     const before = readings(1, report, { '0-1/0-2': associations(50, [45]), '0-2/0-1': associations(70) })
-    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(names(provider.calls)).toEqual(['customProperties', 'associationSources', 'associations 0-1 0-2'])
     expect(fetched?.failures).toMatchObject([{ class: 'transient', status: 503 }])
     expect(fetched).not.toHaveProperty('companionsAwayUntil')
@@ -403,7 +403,7 @@ describe('with automatic pairs', () => {
         from === '0-1' ? failure('transient', { status: 500 }) : named('0-2'),
     })
     const before = readings(1, report, { '0-1/0-2': associations(9), '0-2/0-1': associations(8) })
-    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(fetched?.failures).toHaveLength(1)
     expect(fetched?.associations.get('2-7/0-2')).toEqual(associations(5))
     expect(fetched?.associations.get('0-1/0-2')).toBe(NOT_ASKED)
@@ -412,7 +412,7 @@ describe('with automatic pairs', () => {
 
   test('all that had something to tell was seen, unless one was left out, failed, or nobody could say', async () => {
     const seen = async (does: Partial<ProviderClient>, asked = AUTO) =>
-      (await fetchReports(auto(does).deps, HUB, token, asked, never))?.pairsSeen
+      (await fetchAndRead(auto(does).deps, HUB, token, asked, never))?.pairsSeen
     expect(await seen({})).toBe(true)
     expect(await seen({}, { ...AUTO, pairsPerPoll: 2 })).toBeUndefined()
     expect(await seen({ associations: async () => failure('transient', { status: 503 }) })).toBeUndefined()
@@ -425,7 +425,7 @@ describe('with automatic pairs', () => {
     async (kind) => {
       const { deps, provider } = auto({ customProperties: async () => failure(kind) })
       const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
-      const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+      const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
       expect(provider.calls).toHaveLength(1)
       expect(fetched && mergeReadings(before, fetched)).toEqual(before)
       expect(fetched && wasUnauthorized(fetched)).toBe(kind === 'unauthorized')
@@ -434,36 +434,36 @@ describe('with automatic pairs', () => {
 
   test('a refused access token at a companion is worth a refresh, too', async () => {
     const { deps } = auto({ associationSources: async () => failure('unauthorized', { status: 401 }) })
-    const fetched = await fetchReports(deps, HUB, token, AUTO, never)
+    const fetched = await fetchAndRead(deps, HUB, token, AUTO, never)
     expect(fetched && wasUnauthorized(fetched)).toBe(true)
   })
 
   test('a report that fails is no reason not to ask for the pairs of the object types that were known', async () => {
     const { deps, provider } = auto({ customProperties: async () => failure('transient', { status: 500 }) })
-    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: readings(1, report) }, never)
+    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: readings(1, report) }, never)
     expect(names(provider.calls)).toContain('associations 0-1 2-7')
     expect(fetched?.failures).toHaveLength(1)
     provider.calls.length = 0
-    await fetchReports(deps, HUB, token, AUTO, never)
+    await fetchAndRead(deps, HUB, token, AUTO, never)
     expect(provider.calls).toHaveLength(1)
   })
 
   test('pairs of an object type that is gone are gone', async () => {
     const { deps } = auto({ associationSources: away(404) })
     const before = readings(1, report, { '0-1/2-9': associations(9, [8]), '2-7/0-1': associations(9) })
-    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, pairsPerPoll: 1, readings: before }, never)
+    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, pairsPerPoll: 1, readings: before }, never)
     expect(Object.keys(mergeReadings(before, fetched as never).associations).sort()).toEqual(['0-1/0-1', '2-7/0-1'])
   })
 
   test('a pair that nobody has heard of has nothing; one that was read before and now is not there failed', async () => {
     const { deps } = auto({ associationSources: away(404), associations: away(404) })
     const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
-    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(fetched?.failures).toHaveLength(1)
     const after = mergeReadings(before, fetched as never).associations
     expect(after['0-1/0-2']).toEqual(before.associations['0-1/0-2'])
     expect(after['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
-    const again = await fetchReports(
+    const again = await fetchAndRead(
       deps,
       HUB,
       token,
@@ -476,7 +476,7 @@ describe('with automatic pairs', () => {
   test('a 429 at a companion ends the poll', async () => {
     const { deps, provider, clock } = auto({ associationSources: async () => failure('transient', { status: 429 }) })
     const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
-    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(provider.calls).toHaveLength(2)
     expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000, customProperties: report })
     expect(fetched && mergeReadings(before, fetched).associations).toEqual(before.associations)
@@ -487,7 +487,7 @@ describe('with automatic pairs', () => {
       customProperties: async () => ({ ok: true, value: types(40) }),
       associationSources: away(404),
     })
-    await fetchReports(deps, HUB, token, AUTO, never)
+    await fetchAndRead(deps, HUB, token, AUTO, never)
     expect(provider.calls.filter(([name]) => name === 'associations')).toHaveLength(20)
   })
 })
