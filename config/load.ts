@@ -48,6 +48,8 @@ export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, 
   const filled = fillIn(source.root, configSchema, world)
   const checked = configSchema.safeParse(filled.data, {
     error: (issue) => explain(issue, isForeign(issue.path ?? [], filled)),
+    // It is read once: making code of the schema, for many readings, takes as long as all of this.
+    jitless: true,
   })
   const problems = [
     ...source.problems,

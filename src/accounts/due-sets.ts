@@ -174,6 +174,12 @@ export class DueSets {
     return sum(counts)
   }
 
+  /** How many are due since `at` or longer, and the earliest moment that anything is due, or undefined. */
+  async outlook(kind: DueKind, at: number): Promise<{ count: number; next: number | undefined }> {
+    const parts = await everyPartition(this.#keys, ({ due }) => this.#store.dueOutlook(due[kind], at))
+    return { count: sum(parts.map(([count]) => count)), next: earliest(parts.map(([, moment]) => moment)) }
+  }
+
   /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */
   async countOverdue(at: number): Promise<number> {
     const counts = await everyPartition(this.#keys, ({ due, state, accountPrefix }) =>

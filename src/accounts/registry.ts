@@ -51,11 +51,11 @@ export class Registry {
   }
 
   async countByState(): Promise<Record<AccountState, number>> {
-    const counts = ACCOUNT_STATES.map(async (state) => {
-      const sizes = await everyPartition(this.#keys, (partition) => this.#store.zcard(partition.state[state]))
-      return [state, sizes.reduce((sum, size) => sum + size, 0)] as const
-    })
-    return Object.fromEntries(await Promise.all(counts)) as Record<AccountState, number>
+    const parts = await everyPartition(this.#keys, ({ state }) =>
+      this.#store.countStates(state.active, ...ACCOUNT_STATES),
+    )
+    const counts = ACCOUNT_STATES.map((state, n) => [state, parts.reduce((sum, part) => sum + (part[n] ?? 0), 0)])
+    return Object.fromEntries(counts) as Record<AccountState, number>
   }
 
   /** hubIds with an alert open or pending. */

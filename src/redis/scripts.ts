@@ -33,6 +33,8 @@ const STEPS = {
   countOverdue: on<number>(2),
   readDomains: on<[found: string, hubId: string]>(1),
   searchAccounts: on<[found: string[], hubId: string, key: string]>(1),
+  countStates: on<number[]>(1),
+  dueOutlook: on<[count: number, earliest: string]>(1),
   bringForward: on<number>(1),
   claimTokens: on<string[]>(1),
   beginRefresh: OF_MANY,

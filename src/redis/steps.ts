@@ -1,4 +1,4 @@
-import { Packr } from 'msgpackr'
+import { Packr } from 'msgpackr/pack'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
 import type { Store } from './connect.ts'
 import type { Keys } from './keys.ts'

@@ -1,3 +1,5 @@
+import { graphemes } from './graphemes.ts'
+
 /** How many columns of a terminal text takes: Chinese, Japanese, Korean and emoji take two each, accents none. */
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
@@ -8,12 +10,10 @@ const WIDE =
 /** Shown as a picture by itself, or because a selector or a keycap asks for it. */
 const EMOJI = /^(?:\p{Emoji_Presentation}|\p{Emoji}\ufe0f|[0-9#*]\u20e3)/u
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-
 export function displayWidth(text: string): number {
   if (PRINTABLE_ASCII.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment)
+  for (const segment of graphemes(text)) width += graphemeWidth(segment)
   return width
 }
 
@@ -29,7 +29,7 @@ export function headWithin(text: string, room: number): string {
   if (displayWidth(text) <= room) return text
   let head = ''
   let width = 0
-  for (const { segment } of graphemes.segment(text)) {
+  for (const segment of graphemes(text)) {
     width += graphemeWidth(segment)
     if (width > room) break
     head += segment
@@ -39,7 +39,7 @@ export function headWithin(text: string, room: number): string {
 
 /** As much of the end as has room. */
 export function tailWithin(text: string, room: number): string {
-  const segments = [...graphemes.segment(text)].map(({ segment }) => segment)
+  const segments = [...graphemes(text)]
   let width = 0
   let from = segments.length
   while (from > 0) {

@@ -1,7 +1,7 @@
 import { DaemonStore } from '../heartbeat/daemons.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { type NewFleet, readNewFleet } from '../limits/coverage.ts'
-import { type DueKind, PARTITIONS } from '../redis/keys.ts'
+import type { DueKind } from '../redis/keys.ts'
 import { formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { receiverStatus, timedAttempt } from './deliveries.ts'
@@ -75,18 +75,13 @@ async function tokenStatus(deps: Sources, now: number): Promise<TokensDueShape> 
   return { ...due, nearestExpiryAt: iso(expiry ?? null) }
 }
 
-async function dueStatus({ store, keys, due }: Sources, kind: DueKind, now: number): Promise<DueStatus> {
-  const [overdue, firsts] = await Promise.all([
-    kind === 'refresh' ? due.countOverdue(now - OVERDUE_AFTER_MS) : due.countDue(kind, now - OVERDUE_AFTER_MS),
-    Promise.all(
-      Array.from({ length: PARTITIONS }, (_, number) =>
-        store.zrange(keys.partition(number).due[kind], '0', '0', 'WITHSCORES'),
-      ),
-    ),
+async function dueStatus({ due }: Sources, kind: DueKind, now: number): Promise<DueStatus> {
+  const at = now - OVERDUE_AFTER_MS
+  const [{ count, next = null }, overdue] = await Promise.all([
+    due.outlook(kind, at),
+    kind === 'refresh' ? due.countOverdue(at) : undefined,
   ])
-  const moments = firsts.flatMap(([, score]) => (score === undefined ? [] : [Number(score)]))
-  const next = moments.length === 0 ? null : Math.min(...moments)
-  return { overdue, nextAt: iso(next), lateMs: next === null ? 0 : Math.max(0, now - next) }
+  return { overdue: overdue ?? count, nextAt: iso(next), lateMs: next === null ? 0 : Math.max(0, now - next) }
 }
 
 async function alertStatus(deps: Sources, now: number): Promise<FleetStatus['alerts']> {

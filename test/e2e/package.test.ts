@@ -79,3 +79,20 @@ test('the package brings the documents for whoever runs it', async () => {
   expect([...wanted, 'config/example.yaml', 'LICENSE'].filter((path) => !paths.includes(path))).toEqual([])
   expect(paths.filter((path) => /^(test|src|jobs|node_modules|dist\/\.)\//.test(path))).toEqual([])
 })
+
+test('a command that shows what is stored loads a few files, and nothing that only daemons need', async () => {
+  const script = [
+    "import { registerHooks } from 'node:module'",
+    'const load = (url, context, next) => (console.error(url), next(url, context))',
+    'registerHooks({ load })',
+  ].join(';')
+  const hook = `data:text/javascript,${encodeURIComponent(script)}`
+  const { err } = await run(process.execPath, ['--import', hook, MAIN, 'status', '--config', 'none.yaml'], ROOT)
+  const loaded = [...err.matchAll(/^file:.*\/dist\/(.*)-[\w-]{8}\.js$/gm)].map(([, name]) => name)
+  expect(loaded).toEqual(expect.arrayContaining(['chunks/program', 'chunks/status', 'chunks/store']))
+  expect(loaded.length).toBeLessThan(10)
+  const ofDaemons = ['queues', 'fastify', 'undici', 'nodemailer', 'app', 'services'].map((name) => `chunks/${name}`)
+  const made = readdirSync(join(ROOT, 'dist/chunks')).map((name) => `chunks/${name.slice(0, -'-xxxxxxxx.js'.length)}`)
+  expect(made).toEqual(expect.arrayContaining(ofDaemons))
+  expect(loaded.filter((name) => ofDaemons.includes(name ?? ''))).toEqual([])
+})

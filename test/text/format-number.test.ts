@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { formatDaysLeft, formatDaysRange, formatSeconds } from '../../src/text/format-number.ts'
+import {
+  formatCount,
+  formatDaysLeft,
+  formatDaysRange,
+  formatPercent,
+  formatSeconds,
+} from '../../src/text/format-number.ts'
 
 test.each([
   [0, '0 ms'],
@@ -9,6 +15,18 @@ test.each([
   [15_240, '15.2 s'],
 ])('what took %i ms took %s', (ms, text) => {
   expect(formatSeconds(ms)).toBe(text)
+})
+
+test.each([0, 7, 999, 1_000, 1_234_567, 99.5, -0.4, -1_234, 1e15])('%d is written as Intl writes it', (count) => {
+  expect(formatCount(count)).toBe(new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 }).format(count))
+})
+
+test.each([
+  [100, '100 %'],
+  [99.96, '99.9 %'],
+  [1_000.04, '1,000 %'],
+])('%d percent: %s', (percent, text) => {
+  expect(formatPercent(percent)).toBe(text)
 })
 
 test.each([

@@ -87,10 +87,11 @@ function sayNumber(asks: Asks, number: number): string {
 
 /** As exact as it is kept: a rounding more could put it on the other side of a threshold. */
 function plain(number: number): string {
-  return EXACT.format(number)
+  exact ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
+  return exact.format(number)
 }
 
-const EXACT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
+let exact: Intl.NumberFormat | undefined
 
 /** The state of a series now, and what is stored of it. */
 export interface Stood {

@@ -1,4 +1,4 @@
-import { FLOAT32_OPTIONS, Packr } from 'msgpackr'
+import { FLOAT32_OPTIONS, Packr } from 'msgpackr/pack'
 import type { AccountKeys } from '../../redis/keys.ts'
 import type { AssociationReading, Readings } from '../readings.ts'
 import { type Change, lastReadAt, undo, type Value } from './change.ts'

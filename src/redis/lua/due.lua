@@ -72,6 +72,11 @@ for first = 2, #ARGV, 2 * CHUNK do
 end
 return claimed
 
+--!step dueOutlook
+-- Reads only. KEYS: due set. ARGV: a moment. Returns { how many are due since then or longer, the earliest moment or '' }.
+local earliest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+return { redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), earliest[2] or '' }
+
 --!step bringForward
 -- After the clock was set back: accounts whose token, or last reading, seems to come from the future. How much is left of
 -- its life, or how long ago that was, is not known, so they are due now.
