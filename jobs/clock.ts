@@ -1,5 +1,5 @@
 import { createTask, validate } from 'node-cron'
-import { systemClock } from '../src/runtime/clock.ts'
+import { type Clock, systemClock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { Queues, SweepKind } from './queues.ts'
 
@@ -31,10 +31,15 @@ export interface TickingClock {
  * A tick carries nothing: it only starts the search for due work. Every daemon of this role ticks, and each that works ticks for itself. A tick that is missed, or comes twice, does no
  * harm: what is due is in the due sets.
  */
-export function startClock(queues: Pick<Queues, 'tell'>, times: Schedule, log: Logger): TickingClock {
+export function startClock(
+  queues: Pick<Queues, 'tell'>,
+  times: Schedule,
+  clock: Pick<Clock, 'now'>,
+  log: Logger,
+): TickingClock {
   const lastTicks: Partial<Record<SweepKind, number>> = {}
   const tick = (kind: SweepKind) => {
-    const at = systemClock.now()
+    const at = clock.now()
     queues.tell(kind, at).then(
       () => {
         lastTicks[kind] = at
@@ -73,7 +78,8 @@ function startTicks(expression: string, tick: () => void): () => void {
         if (ms <= RECKONED_MS) tick()
         wait()
       },
-      Math.min(ms, RECKONED_MS),
+      // The next run was in the future when it was found: it may be past by now.
+      Math.max(0, Math.min(ms, RECKONED_MS)),
     )
   }
   tick()

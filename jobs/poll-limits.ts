@@ -6,6 +6,7 @@ import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/
 import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
+import { CLOCK_SLACK_MS, type TokenTimes } from '../src/tokens/plan-refresh.ts'
 import { openToken } from '../src/tokens/vault.ts'
 import { commitPoll } from './commit-poll.ts'
 import { decidePoll } from './decide-poll.ts'
@@ -121,8 +122,10 @@ async function refreshed(
  * A token that was refused is worth one refresh, but not if it is brand-new: then the refusal has another cause, and
  * refreshing at every poll would only add to it.
  */
-function isOldEnoughToDoubt(deps: PollWork, { obtainedAt, expiresAt }: PollContext): boolean {
-  return deps.clock.now() - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
+export function isOldEnoughToDoubt({ obtainedAt, expiresAt }: TokenTimes, now: number): boolean {
+  // By a clock that is fast, or was: its age is not known.
+  if (obtainedAt > now + CLOCK_SLACK_MS) return true
+  return now - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
 }
 
 /** The provider's answers, asked once more where the token was refused and a new one came. No answers: ask later. */
@@ -134,7 +137,8 @@ async function ask(
   const { hubId, context } = asked
   const fetched = await fetchReports(deps, asked, signal)
   const calls = fetched?.calls ?? 0
-  const isWorthARefresh = fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(deps, context)
+  const isWorthARefresh =
+    fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(context, deps.clock.now())
   const newer = isWorthARefresh ? await refreshed(deps, hubId, context) : 'failed'
   if (newer === 'failed') return { context, fetched, calls }
   if (newer === 'held') return { context, fetched: undefined, calls }

@@ -150,16 +150,16 @@ function watchSilentWorkers(
   { everyMs = LOOK_EVERY_MS, silentMs = SILENT_MS } = {},
 ): { stop(): void } {
   // While Redis is away no worker can take a job: all have their time again from when it answers.
-  let since = clock.now()
+  let since = clock.steady()
   const replacedAt = new Map<string, number>()
   let looking = false
   const look = async () => {
     const waiting = await readWaiting(queues, store, clock.now())
     // Redis answers: a worker that has taken nothing since then is replaced.
     movement.letGo(since)
-    const now = clock.now()
+    const now = clock.steady()
     for (const [queue, ms] of Object.entries(movement.untaken(waiting, since))) {
-      if (ms < silentMs || now - (replacedAt.get(queue) ?? 0) < silentMs) continue
+      if (ms < silentMs || now - (replacedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < silentMs) continue
       replacedAt.set(queue, now)
       log.warn({ code: 'worker.silent', queue, waitedMs: ms }, 'jobs wait and the worker takes none: it is replaced')
       replace(queue)
@@ -167,13 +167,13 @@ function watchSilentWorkers(
   }
   const timer = setInterval(() => {
     if (looking) {
-      since = clock.now()
+      since = clock.steady()
       return
     }
     looking = true
     void look()
       .catch(() => {
-        since = clock.now()
+        since = clock.steady()
       })
       .finally(() => {
         looking = false

@@ -190,7 +190,7 @@ async function startReports(daemon: Daemon) {
 /** The workers on the queues and the clock: none, where that is left to other daemons. */
 function startWork(daemon: Daemon, accessTokens: AccessTokens): Workers {
   const { inForce, lifecycle, roles } = daemon
-  const { endpoint, budget, queues, config, log } = inForce.value
+  const { endpoint, budget, queues, config, clock, log } = inForce.value
   const workers = roles.has('worker') ? startWorkersOf(inForce, lifecycle) : NO_WORKERS
   lifecycle.onClose('the workers', async () => {
     const ms = budget.of(WORK_STOP_MS)
@@ -198,7 +198,7 @@ function startWork(daemon: Daemon, accessTokens: AccessTokens): Workers {
   })
   // Ahead of the workers: none of their jobs is left in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  if (ticks(roles)) daemon.ticks = startClock(queues, config.schedule, log)
+  if (ticks(roles)) daemon.ticks = startClock(queues, config.schedule, clock, log)
   lifecycle.onClose('the clock', async () => daemon.ticks.stop())
   if (roles.has('worker')) replanInBackground(inForce.value)
   return workers

@@ -1,5 +1,5 @@
 import { longestPauses } from '../../jobs/clock.ts'
-import { readQueueDepths } from '../../jobs/queue-depths.ts'
+import { readWaiting } from '../../jobs/queue-depths.ts'
 import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
 import type { Role } from '../heartbeat/daemons.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
@@ -18,23 +18,11 @@ export interface OwnProgress {
   dataTrouble: DataTrouble | undefined
 }
 
-/** How Redis was found last, and since when it is so, ms; undefined: since the start. */
-interface RedisSeen {
-  ok: boolean
-  since: number | undefined
-}
-
-/** A clock that was set back must not extend the wait by an hour. */
-function noteRedis(seen: RedisSeen, ok: boolean, now: number): void {
-  seen.since = ok === seen.ok ? seen.since && Math.min(seen.since, now) : now
-  seen.ok = ok
-}
-
 /** Reads and judges how this daemon is, by the services of the moment, on the connection of the pages. */
 export function healthOf(current: () => Services, pages: Store, own: () => OwnProgress): () => Promise<HealthReport> {
-  const redisSeen: RedisSeen = { ok: true, since: undefined }
+  let redisSeen = { ok: true, since: current().clock.steady() }
   return async () => {
-    const { keys, queues, clock, movement, config } = current()
+    const { keys, queues, clock, clockWatch, movement, config } = current()
     const { roles, startedAt, ticks, dataTrouble } = own()
     let redisRefuses: string | undefined
     // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
@@ -42,18 +30,21 @@ export function healthOf(current: () => Services, pages: Store, own: () => OwnPr
       startedAt === undefined ? pages.ping() : pages.hset(keys.progress, 'probe', clock.now()),
       pages.hgetall(keys.progress),
       new ReceiverStore(pages, keys).read(),
-      roles.has('worker') ? readQueueDepths(queues, pages) : [],
+      roles.has('worker') ? readWaiting(queues, pages, clock.now()) : [],
     ]).catch((error: unknown) => {
       if (error instanceof Error && error.name === 'ReplyError') redisRefuses = error.message
       return []
     })
     const now = clock.now()
-    noteRedis(redisSeen, sweeps !== undefined, now)
+    const [steady, evenMs, redisOk] = [clock.steady(), clockWatch.evenMs(), sweeps !== undefined]
+    if (redisOk !== redisSeen.ok) redisSeen = { ok: redisOk, since: steady }
     return judgeHealth({
       now,
-      startedAt,
-      redisOk: redisSeen.ok,
-      redisSince: redisSeen.since,
+      // Of a moment that the clock was set back behind nothing is known but the jump.
+      startedAt: startedAt !== undefined && startedAt > now ? now - evenMs : startedAt,
+      redisOk,
+      // After a jump moments from before say nothing: all has its whole time again.
+      redisSince: now - Math.min(steady - redisSeen.since, evenMs),
       redisRefuses,
       dataTrouble,
       lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
@@ -62,7 +53,7 @@ export function healthOf(current: () => Services, pages: Store, own: () => OwnPr
         .map(({ receiver }) => receiver),
       standstills: movement.standstills(),
       oldest: movement.oldest(),
-      untaken: movement.untaken(waiting ?? [], startedAt ?? now),
+      untaken: movement.untaken(waiting ?? []),
       ...expectedOf(roles, config, ticks),
     })
   }

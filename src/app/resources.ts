@@ -27,6 +27,7 @@ export interface Resources extends StoreResources {
   provider: ConfiguredClient
   queues: Queues
   metrics: Metrics
+  /** By the steady clock. */
   startedAt: number
   /** What the steps of a stop may take together. */
   budget: ShutdownBudget
@@ -65,9 +66,9 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
   const followed = { config }
   return {
     ...{ ...stores, provider, queues, metrics, budget, unstored },
-    startedAt: clock.now(),
+    startedAt: clock.steady(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
-    clockWatch: new ClockWatch(clock, () => performance.now()),
+    clockWatch: new ClockWatch(clock),
     turns: new Turns(),
     movement: new Movement(clock, timeout),
     endpoint: openEndpoint({ ...stores, provider, queues }, followed),

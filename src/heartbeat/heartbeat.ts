@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { Clock, ClockWatch } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Pinger, PingOutcome } from './ping.ts'
@@ -27,6 +27,7 @@ interface HeartbeatWork extends FactSources {
   heartbeat: HeartbeatSettings | undefined
   metrics: Metrics
   clock: Clock
+  clockWatch: ClockWatch
   log: Logger
 }
 
@@ -35,11 +36,11 @@ interface HeartbeatWork extends FactSources {
  * can't be read is not reported: silence is the alarm then. The ping is not awaited.
  */
 export async function sweepHeartbeat(deps: HeartbeatWork): Promise<undefined> {
-  const { heartbeats, heartbeat, clock } = deps
+  const { heartbeats, heartbeat, clock, clockWatch } = deps
   if (heartbeat === undefined) return
-  const now = clock.now()
+  const [now, steady, evenMs] = [clock.now(), clock.steady(), clockWatch.evenMs()]
   if (!(await heartbeats.take(heartbeat.everyMs, now))) return
-  const facts = await readHeartbeatFacts(deps, heartbeat.bounds, heartbeat.daemon, now)
+  const facts = await readHeartbeatFacts(deps, heartbeat.bounds, heartbeat.daemon, { now, steady, evenMs })
   // A Redis that was away is waited for; what was true before is no evidence for now.
   if (clock.now() - now > heartbeat.everyMs) return
   const verdict = judgeHeartbeat(facts, heartbeat.bounds)

@@ -37,12 +37,15 @@ const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall'])
 
 /**
  * Whether this process's jobs move: a worker that is stuck seems busy from outside. Noted per queue: when a job last
- * ended, and when those under way began; and since when each account is worked on.
+ * ended, and when those under way began; and since when each account is worked on. All by the steady clock: while a machine
+ * slept nothing could move.
  */
 export class Movement {
   readonly #clock: Clock
   readonly #callMs: number
   readonly #queues = new Map<string, { endedAt: number; begun: Set<InHand> }>()
+  /** The oldest job that waits in each queue, and when it was first seen to. */
+  readonly #waiting = new Map<string, { oldest: number | null; at: number }>()
   readonly #accounts: Record<Undertaking, Set<InHand>> = {
     ...{ refresh: new Set(), identify: new Set(), poll: new Set(), uninstall: new Set() },
   }
@@ -57,20 +60,20 @@ export class Movement {
   async watch<T>(queue: string, work: () => Promise<T>): Promise<T> {
     const noted = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
     this.#queues.set(queue, noted)
-    const job: InHand = { hubId: undefined, at: this.#clock.now(), letGo: () => {} }
+    const job: InHand = { hubId: undefined, at: this.#clock.steady(), letGo: () => {} }
     noted.begun.add(job)
     try {
       return await work()
     } finally {
       noted.begun.delete(job)
-      noted.endedAt = this.#clock.now()
+      noted.endedAt = this.#clock.steady()
     }
   }
 
   /** Work on one account. Rejects once it is let go of: the work may go on, and the account counts as busy until it ends. */
   async inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
     const { promise: letGo, reject } = Promise.withResolvers<never>()
-    const one = { hubId, at: this.#clock.now(), letGo: reject }
+    const one = { hubId, at: this.#clock.steady(), letGo: reject }
     this.#accounts[what].add(one)
     const working = work().finally(() => this.#accounts[what].delete(one))
     return Promise.race([working, letGo])
@@ -78,12 +81,12 @@ export class Movement {
 
   /** The account's work moves on, and has its whole time again. */
   goesOn(what: Undertaking, hubId: number): void {
-    for (const one of this.#accounts[what]) if (one.hubId === hubId) one.at = this.#clock.now()
+    for (const one of this.#accounts[what]) if (one.hubId === hubId) one.at = this.#clock.steady()
   }
 
-  /** A chunk waits no longer for an account that is stuck. Work that ran at `since` counts from then. */
+  /** A chunk waits no longer for an account that is stuck. Work that ran at `since`, by the steady clock, counts from then. */
   letGo(since: number): void {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     for (const [what, all] of this.#eachUndertaking()) {
       for (const { at, letGo } of all) {
         const ms = now - Math.max(at, since)
@@ -94,7 +97,7 @@ export class Movement {
 
   /** Of each kind the oldest that is under way. */
   oldest(): Oldest[] {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     const jobs = [...this.#queues]
       .filter(([queue]) => !OF_ACCOUNTS.has(queue))
       .map(([queue, { begun }]) => [queue, begun] as const)
@@ -112,25 +115,24 @@ export class Movement {
   }
 
   /**
-   * For how long jobs of a queue have waited while none was under way here, ms by queue: a worker whose connection went
-   * silently seems idle.
+   * For how long, as was seen here, the same job of a queue has waited while none was under way, ms by queue: a worker whose
+   * connection went silently seems idle. Not since earlier than `since`, by the steady clock.
    */
-  untaken(
-    waiting: readonly { queue: string; oldestWaitingAt: number | null }[],
-    since: number,
-  ): Record<string, number> {
-    const now = this.#clock.now()
-    const untaken = waiting.map(({ queue, oldestWaitingAt }) => {
+  untaken(waiting: readonly { queue: string; oldestWaitingAt: number | null }[], since = 0): Record<string, number> {
+    const now = this.#clock.steady()
+    const untaken = waiting.map(({ queue, oldestWaitingAt: oldest }) => {
       const { endedAt, begun } = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
-      const idle = oldestWaitingAt !== null && begun.size === 0
-      return [queue, idle ? Math.max(0, now - Math.max(oldestWaitingAt, endedAt, since)) : 0] as const
+      const before = this.#waiting.get(queue)
+      const seen = before?.oldest === oldest ? before : { oldest, at: now }
+      this.#waiting.set(queue, seen)
+      return [queue, oldest === null || begun.size > 0 ? 0 : now - Math.max(seen.at, endedAt, since)] as const
     })
     return Object.fromEntries(untaken)
   }
 
   /** For how long no job of a queue has ended although some are under way, ms by queue. */
   standstills(): Record<string, number> {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     const queues = [...this.#queues].filter(([queue]) => !isLook(queue))
     const standstills = queues.map(([queue, { endedAt, begun }]) => {
       const oldest = Math.min(now, ...[...begun].map(({ at }) => at))

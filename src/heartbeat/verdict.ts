@@ -9,6 +9,8 @@ import { decodeEndpoint } from '../tokens/endpoint/state.ts'
 /** What is checked before the service outside gets a good ping. Moments in ms; null = there is none. */
 export interface HeartbeatFacts {
   now: number
+  /** For how long this machine's clock has gone evenly: nothing is known to have waited for longer. */
+  evenMs: number
   coverage: Coverage
   tokens: {
     /** Accounts whose tokens are kept. */
@@ -30,7 +32,7 @@ export interface HeartbeatFacts {
     /** The oldest message that still waits for a receiver to take it. */
     oldestDelivery: { receiver: string; createdAt: number } | null
   }
-  /** When a sweep of each kind last finished, or was first expected. */
+  /** For how long no sweep of a kind has finished that was expected, ms. */
   sweeps: Record<string, number>
 }
 
@@ -73,13 +75,14 @@ function* judgeReadings({ coverage }: HeartbeatFacts, { coverage: bound }: Heart
     'plimsoll accounts list --stale names them.'
 }
 
-function* judgeTokens({ now, tokens }: HeartbeatFacts, bounds: HeartbeatBounds): Iterable<string> {
+function* judgeTokens({ now, evenMs, tokens }: HeartbeatFacts, bounds: HeartbeatBounds): Iterable<string> {
   const { kept, overdue, failing, trouble } = tokens
-  if (trouble !== null && now - trouble.since > bounds.overdueRefreshMs) {
-    yield `The token endpoint has been in trouble for ${formatSpan(now - trouble.since)} (${trouble.cause}): no account can ` +
+  const troubledMs = trouble === null ? 0 : Math.min(now - trouble.since, evenMs)
+  if (trouble !== null && troubledMs > bounds.overdueRefreshMs) {
+    yield `The token endpoint has been in trouble for ${formatSpan(troubledMs)} (${trouble.cause}): no account can ` +
       "be refreshed. See plimsoll status, and the provider's status page."
   }
-  if (areTooMany(overdue, kept, bounds.tokens)) {
+  if (evenMs > bounds.overdueRefreshMs && areTooMany(overdue, kept, bounds.tokens)) {
     yield `Token refreshes of ${formatCount(overdue)} of ${countOf(kept, 'account')} have been overdue for ` +
       `${formatSpan(bounds.overdueRefreshMs)} or longer. See plimsoll status for the token endpoint, and the daemon's log.`
   }
@@ -88,8 +91,8 @@ function* judgeTokens({ now, tokens }: HeartbeatFacts, bounds: HeartbeatBounds):
   }
 }
 
-function* judgeAlerts({ now, alerts }: HeartbeatFacts, { outboxAgeMs }: HeartbeatBounds): Iterable<string> {
-  const isOld = (at: number | null): at is number => at !== null && now - at > outboxAgeMs
+function* judgeAlerts({ now, evenMs, alerts }: HeartbeatFacts, { outboxAgeMs }: HeartbeatBounds): Iterable<string> {
+  const isOld = (at: number | null): at is number => at !== null && Math.min(now - at, evenMs) > outboxAgeMs
   const { oldestEntryAt, groupDueAt, attemptDueAt, oldestDelivery } = alerts
   if (isOld(oldestEntryAt)) {
     yield `An alert has waited in the outbox for ${formatSpan(now - oldestEntryAt)}: no daemon hands it on. See the daemon's log.`
@@ -106,10 +109,10 @@ function* judgeAlerts({ now, alerts }: HeartbeatFacts, { outboxAgeMs }: Heartbea
   }
 }
 
-function* judgeSweeps({ now, sweeps }: HeartbeatFacts, bounds: HeartbeatBounds): Iterable<string> {
+function* judgeSweeps({ sweeps }: HeartbeatFacts, bounds: HeartbeatBounds): Iterable<string> {
   for (const [kind, pauseMs] of Object.entries(bounds.sweeps)) {
     const allowedMs = PERIODS * pauseMs + GRACE_MS
-    const quietMs = now - (sweeps[kind] ?? now)
+    const quietMs = sweeps[kind] ?? 0
     if (quietMs <= allowedMs) continue
     yield `Sweeps for ${kind} have not finished for ${formatSpan(quietMs)}, at most ${formatSpan(allowedMs)} is expected. ` +
       "See the daemon's log, and restart it."
@@ -142,7 +145,7 @@ export interface FactSources {
 }
 
 export interface WatchedDaemon {
-  /** When it began, ms: nothing was expected of it before. */
+  /** When it began, by the steady clock: nothing was expected of it before. */
   startedAt: number
   /** Names of the receivers in its config. */
   receivers: ReadonlySet<string>
@@ -156,7 +159,7 @@ export async function readHeartbeatFacts(
   deps: FactSources,
   { overdueRefreshMs }: HeartbeatBounds,
   daemon: WatchedDaemon,
-  now: number,
+  { now, steady, evenMs }: { now: number; steady: number; evenMs: number },
 ): Promise<HeartbeatFacts> {
   const [coverage, tokens, alerts, sweeps] = await Promise.all([
     deps.coverage.read(now),
@@ -164,8 +167,14 @@ export async function readHeartbeatFacts(
     readAlerts(deps, daemon.receivers),
     deps.store.hgetall(deps.keys.progress),
   ])
-  const finished = Object.entries(sweeps).map(([kind, at]) => [kind, Math.max(Number(at), daemon.startedAt)])
-  return { now, coverage, tokens, alerts, sweeps: Object.fromEntries(finished) }
+  const longestMs = Math.min(steady - daemon.startedAt, evenMs)
+  const quiet = Object.entries(sweeps).map(([kind, at]) => [kind, quietMs(now - Number(at), longestMs)])
+  return { now, evenMs, coverage, tokens, alerts, sweeps: Object.fromEntries(quiet) }
+}
+
+/** One from the future was noted before a clock was set back, or by a daemon whose clock is ahead. */
+function quietMs(sinceFinished: number, longestMs: number): number {
+  return sinceFinished < -GRACE_MS ? longestMs : Math.min(sinceFinished, longestMs)
 }
 
 async function readTokens({ store, keys, due }: FactSources, before: number): Promise<HeartbeatFacts['tokens']> {

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** The time, passed in everywhere so that a test can hold it still. Milliseconds since 1970, UTC. */
 export interface Clock {
   now(): number
+  /** Ms since whenever, by a clock that can't be set, and may stand still while the machine sleeps. */
+  steady(): number
   /** The ms that have passed since. Never too few: a clock that was set back is not believed. */
   stopwatch(): () => number
   /** Resolves after `ms`, or at once when `signal` aborts: the caller checks the signal itself. */
@@ -13,13 +15,13 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // The clock that can't be set may stop while the machine sleeps.
+  steady: () => performance.now(),
   stopwatch: () => {
     const [at, steadyAt] = [Date.now(), performance.now()]
     return () => Math.max(Date.now() - at, performance.now() - steadyAt)
   },
   wait: async (ms, signal) => {
-    await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+    await sleep(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
       if (signal?.aborted !== true) throw error
     })
   },
@@ -64,23 +66,36 @@ function repeatDue(): void {
 /** Smaller corrections of a clock do no harm. */
 const TOLERATED_MS = 5_000
 
-/** Notices that this machine's clock was set back, by a clock that can't be set. */
+/** Notices that this machine's clock was set, or that the machine slept: by the clock that can't be set. */
 export class ClockWatch {
   readonly #clock: Clock
-  readonly #steady: () => number
-  #ahead: number | undefined
+  #aheadAtSweep = Number.POSITIVE_INFINITY
+  #ahead: number
+  #jumpedAt = Number.NEGATIVE_INFINITY
 
-  /** `steady`: ms since whenever, never set. */
-  constructor(clock: Clock, steady: () => number) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#steady = steady
+    this.#ahead = this.#readAhead()
   }
 
   /** Since the last call. True at the first one: no earlier value is known. */
   mayHaveBeenSetBack(): boolean {
-    const ahead = this.#clock.now() - this.#steady()
-    const before = this.#ahead ?? Number.POSITIVE_INFINITY
-    this.#ahead = ahead
-    return before - ahead > TOLERATED_MS
+    const before = this.#aheadAtSweep
+    this.#aheadAtSweep = this.#readAhead()
+    return before - this.#aheadAtSweep > TOLERATED_MS
+  }
+
+  /** For how long it has gone evenly: by moments from before no age can be told. Infinite where it never jumped. */
+  evenMs(): number {
+    const ahead = this.#readAhead()
+    if (Math.abs(ahead - this.#ahead) > TOLERATED_MS) {
+      this.#ahead = ahead
+      this.#jumpedAt = this.#clock.steady()
+    }
+    return this.#clock.steady() - this.#jumpedAt
+  }
+
+  #readAhead(): number {
+    return this.#clock.now() - this.#clock.steady()
   }
 }

@@ -6,6 +6,7 @@ import type { HeartbeatBounds } from '../../src/heartbeat/verdict.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
+import { ClockWatch } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readHeartbeat } from '../../src/views/fleet-health.ts'
@@ -51,9 +52,9 @@ async function aFleet() {
   const daemon = (timeoutMs?: number) => {
     const pinger = createPinger(new Secret(`${service.url}/ping/the-secret-key`), timeoutMs)
     onTestFinished(() => pinger.close())
-    const startedAt = clock.now()
+    const startedAt = clock.steady()
     const deps = {
-      ...{ store, keys, clock, metrics, log: logs.log },
+      ...{ store, keys, clock, metrics, log: logs.log, clockWatch: new ClockWatch(clock) },
       coverage: new CoverageStore(store, keys, bounds.coverage),
       due: new DueSets(store, keys),
       heartbeats: new HeartbeatStore(store, keys),
@@ -178,6 +179,24 @@ describe('a bound that is crossed is told to /fail, and the way back to the addr
     await service.came(3)
     expect(service.seen.map(({ path }) => path)).toEqual([WELL, FAIL, WELL])
     expect(service.seen[1]?.body).toMatch(/^Sweeps for alerts have not finished for 60 s/)
+  })
+})
+
+describe.each([
+  ['ahead', HOUR],
+  ['back', -HOUR],
+])('a clock that is set %s by an hour', (_, jump) => {
+  test('is no failure, and sweeps that do not finish after it are one', async () => {
+    const { clock, nextBeat, daemon } = await aFleet()
+    const beat = daemon()
+    expect(await nextBeat()).toMatchObject({ path: WELL })
+    clock.set(jump)
+    await beat()
+    await service.came(2)
+    clock.move(MINUTE)
+    await beat()
+    await service.came(3)
+    expect(service.seen.map(({ path }) => path)).toEqual([WELL, WELL, FAIL])
   })
 })
 

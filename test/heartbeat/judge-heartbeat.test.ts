@@ -22,21 +22,25 @@ interface More {
   tokens?: Partial<HeartbeatFacts['tokens']>
   alerts?: Partial<HeartbeatFacts['alerts']>
   sweeps?: HeartbeatFacts['sweeps']
+  evenMs?: number
 }
 
-function facts({ coverage, tokens, alerts, sweeps }: More = {}): HeartbeatFacts {
+function facts({ coverage, tokens, alerts, sweeps, evenMs = Number.POSITIVE_INFINITY }: More = {}): HeartbeatFacts {
   return {
     now: NOW,
+    evenMs,
     coverage: { polled: 1_000, stale: 0, failing: 0, failingForLong: 0, notWatched: 0, ...coverage },
     tokens: { kept: 1_000, overdue: 0, failing: 0, trouble: null, ...tokens },
     alerts: { oldestEntryAt: null, groupDueAt: null, attemptDueAt: null, oldestDelivery: null, ...alerts },
-    sweeps: { alerts: NOW - 5_000, coverage: NOW - 30_000, ...sweeps },
+    sweeps: { alerts: 5_000, coverage: 30_000, ...sweeps },
   }
 }
 
 const ago = (minutes: number, more = 0) => NOW - minutes * MINUTE - more
 const trouble = (since: number) => ({ since, cause: 'unreachable' })
 const message = (createdAt: number) => ({ receiver: 'ops-mail', createdAt })
+
+const BEFORE_JUMP = { oldestEntryAt: 0, groupDueAt: 0, attemptDueAt: 0 }
 
 const JUST_WITHIN: [what: string, facts: More][] = [
   ['nothing is connected', { coverage: { polled: 0 }, tokens: { kept: 0 } }],
@@ -51,7 +55,12 @@ const JUST_WITHIN: [what: string, facts: More][] = [
   ['a group is due later', { alerts: { groupDueAt: NOW + 60 * MINUTE } }],
   ['an attempt is due', { alerts: { attemptDueAt: ago(15) } }],
   ['a receiver has not answered for a while', { alerts: { oldestDelivery: message(ago(15)) } }],
-  ['a sweep was missed', { sweeps: { alerts: NOW - 30_000 } }],
+  ['the clock was set ahead five minutes ago', { tokens: { overdue: 400, trouble: trouble(0) }, evenMs: 5 * MINUTE }],
+  [
+    'the clock was set ahead a while ago',
+    { alerts: { ...BEFORE_JUMP, oldestDelivery: message(0) }, evenMs: 15 * MINUTE },
+  ],
+  ['a sweep was missed', { sweeps: { alerts: 30_000 } }],
 ]
 
 test.each(JUST_WITHIN)('all is well when %s', (_, more) => {
@@ -87,7 +96,7 @@ const OUT_OF_BOUNDS: [what: string, facts: More, says: RegExp][] = [
   ['a receiver takes nothing', { alerts: { oldestDelivery: message(ago(15, 1)) } }, /^The receiver ops-mail .* 15 min/],
   [
     'sweeps do not finish',
-    { sweeps: { alerts: NOW - 30_001 } },
+    { sweeps: { alerts: 30_001 } },
     /^Sweeps for alerts have not finished for 30 s, at most 30 s/,
   ],
 ]
@@ -99,8 +108,8 @@ test.each(OUT_OF_BOUNDS)('it is told when %s', (_, more, says) => {
 test('all that is out of bounds is told at once', () => {
   const all = facts({
     ...{ coverage: { stale: 500 }, tokens: { overdue: 400, failing: 300, trouble: trouble(0) } },
-    alerts: { oldestEntryAt: 0, groupDueAt: 0, attemptDueAt: 0, oldestDelivery: message(0) },
-    sweeps: { alerts: 0, coverage: 0 },
+    alerts: { ...BEFORE_JUMP, oldestDelivery: message(0) },
+    sweeps: { alerts: NOW, coverage: NOW },
   })
   const verdict = judgeHeartbeat(all, bounds)
   expect(verdict.ok ? [] : verdict.reasons).toHaveLength(10)

@@ -127,21 +127,44 @@ describe('a queue', () => {
     expect(alive()).toBe(true)
   })
 
-  test('whose jobs wait while none is under way here has been left for as long as the oldest waits, and we have been idle', async () => {
+  test('whose oldest job waits while none is under way here is left for as long as that was seen, and we have been idle', async () => {
     const { movement: one, clock } = movement()
-    const begunAt = clock.now()
-    const left = (queue: string) => one.untaken([{ queue, oldestWaitingAt: begunAt }], begunAt)[queue]
+    const left = (oldestWaitingAt: number | null, since?: number) =>
+      one.untaken([{ queue: 'poll', oldestWaitingAt }], since).poll
+    clock.move(3_600_000)
+    expect(left(1)).toBe(0)
     clock.move(10_000)
-    expect(left('poll')).toBe(10_000)
+    expect([left(1), left(1, clock.steady() - 3_000)]).toEqual([10_000, 3_000])
     await one.watch('poll', async () => {})
     clock.move(5_000)
-    expect(left('poll')).toBe(5_000)
+    expect(left(1)).toBe(5_000)
     const slow = job()
     const watching = one.watch('poll', slow.work)
     clock.move(60_000)
-    expect(left('poll')).toBe(0)
+    expect(left(1)).toBe(0)
     slow.end()
     await watching
-    expect(one.untaken([{ queue: 'poll', oldestWaitingAt: null }], begunAt)).toEqual({ poll: 0 })
+    clock.move(1_000)
+    expect([left(1), left(2), left(null)]).toEqual([1_000, 0, 0])
   })
+})
+
+test.each([3_600_000, -3_600_000])('a clock that is set by %d ms makes nothing older or younger', async (jump) => {
+  const { movement: one, clock } = movement()
+  const stuck = job()
+  const working = [one.watch('poll-limits', stuck.work), one.inHand('poll', 1, stuck.work)]
+  const aged = () => [
+    one.standstills()['poll-limits'],
+    one.oldest().find(({ what }) => what === 'poll')?.ms,
+    one.untaken([{ queue: 'deliver', oldestWaitingAt: 1 }]).deliver,
+  ]
+  aged()
+  clock.move(1_000)
+  clock.set(jump)
+  expect(aged()).toEqual([1_000, 1_000, 1_000])
+  one.letGo(0)
+  clock.move(330_000)
+  one.letGo(0)
+  stuck.end()
+  await expect(Promise.all(working)).rejects.toThrow('poll has been under way for 331 s')
 })

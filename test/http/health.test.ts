@@ -33,6 +33,8 @@ test.each<[string, Partial<HealthFacts>]>([
   ['whose oldest work takes as long as it may', oldest(140_000)],
   ['whose oldest work stood still while Redis was away', { ...oldest(190_000), redisSince: NOW - 100_000 }],
   ['whose ticks are as late as they may be', ticked(45_000)],
+  ['whose clock jumped ahead a moment ago', { ...swept(3_600_000), ...oldest(3_600_000), redisSince: NOW - 1_000 }],
+  ['whose clock was set back a moment ago', { ...swept(-3_600_000), redisSince: NOW - 1_000 }],
   ['that leaves jobs waiting for a moment', { untaken: { deliver: 45_000, sweep: 0 } }],
 ])('a daemon %s is alive and ready', (_, more) => {
   expect(judgeHealth({ ...FACTS, ...more })).toMatchObject({ alive: true, ready: true })

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { startClock } from '../../jobs/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { logLines } from '../support/log-lines.ts'
 
 const NEVER = '0 0 1 1 *'
@@ -7,6 +8,7 @@ const AT_NOON = new Date('2026-11-22T12:00:00Z')
 
 afterEach(() => {
   vi.useRealTimers()
+  vi.restoreAllMocks()
 })
 
 /** When the tokens' ticks came. */
@@ -15,7 +17,7 @@ function openClock(refreshTokens: string) {
   const tell = async (kind: string, at: number) => {
     if (kind === 'refresh-tokens') ticks.push(at)
   }
-  const clock = startClock({ tell }, { refreshTokens, pollLimits: NEVER }, logLines().log)
+  const clock = startClock({ tell }, { refreshTokens, pollLimits: NEVER }, systemClock, logLines().log)
   return { ticks, clock }
 }
 
@@ -62,4 +64,15 @@ test('a clock that is set back by an hour is silent for a minute at most', () =>
   vi.advanceTimersByTime(60_000)
   expect(ticks.length).toBeGreaterThanOrEqual(5)
   clock.stop()
+})
+
+test('a run that is past by the time its delay is computed comes at once: Node warns of negative delays', () => {
+  const delays = vi.spyOn(globalThis, 'setTimeout')
+  const now = Date.now()
+  // The process stood still after the next run was found.
+  vi.spyOn(Date, 'now').mockReturnValue(now + 5_000)
+  openClock('* * * * * *').clock.stop()
+  const given = delays.mock.calls.map(([, ms]) => ms ?? 0)
+  expect(given.length).toBeGreaterThan(0)
+  expect(given.filter((ms) => ms < 0)).toEqual([])
 })

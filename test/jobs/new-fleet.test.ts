@@ -85,7 +85,7 @@ async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
       pageOf,
     } as AlertSettings,
     announceFleet: () => expect.fail('an alert about the fleet'),
-    clockWatch: new ClockWatch(systemClock, () => 0),
+    clockWatch: new ClockWatch(systemClock),
     progress: async () => {},
     queues: {
       refreshTokens: queue('refresh-tokens', (data) => refreshTokens(job as never, data, never)),

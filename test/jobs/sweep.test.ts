@@ -38,8 +38,7 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
       world.handedOn.push(...jobs.flatMap(({ data }) => data.hubIds))
     },
   }
-  let steadyMs = 0
-  const clockWatch = new ClockWatch(clock, () => steadyMs)
+  const clockWatch = new ClockWatch(clock)
   const deps = {
     due,
     endpoint,
@@ -57,10 +56,7 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
     const next = await sweep(deps, 'refresh-tokens')
     return next === undefined ? undefined : next - clock.now()
   }
-  const setBack = (ms: number) => {
-    clock.move(-ms)
-    steadyMs += 1
-  }
+  const setBack = (ms: number) => clock.set(-ms)
   return { ...{ keys, clock, due, endpoint, world, run, setBack } }
 }
 

@@ -9,6 +9,10 @@ export class HandClock implements Clock {
   #passed = 0
   readonly every = systemClock.every
 
+  steady(): number {
+    return this.#passed
+  }
+
   stopwatch(): () => number {
     const at = this.#passed
     return () => this.#passed - at

@@ -77,6 +77,7 @@ export class World {
   clockOf(process: Process): Clock {
     return {
       now: () => this.now,
+      steady: () => this.#passed,
       stopwatch: () => {
         const at = this.#passed
         return () => this.#passed - at

@@ -7,17 +7,20 @@ export class HandClock implements Clock {
   #watchers: (() => void)[] = []
   /** How long each wait so far was asked to be. */
   readonly waits: number[] = []
-  /** Nobody sets it back. */
-  #passed = 0
-  readonly every = systemClock.every
+  #steady = 0
+  every = systemClock.every
 
   constructor(now = Date.parse('2026-11-21T10:00:00.000Z')) {
     this.#now = now
   }
 
   stopwatch(): () => number {
-    const at = this.#passed
-    return () => this.#passed - at
+    const [at, steadyAt] = [this.#now, this.#steady]
+    return () => Math.max(this.#now - at, this.#steady - steadyAt)
+  }
+
+  steady(): number {
+    return this.#steady
   }
 
   now(): number {
@@ -44,9 +47,15 @@ export class HandClock implements Clock {
     while (!isThere()) await new Promise<void>((resolve) => this.#watchers.push(resolve))
   }
 
+  /** Time passes; a time that is negative is a clock that is set back. */
   move(ms: number): void {
+    this.#steady += Math.max(0, ms)
+    this.set(ms)
+  }
+
+  /** As if somebody set it, or the machine slept. */
+  set(ms: number): void {
     this.#now += ms
-    this.#passed += Math.max(0, ms)
     const due = this.#sleepers.filter(({ until }) => until <= this.#now)
     this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#now)
     for (const { wake } of due) wake()
