@@ -27,7 +27,8 @@ export function afterAttempt(
     case 'disable':
       return { next: 'dead', reason: outcome.reason }
     case 'retry': {
-      const end = firstAttemptAt + GIVE_UP_AFTER
+      // It may be by a clock that was ahead.
+      const end = Math.min(firstAttemptAt, now) + GIVE_UP_AFTER
       const notBefore = now + (outcome.retryAfterMs ?? 0)
       if (now >= end || notBefore > end) return { next: 'dead', reason: gaveUp(attempts, outcome.reason) }
       const planned = Math.round(now + delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random))

@@ -127,7 +127,7 @@ export function alertOfHeld(field: string): string {
  * How long an end may go unnoticed that came before its time: the fleet's trouble has none that is known before, a silence may
  * be ended while a sweep that has just read it holds an alert back, and quiet hours may be gone from the config.
  */
-const LATEST_MS = 30_000
+export const LATEST_MS = 30_000
 /** What goes on is not checked again at once. */
 const SOONEST_MS = 1_000
 

@@ -12,6 +12,7 @@ import {
   type HeldBecause,
   homesOf,
   isDigest,
+  LATEST_MS,
   placeInGroup,
   receiverOfHeld,
   type WaitingAlert,
@@ -125,6 +126,7 @@ const CHUNK = 500
  */
 export async function checkHeld(deps: AlertsDeps, now: number): Promise<number | undefined> {
   const { held, heldDue } = deps.keys.delivery
+  await bringForward(deps, now)
   for (;;) {
     const fields = await deps.store.zrangebyscore(heldDue, '-inf', now, 'LIMIT', 0, CHUNK)
     if (fields.length === 0) break
@@ -150,10 +152,22 @@ export async function checkHeld(deps: AlertsDeps, now: number): Promise<number |
   return earliest === undefined ? undefined : Number(earliest)
 }
 
+type HeldStore = Pick<AlertsDeps, 'store' | 'keys'>
+
 /** When a silence ends early, all that is held back is checked now. */
-export async function checkHeldNow({ store, keys }: Pick<AlertsDeps, 'store' | 'keys'>, now: number): Promise<void> {
+export function checkHeldNow(deps: HeldStore, now: number): Promise<void> {
+  return checkNow(deps, now, now)
+}
+
+/** Checks planned this late come from a clock that was ahead: they are due now. */
+function bringForward(deps: HeldStore, now: number): Promise<void> {
+  return checkNow(deps, now + LATEST_MS, now)
+}
+
+/** All that would be checked later than `latest` is checked now. */
+async function checkNow({ store, keys }: HeldStore, latest: number, now: number): Promise<void> {
   for (;;) {
-    const later = await store.zrangebyscore(keys.delivery.heldDue, `(${now}`, '+inf', 'LIMIT', 0, CHUNK)
+    const later = await store.zrangebyscore(keys.delivery.heldDue, `(${latest}`, '+inf', 'LIMIT', 0, CHUNK)
     if (later.length === 0) return
     await store.zadd(keys.delivery.heldDue, 'XX', ...later.flatMap((field) => [now, field]))
   }

@@ -54,7 +54,8 @@ export async function readPaces(
       ])
       for (const [n, what] of as.entries()) {
         const at = times[n]
-        const sameLevel = at != null && now - Number(at) < group.intervalMs
+        // One that is ahead is by a clock that was ahead.
+        const sameLevel = at != null && Number(at) <= now && now - Number(at) < group.intervalMs
         found.set(`${key}|${what}`, { sameLevel, hurried: Number(hurried ?? 0) })
       }
     }),

@@ -120,8 +120,14 @@ return 'forgotten'
 -- Returns 'planned' | 'not-due'.
 local now, newest = tonumber(ARGV[1]), 0
 
-for _, at in ipairs(redis.call('HMGET', KEYS[1], 'seenAt', 'lastDeliveredAt', 'drilledAt')) do
-  if at then newest = math.max(newest, tonumber(at)) end
+for _, name in ipairs({ 'seenAt', 'lastDeliveredAt', 'drilledAt' }) do
+  local at = tonumber(redis.call('HGET', KEYS[1], name) or '0')
+  if at > now then
+    -- By a clock that was ahead.
+    redis.call('HSET', KEYS[1], name, now)
+    at = now
+  end
+  newest = math.max(newest, at)
 end
 if newest == 0 or now - newest < tonumber(ARGV[2]) then return 'not-due' end
 redis.call('HSET', KEYS[1], 'drilledAt', now)

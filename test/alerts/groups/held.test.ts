@@ -385,3 +385,15 @@ test('thousands of alerts are held back and let go, two workers at a time', { ti
   expect((await one.pending()).map(({ message }) => message.data.truncated)).toEqual([2_300])
   await one.expectBalance({ where: { outbox: 0, groups: 0, held: 0, deliveries: 2_500 } })
 })
+
+test('what a daemon with a clock that is ahead holds back is checked within half a minute by the right clock', async () => {
+  const one = aRelay(redis.store, redis.freshKeys())
+  one.silence(NOW + 10 * DAY)
+  await one.pass(NOW, { alert: anAlert({ id: 'a-1' }) })
+  await one.checkHeld(NOW + DAY)
+  one.silences.splice(0)
+  await one.checkHeld(NOW + 2 * WAIT)
+  expect(await redis.store.hlen(one.keys.delivery.held)).toBe(0)
+  await one.close(NOW + 2 * WAIT + INTERVAL)
+  expect(await one.told()).toEqual(['a-1'])
+})

@@ -190,7 +190,8 @@ local function join(group, pace, mass, massPace, counts, ref, element, now, wait
   if pace == 'digest' then
     -- Settled: nothing new for as long as `wait`, but never later than `interval` after the first.
     local openedAt = tonumber(redis.call('HGET', groupStateKey(group), 'openedAt') or '')
-    if not planned or not openedAt then
+    -- One that is ahead is by a clock that was ahead.
+    if not planned or not openedAt or openedAt > now then
       openedAt = now
       redis.call('HSET', groupStateKey(group), 'openedAt', now)
     end
