@@ -99,9 +99,23 @@ function openWorker<T>(
   const worker = new Worker<T, void>(name, processor, {
     ...{ connection: connection as Redis, prefix: keys.queues, concurrency: atATime },
   })
-  worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
+  worker.on('error', (error) => {
+    log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis')
+    rest(worker, error)
+  })
   worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
   return worker
+}
+
+const REST_MS = 1_000
+
+/** A Redis that answers and refuses would be asked hundreds of times a second. Of one that is away BullMQ waits for the return. */
+function rest(worker: Worker, error: Error): void {
+  if (error.name !== 'ReplyError' || worker.isPaused()) return
+  void worker.pause(true)
+  setTimeout(() => {
+    if (worker.closing === undefined) void worker.resume()
+  }, REST_MS).unref()
 }
 
 /** The worker on a queue, and how another one is put in its place. */

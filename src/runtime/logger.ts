@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { type ChildLoggerOptions, type DestinationStream, pino } from 'pino'
+import { type ChildLoggerOptions, type DestinationStream, type LoggerOptions, pino } from 'pino'
 import type { PinoPretty } from 'pino-pretty'
 import { escapeUnseen, keepEscapes } from './json-text.ts'
 import type { LogCode } from './log-codes.ts'
@@ -85,9 +85,58 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => describeError(error) },
       redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
+      hooks: { logMethod: withoutRepeats() },
     },
     { write: (line) => output.write(shown(line)) },
   )
+}
+
+/** What says the same again as long as a state lasts, for each try, queue or account. */
+const REPEATING: ReadonlySet<LogCode> = new Set([
+  ...(['worker.error', 'queue.error', 'redis.error', 'clock.tick', 'sweep.failed', 'job.failed'] as const),
+  ...(['refresh.error', 'poll.error', 'uninstall.error', 'grant.error', 'tend.error'] as const),
+])
+const REPEATED_AFTER_MS = 60_000
+/** More different ones than that are no state. */
+const MOST_STATES = 1_000
+
+/** Of each state one line a minute, as long as it lasts: the later ones have how many came since the one before. */
+function withoutRepeats(): Exclude<NonNullable<LoggerOptions['hooks']>['logMethod'], undefined> {
+  const states = new Map<string, { leftOut: number; tell: () => void }>()
+  return function (args, log) {
+    const [event, ...more] = args as unknown as [LogEvent, string]
+    if (!REPEATING.has(event?.code)) return log.apply(this, args)
+    const key = stateOf(event)
+    const tell = (leftOut: number) => {
+      const repeated = leftOut === 0 ? {} : { repeated: leftOut }
+      log.apply(this, [{ ...event, ...repeated }, ...more] as unknown as typeof args)
+    }
+    const state = states.get(key)
+    if (state !== undefined) {
+      state.leftOut++
+      state.tell = () => tell(state.leftOut)
+      return
+    }
+    tell(0)
+    if (states.size < MOST_STATES) watch(key)
+  }
+
+  function watch(key: string): void {
+    const state = { leftOut: 0, tell: () => {} }
+    states.set(key, state)
+    setTimeout(() => {
+      states.delete(key)
+      if (state.leftOut === 0) return
+      state.tell()
+      watch(key)
+    }, REPEATED_AFTER_MS).unref()
+  }
+}
+
+/** What failed, and how: not for which account. */
+function stateOf({ code, queue, kind, step, err }: LogEvent): string {
+  const how = err instanceof Error ? err.message.replace(/\d+/g, '#') : err
+  return [code, queue, kind, step, how].join(' ')
 }
 
 /** So much waits for an output that takes nothing; what comes then is lost. */

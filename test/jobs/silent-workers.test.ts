@@ -65,6 +65,21 @@ test('workers that take their jobs are left as they are', async () => {
   expect(lines).toEqual([])
 })
 
+test('workers that Redis refuses wait between their tries, and work again once they are let', async () => {
+  const refused = vi.spyOn(Worker.prototype as unknown as { _getNextJob(): Promise<unknown> }, '_getNextJob')
+  onTestFinished(() => refused.mockRestore())
+  const begun = performance.now()
+  const reply = Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' })
+  refused.mockImplementation(() => Promise.reject(reply))
+  const { queues, done } = await workersOf('refused')
+  // Five workers: the third try of one comes two rests after its first.
+  await eventually('several tries of each', async () => refused.mock.calls.length >= 15, 30_000)
+  expect(performance.now() - begun).toBeGreaterThan(1_500)
+  refused.mockRestore()
+  await queues.tendHistory.add('tend-history', { partitions: [9] })
+  await eventually('the job', async () => done.includes(9), 30_000)
+})
+
 test('a look that hangs makes the process unhealthy that has it in hand, whatever other daemons look at', async () => {
   const clock = new HandClock()
   const movement = new Movement(clock)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { LineQuota, redactUrls } from '../../src/runtime/logger.ts'
 import { logLines } from '../support/log-lines.ts'
 
@@ -132,4 +132,37 @@ test('so many lines a minute are written, and the next one after them says how m
 test('a clock that was set back does not silence the log', () => {
   const quota = new LineQuota(1)
   expect([3_600_000, 3_600_001, 0].map((now) => quota.take(now))).toEqual([0, undefined, 1])
+})
+
+describe('what repeats for as long as a state lasts', () => {
+  test('is one line for each thing that fails, whatever the account', () => {
+    const { log, lines } = logLines()
+    for (let n = 0; n < 1_000; n++) {
+      log.warn({ code: 'worker.error', queue: 'poll-limits', err: new Error(`OOM ${n}`) }, 'no Redis')
+      log.error({ code: 'poll.error', hubId: n, err: new Error('OOM') }, 'not worked on')
+    }
+    log.warn({ code: 'worker.error', queue: 'deliver', err: new Error('OOM 1') }, 'no Redis')
+    log.warn({ code: 'token.expired', hubId: 1 }, 'an event')
+    log.warn({ code: 'token.expired', hubId: 1 }, 'an event')
+    const said = lines().map(({ code, queue }) => [code, queue].join(' ').trim())
+    expect(said).toEqual([
+      ...['worker.error poll-limits', 'poll.error', 'worker.error deliver', 'token.expired', 'token.expired'],
+    ])
+  })
+
+  test('has a line again after a minute, with how many were left out, also where no more come', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { log, lines } = logLines()
+    const fail = () => log.warn({ code: 'worker.error', queue: 'deliver', err: new Error('OOM') }, 'no Redis')
+    for (let n = 0; n < 10; n++) fail()
+    vi.advanceTimersByTime(60_000)
+    expect(lines().map(({ repeated }) => repeated)).toEqual([undefined, 9])
+    fail()
+    vi.advanceTimersByTime(60_000)
+    expect(lines().map(({ repeated }) => repeated)).toEqual([undefined, 9, 1])
+    vi.advanceTimersByTime(60_000)
+    fail()
+    expect(lines().map(({ repeated }) => repeated)).toEqual([undefined, 9, 1, undefined])
+  })
 })
