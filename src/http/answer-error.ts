@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isRedisAway } from '../redis/away.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
 import { isForApi } from './access/access.ts'
 import { plainPage, sendPage } from './pages/page.ts'
 import { Problem } from './problem.ts'
-import { isRedisAway, redisAway } from './redis-away.ts'
+import { redisAway } from './redis-away.ts'
 
 /** Every error becomes an answer that shows what the caller can do, and nothing of the inside. */
 export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

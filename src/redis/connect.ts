@@ -135,8 +135,3 @@ export function onReady(store: Store, does: () => void): void {
     store.on('-node', does)
   } else watch(store)
 }
-
-/** Redis is there and answers questions, and takes no write: out of memory, a replica, a full disk, too few replicas. */
-export function refusesWrites(error: unknown): boolean {
-  return error instanceof Error && /^(OOM|READONLY|MISCONF|NOREPLICAS) /.test(error.message)
-}

@@ -1,6 +1,6 @@
 import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
+import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
-import { refusesWrites } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
