@@ -19,8 +19,11 @@ export function missingData(config: Places): string | undefined {
 
 /** The Redis is a private one that was never started there. */
 export function lacksEmbeddedRedis({ redis, dataDir }: Omit<Places, 'encryption'>): boolean {
-  const { url, sentinels, cluster } = redis
-  return url === undefined && sentinels === undefined && cluster === undefined && !holdsEmbeddedRedis(dataDir)
+  return hasPrivateRedis({ redis }) && !holdsEmbeddedRedis(dataDir)
+}
+
+export function hasPrivateRedis({ redis: { url, sentinels, cluster } }: Pick<Places, 'redis'>): boolean {
+  return (url ?? sentinels ?? cluster) === undefined
 }
 
 /** Nothing if the config leaves it to the installation. */

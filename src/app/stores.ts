@@ -24,10 +24,12 @@ export interface AppInput {
   clock: Clock
   random: () => number
   log: Logger
+  /** How long a command waits for Redis. Absent: a daemon, which waits. */
+  waitMs?: number
 }
 
 /** The part of the resources that reads and writes Redis: opened once, closed with the process. */
-export interface StoreResources extends Omit<AppInput, 'config'> {
+export interface StoreResources extends Omit<AppInput, 'config' | 'waitMs'> {
   lifecycle: Lifecycle
   address: RedisAddress
   store: Store
@@ -63,10 +65,11 @@ export async function openStores(input: AppInput, lifecycle: Lifecycle, purpose:
  * this throws.
  */
 export async function openStoreResources(
-  { config, clock, random, log }: AppInput,
+  input: AppInput,
   lifecycle: Lifecycle,
   purpose: Purpose,
 ): Promise<StoreResources> {
+  const { config, clock, random, log, waitMs } = input
   showTimesIn(config.http.timeZone)
   const { keys: vaultKeys, made } = encryptionKeys(config)
   if (made !== undefined) {
@@ -75,8 +78,13 @@ export async function openStoreResources(
       `made an encryption key: back up ${made}, or lose all tokens with it`,
     )
   }
-  const address = await openRedis(config, clock, log, lifecycle)
-  const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
+  const address = await openRedis(input, lifecycle)
+  const store = connectRedis(
+    address,
+    purpose,
+    (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'),
+    waitMs,
+  )
   lifecycle.onClose('the Redis connection', () => store.disconnect())
   const keys = createKeys(config.redis.prefix)
   return { clock, random, log, lifecycle, address, store, keys, vault: createVault(vaultKeys) }
@@ -84,9 +92,7 @@ export async function openStoreResources(
 
 /** Where Redis is, after the private one was started where there is no other. */
 export async function openRedis(
-  config: Config,
-  clock: Clock,
-  log: Logger,
+  { config, clock, log }: Omit<AppInput, 'random'>,
   lifecycle: Lifecycle,
 ): Promise<RedisAddress> {
   const { url, sentinels, name, cluster, password, tls } = config.redis

@@ -52,7 +52,7 @@ async function noteBeside(config: Config, clock: Clock, work: Parameters<Notes>[
   const lifecycle = new Lifecycle()
   try {
     const log = createLogger({ level: 'silent', pretty: false })
-    const store = connectRedis(await openRedis(config, clock, log, lifecycle), 'pages', () => {})
+    const store = connectRedis(await openRedis({ config, clock, log }, lifecycle), 'pages', () => {})
     lifecycle.onClose('the Redis connection', () => store.disconnect())
     return await work(new ReceiverStore(store, createKeys(config.redis.prefix)))
   } catch {

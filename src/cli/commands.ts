@@ -213,6 +213,9 @@ export function optionsOf({ options = [], config, json }: CommandSpec): Option[]
   return [
     ...(config === false ? [] : [new Option('-c, --config <file>', 'config file').default(DEFAULT_CONFIG)]),
     ...(json === false ? [] : [new Option('--json', 'print JSON')]),
+    ...(config === false || json === false
+      ? []
+      : [option('--timeout <duration>', 'wait so long for a busy Redis (default: 10s)').argParser(parseLength)]),
     ...options,
   ]
 }

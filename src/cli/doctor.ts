@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config/schema.ts'
-import { configuredKeys, lacksEmbeddedRedis } from '../app/data-folder.ts'
+import { configuredKeys, hasPrivateRedis, lacksEmbeddedRedis } from '../app/data-folder.ts'
 import { openRedis } from '../app/stores.ts'
 import type { RedisConnection } from '../doctor/check.ts'
 import { type Finding, fail, runChecks } from '../doctor/check.ts'
@@ -15,7 +15,7 @@ import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load } from './installation.ts'
-import { CommandError, type Io, printJson } from './io.ts'
+import { CommandError, type Io, printJson, waitOf } from './io.ts'
 import { coloured } from './output.ts'
 import { roomOf } from './say.ts'
 
@@ -62,19 +62,24 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
 
 function connect(io: Io, file: string, config: Config, lifecycle: Lifecycle): RedisConnection {
   const log = createLogger({ level: 'silent', pretty: false })
+  const waitMs = waitOf(io)
   let lastError: Error | undefined
   const open = async () => {
     if (lacksEmbeddedRedis(config)) checkInstalled(io, file, config, 'refuses')
-    const store = connectRedis(await openRedis(config, io.clock, log, lifecycle), 'pages', (error) => {
-      lastError = error
-    })
+    const store = connectRedis(
+      await openRedis({ config, clock: io.clock, log, waitMs }, lifecycle),
+      'pages',
+      (error) => {
+        lastError = error
+      },
+      waitMs,
+    )
     lifecycle.onClose('the Redis connection', () => store.disconnect())
     return store
   }
   const store = open()
   store.catch(() => undefined) // Each check that needs it finds out by itself.
-  const { url, sentinels, cluster } = config.redis
-  return { store, isPrivate: (url ?? sentinels ?? cluster) === undefined, lastError: () => lastError }
+  return { store, isPrivate: hasPrivateRedis(config), waitMs, lastError: () => lastError }
 }
 
 /** One line each, the way out below it: nothing is cut off, however narrow the terminal is. */

@@ -26,7 +26,16 @@ export interface Io {
   /** From now on SIGHUP does this instead of ending the process. */
   onHangUp(listener: () => void): void
   clock: Clock
+  /** How long Redis is waited for; absent: the default of `--timeout`. */
+  waitMs?: number
   random: () => number
+}
+
+/** A busy Redis gets so long. */
+const WAIT_MS = 10_000
+
+export function waitOf({ waitMs }: Pick<Io, 'waitMs'>): number {
+  return waitMs ?? WAIT_MS
 }
 
 /** A command that failed: one line why, with what to do. Exit code 1. */

@@ -46,7 +46,10 @@ function addCommand(command: Command, path: string, spec: CommandSpec, io: Io): 
   if (spec.notes !== undefined) command.addHelpText('after', spec.notes)
   const examples = (spec.examples ?? ['']).map((words) => `  $ plimsoll ${path} ${words}`.trimEnd())
   command.addHelpText('after', `\nExample:\n${examples.join('\n')}`)
-  command.action(async (...given: unknown[]) => (await spec.run())(io, ...(given as never[])))
+  command.action(async (...given: unknown[]) => {
+    const { timeout: waitMs } = command.opts<{ timeout?: number }>()
+    return (await spec.run())(waitMs === undefined ? io : { ...io, waitMs }, ...(given as never[]))
+  })
 }
 
 /** Before the command or after it: `--config` is one option. */

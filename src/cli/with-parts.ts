@@ -5,6 +5,7 @@ import type { Config } from '../../config/schema.ts'
 import { findAccount } from '../accounts/search/directory.ts'
 import type { Services } from '../app/services.ts'
 import { openStores, type Stores } from '../app/stores.ts'
+import { isRedisAway, refusesWrites } from '../redis/away.ts'
 import { checkFormat, raiseFormat } from '../redis/installation.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
@@ -13,7 +14,7 @@ import { VaultError } from '../tokens/vault.ts'
 import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { checkInstalled, readConfig, type WithoutData } from './installation.ts'
-import { CommandError, type Io } from './io.ts'
+import { CommandError, type Io, waitOf } from './io.ts'
 
 interface PartsOptions {
   config: string
@@ -47,7 +48,11 @@ async function run<P extends Stores, T>(
   // Only what somebody must act on; that Redis is away is told once, as the command's own error.
   const log = createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
   const opened = async () => {
-    const parts = await open({ config, clock: io.clock, random: io.random, log }, lifecycle, 'pages')
+    const parts = await open(
+      { config, clock: io.clock, random: io.random, log, waitMs: waitOf(io) },
+      lifecycle,
+      'pages',
+    )
     await checkFormat(parts.store, parts.keys)
     await checkKeys(parts.store, parts.keys, parts.vault, missingKeys)
     if (writesAs !== undefined) {
@@ -106,13 +111,20 @@ function sayIfNeeded(io: Io, line: string): void {
   if (SAID.includes(code ?? '')) io.err(`plimsoll: ${msg}\n`)
 }
 
-const NO_REDIS = ['MaxRetriesPerRequestError', 'ClusterAllFailedError']
+const TIMED_OUT = 'Command timed out: '
 
 function explain(error: unknown): unknown {
   if (error instanceof VaultError) return new CommandError(error.message)
-  if (error instanceof Error && (NO_REDIS.includes(error.name) || /timed out|ECONNREFUSED/.test(error.message))) {
-    return new CommandError('Redis does not answer: check redis.url in the config, and that the server runs')
+  if (error instanceof Error && error.message.startsWith(TIMED_OUT)) {
+    return new CommandError(`${error.message.slice(TIMED_OUT.length)}: it is busy, or hangs. --timeout 1m waits longer`)
   }
+  if (refusesWrites(error)) {
+    return new CommandError(
+      `Redis takes no writes (${error.message}): plimsoll doctor shows what to do; then run this again, it goes on where it was`,
+    )
+  }
+  if (isRedisAway(error))
+    return new CommandError('Redis does not answer: check redis.url in the config, and that the server runs')
   return error
 }
 

@@ -19,6 +19,8 @@ export interface Check {
   run(signal: AbortSignal): Promise<Finding[]>
   /** The way out when it hangs or throws. */
   fix: string
+  /** How long it may take, if longer than others. */
+  longestMs?: number
 }
 
 export const ok = (name: string, detail: string): Finding => ({ name, level: 'ok', detail })
@@ -48,23 +50,25 @@ export interface RedisConnection {
   store: Promise<Store>
   /** It is the server that Plimsoll runs for itself. */
   isPrivate?: boolean
+  /** How long each answer is waited for. */
+  waitMs?: number
   /** Why the connection fails, while it does. */
   lastError(): Error | undefined
 }
 
 const LONGEST_MS = 5_000
 
-/** All at once, each within five seconds: one that hangs or throws fails alone. In the order of the checks. */
+/** All at once, each within five seconds or its own time: one that hangs or throws fails alone. In the order of the checks. */
 export async function runChecks(checks: readonly Check[], clock: Clock): Promise<Finding[]> {
   return (await Promise.all(checks.map((check) => runCheck(check, clock)))).flat()
 }
 
-async function runCheck({ name, run, fix }: Check, clock: Clock): Promise<Finding[]> {
+async function runCheck({ name, run, fix, longestMs = LONGEST_MS }: Check, clock: Clock): Promise<Finding[]> {
   const [deadline, done] = [new AbortController(), new AbortController()]
   const late = async () => {
-    await clock.wait(LONGEST_MS, done.signal)
+    await clock.wait(longestMs, done.signal)
     deadline.abort()
-    return [fail(name, `no result within ${LONGEST_MS / 1000} s`, fix)]
+    return [fail(name, `no result within ${longestMs / 1000} s`, fix)]
   }
   try {
     return await Promise.race([run(deadline.signal), late()])

@@ -10,19 +10,28 @@ import { checkRedis } from './redis.ts'
 export function checksOf(installation: Installation): Check[] {
   const { config, redis, keys, clock } = installation
   const file = 'correct the config file; plimsoll config check lists its problems'
+  // The first answer may be all that is late; a server that answers nothing is named then.
+  const waits = redis.waitMs === undefined ? {} : { longestMs: redis.waitMs + 1_000 }
   return [
     { name: 'config', run: async () => checkConfig(installation.notices), fix: file },
     {
       name: 'redis',
+      ...waits,
       run: () => checkRedis(redis, keys, clock),
       fix: 'check redis and dataDir in the config, and that the server runs',
     },
     {
       name: 'encryption',
+      ...waits,
       run: () => checkEncryption(installation),
       fix: 'check encryption.keys, and that Redis answers',
     },
-    { name: 'admin-tokens', run: async () => [await checkAdminTokens(installation)], fix: 'check that Redis answers' },
+    {
+      name: 'admin-tokens',
+      ...waits,
+      run: async () => [await checkAdminTokens(installation)],
+      fix: 'check that Redis answers',
+    },
     { name: 'secret-files', run: async () => checkSecretFiles(installation), fix: 'check that the files can be read' },
     { name: 'open-files', run: async () => [checkFileLimit()], fix: 'see ulimit -n' },
     {
@@ -38,6 +47,7 @@ export function checksOf(installation: Installation): Check[] {
     })),
     {
       name: 'deliveries',
+      ...waits,
       run: () => checkReceivers(redis, keys, unprovenAfter(config.alerts), clock),
       fix: 'check that Redis answers',
     },
@@ -48,9 +58,15 @@ export function checksOf(installation: Installation): Check[] {
     },
     {
       name: 'daemon',
+      ...waits,
       run: async () => [await checkDaemon(redis, keys, config.schedule, clock)],
       fix: 'check that Redis answers',
     },
-    { name: 'config.in-force', run: async () => [await checkInForce(installation)], fix: 'check that Redis answers' },
+    {
+      name: 'config.in-force',
+      ...waits,
+      run: async () => [await checkInForce(installation)],
+      fix: 'check that Redis answers',
+    },
   ]
 }

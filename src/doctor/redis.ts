@@ -27,6 +27,8 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
   } catch (error) {
     const cause = redis.lastError() ?? error
     const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
+    // It is there, and busy: the error names what was waited for.
+    if (isTimeout(cause)) return [fail('redis', cause.message, `${fix}; --timeout 1m waits longer`)]
     return [fail('redis', `does not answer: ${isRefusal(cause) ? cause.message : networkFailure(cause)}`, fix)]
   }
   const format = await checkStoredFormat(store, keys)
@@ -151,6 +153,10 @@ function judgeMemory({ usedMemory, maxMemory }: ServerFacts): Finding {
 
 function megabytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MB`
+}
+
+function isTimeout(error: unknown): error is Error {
+  return error instanceof Error && error.message.startsWith('Command timed out')
 }
 
 /** An answer of the server, rather than a connection that failed. */

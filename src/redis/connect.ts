@@ -23,6 +23,8 @@ export type RedisAddress =
  */
 export type Purpose = 'steps' | 'queues' | 'pages'
 
+const PAGES_MS = 2_000
+
 /**
  * How long a connection may owe an answer, ms, before it is replaced. One that was forgotten on the way - a firewall that
  * dropped its state, a machine that lost its power - stays open here for ever, and all that is sent into it is lost. The
@@ -30,18 +32,24 @@ export type Purpose = 'steps' | 'queues' | 'pages'
  * wait for jobs, up to ten seconds at a time.
  */
 export const SILENT_MS: Record<Purpose | 'waiting', number> = {
-  ...{ steps: 6_000, queues: 6_000, pages: 2_500 },
+  ...{ steps: 6_000, queues: 6_000, pages: PAGES_MS + 500 },
   waiting: 13_000,
 }
 
-export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (error: Error) => void): Store {
+/** `pagesMs`: how long pages, or a command, wait for an answer. */
+export function connectRedis(
+  address: RedisAddress,
+  purpose: Purpose,
+  onError: (error: Error) => void,
+  pagesMs = PAGES_MS,
+): Store {
   const options: Omit<RedisOptions, 'replyMapping'> = {
     connectionName: `plimsoll:${process.pid}:${purpose}`,
-    socketTimeout: SILENT_MS[purpose],
+    socketTimeout: purpose === 'pages' ? pagesMs + 500 : SILENT_MS[purpose],
     retryStrategy,
     scripts: loadScripts(0),
     ...(purpose === 'pages'
-      ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: false }
+      ? { maxRetriesPerRequest: retriesOfPages(address), commandTimeout: pagesMs, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
     // A pipeline for one command costs as much as the command. A name here is also meant for its `Buffer` twin.
     autoPipeliningIgnoredCommands: OF_MANY_ACCOUNTS,
@@ -49,7 +57,25 @@ export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (
   const store = open(address, options)
   store.on('error', onError)
   if (purpose === 'queues') letWorkersWait(store)
+  if (purpose === 'pages') nameTimeouts(store, pagesMs)
   return store
+}
+
+/** The private server is started again where it ended, which takes a moment; another one that is not there may stay away. */
+function retriesOfPages({ kind }: RedisAddress): number | null {
+  return kind === 'embedded' ? null : 1
+}
+
+/** The error of ioredis names neither the command nor the time. */
+function nameTimeouts(store: Store, ms: number): void {
+  const send: Redis['sendCommand'] = store.sendCommand.bind(store)
+  store.sendCommand = (...[command, ...more]: Parameters<typeof send>) => {
+    command.promise.catch((error: unknown) => {
+      if (!(error instanceof Error) || error.message !== 'Command timed out') return
+      error.message = `Command timed out: Redis did not answer ${command.name.toUpperCase()} within ${ms / 1_000} s`
+    })
+    return send(command, ...more)
+  }
 }
 
 /** BullMQ makes the connections that its workers wait on of the one that it is given. */

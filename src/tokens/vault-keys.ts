@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
@@ -44,7 +45,19 @@ export async function checkKeys(
     const known = await readKnownKeys(store, keys)
     const problems = judgeKeys(known, vault, missing)
     if (problems.length > 0) throw new KeysError(problems)
-    const registered = await store.registerKeys(
+    const registered = await register(store, keys, vault, { known, missing })
+    if (registered !== 'stale') return
+  }
+}
+
+async function register(
+  store: Store,
+  keys: Keys,
+  vault: Vault,
+  { known, missing }: { known: KnownKeys; missing: 'refused' | 'allowed' },
+): Promise<'registered' | 'stale'> {
+  try {
+    return await store.registerKeys(
       ...[keys.vault.canaries, keys.vault.used, missing === 'allowed' ? 'yes' : 'no'],
       ...vault.keyIds.flatMap((id) => [
         id,
@@ -52,7 +65,12 @@ export async function checkKeys(
         vault.seal(new Secret('plimsoll'), NOBODY, 'canary', id),
       ]),
     )
-    if (registered !== 'stale') return
+  } catch (error) {
+    // Its disk is full, for one: what is stored can be read all the same.
+    const [first = ''] = vault.keyIds
+    const isKnown = known.used.includes(first) && vault.keyIds.every((id) => known.canaries.has(id))
+    if (isKnown && refusesWrites(error)) return 'registered'
+    throw error
   }
 }
 

@@ -169,8 +169,11 @@ test('an import that is killed is run again, and what is in already is kept', as
   await eventually('some are in', async () => (await store.zcard('big:{1}:accounts:active')) > 3)
   child.kill('SIGKILL')
   await once(child, 'close')
-  const { code, out } = await plimsoll(['accounts', 'import', 'big.csv', '--json', '--config', there], scene.folder)
-  expect(code).toBe(0)
+  const { code, out, err } = await plimsoll(
+    ['accounts', 'import', 'big.csv', '--json', '--config', there],
+    scene.folder,
+  )
+  expect({ code, err }).toMatchObject({ code: 0 })
   const { imported, kept, bad } = JSON.parse(out) as Record<string, number>
   expect({ sum: (imported ?? 0) + (kept ?? 0), bad }).toEqual({ sum: ROWS, bad: 0 })
   expect(kept).toBeGreaterThan(0)

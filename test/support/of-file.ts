@@ -6,7 +6,7 @@ import { afterAll, beforeAll, inject, onTestFinished } from 'vitest'
 import { connectRedis, type Purpose, type Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { type RedisProcess, type RedisServer, startRedis, type TestRedis } from './redis-server.ts'
+import { BUSY_MS, type RedisProcess, type RedisServer, startRedis, type TestRedis } from './redis-server.ts'
 
 /** The Redis that the tests of a file share; declared at its top. */
 export interface FileRedis extends TestRedis {
@@ -27,7 +27,7 @@ export function redisOfFile(): FileRedis {
   const url = `redis://127.0.0.1:${port}`
   const opened: Store[] = []
   const connect = (purpose: Purpose = 'steps') => {
-    const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {})
+    const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {}, BUSY_MS)
     opened.push(store)
     return store
   }

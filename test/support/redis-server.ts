@@ -24,6 +24,9 @@ export interface RedisServer extends TestRedis, RedisProcess {
   stop(): Promise<void>
 }
 
+/** A machine that others keep busy: no page of a test is refused for that. */
+export const BUSY_MS = 60_000
+
 /** In memory only, unless a folder for its append-only file is given; `more` are arguments of its own. */
 export async function startRedis(folder?: string, more: readonly string[] = []): Promise<RedisServer> {
   const port = await freePort()
@@ -37,7 +40,7 @@ export async function startRedis(folder?: string, more: readonly string[] = []):
     ...process,
     url,
     connect: (purpose = 'steps') => {
-      const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {})
+      const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {}, BUSY_MS)
       stores.push(store)
       return store
     },
