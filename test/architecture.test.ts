@@ -110,10 +110,10 @@ const LIBRARIES: LibraryTable = {
 const CLOCK_OR_CHANCE = /\bDate\.now\s*\(|\bnew Date\s*(?:\(\s*\)|(?![\w\s(.]))|\bMath\.random\b|\bDate\s*\(\s*\)/
 const MAY_ASK = ['src/runtime/clock.ts', 'src/main.ts']
 const ENVIRONMENT = /\bprocess\.env\b/
-const MAY_READ_ENVIRONMENT = ['src/main.ts', 'src/redis/embedded.ts']
+const MAY_READ_ENVIRONMENT = ['src/main.ts', 'src/redis/server-program.ts']
 const EXIT = /\bprocess\.(?:exit|abort|reallyExit)\b/
 const ENTRIES = ['src/main.ts']
-const MAY_START_PROCESSES = ['src/redis/embedded.ts', 'src/runtime/service-manager.ts']
+const MAY_START_PROCESSES = ['src/redis/server-program.ts', 'src/runtime/service-manager.ts']
 
 const files: SourceFile[] = ROOTS.flatMap((root) =>
   readdirSync(join(ROOT, root), { recursive: true, encoding: 'utf8' })

@@ -92,7 +92,7 @@ export async function openStoreResources(
 
 /** Where Redis is, after the private one was started where there is no other. */
 export async function openRedis(
-  { config, clock, log }: Omit<AppInput, 'random'>,
+  { config, clock, log, waitMs }: Omit<AppInput, 'random'>,
   lifecycle: Lifecycle,
 ): Promise<RedisAddress> {
   const { url, sentinels, name, cluster, password, tls } = config.redis
@@ -100,7 +100,7 @@ export async function openRedis(
   if (url !== undefined) return { kind: 'url', url, ...access }
   if (sentinels !== undefined) return { kind: 'sentinels', sentinels: [...sentinels], name: name ?? '', ...access }
   if (cluster !== undefined) return { kind: 'cluster', nodes: [...cluster], ...access }
-  const embedded = await openEmbeddedRedis(config.dataDir, clock, log)
+  const embedded = await openEmbeddedRedis(config.dataDir, clock, log, waitMs)
   lifecycle.onClose('the embedded Redis', () => embedded.close())
   return { kind: 'embedded', socket: embedded.socket }
 }

@@ -104,7 +104,7 @@ export function carriersOf({ tags }: Config, tag: string, command: Command): rea
 }
 
 /** Of what a command logs, what somebody must know who sees no log. */
-const SAID = ['vault.key-made', 'token.not-stored', 'token.sealed', 'token.not-sealed']
+const SAID = ['redis.unwell', 'vault.key-made', 'token.not-stored', 'token.sealed', 'token.not-sealed']
 
 function sayIfNeeded(io: Io, line: string): void {
   const { code, msg } = JSON.parse(line) as { code?: string; msg: string }

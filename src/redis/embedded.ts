@@ -1,31 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
-import { connect } from 'node:net'
+import { closeSync, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Clock } from '../runtime/clock.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { askServer, LOADS } from './ask-server.ts'
+import { lockHolders, type ServerProcess, spawnServer, takeServerLock } from './server-program.ts'
+import { explainStart } from './start-failure.ts'
 
 /**
  * A private redis-server for installations without one: persistent (append-only file), inside the data folder, reachable only
  * through a socket that only this user may open. It is shared by all Plimsoll processes of one data folder - a daemon,
- * the command line - and the last one to leave stops it. A server that a crashed daemon left behind is taken over.
+ * the command line - and the last one to leave stops it. A server that a crashed daemon left behind is taken over. Two servers
+ * on one folder would spoil its file: one is started only where no process listens and none holds the lock of the folder.
  */
 export interface EmbeddedRedis {
   readonly socket: string
@@ -33,8 +22,16 @@ export interface EmbeddedRedis {
   close(): Promise<void>
 }
 
-/** Loading a large file takes its time. */
+/** How long a server may be there and not answer until a daemon gives up. One that loads its file is waited for. */
 const START_WITHIN_MS = 60_000
+/** Then it is said what is waited for. */
+const SAID_AFTER_MS = 2_000
+/** Starting costs a process at each try. */
+const LONGEST_PAUSE_MS = 500
+/** However late it is: a server that loads answers that it does. */
+const LAST_LOOK_MS = 500
+/** How long a join or a leave may take; a busy machine is given time. */
+const ANSWER_WITHIN_MS = 5_000
 
 /** The path of a Unix socket may be no longer than this (sun_path is 108 bytes on Linux, 104 elsewhere). */
 const LONGEST_SOCKET_PATH = 100
@@ -44,9 +41,15 @@ export function holdsEmbeddedRedis(dataDir: string): boolean {
   return ['appendonlydir', 'appendonly.aof'].some((name) => existsSync(join(dataDir, 'redis', name)))
 }
 
-export async function openEmbeddedRedis(dataDir: string, clock: Clock, log: Logger): Promise<EmbeddedRedis> {
+/** Throws when it can't be used within that time, with what to do. */
+export async function openEmbeddedRedis(
+  dataDir: string,
+  clock: Clock,
+  log: Logger,
+  withinMs = START_WITHIN_MS,
+): Promise<EmbeddedRedis> {
   const server = new Server(openDataFolder(dataDir, 'redis'), clock, log)
-  await server.open()
+  await server.open(withinMs)
   return { socket: server.socket, close: () => server.release() }
 }
 
@@ -55,10 +58,11 @@ class Server {
   readonly #folder: string
   readonly #clock: Clock
   readonly #log: Logger
-  #child: ChildProcess | undefined
+  #started: ServerProcess | undefined
   #watching: Redis | undefined
   #closing = false
   #reviving: Promise<void> | undefined
+  #notRevived: string | undefined
   #released: Promise<void> | undefined
 
   constructor(folder: string, clock: Clock, log: Logger) {
@@ -68,92 +72,130 @@ class Server {
     this.socket = socketPath(folder)
   }
 
-  /** Starts the server unless it answers already, and makes this process known to it. */
-  open(): Promise<void> {
-    return this.#alone(async () => {
-      if (!(await answers(this.socket))) await this.#start()
-      await this.#watch()
+  /** Makes this process known to the server, which is started where there is none. */
+  async open(withinMs: number): Promise<void> {
+    const passed = this.#clock.stopwatch()
+    const done = new AbortController()
+    let why: string | undefined = 'it does not answer'
+    void this.#clock.wait(SAID_AFTER_MS, done.signal).then(() => {
+      if (!done.signal.aborted)
+        this.#log.warn({ code: 'redis.unwell', reason: why }, `waiting for the private Redis: ${why}`)
     })
-  }
-
-  /** One process of the data folder at a time: none may stop the server while another one is joining. */
-  async #alone(work: () => Promise<void>): Promise<void> {
-    const deadline = this.#clock.now() + START_WITHIN_MS
-    while (!takeLock(this.#lockFile(), this.#clock.now())) {
-      if (this.#clock.now() > deadline) throw new Error(`another process holds ${this.#lockFile()} for too long`)
-      await this.#clock.wait(10)
-    }
     try {
-      await work()
+      for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+        why = await this.#tryOpen(Math.max(LAST_LOOK_MS, withinMs - passed()))
+        if (why === undefined) return
+        // A daemon has all the time that a large file takes; a command says that it loads.
+        const isLoading = why === LOADS && withinMs >= START_WITHIN_MS
+        if (passed() >= withinMs && !isLoading) throw new Error(this.#describe(why, withinMs))
+        await this.#clock.wait(pauseMs)
+      }
     } finally {
-      rmSync(this.#lockFile(), { force: true })
+      done.abort()
     }
   }
 
-  async #start(): Promise<void> {
-    const program = findServer()
+  /** Why it can't be used yet, or undefined. */
+  async #tryOpen(withinMs: number): Promise<string | undefined> {
+    const found = await askServer(this.socket, withinMs)
+    if (found.is === 'unwell') return found.why
+    const why = found.is === 'nobody' ? await this.#start(withinMs) : undefined
+    return why ?? this.#join(withinMs)
+  }
+
+  /** Starts the server unless another process holds its folder. Why it does not answer, or undefined. Throws if it ends. */
+  async #start(withinMs: number): Promise<string | undefined> {
+    const lock = takeServerLock(this.#lockFile())
+    if (lock === undefined) return NOT_LISTENING
     const output = openSync(this.#logFile(), 'a', 0o600)
-    // The server makes its files by the umask that it is born with.
-    const umask = process.umask(0o077)
-    const child = spawn(
-      program,
-      [
-        ...['--port', '0', '--unixsocket', this.socket, '--unixsocketperm', '700', '--daemonize', 'no'],
-        ...['--dir', this.#folder, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
-        ...['--maxmemory-policy', 'noeviction', '--databases', '1'],
-      ],
-      // Its own process group: Ctrl-C must reach the daemon alone, which still has data to write.
-      { detached: true, stdio: ['ignore', output, output] },
-    )
-    process.umask(umask)
-    closeSync(output)
-    child.unref()
-    this.#child = child
-    let failure: string | undefined
-    child.on('error', (error) => {
-      failure = error.message
-    })
-    child.on('exit', (code, signal) => {
-      failure = `it ended with ${signal ?? code}`
-    })
-    const deadline = this.#clock.now() + START_WITHIN_MS
-    while (!(await answers(this.socket))) {
-      if (this.#clock.now() > deadline) failure ??= 'it does not answer'
-      if (failure !== undefined) throw new Error(`the embedded Redis did not start: ${failure}; see ${this.#logFile()}`)
+    const loggedBefore = fstatSync(output).size
+    try {
+      this.#started = spawnServer(this.#arguments(), output, lock)
+    } finally {
+      closeSync(output)
+      closeSync(lock)
+    }
+    const passed = this.#clock.stopwatch()
+    for (;;) {
+      const found = await askServer(this.socket, Math.max(LAST_LOOK_MS, withinMs - passed()))
+      if (found.is === 'answers') break
+      const { ended, wasStopped } = this.#started
+      // By another process that used it meanwhile, and was the last to leave.
+      if (wasStopped) return 'another process has stopped it'
+      if (ended !== undefined) throw explainStart(this.#folder, ended, this.#logged(loggedBefore))
+      if (passed() >= withinMs) return found.is === 'unwell' ? found.why : 'it does not listen yet'
       await this.#clock.wait(20)
     }
     this.#log.info({ code: 'redis.embedded', folder: this.#folder }, 'embedded Redis started')
+    return undefined
   }
 
-  /** A connection whose end means that the server has gone: it is then started again. */
-  async #watch(): Promise<void> {
-    const watching = new Redis({
-      path: this.socket,
-      connectionName: `plimsoll:${process.pid}:watch`,
-      maxRetriesPerRequest: 1,
+  #arguments(): string[] {
+    return [
+      ...['--port', '0', '--unixsocket', this.socket, '--unixsocketperm', '700', '--daemonize', 'no'],
+      ...['--dir', this.#folder, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
+      ...['--maxmemory-policy', 'noeviction', '--databases', '1'],
+    ]
+  }
+
+  /** Makes this process known to the server; why it could not, or undefined. */
+  async #join(withinMs: number): Promise<string | undefined> {
+    const watching = this.#connect(Math.min(withinMs, ANSWER_WITHIN_MS))
+    try {
+      await watching.connect()
+      await this.#awaitLeaving(watching)
+      this.#watching = watching
+      return undefined
+    } catch {
+      watching.disconnect()
+      return 'it does not answer'
+    }
+  }
+
+  /** A connection by whose name the server knows us. The end of the one that watches means that the server has gone. */
+  #connect(commandTimeout: number): Redis {
+    const connection: Redis = new Redis({
+      ...{ path: this.socket, connectionName: `plimsoll:${process.pid}:watch` },
+      ...{ lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout },
       retryStrategy: (attempt) => {
-        if (!this.#closing) {
-          this.#reviving ??= this.#revive().finally(() => {
-            this.#reviving = undefined
-          })
-        }
+        // Who closes must not connect anew: its SHUTDOWN would be sent again, to a server that others have started since.
+        if (this.#watching !== connection || this.#closing) return null
+        this.#revive()
         return Math.min(attempt * 100, 1_000)
       },
     })
-    watching.on('error', () => {}) // Its end is the news, and retryStrategy has it.
-    this.#watching = watching
-    // From here on the server knows us by name: a process that leaves now does not take it for unused.
-    await watching.ping()
+    connection.on('error', () => {}) // Its end is the news, and retryStrategy has it.
+    return connection
   }
 
-  async #revive(): Promise<void> {
-    this.#log.warn({ code: 'redis.gone' }, 'the embedded Redis is gone: starting it again')
-    const again = this.#alone(async () => {
-      if (!(await answers(this.socket))) await this.#start()
+  /**
+   * A process that leaves says so by its name before it looks who remains, and may stop the server then: who came after that
+   * look finds it leaving, and waits for what it does.
+   */
+  async #awaitLeaving(watching: Redis): Promise<void> {
+    const passed = this.#clock.stopwatch()
+    while (/ name=plimsoll:\d+:leaving /.test(await clientList(watching)) && passed() < ANSWER_WITHIN_MS) {
+      await this.#clock.wait(10)
+    }
+  }
+
+  #revive(): void {
+    this.#reviving ??= this.#startAgain().finally(() => {
+      this.#reviving = undefined
     })
-    await again.catch((error: unknown) => {
-      this.#log.error({ code: 'redis.gone', err: error }, 'the embedded Redis could not be started again')
-    })
+  }
+
+  async #startAgain(): Promise<void> {
+    // Of a server that is there the connection alone has ended.
+    if ((await askServer(this.socket, ANSWER_WITHIN_MS)).is !== 'nobody') return
+    const before = this.#notRevived
+    if (before === undefined) this.#log.warn({ code: 'redis.gone' }, 'the embedded Redis is gone: starting it again')
+    const why = await this.#start(START_WITHIN_MS).catch((error: unknown) => (error as Error).message)
+    this.#notRevived = why
+    // It is tried again each second: the same outcome is said once.
+    if (why === undefined || why === before) return
+    const reason = why === NOT_LISTENING ? this.#describe(why) : why
+    this.#log.error({ code: 'redis.gone', reason }, `the embedded Redis could not be started again: ${reason}`)
   }
 
   release(): Promise<void> {
@@ -163,35 +205,66 @@ class Server {
 
   async #release(): Promise<void> {
     this.#closing = true
+    await Promise.race([this.#reviving, this.#clock.wait(ANSWER_WITHIN_MS)])
     const watching = this.#watching
     if (watching === undefined) return
+    // It may be between two tries.
+    const connection = watching.status === 'ready' ? watching : this.#connect(ANSWER_WITHIN_MS)
     try {
-      await this.#alone(async () => {
-        if ((await otherProcesses(watching)) > 0) {
-          // Gone before the lock is: of two that leave together, the second must find itself alone.
-          await watching.quit()
-          return
-        }
-        const gone = this.#child === undefined ? undefined : exited(this.#child)
-        // SHUTDOWN answers by closing the connection.
-        await watching.shutdown().catch(() => undefined)
-        await gone
-      })
+      if ((await askServer(this.socket, ANSWER_WITHIN_MS)).is !== 'nobody') await this.#leave(connection)
     } catch (error) {
       this.#log.warn({ code: 'redis.gone', err: error }, 'the embedded Redis could not be stopped')
     } finally {
       watching.disconnect()
+      connection.disconnect()
     }
   }
 
+  async #leave(watching: Redis): Promise<void> {
+    await watching.client('SETNAME', `plimsoll:${process.pid}:leaving`)
+    // Of two that leave together each finds the other leaving, and both stop the server.
+    if (countOthers(await clientList(watching)) > 0) return
+    if (/^aof_last_write_status:err/m.test(await watching.info('persistence'))) {
+      // Its memory alone has what was written last; a stop would lose it.
+      this.#log.warn({ code: 'redis.unwritten' }, 'the embedded Redis can not write to its disk: it is left running')
+      return
+    }
+    // SHUTDOWN answers by closing the connection.
+    await watching.shutdown().catch(() => undefined)
+    await Promise.race([this.#started?.gone, this.#clock.wait(ANSWER_WITHIN_MS)])
+  }
+
+  #describe(why: string, withinMs?: number): string {
+    const holders = lockHolders(this.#lockFile())
+    const whose = holders.length === 0 ? '' : ` (${holders.join('; ')})`
+    const waited = withinMs === undefined ? '' : ` within ${withinMs / 1_000} s`
+    if (why !== NOT_LISTENING) {
+      // A daemon has no --timeout.
+      const wait = withinMs !== undefined && withinMs < START_WITHIN_MS ? WAIT_LONGER : ''
+      return `the private Redis was not ready${waited}: ${why}${whose}. ${TRY_AGAIN}${wait}`
+    }
+    return (
+      `a redis-server holds ${this.#folder}${whose} and does not listen on ${this.socket}${waited}: it is still starting, ` +
+      'or its socket was removed. In that case end it with kill; another one is then started with the same data'
+    )
+  }
+
+  #logged(from: number): string {
+    return readFileSync(this.#logFile()).subarray(from).toString()
+  }
+
   #lockFile(): string {
-    return join(this.#folder, 'lock')
+    return join(this.#folder, 'server.lock')
   }
 
   #logFile(): string {
     return join(this.#folder, 'redis.log')
   }
 }
+
+const NOT_LISTENING = 'another process holds its folder, and does not listen yet'
+const TRY_AGAIN = 'It is not started a second time; try again later'
+const WAIT_LONGER = ', or wait longer with --timeout 2m'
 
 function socketPath(folder: string): string {
   const near = join(folder, 'redis.sock')
@@ -204,97 +277,13 @@ function socketPath(folder: string): string {
   return join(far, 'redis.sock')
 }
 
-/** True once the server takes commands: while it loads its file it accepts connections already. */
-function answers(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const connection = connect(socket)
-    const end = (answer: boolean) => {
-      connection.destroy()
-      resolve(answer)
-    }
-    connection.setTimeout(2_000, () => end(false))
-    connection.on('error', () => end(false))
-    connection.on('end', () => end(false))
-    connection.on('data', (data) => end(data.toString().startsWith('+PONG')))
-    connection.write('PING\r\n')
-  })
+async function clientList(redis: Redis): Promise<string> {
+  return String(await redis.client('LIST'))
 }
 
-/** A link to nowhere that names its holder: it is never seen without the process that holds it. */
-function takeLock(file: string, now: number): boolean {
-  try {
-    symlinkSync(String(process.pid), file)
-    return true
-  } catch {
-    if (isStale(file, now)) removeStale(file, now)
-    return false
-  }
-}
-
-/** Left by a process that died while starting the server, or before this machine was started. */
-function isStale(file: string, now: number): boolean {
-  const madeAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs
-  return madeAt !== undefined && (!isAlive(lockHolder(file)) || now - madeAt > START_WITHIN_MS)
-}
-
-/** Moved away first: of several that find it stale, only one may remove it, and only if it is still that one. */
-function removeStale(file: string, now: number): void {
-  const taken = `${file}.stale.${process.pid}`
-  try {
-    renameSync(file, taken)
-    if (!isStale(taken, now)) symlinkSync(readlinkSync(taken), file)
-  } catch {
-    // Another process was faster.
-  }
-  rmSync(taken, { force: true })
-}
-
-/** 0 of a file that an older version left. */
-function lockHolder(file: string): number {
-  try {
-    return Number(readlinkSync(file))
-  } catch {
-    return 0
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-async function otherProcesses(redis: Redis): Promise<number> {
-  const clients = (await redis.client('LIST')) as string
-  const names = [...clients.matchAll(/ name=plimsoll:(\d+):/g)].map((match) => Number(match[1]))
-  return new Set(names.filter((pid) => pid !== process.pid)).size
-}
-
-async function exited(child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-}
-
-export function findServer(): string {
-  const named = process.env.REDIS_SERVER_BIN
-  if (named !== undefined && named !== '') return named
-  for (const name of ['redis-server', 'valkey-server']) {
-    for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-      const file = join(folder, name)
-      if (isExecutable(file)) return file
-    }
-  }
-  throw new Error('there is no redis-server on this machine: apt-get install redis-server, or set redis.url')
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+/** Of other processes, and of other users of the server in this one: the caller's own watch is called leaving by now. */
+function countOthers(clients: string): number {
+  const names = [...clients.matchAll(/ name=plimsoll:(\d+):(\w+)/g)].map(([, pid, purpose]) => ({ pid, purpose }))
+  const leaving = names.filter(({ purpose }) => purpose === 'leaving').map(({ pid }) => pid)
+  return names.filter(({ pid, purpose }) => purpose === 'watch' || !leaving.includes(pid)).length
 }

@@ -21,6 +21,8 @@ export const LOG_CODES = [
   // Redis and keys
   'redis.embedded',
   'redis.gone',
+  'redis.unwell',
+  'redis.unwritten',
   'redis.error',
   'redis.unsafe',
   'redis.emptied',

@@ -1,22 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type EmbeddedRedis, findServer, openEmbeddedRedis } from '../../src/redis/embedded.ts'
+import { type EmbeddedRedis, openEmbeddedRedis } from '../../src/redis/embedded.ts'
+import { findServer } from '../../src/redis/server-program.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { eventually } from '../support/fleet.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -218,19 +209,6 @@ describe('the embedded Redis', () => {
     expect(await pidBehind(heir.socket)).toBe(pid)
     await close(heir)
     await eventually('the server has ended', async () => !isAlive(pid))
-  })
-
-  test.each([
-    ['a process that died while starting it', (lock: string, pid: number) => symlinkSync(String(pid), lock)],
-    ['an older version', (lock: string, pid: number) => writeFileSync(lock, String(pid))],
-  ])('starts although %s left its lock', async (_, leave) => {
-    const dataDir = dataFolder()
-    const died = spawn('true')
-    await once(died, 'exit')
-    mkdirSync(join(dataDir, 'redis'), { recursive: true })
-    leave(join(dataDir, 'redis', 'lock'), died.pid ?? 0)
-    expect(await connect((await openOn(dataDir)).socket).ping()).toBe('PONG')
-    expect(readdirSync(join(dataDir, 'redis')).filter((name) => name.startsWith('lock'))).toEqual([])
   })
 
   test('starts although a server that was killed left its socket', async () => {

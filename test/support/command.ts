@@ -22,12 +22,17 @@ export async function run(
   cwd: string,
   env: Record<string, string> = {},
 ): Promise<Ran> {
+  return begin(command, args, cwd, env).ended
+}
+
+/** Not waited for: what it has said so far, and its end. */
+export function begin(command: string, args: readonly string[], cwd: string, env: Record<string, string> = {}) {
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const ran = { out: '', err: '' }
-  child.stdout.on('data', (data) => (ran.out += data))
-  child.stderr.on('data', (data) => (ran.err += data))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { ...ran, code }
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (data) => (said.out += data))
+  child.stderr.on('data', (data) => (said.err += data))
+  const ended = once(child, 'close').then(([code]): Ran => ({ ...said, code: code as number | null }))
+  return { said, ended }
 }
 
 /** The same within this process: sooner, and at a time of the test's choosing. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectRedis, type Purpose, type Store } from '../../src/redis/connect.ts'
-import { findServer } from '../../src/redis/embedded.ts'
+import { findServer } from '../../src/redis/server-program.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { freePort } from './fleet.ts'
 

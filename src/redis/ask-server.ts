@@ -1,0 +1,44 @@
+import { connect } from 'node:net'
+
+/** How a server on a socket was found. `nobody`: no process listens there. `unwell`: one does, and it can't be used now. */
+export type Presence = { is: 'nobody' } | { is: 'answers' } | { is: 'unwell'; why: string }
+
+/** What the kernel answers where no process listens. Every other failure leaves open that one does. */
+const NOBODY_LISTENS = ['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']
+
+/** Pings it. A server whose disk is full answers with an error, and can be read. */
+export function askServer(socket: string, withinMs: number): Promise<Presence> {
+  return new Promise((resolve) => {
+    const connection = connect(socket)
+    const end = (presence: Presence) => {
+      connection.destroy()
+      clearTimeout(timer)
+      resolve(presence)
+    }
+    const unwell = (why: string) => end({ is: 'unwell', why })
+    const timer = setTimeout(() => unwell('it does not answer'), withinMs)
+    connection.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
+      NOBODY_LISTENS.includes(code) ? end({ is: 'nobody' }) : unwell(`it takes no connection (${code})`),
+    )
+    connection.on('end', () => unwell('it closed the connection'))
+    let heard = ''
+    connection.on('data', (data) => {
+      heard += data.toString()
+      if (!heard.includes('\r\n')) return
+      const why = judgeAnswer(heard.slice(0, heard.indexOf('\r\n')))
+      if (why === undefined) end({ is: 'answers' })
+      else unwell(why)
+    })
+    connection.write('PING\r\n')
+  })
+}
+
+/** Why a server that answers so to PING can't be used now. */
+function judgeAnswer(line: string): string | undefined {
+  if (/^(\+PONG|-MISCONF )/.test(line)) return undefined
+  if (line.startsWith('-LOADING ')) return LOADS
+  return `it answers ${line.slice(0, 200)}`
+}
+
+/** A large file takes its time, however long. */
+export const LOADS = 'it still loads its file'

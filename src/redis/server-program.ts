@@ -1,0 +1,150 @@
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** The programs beside Node that the private Redis needs, started with no more of our environment than they use. */
+
+const PASSED_ON = ['PATH', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH']
+
+/** Ours holds secrets, and every process of this user could read them there. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    PASSED_ON.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  )
+}
+
+/** Where the server finds the lock among its open files. */
+const LOCK_FD = 3
+/** open(2) of macOS and the BSDs locks by itself. */
+const O_EXLOCK = 0x20
+
+/**
+ * The lock on the folder of a server, or undefined while another process holds it. It belongs to the open file: the server
+ * inherits that, so the kernel keeps the lock for as long as the server or a child of it lives - stopped, hung or without
+ * its parent - and not a moment longer. Node has no flock(): a helper takes it for the file that we hold open.
+ */
+export function takeServerLock(file: string): number | undefined {
+  if (process.platform !== 'linux') return openLocked(file)
+  const fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600)
+  const { status, error } = spawnSync('flock', ['-n', String(LOCK_FD)], {
+    stdio: ['ignore', 'ignore', 'ignore', fd],
+    env: plainEnvironment(),
+  })
+  if (status === 0) return fd
+  closeSync(fd)
+  if (status === 1) return undefined
+  const why = (error as NodeJS.ErrnoException | undefined)?.code
+  if (why === 'ENOENT')
+    throw new Error('there is no flock on this machine: apt-get install util-linux, or set redis.url')
+  throw new Error(`flock could not lock ${file}: ${why ?? `it ended with ${status}`}`)
+}
+
+function openLocked(file: string): number | undefined {
+  try {
+    return openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined
+    throw error
+  }
+}
+
+/** The processes that hold the lock, for people: stopped ones can be continued. Empty where the system does not show them. */
+export function lockHolders(file: string): string[] {
+  try {
+    const path = realpathSync(file)
+    return readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) && holds(pid, path) ? [describeProcess(pid)] : []))
+  } catch {
+    return []
+  }
+}
+
+function holds(pid: string, file: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === file
+  } catch {
+    return false // It ended, or belongs to another user.
+  }
+}
+
+function describeProcess(pid: string): string {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  if (/^State:\s+[Tt]/m.test(status)) return `process ${pid} is stopped: kill -CONT ${pid} continues it`
+  return /^State:\s+D/m.test(status) ? `process ${pid} waits for its disk` : `process ${pid}`
+}
+
+/** A server that was started. */
+export interface ServerProcess {
+  /** How it ended; undefined while it runs. */
+  readonly ended: string | undefined
+  /** It ended as a server does that was asked to. */
+  readonly wasStopped: boolean
+  readonly gone: Promise<void>
+}
+
+/** Starts the server, which keeps the lock. The caller closes its own descriptors. */
+export function spawnServer(args: readonly string[], output: number, lock: number): ServerProcess {
+  const program = findServer()
+  // The server makes its files by the umask that it is born with.
+  const umask = process.umask(0o077)
+  const child = spawn(program, args, {
+    // Its own process group: Ctrl-C must reach the daemon alone, which still has data to write.
+    ...{ detached: true, env: plainEnvironment() },
+    stdio: ['ignore', output, output, lock],
+  })
+  process.umask(umask)
+  child.unref()
+  const server = { ended: undefined as string | undefined, wasStopped: false, gone: Promise.resolve() }
+  server.gone = new Promise((resolve) => {
+    const end = (how: string) => {
+      server.ended = how
+      resolve()
+    }
+    child.on('error', (error) => end(error.message))
+    child.on('exit', (code, signal) => {
+      server.wasStopped = code === 0
+      end(`it ended with ${signal ?? code}`)
+    })
+  })
+  return server
+}
+
+/** What Redis' own program finds in an append-only file; `fix`: it cuts off what comes after the first damage. */
+export function checkAppendOnlyFile(file: string, fix?: 'fix'): { isWhole: boolean; said: string } {
+  const checker = findProgram('redis-check-aof', 'valkey-check-aof')
+  if (checker === undefined) throw new Error('there is no redis-check-aof on this machine: apt-get install redis-tools')
+  const { status, stdout, stderr } = spawnSync(checker, [...(fix === undefined ? [] : ['--fix']), file], {
+    ...{ env: plainEnvironment(), encoding: 'utf8', input: 'y\n' },
+  })
+  return { isWhole: status === 0, said: `${stdout}${stderr}` }
+}
+
+export function findServer(): string {
+  const named = process.env.REDIS_SERVER_BIN
+  if (named !== undefined && named !== '') return named
+  const found = findProgram('redis-server', 'valkey-server')
+  if (found !== undefined) return found
+  throw new Error('there is no redis-server on this machine: apt-get install redis-server, or set redis.url')
+}
+
+function findProgram(...names: string[]): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,30 @@
+/** Why the private server ended at its start, with the way out. */
+export class ServerStartError extends Error {
+  /** Its append-only file is damaged: `plimsoll start --repair` cuts the damaged part off. */
+  readonly isDamaged: boolean
+
+  constructor(message: string, isDamaged: boolean) {
+    super(message)
+    this.isDamaged = isDamaged
+  }
+}
+
+const DAMAGED = /Bad file format reading the append only file|Unexpected end of file reading the append only file/
+
+/** `ended`: how its process ended; `logged`: what it wrote to its log since it was started. */
+export function explainStart(folder: string, ended: string, logged: string): ServerStartError {
+  const isDamaged = DAMAGED.test(logged)
+  const why = isDamaged ? DAMAGE : `${ended}${lastWords(logged)}`
+  return new ServerStartError(`the embedded Redis did not start: ${why}; see ${folder}/redis.log`, isDamaged)
+}
+
+const DAMAGE =
+  'its append-only file is damaged, mostly after its disk was full or the machine went down. plimsoll start --repair keeps a ' +
+  'copy, cuts the damaged part off (redis-check-aof --fix), and reports how much that was. What was written after it is lost: ' +
+  'accounts whose tokens were refreshed then may have to be connected again. A backup may be the better choice'
+
+/** The last thing that it complained about: `1234:M 24 Nov 2026 00:17:28.519 # Can't open ...`. */
+function lastWords(logged: string): string {
+  const complaint = [...logged.matchAll(/^\d+:\w .{10,40}? # (.*)$/gm)].at(-1)?.[1] ?? logged.trim().split('\n').at(-1)
+  return complaint === undefined || complaint === '' ? '' : ` (${complaint.slice(0, 300)})`
+}

@@ -1,0 +1,297 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type EmbeddedRedis, openEmbeddedRedis } from '../../src/redis/embedded.ts'
+import { checkAppendOnlyFile, findServer } from '../../src/redis/server-program.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
+import { eventually } from '../support/fleet.ts'
+import { logLines } from '../support/log-lines.ts'
+import { mountSmallDisk, serversOn } from '../support/servers-on.ts'
+
+let dataDir: string
+let redisDir: string
+let logged: ReturnType<typeof logLines>
+const open: EmbeddedRedis[] = []
+const owners: ChildProcess[] = []
+const unmounts: (() => void)[] = []
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-one-server-'))
+  redisDir = join(dataDir, 'redis')
+  logged = logLines()
+  return () => rmSync(dataDir, { recursive: true, force: true })
+})
+
+afterEach(async () => {
+  for (const owner of owners.splice(0)) await killed(owner)
+  for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGCONT')
+  for (const embedded of open.splice(0)) await embedded.close()
+  for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGKILL')
+  vi.unstubAllEnvs()
+  for (const unmount of unmounts.splice(0)) unmount()
+})
+
+async function openOn(withinMs?: number): Promise<EmbeddedRedis> {
+  const embedded = await openEmbeddedRedis(dataDir, systemClock, logged.log, withinMs)
+  open.push(embedded)
+  return embedded
+}
+
+/** A process of its own that has it open. */
+async function startOwner(): Promise<ChildProcess> {
+  const owner = spawn(process.execPath, [join(import.meta.dirname, 'open-embedded.ts'), dataDir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  owners.push(owner)
+  await once(createInterface({ input: owner.stdout as NodeJS.ReadableStream }), 'line')
+  return owner
+}
+
+async function killed(owner: ChildProcess): Promise<void> {
+  if (owner.exitCode !== null || owner.signalCode !== null) return
+  const exited = once(owner, 'exit')
+  owner.kill('SIGKILL')
+  await exited
+}
+
+function expectWholeFile(): void {
+  const { isWhole, said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
+  expect(isWhole, said).toBe(true)
+}
+
+/** The one server there is. */
+function theServer(): number {
+  const pids = serversOn(redisDir)
+  expect(pids).toHaveLength(1)
+  return pids[0] ?? 0
+}
+
+async function write(name: string, value: string): Promise<void> {
+  await withClient((client) => client.set(name, value))
+}
+
+async function withClient<T>(work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis({ path: join(redisDir, 'redis.sock'), maxRetriesPerRequest: 5, retryStrategy: () => 100 })
+  client.on('error', () => {})
+  try {
+    return await work(client)
+  } finally {
+    client.disconnect()
+  }
+}
+
+const SOON_MS = 500
+
+describe('a server that lives and can not be used', () => {
+  test('stopped: none is started beside it, and the error names the process and how to continue it', async () => {
+    await killed(await startOwner())
+    await write('token', 'kept')
+    const pid = theServer()
+    process.kill(pid, 'SIGSTOP')
+    const tries = await Promise.allSettled([1, 2, 3].map(() => openOn(SOON_MS)))
+    for (const one of tries) {
+      expect(String((one as PromiseRejectedResult).reason)).toMatch(
+        new RegExp(`not ready within 0.5 s: it does not answer \\(process ${pid} is stopped: kill -CONT ${pid} `),
+      )
+    }
+    expect(serversOn(redisDir)).toEqual([pid])
+
+    process.kill(pid, 'SIGCONT')
+    await openOn()
+    expect(serversOn(redisDir)).toEqual([pid])
+    expectWholeFile()
+  })
+
+  test.each([
+    ['a command is told how to wait longer', SOON_MS, /wait longer with --timeout/],
+    ['start, which has no --timeout, is not', undefined, /try again later$/],
+  ])('out of order: %s', async (_who, withinMs, told) => {
+    mkdirSync(redisDir, { mode: 0o700 })
+    const server = createServer((socket) => socket.end('-ERR out of order\r\n'))
+    await once(server.listen(join(redisDir, 'redis.sock')), 'listening')
+    onTestFinished(() => void server.close())
+    // A minute of it is over in a moment.
+    const clock: Clock = {
+      ...systemClock,
+      stopwatch: () => {
+        const passed = systemClock.stopwatch()
+        return () => passed() * 1_000
+      },
+    }
+    await expect(openEmbeddedRedis(dataDir, clock, logged.log, withinMs)).rejects.toThrow(told)
+  })
+
+  test('silent for longer than a moment: it is waited for, and that is said once', async () => {
+    await killed(await startOwner())
+    const pid = theServer()
+    process.kill(pid, 'SIGSTOP')
+    const opening = openOn()
+    await eventually('it is said what is waited for', async () => logged.text().includes('"redis.unwell"'))
+    process.kill(pid, 'SIGCONT')
+    await opening
+    expect(serversOn(redisDir)).toEqual([pid])
+    expect(logged.lines().filter(({ code }) => code === 'redis.unwell')).toHaveLength(1)
+  })
+
+  test('without its socket: none is started beside it, and it is named', async () => {
+    await killed(await startOwner())
+    await write('token', 'kept')
+    const pid = theServer()
+    rmSync(join(redisDir, 'redis.sock'))
+    await expect(openOn(SOON_MS)).rejects.toThrow(
+      `a redis-server holds ${redisDir} (process ${pid}) and does not listen`,
+    )
+    expect(serversOn(redisDir)).toEqual([pid])
+
+    process.kill(pid, 'SIGTERM')
+    await openOn()
+    expect(theServer()).not.toBe(pid)
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+  })
+
+  test('still loading: those that come meanwhile say so or wait, and all use that one', async () => {
+    const first = await startOwner()
+    await withClient((client) =>
+      client.mset(
+        Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`k${at}`, randomBytes(1_500).toString('hex')])),
+      ),
+    )
+    await withClient((client) => client.bgrewriteaof())
+    await eventually('the file is written anew', async () =>
+      /aof_rewrite_in_progress:0.*aof_last_bgrewrite_status:ok/s.test(
+        await withClient((client) => client.info('persistence')),
+      ),
+    )
+    process.kill(theServer(), 'SIGTERM')
+    await killed(first)
+    for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGTERM')
+    await eventually('it has ended', async () => serversOn(redisDir).length === 0)
+
+    const slowly = '--key-load-delay 50000 --loading-process-events-interval-bytes 1024'
+    const program = join(dataDir, 'redis-that-loads-slowly')
+    writeFileSync(program, `#!/bin/sh\nexec ${findServer()} "$@" ${slowly}\n`, { mode: 0o755 })
+    vi.stubEnv('REDIS_SERVER_BIN', program)
+    await expect(openOn(SOON_MS)).rejects.toThrow('it still loads its file')
+    const pid = theServer()
+    await expect(openOn(SOON_MS)).rejects.toThrow('it still loads its file')
+    await Promise.all([openOn(), openOn(), openOn()])
+    expect(serversOn(redisDir)).toEqual([pid])
+    expect(await withClient((client) => client.dbsize())).toBe(40)
+  })
+})
+
+describe('a full disk', () => {
+  test('none is started beside it, it can be read, and is not stopped while its memory alone has what was written last', async ({
+    skip,
+  }) => {
+    const unmount = mountSmallDisk(redisDir, '2m')
+    if (typeof unmount === 'string') return skip(unmount)
+    unmounts.push(unmount)
+    const first = await openOn()
+    const pid = theServer()
+    await write('token', 'kept')
+    await fillDisk()
+
+    const second = await openOn(SOON_MS)
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+    expect(serversOn(redisDir)).toEqual([pid])
+    await first.close()
+    await second.close()
+    expect(serversOn(redisDir)).toEqual([pid])
+    expect(logged.text()).toContain('"redis.unwritten"')
+
+    // On a disk that is still full, after a kill: what was written before it was full is there.
+    process.kill(pid, 'SIGKILL')
+    await eventually('it has ended', async () => serversOn(redisDir).length === 0)
+    await openOn()
+    expect(theServer()).not.toBe(pid)
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+    expectWholeFile()
+  })
+})
+
+async function fillDisk(): Promise<void> {
+  const value = 'x'.repeat(20_000)
+  await withClient(async (client) => {
+    const fill = async () => {
+      for (let at = 0; at < 1_000; at++) await client.set(`fill${at}`, value)
+    }
+    await expect(fill()).rejects.toThrow('MISCONF')
+  })
+}
+
+describe('however its processes end', () => {
+  test.each([
+    ['the owner, then the server', ['owner', 'server']],
+    ['the server, then the owner', ['server', 'owner']],
+    ['the server, twice', ['server', 'server', 'owner']],
+  ] as const)('killed: %s: the next ones find one server, with everything', async (_, order) => {
+    const owner = await startOwner()
+    await write('token', 'kept')
+    await withClient((client) => client.config('SET', 'appendfsync', 'always'))
+    for (const which of order) {
+      if (which === 'owner') await killed(owner)
+      else for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGKILL')
+      await write(`after ${which}`, 'kept').catch(() => undefined)
+    }
+    await Promise.all([openOn(), openOn(), openOn()])
+    theServer()
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+    expectWholeFile()
+  })
+
+  test('a lock that was left is none: neither its file nor a number in it that another program has now', async () => {
+    await (await openOn()).close()
+    open.pop()
+    writeFileSync(join(redisDir, 'server.lock'), String(process.pid))
+    await openOn(5_000)
+    theServer()
+  })
+
+  test('two daemons that come and go at once, with others between them, never use two servers', async () => {
+    let most = 0
+    const look = setInterval(() => {
+      most = Math.max(most, serversOn(redisDir).length)
+    }, 5)
+    const comeAndGo = async (times: number) => {
+      for (let time = 0; time < times; time++) {
+        const embedded = await openEmbeddedRedis(dataDir, systemClock, logged.log)
+        await withClient((client) => client.incr('uses'))
+        await embedded.close()
+      }
+    }
+    await Promise.all([comeAndGo(10), comeAndGo(10), comeAndGo(10)]).finally(() => clearInterval(look))
+    expect(most).toBe(1)
+    await openOn()
+    expect(await withClient((client) => client.get('uses'))).toBe('30')
+    expectWholeFile()
+  })
+})
+
+test('a server that another process stops while it is started is started again', async () => {
+  const program = join(dataDir, 'redis-that-is-stopped')
+  const stopped = `${program}.once`
+  const script = `[ -e ${stopped} ] && exec ${findServer()} "$@"\ntouch ${stopped}\nexit 0\n`
+  writeFileSync(program, `#!/bin/sh\n${script}`, { mode: 0o755 })
+  vi.stubEnv('REDIS_SERVER_BIN', program)
+  await openOn()
+  theServer()
+})
+
+test('the server gets none of our secrets in its environment', async () => {
+  const program = join(dataDir, 'redis-that-tells')
+  writeFileSync(program, `#!/bin/sh\nenv > ${dataDir}/environment\nexec ${findServer()} "$@"\n`, { mode: 0o755 })
+  vi.stubEnv('PLIMSOLL_TEST_SECRET', 'hush')
+  vi.stubEnv('REDIS_SERVER_BIN', program)
+  await openOn()
+  const environment = readFileSync(join(dataDir, 'environment'), 'utf8')
+  expect(environment).toContain('PATH=')
+  expect(environment).not.toContain('hush')
+})
