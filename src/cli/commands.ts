@@ -52,6 +52,7 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       option('--roles <list>', 'what this daemon does of clock, worker and web; others must do the rest').argParser(
         parseRoles,
       ),
+      option('--repair', 'cut off what is damaged at the end of the file of the private Redis first, and keep a copy'),
     ],
     json: false,
     examples: ['--config config/plimsoll.yaml', '--config config/plimsoll.yaml --roles worker'],

@@ -12,13 +12,18 @@ export interface Rewrites {
   forgottenAt: number | undefined
   /** When this process began one last, successful or not. */
   begunAt: number | undefined
+  /** When the server could not write to the file last, as far as this process has seen; it can now. */
+  refusedAt: number | undefined
 }
 
 /** A time that is still to come is one of a clock that was set back. */
-export function isRewriteDue({ rewrittenAt, forgottenAt, begunAt }: Rewrites, now: number): boolean {
+export function isRewriteDue({ rewrittenAt, forgottenAt, begunAt, refusedAt }: Rewrites, now: number): boolean {
+  // A disk that was full may have left it damaged: the next start would refuse it.
+  if ((refusedAt ?? Number.NEGATIVE_INFINITY) > (begunAt ?? Number.NEGATIVE_INFINITY)) return true
   const isPast = (at: number | undefined, ms: number) => at === undefined || at > now || now - at >= ms
   if (!isPast(begunAt, PAUSE_MS)) return false
-  return isPast(rewrittenAt, DAY_MS) || (forgottenAt ?? Number.NEGATIVE_INFINITY) >= (rewrittenAt ?? 0)
+  const changedAt = Math.max(forgottenAt ?? Number.NEGATIVE_INFINITY, refusedAt ?? Number.NEGATIVE_INFINITY)
+  return isPast(rewrittenAt, DAY_MS) || changedAt >= (rewrittenAt ?? 0)
 }
 
 /** To be called after the deletion. */
@@ -35,6 +40,7 @@ export class AppendOnlyFile {
   readonly #keys: Keys
   #begun: { at: number; run: string | undefined } | undefined
   #isUnderWay = false
+  #refusedAt: number | undefined
 
   constructor(store: Store, keys: Keys) {
     this.#store = store
@@ -53,12 +59,16 @@ export class AppendOnlyFile {
       if (isDone) await this.#store.hset(this.#keys.appendOnlyFile, 'rewrittenAt', this.#begun.at)
       return isDone ? 'rewritten' : 'failed'
     }
+    if (fact('aof_last_write_status') === 'err') {
+      this.#refusedAt = now
+      return undefined
+    }
     const [rewrittenAt, forgottenAt] = await this.#store.hmget(
       this.#keys.appendOnlyFile,
       ...['rewrittenAt', 'forgottenAt'],
     )
-    const rewrites = { rewrittenAt: time(rewrittenAt), forgottenAt: time(forgottenAt), begunAt: this.#begun?.at }
-    if (!isRewriteDue(rewrites, now)) return undefined
+    const own = { begunAt: this.#begun?.at, refusedAt: this.#refusedAt }
+    if (!isRewriteDue({ rewrittenAt: time(rewrittenAt), forgottenAt: time(forgottenAt), ...own }, now)) return undefined
     await this.#store.bgrewriteaof()
     this.#begun = { at: now, run: fact('run_id') }
     this.#isUnderWay = true

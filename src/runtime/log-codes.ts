@@ -23,6 +23,7 @@ export const LOG_CODES = [
   'redis.gone',
   'redis.unwell',
   'redis.unwritten',
+  'redis.repaired',
   'redis.error',
   'redis.unsafe',
   'redis.emptied',

@@ -22,9 +22,24 @@ test.each([
     { rewrittenAt: NOW - HOUR, forgottenAt: NOW, begunAt: NOW - 10 * MINUTE },
     true,
   ],
+  [
+    'a minute ago, and the disk was full after that one had begun',
+    { rewrittenAt: NOW - MINUTE, begunAt: NOW - MINUTE, refusedAt: NOW - 1 },
+    true,
+  ],
+  [
+    'before the disk was full, and one was begun a minute after that',
+    { rewrittenAt: NOW - HOUR, begunAt: NOW - MINUTE, refusedAt: NOW - 2 * MINUTE },
+    false,
+  ],
+  [
+    'before the disk was full, and one was begun ten minutes ago, after that',
+    { rewrittenAt: NOW - HOUR, begunAt: NOW - 10 * MINUTE, refusedAt: NOW - 20 * MINUTE },
+    true,
+  ],
   ['never, and one that was begun a minute ago failed', { begunAt: NOW - MINUTE }, false],
   ['at a time still to come: the clock was set back', { rewrittenAt: NOW + HOUR, begunAt: NOW + HOUR }, true],
 ])('the append-only file was rewritten last %s: it is due again? %o', (_, rewrites, isDue) => {
-  const none = { rewrittenAt: undefined, forgottenAt: undefined, begunAt: undefined }
+  const none = { rewrittenAt: undefined, forgottenAt: undefined, begunAt: undefined, refusedAt: undefined }
   expect(isRewriteDue({ ...none, ...rewrites }, NOW)).toBe(isDue)
 })
