@@ -182,6 +182,12 @@ function* adviseHeartbeat({ heartbeat }: Config): Iterable<Advice> {
 }
 
 function* adviseHttp({ http, dataDir }: Config): Iterable<Advice> {
+  const { protocol, hostname = '', port } = URL.parse(http.publicUrl) ?? {}
+  const publicPort = Number(port) || (protocol === 'https:' ? 443 : 80)
+  if (isThisMachine(hostname) && publicPort !== http.listen.port) {
+    const message = `this machine at port ${publicPort}, but http.listen has port ${http.listen.port}: links and the redirect work only if a proxy is there`
+    yield { path: ['http', 'publicUrl'], message }
+  }
   if (URL.parse(http.publicUrl)?.pathname !== '/') {
     const message =
       'has a path: installing and the links in mails that acknowledge work behind it; the pages lead to each other from the ' +

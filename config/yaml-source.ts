@@ -27,6 +27,9 @@ const DEEPEST = 50
 
 export function readYaml(text: string): YamlSource {
   if (text.length > MOST_CHARACTERS) return { problems: [{ path: '', message: 'larger than 1 MB: not a config file' }] }
+  // Read as UTF-8, its byte order mark is no character, and half of its bytes are zeros.
+  if (/^\uFFFD\uFFFD|\0/.test(text))
+    return { problems: [{ path: '', message: 'not UTF-8 text (UTF-16?): save it as UTF-8' }] }
   const lines = new LineCounter()
   let document: Document.Parsed
   try {

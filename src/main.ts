@@ -1,12 +1,25 @@
 #!/usr/bin/env node
 import module from 'node:module'
 import { join } from 'node:path'
+import packageJson from '../package.json' with { type: 'json' }
 import { openOutput, wantsColours } from './cli/output.ts'
 import { systemClock } from './runtime/clock.ts'
 
 const args = process.argv.slice(2)
 /** EPIPE: whoever read along has seen enough (`| head`), the end that SIGPIPE would be. */
 const CODES = { SIGTERM: 143, SIGINT: 130, EPIPE: 141, unwritable: 1 } as const
+
+const nodeNeeded = packageJson.engines.node.replace('>=', '')
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+const [leastMajor = 0, leastMinor = 0] = nodeNeeded.split('.').map(Number)
+if (major < leastMajor || (major === leastMajor && minor < leastMinor)) {
+  // An older one would end with a TypeError somewhere on the way.
+  const found = `${process.versions.node} (${process.execPath})`
+  process.stderr.write(
+    `plimsoll: it takes Node ${nodeNeeded} or newer, this is ${found}: install one from https://nodejs.org\n`,
+  )
+  process.exit(1)
+}
 
 // Node's answer would be a debugger, on a port that every user of this machine reaches. `--disable-sigusr1` says so sooner,
 // and not every way of starting has it.

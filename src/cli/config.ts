@@ -59,6 +59,7 @@ interface Answers {
   clientSecretFile?: string
   publicUrl?: string
   smtp?: string
+  smtpFile?: string
   mailTo?: string
   webhook?: string
 }
@@ -80,6 +81,11 @@ const QUESTIONS: readonly [keyof Answers, flag: string, question: string][] = [
 
 /** `plimsoll init`: a config that `config check` accepts; a file that is there stays as it is without --force. */
 export async function init(io: Io, { config: file, force, ...given }: InitOptions, command: Command): Promise<void> {
+  if (hasPassword(given.smtp)) {
+    return command.error(
+      'error: --smtp with a password is seen by all users of this machine: put the address into a file and give --smtp-file FILE',
+    )
+  }
   const answers = io.isTerminal ? await ask(io, given) : given
   const missing = missingFlags(answers)
   if (missing.length > 0) return command.error(`error: it also takes ${missing.join(', ')}`)
@@ -113,13 +119,63 @@ async function ask(io: Io, given: Answers): Promise<Answers> {
   const answers = { ...given }
   const lines = linesOf(io.stdin())
   for (const [name, , question] of QUESTIONS) {
-    if (answers[name] !== undefined || (name === 'mailTo' && answers.smtp === undefined)) continue
-    io.out(`${question}: `)
-    const { value, done } = await lines.next()
-    if (done === true) break
-    if (value.trim() !== '') answers[name] = value.trim()
+    if (isAnswered(answers, name)) continue
+    for (;;) {
+      io.out(`${question}: `)
+      const { value, done } = await untilStopped(io, lines.next())
+      if (done === true) return answers
+      const answer = value.trim() === '' ? undefined : value.trim()
+      const problem = whyNot(io, answers, name, answer)
+      if (problem === undefined) {
+        if (answer !== undefined) answers[name] = answer
+        break
+      }
+      say(io, problem)
+    }
   }
   return answers
+}
+
+/** As an argument of a command it is in the list of processes, and in the history of a shell. */
+function hasPassword(address: string | undefined): boolean {
+  return address !== undefined && (URL.parse(address)?.password ?? '') !== ''
+}
+
+function isAnswered(answers: Answers, name: keyof Answers): boolean {
+  const { smtp, smtpFile } = answers
+  if (name === 'smtp' && smtpFile !== undefined) return true
+  return answers[name] !== undefined || (name === 'mailTo' && (smtp ?? smtpFile) === undefined)
+}
+
+/** An answer that is typed again now, with the others kept. Whether the settings fit together is checked with all of them. */
+function whyNot(
+  io: Io,
+  { smtp, smtpFile }: Answers,
+  name: keyof Answers,
+  answer: string | undefined,
+): string | undefined {
+  if (answer === undefined) {
+    if (name === 'smtp' || (name === 'webhook' && (smtp ?? smtpFile) !== undefined)) return undefined
+    return name === 'webhook' ? 'without mail it takes an address for alerts' : 'it takes an answer'
+  }
+  if (name === 'clientSecretFile') {
+    try {
+      return readFileSync(resolve(io.cwd, answer), 'utf8').trim() === '' ? `${answer} is empty` : undefined
+    } catch (error) {
+      return `${answer} can't be read (${(error as NodeJS.ErrnoException).code})`
+    }
+  }
+  const isAddress = name === 'publicUrl' || name === 'smtp' || name === 'webhook'
+  return isAddress && !URL.canParse(answer) ? `${answer} is no address` : undefined
+}
+
+/** Ctrl-C: nothing else ends the wait for a line. */
+async function untilStopped<T>({ stop }: Io, work: Promise<T>): Promise<T> {
+  const stopped = Promise.withResolvers<never>()
+  const end = () => stopped.reject(new CommandError('stopped, nothing was written'))
+  if (stop.aborted) end()
+  stop.addEventListener('abort', end, { once: true })
+  return Promise.race([work, stopped.promise]).finally(() => stop.removeEventListener('abort', end))
 }
 
 async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
@@ -133,7 +189,7 @@ async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string, vo
 }
 
 function missingFlags(answers: Answers): string[] {
-  const { smtp, mailTo, webhook } = answers
+  const { mailTo, webhook, smtp = answers.smtpFile } = answers
   const needed: (keyof Answers)[] = ['clientId', 'clientSecretFile', 'publicUrl']
   const flags = QUESTIONS.flatMap(([name, flag]) =>
     needed.includes(name) && answers[name] === undefined ? [flag] : [],
@@ -146,22 +202,23 @@ function missingFlags(answers: Answers): string[] {
 }
 
 function configText(answers: Answers, folder: string, cwd: string): string {
-  const { clientId = '', clientSecretFile = '', publicUrl = '', smtp, mailTo, webhook } = answers
-  const secretFile = relative(folder, resolve(cwd, clientSecretFile))
+  const { clientId = '', clientSecretFile = '', publicUrl = '', smtp, smtpFile, mailTo, webhook } = answers
+  const fileOf = (given: string) => quoted(relative(folder, resolve(cwd, given)))
+  const server = smtpFile === undefined ? smtp && `smtp: ${quoted(smtp)}` : `smtpFile: ${fileOf(smtpFile)}`
   const { protocol = '', hostname = 'localhost', port = '' } = URL.parse(publicUrl) ?? {}
   const sender = `plimsoll@${/[a-z]/i.test(hostname) ? hostname : 'localhost'}`
   // Nothing between people and the daemon: it listens where they ask.
   const listen = protocol === 'http:' && port !== '' ? `  listen: "127.0.0.1:${port}"\n` : ''
   const secret = randomBytes(32).toString('base64')
   const to = mailTo?.split(',').map((address) => quoted(address.trim()))
-  const mail = smtp && `{ type: email, smtp: ${quoted(smtp)}, from: ${quoted(sender)}, to: [${to}] }`
+  const mail = server && `{ type: email, ${server}, from: ${quoted(sender)}, to: [${to}] }`
   const hook = webhook && `{ type: webhook, url: ${quoted(webhook)}, secrets: [${quoted(secret)}] }`
   const receivers = Object.entries({ mail, hook }).filter(([, receiver]) => receiver !== undefined)
   return `# Made by plimsoll init. All settings, with what they are when left out: plimsoll config schema --markdown
 provider:
   api: 2026-03
   clientId: ${quoted(clientId)}
-  clientSecretFile: ${quoted(secretFile)}
+  clientSecretFile: ${fileOf(clientSecretFile)}
   scopes: [oauth, crm.objects.contacts.read]
 http:
   publicUrl: ${quoted(publicUrl)}

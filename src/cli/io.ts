@@ -55,7 +55,30 @@ export class ExitCode extends Error {
 export function describeError(error: unknown): string {
   if (error instanceof CommandError) return error.message
   if (!(error instanceof Error)) return String(error)
-  return describeTaken(error) ?? describeTaken(error.cause) ?? redactUrls(error.message)
+  return describeSystem(error) ?? describeSystem(error.cause) ?? redactUrls(error.message)
+}
+
+function describeSystem(error: unknown): string | undefined {
+  return describeTaken(error) ?? describeDisk(error)
+}
+
+const DISK: Readonly<Record<string, (path: string) => string>> = {
+  EROFS: (path) => `${path} can't be written: its file system is read-only. Mount it writable, or name another place`,
+  EACCES: (path) =>
+    `this user may not use ${path}: change its owner or mode, run as the user it belongs to, or name another place`,
+  EPERM: (path) =>
+    `this user may not change ${path}: change its owner, run as the user it belongs to, or name another place`,
+  ENOSPC: (path) => `${path} can't be written: its disk is full. Make room, then try again`,
+  EDQUOT: (path) => `${path} can't be written: this user's quota is used up. Make room, then try again`,
+}
+
+/** A file that can't be made or written, mostly of the data folder or the log. */
+function describeDisk(error: unknown): string | undefined {
+  const { code, path, port } = (error ?? {}) as { code?: unknown; path?: unknown; port?: unknown }
+  // A port that only root may take is no file.
+  if (typeof code !== 'string' || !Object.hasOwn(DISK, code) || port !== undefined) return undefined
+  // A write to a file that is open names none.
+  return DISK[code]?.(typeof path === 'string' ? path : 'a file')
 }
 
 /** A port that somebody else has: the first thing that goes wrong where a demo or a daemon still runs. */

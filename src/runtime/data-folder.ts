@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 /** What Plimsoll makes in its data folder. One that holds other things may be open for their sake. */
 const OWN = /^(keys|redis|answers|admin-token)\b/
@@ -18,7 +18,7 @@ export function openDataFolder(dataDir: string, name?: 'keys' | 'redis' | 'answe
 }
 
 function makePrivate(folder: string, list: (folder: string) => string[]): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const mode = statSync(folder).mode & 0o777
   if ((mode & 0o077) === 0) return
   const stranger = list(folder).find((name) => !OWN.test(name))
@@ -27,6 +27,19 @@ function makePrivate(folder: string, list: (folder: string) => string[]): void {
     chmodSync(folder, 0o700)
   } catch (error) {
     throw new OpenFolderError(folder, mode, String((error as NodeJS.ErrnoException).code))
+  }
+}
+
+/** With those above it. One by one: of a read-only file system Node's own recursion says that there is no such folder. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && statSync(folder).isDirectory()) return
+    if (code !== 'ENOENT') throw error
+    makeFolder(dirname(folder))
+    makeFolder(folder)
   }
 }
 

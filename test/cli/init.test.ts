@@ -18,11 +18,12 @@ let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-init-'))
   writeFileSync(join(folder, 'secret.txt'), 'a-client-secret\n')
+  writeFileSync(join(folder, 'smtp.txt'), 'smtps://user:pass@mail.example.com:465\n')
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const APP = ['--client-id', 'my-app', '--client-secret-file', 'secret.txt', '--public-url', 'http://127.0.0.1:8088']
-const MAIL = ['--smtp', 'smtps://user:pass@mail.example.com:465', '--mail-to', 'ops@example.com,ann@example.com']
+const MAIL = ['--smtp-file', 'smtp.txt', '--mail-to', 'ops@example.com,ann@example.com']
 const HOOK = ['--webhook', 'https://hooks.example.com/plimsoll']
 const init = (...args: string[]) => plimsollHere(['init', ...args], folder)
 const at = (name: string) => join(folder, name)
@@ -85,6 +86,14 @@ test('without a terminal what is missing is wrong usage that names the flags', a
   expect((await init(...APP, '--mail-to', 'a@example.com')).err).toContain('takes --smtp (')
 })
 
+test('a password is taken from a file or a question, not from an argument', async () => {
+  const { code, err } = await init(...APP, '--smtp', 'smtps://user:pass@mail.example.com', '--mail-to', 'a@example.com')
+  expect([code, err]).toEqual([2, expect.stringContaining('give --smtp-file FILE')])
+  expect(err).not.toContain('user:pass')
+  expect((await init(...APP, ...MAIL, '-c', 'of-file.yaml')).code).toBe(0)
+  expect(readFileSync(at('of-file.yaml'), 'utf8')).toContain('smtpFile: "smtp.txt"')
+})
+
 test('a config that would not work is not written, with all its problems', async () => {
   const { code, err } = await init(...APP, '--webhook', 'ftp://x', '--client-secret-file', 'none.txt', '-c', 'bad.yaml')
   expect(code).toBe(1)
@@ -109,4 +118,32 @@ test('on a terminal it asks for what is not given, and takes an empty line for n
   expect(readFileSync(at('asked.yaml'), 'utf8')).toContain('clientSecretFile: "secret.txt"')
   const ended = await plimsollHere(['init', '-c', 'none.yaml'], folder, { isTerminal: true, stdin: () => typed('x') })
   expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('--client-secret-file') })
+})
+
+test('on a terminal an answer that can not be is asked for again, and the others are kept', async () => {
+  const answers = ['', 'my-app', 'none.txt', 'secret.txt', 'nowhere', 'http://127.0.0.1:8088', '', '', HOOK[1] ?? '']
+  const args = ['init', '-c', 'again.yaml']
+  const { code, out } = await plimsollHere(args, folder, { isTerminal: true, stdin: () => typed(...answers) })
+  expect(code).toBe(0)
+  for (const problem of [
+    'it takes an answer',
+    "none.txt can't be read (ENOENT)",
+    'nowhere is no address',
+    'without mail',
+  ]) {
+    expect(out).toContain(problem)
+  }
+  expect(readFileSync(at('again.yaml'), 'utf8')).toContain('clientSecretFile: "secret.txt"')
+})
+
+test('Ctrl-C at a question ends it, with nothing written', async () => {
+  const stop = new AbortController()
+  async function* silent(): AsyncGenerator<Buffer> {
+    stop.abort()
+    yield await new Promise<Buffer>(() => {})
+  }
+  const io = { isTerminal: true, stop: stop.signal, stdin: silent }
+  const { code, err } = await plimsollHere(['init', '-c', 'stopped.yaml'], folder, io)
+  expect({ code, err }).toEqual({ code: 1, err: 'plimsoll: stopped, nothing was written\n' })
+  expect(() => statSync(at('stopped.yaml'))).toThrow()
 })

@@ -191,3 +191,12 @@ test.each([
     noticesOf(quietWith(`receivers: { ops: ${email}, dba: { type: webhook, url: https://a.b, format: slack } }\n`)),
   ).toEqual([])
 })
+
+test('a publicUrl of this machine at another port than listen is noticed', () => {
+  const at = (http: string) => noticesOf(quietWith(`http: { ${http}, adminToken: sixteen-letters-or-more }\n`))
+  expect(at('publicUrl: http://localhost:9000, listen: "127.0.0.1:8088"')).toEqual([
+    expect.stringMatching(/^http\.publicUrl: this machine at port 9000, but http\.listen has port 8088: /),
+  ])
+  expect(at('publicUrl: http://localhost:9000, listen: "127.0.0.1:9000"')).toEqual([])
+  expect(at('publicUrl: https://a.b, listen: "127.0.0.1:9000"')).toEqual([])
+})

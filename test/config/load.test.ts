@@ -367,6 +367,12 @@ describe('a file that can not be read as a config', () => {
     ['an alias of nothing', `${SMALLEST}log: *nothing`, 'an alias of nothing'],
     ['an alias of itself', `${SMALLEST}log: &me { level: *me }`, 'nested deeper than 50 levels'],
     ['an alias bomb', bomb(), 'the aliases in it unfold to more than a config file can hold'],
+    [
+      'UTF-16',
+      Buffer.from('\uFEFFprovider: {}', 'utf16le').toString('utf8'),
+      'not UTF-8 text (UTF-16?): save it as UTF-8',
+    ],
+    ['UTF-16 without its mark', Buffer.from('provider: {}', 'utf16le').toString('utf8'), 'save it as UTF-8'],
     ['a huge file', `a: ${'x'.repeat(1_000_001)}`, 'larger than 1 MB'],
     ['deep nesting', '['.repeat(100_000), ''],
     ['a list as a name', `${SMALLEST}? [a]\n: b`, 'a name of a setting must be plain text'],

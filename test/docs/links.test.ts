@@ -89,11 +89,12 @@ test('the guide lists each of its pages', () => {
   expect(pages.filter((path) => guide?.text.includes(`](${basename(path)})`) !== true)).toEqual([])
 })
 
-test('every document is linked from another one', () => {
+test('every document is linked from another one, or named by the front door where the package lacks it', () => {
   const linked = new Set(
-    documents.flatMap(({ path, text }) =>
-      linksOf({ path, text }).map((link) => normalize(join(dirname(path), link.split('#')[0] ?? ''))),
-    ),
+    documents.flatMap((document) => [
+      ...linksOf(document).map((link) => normalize(join(dirname(document.path), link.split('#')[0] ?? ''))),
+      ...(document.path === 'README.md' ? codeOf(document) : []),
+    ]),
   )
   const alone = documents.map(({ path }) => path).filter((path) => path !== 'README.md' && !linked.has(path))
   expect(alone).toEqual([])

@@ -10,10 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../support/command.ts'
-import { readDocuments } from '../support/documents.ts'
+import { proseOf, readDocuments } from '../support/documents.ts'
 import { MAIN } from '../support/main.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
@@ -77,8 +77,23 @@ test('the package brings the documents for whoever runs it', async () => {
     )
   expect(wanted).toContain('config/runbook.md')
   expect([...wanted, 'config/example.yaml', 'LICENSE'].filter((path) => !paths.includes(path))).toEqual([])
+  expect(brokenLinks(paths)).toEqual([])
   expect(paths.filter((path) => /^(test|src|jobs|node_modules|dist\/\.)\//.test(path))).toEqual([])
 })
+
+/** Links of the documents in the package that lead to nothing in it. */
+function brokenLinks(paths: readonly string[]): string[] {
+  return readDocuments()
+    .filter(({ path }) => paths.includes(path))
+    .flatMap((document) =>
+      [...proseOf(document).matchAll(/\]\(([^)\s#]+)/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => !/^[a-z]+:/.test(link))
+        .map((link) => normalize(join(dirname(document.path), link)).replace(/\/$/, ''))
+        .filter((to) => !paths.some((path) => path === to || path.startsWith(`${to}/`)))
+        .map((to) => `${document.path}: ${to}`),
+    )
+}
 
 test('a command that shows what is stored loads a few files, and nothing that only daemons need', async () => {
   const script = [
@@ -95,4 +110,13 @@ test('a command that shows what is stored loads a few files, and nothing that on
   const made = readdirSync(join(ROOT, 'dist/chunks')).map((name) => `chunks/${name.slice(0, -'-xxxxxxxx.js'.length)}`)
   expect(made).toEqual(expect.arrayContaining(ofDaemons))
   expect(loaded.filter((name) => ofDaemons.includes(name ?? ''))).toEqual([])
+})
+
+test('on a Node that is too old a command names the one that is needed', async () => {
+  const old = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})"
+  const { code, err } = await run(process.execPath, ['--import', old, MAIN, 'status'], ROOT)
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringMatching(/^plimsoll: it takes Node 22\.19 or newer, this is 20/),
+  })
 })
