@@ -13,12 +13,13 @@ import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
 import { buildServices, type Services } from './app/services.ts'
 import type { AppInput } from './app/stores.ts'
+import { bringUpToDate } from './app/upgrade.ts'
 import { type DataWatch, startDaemonReports, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
 import { ROLES, type Role, ticks } from './heartbeat/daemons.ts'
 import type { HealthReport } from './http/health.ts'
 import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
-import { checkFormat, raiseFormat } from './redis/installation.ts'
+import { checkFormat } from './redis/format.ts'
 import { atInterval, InForce } from './runtime/concurrency.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
@@ -84,9 +85,9 @@ export async function startApp(
     ...{ startedAt: undefined, ticks: NO_CLOCK, dataWatch: undefined },
   }
   const { http, health, accessTokens } = await serve(daemon)
-  await checkFormat(store, keys)
+  await checkFormat(store, keys, 'daemon')
   await checkKeys(store, keys, vault)
-  await raiseFormat(store, keys)
+  await bringUpToDate(resources)
   keepUnsealing(daemon, input.config.dataDir)
   const reports = await startReports(daemon)
   await inForce.value.deliveries.enable('all')

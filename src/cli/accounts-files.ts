@@ -111,7 +111,7 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
       : replaceFile(file, name, (handle) =>
           writeAll(io, parts, { isJson, left: `${name} is as it was`, write: (text) => handle.appendFile(text) }),
         )
-  const exported = await withStore(io, { ...options, stops: 'by itself' }, work)
+  const exported = await withStore(io, { ...options, reader: 'export', stops: 'by itself' }, work)
   if (options.json === true && !isPiped) return printJson(io, 'accounts export', { exported, file })
   say(
     isPiped ? { ...io, out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns } : io,

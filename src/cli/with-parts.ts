@@ -6,7 +6,7 @@ import { findAccount } from '../accounts/search/directory.ts'
 import type { Services } from '../app/services.ts'
 import { openStores, type Stores } from '../app/stores.ts'
 import { isRedisAway, refusesWrites } from '../redis/away.ts'
-import { checkFormat, raiseFormat } from '../redis/installation.ts'
+import { checkFormat, type FormatReader } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -20,6 +20,7 @@ interface PartsOptions {
   config: string
   withoutData?: WithoutData
   missingKeys?: 'refused' | 'allowed'
+  reader?: FormatReader
   /** The name of a command that encrypts tokens: a rekey waits for its end. */
   writesAs?: string
   /** What a signal to stop ends: the work by itself, soon; else it is left where it is, since it is one step or only reads. */
@@ -38,10 +39,12 @@ export const withParts: Open<Services> = (io, options, work) =>
 
 async function run<P extends Stores, T>(
   io: Io,
-  { config: file, withoutData = 'refuses', missingKeys = 'refused', writesAs, stops = 'at once' }: PartsOptions,
+  options: PartsOptions,
   open: (...given: Parameters<typeof openStores>) => Promise<P>,
   work: (parts: P) => Promise<T>,
 ): Promise<T> {
+  const { config: file, withoutData = 'refuses', missingKeys = 'refused', reader = 'command' } = options
+  const { writesAs, stops = 'at once' } = options
   const { config } = readConfig(io, file)
   checkInstalled(io, file, config, withoutData)
   const lifecycle = new Lifecycle()
@@ -53,10 +56,9 @@ async function run<P extends Stores, T>(
       lifecycle,
       'pages',
     )
-    await checkFormat(parts.store, parts.keys)
+    await checkFormat(parts.store, parts.keys, reader)
     await checkKeys(parts.store, parts.keys, parts.vault, missingKeys)
     if (writesAs !== undefined) {
-      await raiseFormat(parts.store, parts.keys)
       const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid} (${writesAs})`)
       lifecycle.onClose('the reports of its key', () => reports.stop())
     }

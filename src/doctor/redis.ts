@@ -1,6 +1,6 @@
 import { networkFailure } from '../delivery/network-failure.ts'
 import type { Store } from '../redis/connect.ts'
-import { judgeFormat } from '../redis/installation.ts'
+import { judgeFormat } from '../redis/format.ts'
 import type { Keys } from '../redis/keys.ts'
 import {
   APPEND_ONLY,
@@ -42,9 +42,10 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
 }
 
 async function checkStoredFormat(store: Store, keys: Keys): Promise<Finding> {
-  const problem = judgeFormat(await store.get(keys.format))
+  const stored = await store.get(keys.format)
+  const problem = stored === null ? undefined : judgeFormat(stored, 'command')
   if (problem === undefined) return ok('redis.format', 'data that this version reads')
-  return fail('redis.format', problem, 'see config/deploy/README.md, Downgrade')
+  return fail('redis.format', problem, 'see config/deploy/README.md, Upgrade and Downgrade')
 }
 
 async function checkPace(store: Store, clock: Clock): Promise<Finding> {

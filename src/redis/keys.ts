@@ -56,6 +56,8 @@ function sharedKeys(prefix: string) {
   return {
     /** string: how what is stored is to be read, a whole number */
     format: `${prefix}:format`,
+    /** string, expires: the daemon that brings the data of an older version up to date */
+    upgrading: `${prefix}:upgrading`,
     /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
     installation: `${prefix}:installation`,
     /** hash: kind of a sweep -> when one finished last, ms */

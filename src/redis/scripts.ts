@@ -86,6 +86,7 @@ const STEPS = {
   readLedger: on<[string[], number, string[], string, string, number]>(1),
   planDrill: on<'planned' | 'not-due'>(3),
   enableReceivers: on<number>(1),
+  holdLock: on<number>(1, 'alone'),
 }
 
 type Steps = typeof STEPS

@@ -37,6 +37,8 @@ export const LOG_CODES = [
   'vault.key-made',
   'vault.key-missing',
   'vault.unreported',
+  'data.upgraded',
+  'data.older-daemons',
   // Accounts
   'account.connected',
   'account.forgotten',

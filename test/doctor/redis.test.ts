@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import type { Finding, RedisConnection } from '../../src/doctor/check.ts'
 import { checkRedis, judgePace, judgeServer } from '../../src/doctor/redis.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
-import { FORMAT } from '../../src/redis/installation.ts'
+import { FORMAT } from '../../src/redis/format.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { readServers, type ServerFacts } from '../../src/redis/servers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
