@@ -16,8 +16,8 @@ import type { ChunkJob } from './queues.ts'
 import { identifyOne, refreshOne } from './refresh-tokens.ts'
 
 /** A chunk of accounts whose limits are due to be polled. */
-export function pollLimits(deps: PollWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
-  return eachAccount(deps, { kind: 'poll', hubIds, signal }, async (hubId) => {
+export function pollLimits(deps: PollWork, chunk: ChunkJob, signal: AbortSignal): Promise<void> {
+  return eachAccount(deps, { kind: 'poll', ...chunk, signal }, async (hubId) => {
     await pollOne(deps, hubId, 'due', signal)
   })
 }

@@ -15,6 +15,8 @@ export type SweepKind = (typeof SWEEPS)[number]
 /** Jobs carry ids only: a reader of a queue sees no token and no customer's data. */
 export interface ChunkJob {
   hubIds: number[]
+  /** The end of the claims on them, ms. Undefined: each token has a claim of its own, and its lease. */
+  claimedUntil?: number
 }
 
 export interface TendJob {

@@ -85,11 +85,11 @@ async function sweepAccounts(
   const room = MOST_WAITING - (await queue.getWaitingCount())
   if (room <= 0) return deps.clock.now()
   const now = deps.clock.now()
-  const { hubIds, next } =
+  const { hubIds, until, next } =
     most === undefined
       ? await deps.due.claim(kind, now, room * CHUNK)
       : await deps.due.claimOldest(kind, now, Math.min(room * CHUNK, most))
-  await handOn(queue, hubIds)
+  await handOn(queue, hubIds, until)
   return next
 }
 
@@ -128,14 +128,13 @@ async function bringForward(deps: JobDeps, now: number): Promise<void> {
   )
 }
 
-async function handOn(queue: Queues['pollLimits'], hubIds: number[]): Promise<void> {
-  if (hubIds.length > 0) await queue.addBulk(chunksOf(hubIds).map((data) => ({ name: queue.name, data })))
-}
-
-function chunksOf(hubIds: number[]): ChunkJob[] {
+async function handOn(queue: Queues['pollLimits'], hubIds: number[], claimedUntil?: number): Promise<void> {
+  const claim = claimedUntil === undefined ? {} : { claimedUntil }
   const chunks: ChunkJob[] = []
-  for (let from = 0; from < hubIds.length; from += CHUNK) chunks.push({ hubIds: hubIds.slice(from, from + CHUNK) })
-  return chunks
+  for (let from = 0; from < hubIds.length; from += CHUNK) {
+    chunks.push({ hubIds: hubIds.slice(from, from + CHUNK), ...claim })
+  }
+  if (chunks.length > 0) await queue.addBulk(chunks.map((data) => ({ name: queue.name, data })))
 }
 
 export type AlertsWork = Pick<JobDeps, 'relay' | 'deliveries' | 'queues' | 'metrics' | 'clock'>

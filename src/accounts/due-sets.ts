@@ -32,6 +32,8 @@ const SPARE_OF_ONE = 16
 
 interface Claimed {
   hubIds: number[]
+  /** The end of the claims, ms: nothing else has an account due at that very moment, so it tells whose the claim is. */
+  until: number
   /** The earliest moment that is left, or undefined if nothing is planned at all. */
   next: number | undefined
 }
@@ -53,10 +55,12 @@ export class DueSets {
   /** Claims up to `limit` of what is due by `now`, an even part from each partition. */
   async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
+    const until = now + ACCOUNT_CLAIM_MS[kind]
     const parts = await everyPartition(this.#keys, (partition) =>
       accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, ACCOUNT_CLAIM_MS[kind]),
     )
-    return { hubIds: parts.flatMap(([hubIds]) => hubIds.map(Number)), next: earliest(parts.map(([, next]) => next)) }
+    const hubIds = parts.flatMap(([claimed]) => claimed.map(Number))
+    return { hubIds, until, next: earliest(parts.map(([, next]) => next)) }
   }
 
   /**
@@ -72,10 +76,11 @@ export class DueSets {
       .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId, at: Number(part[n + 1]) }] : [])))
       .sort((a, b) => a.at - b.at)
       .slice(0, limit)
-    const chosen = oldest.map(({ hubId }) => ({ hubId: Number(hubId), until: now + ACCOUNT_CLAIM_MS[kind] }))
+    const until = now + ACCOUNT_CLAIM_MS[kind]
+    const chosen = oldest.map(({ hubId }) => ({ hubId: Number(hubId), until }))
     const hubIds = await this.#claimChosen(kind, chosen, now)
     const firsts = await everyPartition(this.#keys, ({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
-    return { hubIds, next: earliest(firsts.map(([, at]) => at)) }
+    return { hubIds, until, next: earliest(firsts.map(([, at]) => at)) }
   }
 
   /**
@@ -145,6 +150,17 @@ export class DueSets {
     )
     const ours = new Set(claimed.flat().map(Number))
     return chosen.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
+  }
+
+  /** Gives claims that end at `before` another end; returns whose they still are: others are left as they are. */
+  async moveClaims(kind: DueKind, hubIds: readonly number[], before: number, after: number): Promise<Set<number>> {
+    const byPartition = Map.groupBy(hubIds, (hubId) => this.#keys.partitionOf(hubId))
+    const ours = await Promise.all(
+      [...byPartition].map(([partition, some]) =>
+        this.#store.moveClaims(this.#keys.partition(partition).due[kind], before, after, ...some),
+      ),
+    )
+    return new Set(ours.flat().map(Number))
   }
 
   /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */

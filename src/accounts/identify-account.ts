@@ -14,6 +14,8 @@ export interface IdentifyDeps extends ConnectDeps {
 
 export type Identified =
   | { is: 'stored'; alerted: boolean }
+  /** Another answer was stored meanwhile. */
+  | { is: 'known' }
   /** Not now: the token endpoint is closed, the provider did not answer, or no key opens the token. The mark stays. */
   | { is: 'later' }
   /** Tokens were stored meanwhile: what was read may not be true of them. */

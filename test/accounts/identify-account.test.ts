@@ -11,6 +11,7 @@ import { TokenStore } from '../../src/tokens/token-store.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { HUB, metadata, office } from './connected.ts'
 
@@ -106,6 +107,23 @@ describe('the metadata of an imported account', () => {
     expect(await one.due.when('poll', HUB)).toBe(one.clock.now())
     expect(Math.abs(Number(await one.due.when('refresh', HUB)) - planned)).toBeLessThan(600_000)
     expect(await one.due.when('refresh', HUB)).toBeGreaterThan(one.clock.now() + 600_000)
+  })
+
+  test('that was stored meanwhile plans no second poll over the one in hand', async () => {
+    const slow = Promise.withResolvers<void>()
+    const answers = [slow.promise, Promise.resolve()]
+    const one = await unread(async () => {
+      await answers.shift()
+      return metadata()
+    })
+    const second = one.read()
+    await eventually('the provider is asked', async () => one.provider.calls.length === 1)
+    expect(await one.read()).toMatchObject({ is: 'stored' })
+    const claimed = await one.due.claim('poll', one.clock.now(), 64)
+    expect(claimed.hubIds).toEqual([HUB])
+    slow.resolve()
+    expect(await second).toEqual({ is: 'known' })
+    expect(await one.due.when('poll', HUB)).toBe(claimed.until)
   })
 
   test('that can not be read now is read later, and that is said', async () => {

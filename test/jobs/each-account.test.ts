@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { eachAccount } from '../../jobs/each-account.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
+import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -65,6 +65,56 @@ describe('a chunk of accounts', () => {
     expect(done).toEqual(MANY.filter((hubId) => hubId !== 1_003))
     expect(lines()).toMatchObject([{ level: 'error', code: 'poll.error', hubId: 1_003, err: { message: 'a bug' } }])
     expect(await due.when('poll', 1_003)).toBeGreaterThan(clock.now())
+  })
+})
+
+describe('the claims of a chunk', () => {
+  test('that ran out while it waited are left to whom they went to; what nobody has taken is worked on', async () => {
+    const { deps, due, clock } = await chunk(MANY)
+    const claimedUntil = clock.now() + ACCOUNT_CLAIM_MS.poll
+    clock.move(ACCOUNT_CLAIM_MS.poll + 1)
+    const taken = (await due.claimOldest('poll', clock.now(), 30)).hubIds
+    await due.plan('poll', [1_099], clock.now() + 900_000)
+    clock.move(1)
+    const { on, begun, end } = work()
+    end()
+    await eachAccount(deps, { kind: 'poll', hubIds: MANY, claimedUntil, signal: never }, on)
+    expect(begun).toEqual(MANY.filter((hubId) => !taken.includes(hubId) && hubId !== 1_099))
+  })
+
+  test('are renewed while it is worked on, but for what has another plan', async () => {
+    const { deps, due, clock } = await chunk(MANY)
+    const claimedUntil = clock.now() + ACCOUNT_CLAIM_MS.poll
+    let tick = async () => {}
+    clock.every = (_, work) => {
+      tick = work
+      return () => {}
+    }
+    const { on, begun, end } = work()
+    const working = eachAccount(deps, { kind: 'poll', hubIds: MANY, claimedUntil, signal: never }, on)
+    await eventually('some are under way', async () => begun.length > 1)
+    const planned = clock.now() + 900_000
+    await due.plan('poll', [1_000, 1_099], planned)
+    for (let round = 0; round < 5; round++) {
+      clock.move(ACCOUNT_CLAIM_MS.poll / 2)
+      await tick()
+      expect(await due.claim('poll', clock.now(), 1_000)).toMatchObject({ hubIds: [] })
+    }
+    end()
+    await working
+    expect(begun).toEqual(MANY.filter((hubId) => hubId !== 1_099))
+    expect(await due.when('poll', 1_000)).toBe(planned)
+    expect(await due.when('poll', 1_001)).toBe(clock.now() + ACCOUNT_CLAIM_MS.poll)
+  })
+
+  test('are handed back at the signal to stop, and no others', async () => {
+    const { deps, due, clock } = await chunk([1, 2])
+    const claimedUntil = clock.now() + ACCOUNT_CLAIM_MS.poll
+    await due.plan('poll', [2], clock.now() + 900_000)
+    const signal = AbortSignal.abort(new Error('SIGTERM'))
+    await eachAccount(deps, { kind: 'poll', hubIds: [1, 2], claimedUntil, signal }, work().on)
+    expect(await due.when('poll', 1)).toBe(clock.now())
+    expect(await due.when('poll', 2)).toBe(clock.now() + 900_000)
   })
 })
 

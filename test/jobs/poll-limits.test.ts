@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
+import type { ChunkJob } from '../../jobs/queues.ts'
+import { sweep } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
@@ -11,11 +13,13 @@ import { HUB, metadata, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
 import { failure } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
 const redis = redisOfFile()
 const POLLING = pollSettings()
+const never = new AbortController().signal
 
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
 async function imported(
@@ -129,4 +133,45 @@ test('a poll ranks its account by the limit that it reaches first', async () => 
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await poll()
   expect(await redis.store.zscore(keys.partition(keys.partitionOf(HUB)).nearest, HUB)).toBe('82.5')
+})
+
+describe('a provider that takes longer than a claim lasts', () => {
+  test('is asked once for each account, however often they are claimed', async () => {
+    const keys = redis.freshKeys()
+    const slow = Promise.withResolvers<void>()
+    const { work, clock, provider } = pollWork(redis.store, keys, {
+      customProperties: async () => {
+        await slow.promise
+        return { ok: true, value: properties(10) }
+      },
+    })
+    let renew = async () => {}
+    clock.every = (_, again) => {
+      renew = again
+      return () => {}
+    }
+    for (const hubId of [HUB, HUB + 1]) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
+    const chunks: ChunkJob[] = []
+    const addBulk = async (added: { data: ChunkJob }[]) => void chunks.push(...added.map(({ data }) => data))
+    const queues = { pollLimits: { name: 'poll-limits', getWaitingCount: async () => 0, addBulk } }
+    const handOn = async () => {
+      await sweep({ ...work, store: redis.store, keys, queues } as never, 'poll-limits')
+      return chunks.splice(0)
+    }
+    const [waited] = await handOn()
+    clock.move(61_000)
+    const [claimedAgain] = await handOn()
+    expect(claimedAgain?.hubIds).toEqual(waited?.hubIds)
+    const poll = (chunk: ChunkJob | undefined) => pollLimits(work, chunk ?? { hubIds: [] }, never)
+    const underWay = poll(claimedAgain)
+    await eventually('the provider is asked', async () => provider.calls.length === 2)
+    clock.move(40_000)
+    await renew()
+    clock.move(40_000)
+    expect(await handOn()).toEqual([])
+    await poll(waited)
+    slow.resolve()
+    await underWay
+    expect(provider.calls.map(([name]) => name)).toEqual(['customProperties', 'customProperties'])
+  })
 })

@@ -44,7 +44,7 @@ describe('a claim', () => {
       new DueSets(redis.store, keys).claim('poll', NOW, 100),
     ])
     expect(deliveries).toEqual({ ids: ['told'], next: NOW + 60_000 })
-    expect(accounts).toEqual({ hubIds: [1, 2], next: NOW + 60_000 })
+    expect(accounts).toEqual({ hubIds: [1, 2], until: NOW + 60_000, next: NOW + 60_000 })
     expect(await redis.store.zscore(keys.partition(2).due.poll, 2)).toBe(String(NOW + 60_000))
   })
 

@@ -63,12 +63,15 @@ return answerWith(operation, state and 'replaced' or 'imported')
 -- is polled from now on.
 -- ARGV: hubId, now, generation as read, granted scopes, fields of the account (JSON; '' takes one away), expiresAt, next
 --   refresh, alert writes (JSON).
--- Returns 'stored' | 'lost' (other tokens since, or gone, or an alert changed: asked again before long).
+-- Returns 'stored' | 'known' (another answer was stored before: the poll that follows from that may be under way) | 'lost'
+-- (other tokens since, or gone, or an alert changed: asked again before long).
 local hubId, now, generation, scopes, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
 local expiresAt, refreshAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
-if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue')
+if not isLive(a[1]) or a[2] ~= generation then return 'lost' end
+if a[3] ~= '1' then return 'known' end
+if not alertsAreAsRead(writes.changes) then return 'lost' end
 redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HDEL', ACCOUNT, 'metadataDue')
 setFields(fields)

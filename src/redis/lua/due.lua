@@ -21,6 +21,21 @@ end
 local earliest = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 return { claimed, earliest[2] or '' }
 
+--!step moveClaims
+-- Gives claims another end. What was claimed again since, or has another plan, is left as it is.
+-- KEYS: due set. ARGV: end of the claims, their end from now on, then hubIds. Returns those that are the caller's; asked twice, the same.
+local due, before, after = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+
+local ours = {}
+for n = 3, #ARGV do
+  local at = tonumber(redis.call('ZSCORE', due, ARGV[n]) or '')
+  if at == before or at == after then
+    redis.call('ZADD', due, ARGV[2], ARGV[n])
+    ours[#ours + 1] = ARGV[n]
+  end
+end
+return ours
+
 --!step dueTokens
 -- Whose tokens are due, with what it takes to choose among them. Of more than are wanted, half are those that are due
 -- longest and half those that came last: a thousand that were imported at once must not hide who came due after them.
