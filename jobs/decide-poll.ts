@@ -104,8 +104,8 @@ function isAtRest(deps: PollWork, poll: FetchedPoll): boolean {
 /** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
 function isAsJudged(deps: PollWork, { context, settings, at }: FetchedPoll): boolean {
   const { packed, polledAt } = context
-  // If it is not what that poll left, unpacking it reports that.
-  if (packed.readings === null || packedAt(packed.readings) !== polledAt) return false
+  // If it is not what that poll left, unpacking it reports that: what is unreadable must not rest, either.
+  if (packed.readings === null || packedAt(packed.readings) !== polledAt || context.readings === undefined) return false
   return isJudgedAlike(deps.alerts, context, watchedBy(deps, settings), at)
 }
 

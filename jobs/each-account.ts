@@ -6,7 +6,7 @@ import type { ChunkJob } from './queues.ts'
 /** Accounts of one chunk under way at a time. */
 const LANES = 64
 
-type ChunkDeps = Pick<JobDeps, 'clock' | 'log'> & { due: Pick<DueSets, 'plan' | 'moveClaims'> }
+type ChunkDeps = Pick<JobDeps, 'clock' | 'log' | 'mend'> & { due: Pick<DueSets, 'plan' | 'moveClaims'> }
 
 interface Chunk extends ChunkJob {
   kind: DueKind
@@ -31,6 +31,7 @@ export async function eachAccount(
       const begun = hubId
       await work(begun).catch((error: unknown) => {
         deps.log.error({ code: `${kind}.error`, hubId: begun, err: error }, 'this account could not be worked on')
+        return mend(deps, kind, begun)
       })
       claims.end(begun)
     }
@@ -48,6 +49,13 @@ export async function eachAccount(
   signal.removeEventListener('abort', handBack)
   endKeeping()
   await handedBack
+}
+
+/** What it failed for may be what is stored of it. */
+async function mend({ mend, log }: ChunkDeps, kind: DueKind, hubId: number): Promise<void> {
+  await mend(hubId).catch((error: unknown) => {
+    log.error({ code: `${kind}.error`, hubId, err: error }, 'what is stored of this account could not be checked')
+  })
 }
 
 /**

@@ -45,6 +45,8 @@ export interface JobDeps
   queues: Queues
   metrics: Metrics
   movement: Movement
+  /** Puts aside what can't be read of an account. */
+  mend: (hubId: number) => Promise<void>
   endpoint: TokenEndpoint
   announce: RefreshDeps['announce'] & UninstallDeps['announce']
   due: DueSets
@@ -84,7 +86,7 @@ export interface JobDeps
 }
 
 /** What a job on a chunk of accounts takes. */
-type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due'
+type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'mend'
 
 export type RefreshWork = Pick<
   JobDeps,

@@ -6,7 +6,10 @@ import type { TendJob } from './queues.ts'
 
 type SweepHistoryWork = Pick<JobDeps, 'rounds' | 'queues' | 'clock'>
 
-export type TendWork = Pick<JobDeps, 'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'log'> &
+export type TendWork = Pick<
+  JobDeps,
+  'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'mend' | 'log'
+> &
   Parameters<typeof forecastAccount>[0]
 
 /** Accounts of a chunk, and how long it may take: a job that doesn't end counts as stuck. */
@@ -57,6 +60,8 @@ async function tendAccount(deps: TendWork, hubId: number): Promise<void> {
   }
   const done = (step: string) => (outcome: string) => metrics.tended.inc({ step, outcome })
   const record = await history.changes(hubId).catch(failed('read'))
+  // Once a day all that is stored of it is read: also what no poll had to read, because nothing changed.
+  await deps.mend(hubId).catch(failed('read'))
   if (record === undefined) return
   await thinOutRecord(deps, hubId, record).then(done('thin-out'), failed('thin-out'))
   await forecastAccount(deps, hubId, clock.now()).then(done('forecast'), failed('forecast'))

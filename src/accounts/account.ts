@@ -1,4 +1,5 @@
 import { decodeGaps, gapLines } from '../provider/read.ts'
+import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
 
 /** What is known of one installed account, without its tokens. Times are ms since 1970, null = never. */
@@ -42,6 +43,8 @@ export interface Account {
   /** What could not be read of its last reports, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null
+  /** Fields of its record that can't be read, or `record` for all of it. */
+  unreadable: string[]
 }
 
 /** Who can ask for an uninstall; `evidence` is a refresh token that has been refused for as long as the config sets. */
@@ -66,11 +69,18 @@ export interface Uninstall {
 
 type Hash = Readonly<Record<string, string>>
 
-export function readAccount(hubId: number, hash: Hash): Account {
+/** `undefined` for a record that can't be read at all; `listedIn`: the state that it is listed in, for one that has none. */
+export function readAccount(hubId: number, record: Hash | undefined, listedIn?: AccountState): Account {
+  const unreadable = record === undefined ? ['record'] : unreadableFields(record)
+  const hash: Hash =
+    unreadable.length === 0 && record !== undefined
+      ? record
+      : Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !unreadable.includes(name)))
   return {
+    unreadable,
     hubId,
     hubDomain: hash.hubDomain ?? '',
-    state: hash.state as AccountState,
+    state: (hash.state ?? listedIn) as AccountState,
     user: hash.user ?? null,
     connectedAt: Number(hash.connectedAt),
     firstConnectedAt: Number(hash.firstConnectedAt ?? hash.connectedAt),
@@ -78,7 +88,7 @@ export function readAccount(hubId: number, hash: Hash): Account {
       obtainedAt: time(hash.obtainedAt),
       expiresAt: time(hash.expiresAt),
       refreshedAt: time(hash.refreshedAt),
-      generation: Number(hash.generation),
+      generation: Number(hash.generation ?? 0),
       driftMs: hash.tokenDriftMs === undefined ? null : Number(hash.tokenDriftMs),
     },
     refreshFailure: hash.failureAt === undefined ? null : readRefreshFailure(hash),

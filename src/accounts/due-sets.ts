@@ -217,7 +217,7 @@ function claimMs({ obtainedAt, expiresAt }: DueToken): number {
 
 /** The one whose fields begin at `at`: an array of its own for each takes twice as long, of a fleet that came due at once. */
 function readDueToken(fields: readonly string[], at: number): DueToken {
-  const [failures, state, refreshedAt] = [fields[at + 3], fields[at + 4], fields[at + 5]]
+  const [failures, refreshedAt, state] = [fields[at + 3], fields[at + 4], fields[at + 5]]
   const isHealthy = (failures === '' || failures === '0') && state === 'active'
   return {
     hubId: Number(fields[at]),

@@ -1,5 +1,7 @@
+import { unreadableFields } from '../redis/account-record.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type AccountState, everyPartition, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type Account, readAccount } from './account.ts'
 
 /** Who is installed: reading only. What changes an account is an atomic step of the room that decides it. */
@@ -13,8 +15,18 @@ export class Registry {
   }
 
   async get(hubId: number): Promise<Account | undefined> {
-    const hash = await this.#store.hgetall(this.#keys.account(hubId).account)
-    return hash.state === undefined ? undefined : readAccount(hubId, hash)
+    const hash = await unlessOfOtherType(this.#store.hgetall(this.#keys.account(hubId).account), undefined)
+    if (hash !== undefined && hash.state === undefined) return undefined
+    if (hash !== undefined && unreadableFields(hash).length === 0) return readAccount(hubId, hash)
+    const listedIn = await this.listedIn(hubId)
+    return listedIn === undefined ? undefined : readAccount(hubId, hash, listedIn)
+  }
+
+  /** The state in whose list the account is: its own record may be unreadable. */
+  async listedIn(hubId: number): Promise<AccountState | undefined> {
+    const { state } = this.#keys.partition(this.#keys.partitionOf(hubId))
+    const scores = await Promise.all(ACCOUNT_STATES.map((one) => this.#store.zscore(state[one], hubId)))
+    return ACCOUNT_STATES.find((_, n) => scores[n] !== null)
   }
 
   async getMany(hubIds: readonly number[]): Promise<Account[]> {
@@ -23,7 +35,7 @@ export class Registry {
   }
 
   async grantedScopes(hubId: number): Promise<string[]> {
-    const scopes = await this.#store.hget(this.#keys.account(hubId).tokens, 'scopes')
+    const scopes = await unlessOfOtherType(this.#store.hget(this.#keys.account(hubId).tokens, 'scopes'), null)
     return scopes === null || scopes === '' ? [] : scopes.split(' ')
   }
 
@@ -117,14 +129,18 @@ export async function* exportAccounts(store: Store, keys: Keys): AsyncGenerator<
 
 async function exportOne(store: Store, keys: Keys, hubId: number): Promise<ExportedAccount | undefined> {
   const { account, tokens } = keys.account(hubId)
-  const [hash, sealed] = await Promise.all([store.hgetall(account), store.hgetBuffer(tokens, 'refresh')])
+  const [found, tokenOf, sealed] = await Promise.all([
+    new Registry(store, keys).get(hubId),
+    unlessOfOtherType(store.hget(account, 'tokenOf'), null),
+    unlessOfOtherType(store.hgetBuffer(tokens, 'refresh'), null),
+  ])
   // A token that turned out to be another account's is not carried on under the wrong name.
-  if (hash.state === undefined || hash.tokenOf !== undefined || sealed === null) return undefined
-  const { state, hubDomain, user, connectedAt } = readAccount(hubId, hash)
+  if (found === undefined || tokenOf !== null || sealed === null) return undefined
+  const { state, hubDomain, user, connectedAt } = found
   if (GONE.includes(state)) return undefined
   return {
     ...{ hubId, hubDomain, state, user: user ?? '' },
-    connectedAt: new Date(connectedAt).toISOString(),
+    connectedAt: new Date(connectedAt || 0).toISOString(),
     sealedRefreshToken: sealed.toString('base64'),
   }
 }

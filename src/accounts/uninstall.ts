@@ -1,7 +1,7 @@
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
-import type { AccountState, DueKind, Keys } from '../redis/keys.ts'
+import { type AccountState, asideOf, type DueKind, type Keys } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -209,7 +209,7 @@ export async function purgeAccount(
   hubId: number,
 ): Promise<'purged' | 'kept' | 'unknown'> {
   // All keys of an account: none is to be left behind.
-  const own: string[] = Object.values(deps.keys.account(hubId))
+  const own = Object.values(deps.keys.account(hubId)).flatMap((key) => [key, asideOf(key)])
   const purged = await deps.store.purgeAccount(deps.keys.own(hubId), ...[hubId, deps.clock.now(), ...own])
   if (purged === 'purged') deps.log.info({ code: 'account.forgotten', hubId }, 'uninstalled account forgotten')
   return purged

@@ -1,5 +1,5 @@
 import type { Registry } from '../accounts/registry.ts'
-import { keptReadings } from '../limits/history/packed.ts'
+import { readReadings } from '../limits/history/kept-readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import { type AlertWrites, stepJson } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
@@ -79,9 +79,8 @@ export async function unacknowledgeAlert(
 }
 
 async function lastReading({ store, keys }: OfStore, hubId: number, field: string): Promise<Series | undefined> {
-  const own = keys.account(hubId)
-  const kept = keptReadings(hubId, own, await store.getBuffer(own.readings))
-  return kept === undefined ? undefined : seriesOf(kept).find(({ id }) => id === field)
+  const kept = await readReadings(store, keys, hubId)
+  return kept === undefined || kept === 'unreadable' ? undefined : seriesOf(kept).find(({ id }) => id === field)
 }
 
 export type FoundAlert =

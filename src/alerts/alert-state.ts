@@ -25,14 +25,50 @@ export function encodeState(state: SeriesState): string {
   return JSON.stringify([...list, ...others.slice(0, last + 1)])
 }
 
+/** @throws UnreadableState for what is none */
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, transitions, toldAt, said, pending, more, acknowledged, wasAtBoth] = JSON.parse(stored)
+  const [level, rule, since, transitions, toldAt, said, pending, more, acknowledged, wasAtBoth] = listIn(stored)
   const state: SeriesState = { level, rule, since, transitions, toldAt, said, pending }
   if (more === true) state.foreseen = more
   else if (more != null) state.cause = more
   if (acknowledged != null) state.acknowledged = acknowledgedOf(acknowledged)
   if (wasAtBoth === true) state.wasAtBoth = wasAtBoth
   return state
+}
+
+/** What Redis holds of an alert is not what was written there. */
+export class UnreadableState extends Error {}
+
+const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
+
+// biome-ignore lint/suspicious/noExplicitAny: what follows is checked as far as a wrong one could do harm
+function listIn(stored: string): any[] {
+  const list = parsed(stored)
+  if (!Array.isArray(list)) throw new UnreadableState('it is no list')
+  const [level, rule, ...[since, transitions, toldAt, said, pending, , acknowledged]] = list
+  const areNumbers = [since, transitions, toldAt].every((number) => Number.isFinite(number))
+  const areObjects = [said, pending, acknowledged].every((one) => one == null || typeof one === 'object')
+  if (!LEVELS.includes(level) || typeof rule !== 'string' || !areNumbers || !areObjects) {
+    throw new UnreadableState('it is no state of an alert')
+  }
+  return list
+}
+
+function parsed(stored: string): unknown {
+  try {
+    return JSON.parse(stored)
+  } catch {
+    throw new UnreadableState('it is no JSON')
+  }
+}
+
+/** For lists of many: undefined for what can't be read, which the account's own next poll finds. */
+export function readableState(stored: string): SeriesState | undefined {
+  try {
+    return decodeState(stored)
+  } catch {
+    return undefined
+  }
 }
 
 type AcknowledgedList = [

@@ -1,17 +1,18 @@
-import { type AccountForecasts, decodeForecasts } from '../limits/forecast/forecast-account.ts'
+import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../limits/forecast/outlook.ts'
-import { keptReadings } from '../limits/history/packed.ts'
+import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, kindOf, type SeriesState, transitionOf } from './alert-state.ts'
+import { kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
-import { subjectOf } from './open-alerts.ts'
+import { storedStates, subjectOf } from './open-alerts.ts'
 import { seriesFields } from './series-name.ts'
 
 export interface OpenAlertSettings {
@@ -35,25 +36,16 @@ export interface AlertedAccount {
 export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly number[]): Promise<AlertedAccount[]> {
   return Promise.all(
     hubIds.map(async (hubId) => {
-      const own = keys.account(hubId)
-      const [hubDomain, states, stored, forecasts] = await Promise.all([
-        store.hget(own.account, 'hubDomain'),
-        store.hgetall(own.alerts),
-        store.getBuffer(own.readings),
-        store.get(own.forecast),
+      const [hubDomain, states, readings, forecasts] = await Promise.all([
+        unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null),
+        storedStates(store, keys, hubId),
+        readReadings(store, keys, hubId),
+        readForecasts(store, keys, hubId),
       ])
-      const readings = undefinedIfUnreadable(() => keptReadings(hubId, own, stored))
-      return { hubId, hubDomain: hubDomain ?? '', states, readings, forecasts: decodeForecasts(forecasts) }
+      const isReadable = readings !== 'unreadable'
+      return { hubId, hubDomain: hubDomain ?? '', states, readings: isReadable ? readings : undefined, forecasts }
     }),
   )
-}
-
-function undefinedIfUnreadable<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
 }
 
 /**
@@ -66,8 +58,8 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
   const url = hubId === NOBODY ? settings.page : settings.pageOf(hubId)
   const numbers = seriesById(readings)
   return Object.entries(states).flatMap(([field, stored]) => {
-    const state = decodeState(stored)
-    if (state.level === 'ok') return []
+    const state = readableState(stored)
+    if (state === undefined || state.level === 'ok') return []
     const sent = { level: state.level, reason: 'repeat' as const, at: state.toldAt, url }
     return [
       {

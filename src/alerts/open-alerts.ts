@@ -1,11 +1,12 @@
-import { keptReadings } from '../limits/history/packed.ts'
+import { readReadings } from '../limits/history/kept-readings.ts'
 import { parseSeriesId, type SeriesName, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
-import { type AlertKind, type AlertLevel, byConsequence, type Ranked, UNINSTALL_RULE } from './alert.ts'
-import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, kindOf, type SeriesState } from './alert-state.ts'
+import { type AlertKind, type AlertLevel, byConsequence, type PollCause, type Ranked, UNINSTALL_RULE } from './alert.ts'
+import { type Acknowledged, alertId, DELIVERY_FIELD, kindOf, readableState, type SeriesState } from './alert-state.ts'
 import { ENDPOINT_CAUSE, type FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 import type { Silenceable } from './silence.ts'
@@ -53,9 +54,8 @@ export async function readOpenAlerts(
 }
 
 async function ofAccount(store: Store, keys: Keys, hubId: number, isWanted: (open: OpenState) => boolean) {
-  const own = keys.account(hubId)
-  const [states, stored] = await Promise.all([openStatesOf(store, keys, hubId), store.getBuffer(own.readings)])
-  const numbers = seriesById(keptReadings(hubId, own, stored))
+  const [states, readings] = await Promise.all([openStatesOf(store, keys, hubId), readReadings(store, keys, hubId)])
+  const numbers = seriesById(readings === 'unreadable' ? undefined : readings)
   return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
 }
 
@@ -100,6 +100,12 @@ export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   data: 'Redis: what it held is gone',
 }
 
+const POLL_SUBJECT: Record<PollCause, string> = {
+  scopes: 'limits: no scope to read them',
+  failing: 'limits: polls keep failing',
+  unreadable: 'limits: what was stored of them could not be read',
+}
+
 /** What an open alert is about, for people. */
 export function subjectOf({
   kind,
@@ -116,7 +122,7 @@ export function subjectOf({
   }
   if (kind === 'delivery')
     return `receiver ${field.slice(DELIVERY_FIELD.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
-  if (kind === 'poll') return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope to read them'
+  if (kind === 'poll') return POLL_SUBJECT[cause as PollCause] ?? POLL_SUBJECT.scopes
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
   return level === 'critical' ? 'tokens: must be reconnected' : 'tokens: refresh keeps failing'
 }
@@ -156,12 +162,20 @@ export async function readOpenIds(store: Store, keys: Keys, hubIds: readonly num
   return ids
 }
 
+/** States of an account's alerts, as stored. */
+export function storedStates(store: Store, keys: Keys, hubId: number): Promise<Record<string, string>> {
+  return unlessOfOtherType(store.hgetall(keys.account(hubId).alerts), {})
+}
+
 export async function openStatesOf(store: Store, keys: Keys, hubId: number): Promise<OpenState[]> {
   const own = keys.account(hubId)
-  const [hubDomain, states] = await Promise.all([store.hget(own.account, 'hubDomain'), store.hgetall(own.alerts)])
+  const [hubDomain, states] = await Promise.all([
+    unlessOfOtherType(store.hget(own.account, 'hubDomain'), null),
+    storedStates(store, keys, hubId),
+  ])
   return Object.entries(states).flatMap(([field, stored]) => {
-    const { level, ...rest } = decodeState(stored)
-    if (level === 'ok') return []
+    const { level = 'ok' as const, ...rest } = readableState(stored) ?? {}
+    if (level === 'ok' || !('since' in rest)) return []
     return {
       ...{ hubId, hubDomain: hubDomain ?? '', field, stored, state: { ...rest, level } },
       // Made where it is asked for: a hash for each alert of a large fleet is a third of what counting them takes.

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts'
 import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import { closeAlerts } from '../alerts/kinds/notified-alert.ts'
-import { grantAnnouncer, pollAnnouncer } from '../alerts/kinds/poll-alert.ts'
+import { grantAnnouncer, pollAnnouncer, unreadableAnnouncer } from '../alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../alerts/kinds/token-alert.ts'
 import { opensLimits } from '../provider/dialects.ts'
 import { pageOf } from './settings.ts'
@@ -20,6 +20,7 @@ export function announcers(config: Config) {
     announceScopes: grantAnnouncer(grant),
     /** What keeps an account's limits from being read. */
     announcePoll: pollAnnouncer({ ...grant, opensLimits: opensLimits(grant.scopes), repeatEveryMs }),
+    announceUnreadable: unreadableAnnouncer({ pageOf: page }),
     announceDelivery: deliveryAnnouncer({ repeatEveryMs, page: `${publicUrl}/deliveries` }),
     announceFleet: fleetAnnouncements(config),
     closeAlerts: closeAlerts.bind(undefined, page),

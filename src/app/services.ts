@@ -1,6 +1,7 @@
 import { unprovenAfter } from '../../config/alerts.ts'
 import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
+import { mendAccount } from '../../jobs/mend-account.ts'
 import { ACCOUNT_CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest-store.ts'
@@ -38,10 +39,12 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
   const { requests, per } = config.provider.accountRate
   const receivers = sends ? createReceivers(config, mailLinks(config, vault, clock)) : new Map<string, Receiver>()
   const heartbeat = sends ? openHeartbeat(stores, resources.startedAt) : undefined
+  const announce = announcers(config)
   return {
     ...resources,
     ...stores,
-    ...announcers(config),
+    ...announce,
+    mend: (hubId: number) => mendAccount({ ...resources, ...stores, ...announce }, hubId),
     ...polling(resources, stores),
     tokens: new TokenStore(store, keys),
     settings: config.tokens,

@@ -3,6 +3,7 @@ import { seriesName } from '../alerts/series-name.ts'
 import { historyKeep } from '../app/settings.ts'
 import type { Stores } from '../app/stores.ts'
 import type { Snapshot } from '../limits/history/history.ts'
+import { UnreadableKey } from '../limits/history/packed.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -50,12 +51,17 @@ export async function history(
     const deps = { ...parts, historyKeep: historyKeep(parts.config) }
     // Where people read along, the accounts themselves show how far it is.
     const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
+    const printHistory = async (account: PlannedAccount) =>
+      print.account(account, await readAccountHistory(deps, account, asked))
     print.begin?.()
     let done = 0
     try {
       for await (const account of accounts) {
         if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
-        print.account(account, await readAccountHistory(deps, account, asked))
+        await printHistory(account).catch((error: unknown) => {
+          if (!(error instanceof UnreadableKey)) throw error
+          io.err(`${error.message}\n`)
+        })
         await io.drained()
         progress?.at(++done, count)
       }

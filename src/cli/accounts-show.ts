@@ -62,7 +62,7 @@ export async function listAccounts(io: Io, options: ListOptions, command: Comman
       ...[spare(whole('TOKEN ENDS')), prose('TROUBLE')],
     ],
     found.map((account) => [
-      ...[String(account.hubId), account.hubDomain, account.state, countsText(open.get(account.hubId)?.counts)],
+      ...[String(account.hubId), account.hubDomain, stateText(account), countsText(open.get(account.hubId)?.counts)],
       ...[
         ageCell(account.polledAt, now),
         leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
@@ -96,6 +96,10 @@ async function find(parts: Stores, options: ListOptions, command: Command) {
   return { found: await Promise.all(matching.map((account) => withPlan(parts.due, account))), open }
 }
 
+function stateText({ state, unreadable }: Account): string {
+  return unreadable.length === 0 ? state : `${state}, unreadable`
+}
+
 /** After all that has an alert. */
 const NO_ALERT = Number.POSITIVE_INFINITY
 const BY_STATE: readonly AccountState[] = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled']
@@ -127,6 +131,7 @@ export async function show(io: Io, name: AccountArgument, options: CommonOptions
   printFacts(io, [
     ['account', `${account.hubId} ${account.hubDomain}`],
     ['state', account.state],
+    ['unreadable', account.unreadable.join(', ')],
     ['installed by', account.user ?? ''],
     ['connected', momentCell(account.connectedAt)],
     ['token obtained', momentCell(account.token.obtainedAt)],

@@ -67,7 +67,7 @@ function failUnlessDone({ is, unopened, writers, writingKeys }: Rekeyed): void {
   }
   if (unopened.length > 0) {
     throw new CommandError(
-      `no configured key opens tokens of ${countOf(unopened.length, 'account')}: add the key to encryption.keys, or have the customer connect again`,
+      `tokens of ${countOf(unopened.length, 'account')} were left as they were: add the key that is missing to encryption.keys, or have the customer connect again`,
     )
   }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { UnreadableKey } from '../limits/history/packed.ts'
 import { isRedisAway } from '../redis/away.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
@@ -42,6 +43,11 @@ const REFUSED_BY_FASTIFY: Readonly<Record<number, string>> = {
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (isRedisAway(error)) return redisAway()
+  if (error instanceof UnreadableKey)
+    return new Problem(
+      503,
+      "What is stored of this account can't be read: its next poll puts that aside, and begins anew.",
+    )
   const status = (error as { statusCode?: number } | null)?.statusCode ?? 500
   if (status < 400 || status >= 500)
     return new Problem(500, 'This request failed because of a fault of Plimsoll. The log has the cause.')

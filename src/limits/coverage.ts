@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import { everyPartition, type Keys } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
 
 /** How far the readings of the fleet can be relied on. */
@@ -133,7 +134,8 @@ export class CoverageStore {
     )
     const [last] = newest.filter(([hubId]) => hubId !== undefined).sort(([, a], [, b]) => Number(b) - Number(a))
     if (last === undefined) return undefined
-    return (await this.#store.hget(this.#keys.account(Number(last[0])).account, 'pollFailureReason')) ?? undefined
+    const { account } = this.#keys.account(Number(last[0]))
+    return (await unlessOfOtherType(this.#store.hget(account, 'pollFailureReason'), null)) ?? undefined
   }
 
   /** Whether the fleet's alert speaks for an account that fails: it is open, or would be next. */

@@ -1,7 +1,9 @@
 import { decodeGaps, type ReportGaps } from '../provider/read.ts'
+import { UnreadableRecord, unreadableFields } from '../redis/account-record.ts'
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type AlertWrites, fromTable, table } from '../redis/steps.ts'
 import { decodeFingerprints, encodeFingerprints, type Fingerprints } from './fingerprints.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/forecast-account.ts'
@@ -71,7 +73,7 @@ export class PollStore {
     const { due } = this.#keys.partition(this.#keys.partitionOf(hubId))
     const [at, [state, hubDomain, polls, pollBecause]] = await Promise.all([
       this.#store.zscore(due.poll, hubId),
-      this.#store.hmget(account, 'state', 'hubDomain', 'polls', 'pollBecause'),
+      unlessOfOtherType(this.#store.hmget(account, 'state', 'hubDomain', 'polls', 'pollBecause'), []),
     ])
     if (at === null || state == null) return undefined
     const turn = decodeTurn(pollBecause ?? '')
@@ -191,6 +193,9 @@ export class PollContext {
   constructor(hubId: number, keys: Keys, answer: (Buffer | null)[], askedAt: number) {
     const [packed, accessToken = null, forecast, readings = null] = answer
     const { fields, granted, pausedUntil, hasSamples, alerts } = fromTable(packed as Buffer) as Begun
+    const unreadable = unreadableFields(fields)
+    if (unreadable.length > 0)
+      throw new UnreadableRecord(`account ${hubId}: its record has unreadable ${unreadable.join(', ')}`)
     const number = (name: string) => Number(fields[name] ?? 0)
     this.state = fields.state as AccountState
     this.expiresAt = number('expiresAt')

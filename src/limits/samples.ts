@@ -1,6 +1,7 @@
 import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { asCount, asItems, asText, pack, readKey, unpack } from './history/packed.ts'
 import { type Fetched, isFailure, type Readings } from './readings.ts'
 import type { Series } from './series.ts'
@@ -125,7 +126,7 @@ export class KeptSamples {
    */
   async read(hubId: number): Promise<Samples> {
     const { samples } = this.#keys.account(hubId)
-    const stored = await this.#store.getBuffer(samples)
+    const stored = await unlessOfOtherType(this.#store.getBuffer(samples), Buffer.alloc(0))
     if (stored === null) return {}
     const wayOut = 'Delete it: the next poll reads the records again.'
     // Of an account that is not polled any more they were kept before the setting was changed.

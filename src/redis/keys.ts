@@ -216,6 +216,9 @@ function partitionKeys(tag: string) {
   }
 }
 
+/** Where what can't be read under a key is kept for a while. */
+export const asideOf = (key: string): string => `${key}:unreadable`
+
 function accountKeys(tag: string, hubId: number) {
   return {
     /** hash: state, generation, times and last outcomes, all short */

@@ -40,6 +40,7 @@ export const LOG_CODES = [
   'data.upgraded',
   'data.older-daemons',
   // Accounts
+  'account.unreadable',
   'account.connected',
   'account.forgotten',
   'install.failed',

@@ -6,7 +6,7 @@ export const RUNBOOK = {
   limit: [],
   'limit-changed': [],
   token: ['failing', 'reauthorize', 'foreign', 'uninstall'],
-  poll: ['scopes', 'failing'],
+  poll: ['scopes', 'failing', 'unreadable'],
   fleet: ['credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'data'],
   delivery: ['failing', 'disabled', 'unproven'],
   test: [],

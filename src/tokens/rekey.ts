@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { isOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
@@ -20,7 +21,7 @@ export interface RekeyWatcher {
   signal: AbortSignal
 }
 
-/** An account with values that no configured key opens. */
+/** An account with values that no configured key opens, or whose tokens are no tokens. */
 export interface UnopenedTokens {
   hubId: number
   fields: string[]
@@ -175,11 +176,21 @@ interface Holder {
 async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pass): Promise<void> {
   const reading = deps.store.pipeline()
   for (const { key } of holders) reading.hmgetBuffer(key, ...FIELDS.map(([name]) => name))
-  const stored = resultsOf<(Buffer | null)[]>(await reading.exec())
+  const stored = (await reading.exec()) ?? []
 
   const writing = deps.store.pipeline()
   for (const [index, { hubId, key }] of holders.entries()) {
-    const replacements = sealAnew(deps.vault, hubId, stored[index] ?? [], pass)
+    const [error, values] = stored[index] ?? []
+    if (isOfOtherType(error)) {
+      pass.unopened.push({
+        hubId,
+        fields: ['tokens'],
+        reason: 'what Redis holds in their place is no record of tokens',
+      })
+      continue
+    }
+    if (error) throw error
+    const replacements = sealAnew(deps.vault, hubId, (values ?? []) as (Buffer | null)[], pass)
     if (replacements.length > 0) writing.rekeyTokens(key, ...replacements)
   }
   const replaced = resultsOf<number>(await writing.exec())

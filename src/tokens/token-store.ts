@@ -1,3 +1,4 @@
+import { UnreadableRecord } from '../redis/account-record.ts'
 import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
@@ -99,8 +100,9 @@ export class TokenStore {
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
     const [lines, refreshToken, previousToken] = answer
     const context = readContext(lines.toString(), refreshToken, previousToken)
-    if (refreshToken.length === 0) {
-      throw new Error(`account ${hubId} has no refresh token although it is ${context.state}`)
+    const { failures, refreshedAt, rejectedAt, retryAt, times } = context
+    if ([failures, refreshedAt, rejectedAt, retryAt, times.obtainedAt].some((number) => Number.isNaN(number))) {
+      throw new UnreadableRecord(`account ${hubId}: its record has no number where one belongs`)
     }
     return { is: 'begun', context }
   }

@@ -1,9 +1,10 @@
 import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
-import { type AccountForecasts, decodeForecasts } from '../limits/forecast/forecast-account.ts'
+import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
-import { keptReadings } from '../limits/history/packed.ts'
+import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
+import { unlessUnreadable } from '../limits/history/packed.ts'
 import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { type ShownRecords, shownRecords } from '../limits/samples.ts'
@@ -56,25 +57,30 @@ type NextPoll = { account: PlannedAccount; series: readonly CurrentSeries[] }
 export async function readAccountView(deps: AccountSources, hubId: number): Promise<AccountView | undefined> {
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
-  const keys = deps.keys.account(hubId)
+  const { store, keys } = deps
   const now = deps.clock.now()
-  const [planned, scopes, stored, forecasts, samples, open, silences] = await Promise.all([
+  const [planned, scopes, found, forecasts, samples, open, silences] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
-    deps.store.getBuffer(keys.readings),
-    deps.store.get(keys.forecast),
-    deps.samples.read(hubId),
-    readOpenAlerts(deps.store, deps.keys, [hubId]),
+    readReadings(store, keys, hubId),
+    readForecasts(store, keys, hubId),
+    unlessUnreadable(() => deps.samples.read(hubId)),
+    readOpenAlerts(store, keys, [hubId]),
     deps.silences.active(now),
   ])
   const alerts = withMarks(open, silences, now)
-  const kept = keptReadings(hubId, keys, stored)
-  const series = kept === undefined ? [] : currentSeries(kept, decodeForecasts(forecasts), now)
+  const kept = found === 'unreadable' ? undefined : found
+  if (found === 'unreadable') planned.unreadable.push('readings')
+  if (samples === 'unreadable') planned.unreadable.push('records')
+  const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
   const withRecords =
     kept === undefined
       ? []
       : // Only associations have any.
-        series.map((one) => (one.from === undefined ? one : { ...one, records: shownRecords(one, kept, samples) }))
+        series.map((one) => {
+          if (one.from === undefined || samples === 'unreadable') return one
+          return { ...one, records: shownRecords(one, kept, samples) }
+        })
   return { account: planned, scopes, series: withRecords, alerts, story: accountStory(planned, alerts) }
 }
 
@@ -200,6 +206,7 @@ export function accountJson(account: PlannedAccount): AccountShape {
     watch: watchJson(account),
     objectTypesLeftOut: account.objectTypesLeftOut,
     gaps: account.gaps,
+    unreadable: account.unreadable,
     uninstall: uninstall === null ? null : uninstallJson(account, uninstall),
   }
 }

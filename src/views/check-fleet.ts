@@ -1,8 +1,8 @@
 import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
-import { decodeState } from '../alerts/alert-state.ts'
-import { decodeForecasts } from '../limits/forecast/forecast-account.ts'
-import { keptReadings } from '../limits/history/packed.ts'
+import { readableState } from '../alerts/alert-state.ts'
+import { storedStates } from '../alerts/open-alerts.ts'
+import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
 import { currentSeries } from './account-view.ts'
 import {
   type CheckLevel,
@@ -49,33 +49,28 @@ async function judgeOne(
   hubId: number,
   trouble: string | undefined,
 ): Promise<JudgedAccount | undefined> {
-  const names = deps.keys.account(hubId)
-  const [account, readings, forecast, states] = await Promise.all([
+  const { store, keys } = deps
+  const [account, kept, forecasts, states] = await Promise.all([
     deps.registry.get(hubId),
-    deps.store.getBuffer(names.readings),
-    deps.store.get(names.forecast),
-    deps.store.hgetall(names.alerts),
+    readReadings(store, keys, hubId),
+    readForecasts(store, keys, hubId),
+    storedStates(store, keys, hubId),
   ])
   if (account === undefined || !LIVE_STATES.includes(account.state)) {
     return request.hubIds.length > 0 ? judgeAbsent(hubId, account) : undefined
   }
   const now = deps.clock.now()
-  const readSeries = () => {
-    const kept = keptReadings(hubId, names, readings)
-    if (kept === undefined) return []
-    const series = currentSeries(kept, decodeForecasts(forecast), now)
-    return series.map((one) => ({ ...one, open: openLevel(states[one.id]) }))
-  }
-  try {
-    return judgeAccount({ ...request, trouble }, account, readSeries(), now)
-  } catch {
-    // One account whose record is spoilt must not hide how all others stand.
+  if (kept === 'unreadable' || account.unreadable.length > 0) {
+    // One account whose record is spoilt must not hide how all others are.
     return judgeAccount({ ...request, trouble: 'what is stored of its readings is spoilt' }, account, [], now)
   }
+  const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
+  const withLevels = series.map((one) => ({ ...one, open: openLevel(states[one.id]) }))
+  return judgeAccount({ ...request, trouble }, account, withLevels, now)
 }
 
 function openLevel(stored: string | undefined): AlertLevel | undefined {
-  const level = stored === undefined ? 'ok' : decodeState(stored).level
+  const level = stored === undefined ? 'ok' : (readableState(stored)?.level ?? 'ok')
   return level === 'ok' ? undefined : level
 }
 

@@ -4,9 +4,9 @@ import {
   type Acknowledged,
   alertId,
   currentAcknowledgement,
-  decodeState,
   kindOf,
   POLL_FIELD,
+  readableState,
   type SeriesState,
   TOKEN_FIELD,
 } from '../alerts/alert-state.ts'
@@ -175,7 +175,7 @@ function asCounted(
 
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
   const stored = states[field]
-  return stored === undefined ? undefined : decodeState(stored)
+  return stored === undefined ? undefined : readableState(stored)
 }
 
 /** Nothing is polled any more. */

@@ -1,4 +1,5 @@
 import { readCircumstances } from '../alerts/groups/held.ts'
+import { storedStates } from '../alerts/open-alerts.ts'
 import { iso } from '../text/format-time.ts'
 import { type AccountSources, type AccountView, nextPollBecause, readAccountView, seriesJson } from './account-view.ts'
 import { timedAttempt } from './deliveries.ts'
@@ -25,7 +26,7 @@ export async function explainView(
   // One look at the config, which may be read anew at each: a rule's place is found by which object it is.
   const explain = { ...deps.explain }
   const [states, { silences, fleet }, log] = await Promise.all([
-    deps.store.hgetall(deps.keys.account(account.hubId).alerts),
+    storedStates(deps.store, deps.keys, account.hubId),
     readCircumstances({ ...deps, routes: explain.routes }, now),
     readNotifications({ ...deps, group: explain.group }, account.hubId, most),
   ])

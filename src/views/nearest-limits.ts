@@ -1,7 +1,7 @@
-import { decodeForecasts } from '../limits/forecast/forecast-account.ts'
 import { type NearestLimit, nearestLimit, tenths } from '../limits/forecast/outlook.ts'
-import { keptReadings } from '../limits/history/packed.ts'
+import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
 import { PARTITIONS } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { NearLimitShape } from './shapes/series.ts'
 import type { ViewDeps } from './view-deps.ts'
 
@@ -32,19 +32,18 @@ export async function readNearestLimit(
   { store, keys }: Sources,
   hubId: number,
   now: number,
-): Promise<NearestLimit | undefined> {
-  const own = keys.account(hubId)
-  const [stored, forecasts] = await Promise.all([store.getBuffer(own.readings), store.get(own.forecast)])
-  const kept = keptReadings(hubId, own, stored)
-  return kept === undefined ? undefined : nearestLimit(kept, decodeForecasts(forecasts), now)
+): Promise<NearestLimit | 'unreadable' | undefined> {
+  const [kept, forecasts] = await Promise.all([readReadings(store, keys, hubId), readForecasts(store, keys, hubId)])
+  return kept === undefined || kept === 'unreadable' ? kept : nearestLimit(kept, forecasts, now)
 }
 
+/** Undefined, too, where its readings can't be read: it is not known any more how near it is. */
 async function readNearLimit(deps: Sources, hubId: number, now: number): Promise<NearLimit | undefined> {
   const [nearest, hubDomain] = await Promise.all([
     readNearestLimit(deps, hubId, now),
-    deps.store.hget(deps.keys.account(hubId).account, 'hubDomain'),
+    unlessOfOtherType(deps.store.hget(deps.keys.account(hubId).account, 'hubDomain'), null),
   ])
-  if (nearest === undefined) return undefined
+  if (nearest === undefined || nearest === 'unreadable') return undefined
   const { id: _, ...series } = nearest.series
   const { daysLeft } = nearest
   return { hubId, hubDomain: hubDomain ?? '', ...series, daysLeft: daysLeft === null ? null : tenths(daysLeft) }

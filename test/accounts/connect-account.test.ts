@@ -63,6 +63,7 @@ describe('connecting with a code', () => {
       pollBlocked: null,
       objectTypesLeftOut: 0,
       gaps: [],
+      unreadable: [],
       uninstall: null,
     })
     expect(await registry.grantedScopes(HUB)).toEqual(['oauth', 'crm.objects.contacts.read'])

@@ -111,6 +111,7 @@ test('a record with everything in it reads back as an account', () => {
     pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
     objectTypesLeftOut: 13,
     gaps: ['0-1/0-2: limit is missing'],
+    unreadable: [],
     uninstall: {
       ...{ reason: 'asked', by: 'cli', askedAt: 9, attempts: 2, failure: 'no', failureAt: 10 },
       ...{ at: 11, ending: 'deleted', purgeAt: 12 },

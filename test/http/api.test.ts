@@ -41,6 +41,7 @@ describe('accounts', () => {
           watch: null,
           objectTypesLeftOut: 0,
           gaps: [],
+          unreadable: [],
           uninstall: null,
         },
       ],

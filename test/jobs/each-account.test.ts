@@ -23,7 +23,7 @@ async function chunk(hubIds: readonly number[]) {
   await due.claim('poll', clock.now(), 1_000_000)
   const dueNow = () => due.countDue('poll', clock.now())
   expect(await dueNow()).toBe(0)
-  return { deps: { due, clock, log }, due, clock, lines, dueNow }
+  return { deps: { due, clock, log, mend: async () => {} }, due, clock, lines, dueNow }
 }
 
 /** Work on accounts that ends when the test says so. */

@@ -36,6 +36,7 @@ async function refusedAccount(uninstallAfterRefusedMs: number | 'never') {
     ...servicesOf(redis.store, keys, 4),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     queues: { wake: async (kind: string) => void woken.push(kind) } as never,
+    mend: async () => {},
   }
   const registry = new Registry(redis.store, keys)
   /** Lets the time pass until its next refresh, and tries it. */
@@ -98,7 +99,7 @@ describe('one account whose refresh hangs', () => {
       ...{ due: new DueSets(redis.store, keys), uninstallAfterRefusedMs: 'never' as const, metrics: createMetrics() },
       ...{ tokens: new TokenStore(redis.store, keys), unstored: new Unstored(() => {}), inFlight: new InFlight(4) },
       ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: {} as never, movement, log },
-      random: () => 0.5,
+      ...{ random: () => 0.5, mend: async () => {} },
     }
     const state = async (hubId: number) => (await new Registry(redis.store, keys).get(hubId))?.token.generation
     for (const hubId of [1, 2, 3]) {

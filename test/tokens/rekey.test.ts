@@ -156,6 +156,18 @@ describe('a rekey', () => {
     expect(await stored(keys, 1)).toEqual({ access: ['k2', 'access-1'], refresh: ['k2', 'refresh-newer'] })
   })
 
+  test('names an account whose tokens are something else, and does all others', async () => {
+    const keys = await fleet(3)
+    await redis.store.del(keys.account(2).tokens)
+    await redis.store.rpush(keys.account(2).tokens, 'a')
+    const rekeyed = await rekeyAll(deps(keys), watch())
+    expect(rekeyed).toMatchObject({ is: 'clean', accounts: 3, replaced: 6, removable: ['k1'] })
+    expect(rekeyed.unopened).toEqual([
+      { hubId: 2, fields: ['tokens'], reason: expect.stringMatching(/no record of tokens/) },
+    ])
+    expect(await stored(keys, 3)).toEqual(under('k2', 3))
+  })
+
   test('names an account with a value that no key opens, does all others, and keeps that key known', async () => {
     const keys = await fleet(3)
     const k0 = createVault([{ id: 'k0', key: randomBytes(32) }])

@@ -84,7 +84,22 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
   }
 }
 
-function about(settings: GrantAlertSettings, { hubId, hubDomain, pollAlert, now }: Subject): NotifiedSubject {
+/** The alert about what could not be read of an account, and was put aside; the first poll that reads everything closes it. */
+export type UnreadableAnnouncer = (account: Subject, what: string) => AlertWrites
+
+export function unreadableAnnouncer(settings: Pick<GrantAlertSettings, 'pageOf'>): UnreadableAnnouncer {
+  return (account, what) => {
+    const subject = about(settings, account)
+    if (openState(subject)?.cause === 'unreadable') return NO_ALERT_WRITES
+    const message = `${what} Plimsoll goes on without it: numbers, and what is open, begin anew with the next poll.`
+    return notifyAlert(subject, { level: 'warning', cause: 'unreadable', message })
+  }
+}
+
+function about(
+  settings: Pick<GrantAlertSettings, 'pageOf'>,
+  { hubId, hubDomain, pollAlert, now }: Subject,
+): NotifiedSubject {
   const account = { hubId, hubDomain }
   return { field: POLL_FIELD, stored: pollAlert, account, url: settings.pageOf(hubId), now }
 }

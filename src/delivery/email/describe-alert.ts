@@ -100,6 +100,7 @@ function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
       return level === 'critical' ? 'tokens refused: reconnect it' : "tokens can't be refreshed for now"
     case 'poll':
       if (isOver) return 'limits are read again'
+      if (cause === 'unreadable') return 'what was stored of it could not be read'
       return cause === 'scopes' ? "limits can't be read: scope missing" : "limits can't be read: polls fail"
     case 'fleet':
       return isOver ? 'accounts work again' : 'many accounts fail the same way'

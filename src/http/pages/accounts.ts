@@ -187,7 +187,7 @@ function noneFound(asked: AccountsAddress): Html {
 
 interface AccountRow {
   account: PlannedAccount
-  nearest: NearestLimit | undefined
+  nearest: NearestLimit | 'unreadable' | undefined
 }
 
 function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: number): Html {
@@ -208,12 +208,12 @@ function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: n
     rows.map(({ account, nearest }) => [
       html`<a href="/accounts/${account.hubId}">${accountText(account)}</a>`,
       String(account.hubId),
-      stateBadge(account.state),
+      html`${stateBadge(account.state)}${account.unreadable.length > 0 ? ' unreadable' : ''}`,
       account.state === 'uninstalled' ? NONE : moment(account.token.expiresAt),
       moment(account.nextRefreshAt),
       when(account.polledAt, now),
       moment(account.nextPollAt),
-      nearest === undefined ? NONE : nearLimitNote(nearest),
+      nearest === undefined ? NONE : nearest === 'unreadable' ? nearest : nearLimitNote(nearest),
     ]),
   )
 }

@@ -1,9 +1,10 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
+import { isOfOtherType } from '../../redis/other-type.ts'
 import type { Readings } from '../readings.ts'
 import { parseSeriesId, type Series, type SeriesName } from '../series.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
-import { changesBackward, encodeChanges, keptReadings, readKey } from './packed.ts'
+import { changesBackward, encodeChanges, keptReadings, readKey, UnreadableKey } from './packed.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
 export interface AccountHistory {
@@ -84,6 +85,8 @@ export class History {
     // Together, or a poll committed in between would pair new numbers with old changes.
     const answers = await this.#store.multi().getBuffer(keys.readings).lrangeBuffer(keys.history, 0, -1).exec()
     const [stored, records] = (answers ?? []).map(([error, answer]) => {
+      if (isOfOtherType(error))
+        throw new UnreadableKey(`account ${hubId}: its readings or its history are no such thing`)
       if (error !== null) throw error
       return answer
     }) as [Buffer | null, Buffer[]]

@@ -19,6 +19,16 @@ export function readKey<T>(hubId: number, key: string, wayOut: string, read: () 
   }
 }
 
+/** For who shows many things of an account, of which one can't be read. */
+export async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | 'unreadable'> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof UnreadableKey)) throw error
+    return 'unreadable'
+  }
+}
+
 const VERSION = 2
 
 /** The moment has a place of its own, so that a poll that finds all as it was can move it without the rest. */

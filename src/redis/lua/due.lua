@@ -37,11 +37,12 @@ end
 return ours
 
 --!step dueTokens
+--!include read-fields
 -- Whose tokens are due, with what it takes to choose among them. Of more than are wanted, half are those that are due
 -- longest and half those that came last: a thousand that were imported at once must not hide who came due after them.
 -- Reads only.
 -- KEYS: due set. ARGV: now, most to return, prefix of account keys.
--- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, state, refreshedAt, ..., the earliest
+-- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, refreshedAt, 'active' or '', ..., the earliest
 --   moment that is not due or '', how many accounts there are. Texts of their own cost who reads them three times as much.
 local due, now, most, accounts = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
@@ -56,9 +57,10 @@ end
 
 local found = {}
 for _, hubId in ipairs(chosen) do
-  local a = redis.call('HMGET', accounts .. hubId, 'obtainedAt', 'expiresAt', 'failures', 'state', 'refreshedAt')
+  local a = fieldsOf(accounts .. hubId, 'obtainedAt', 'expiresAt', 'failures', 'refreshedAt', 'state')
   found[#found + 1] = hubId
-  for n = 1, 5 do found[#found + 1] = a[n] or '' end
+  for n = 1, 4 do found[#found + 1] = numberIn(a[n]) and a[n] or '' end
+  found[#found + 1] = a[5] == 'active' and 'active' or ''
 end
 found[#found + 1] = redis.call('ZRANGEBYSCORE', due, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2] or ''
 found[#found + 1] = redis.call('ZCARD', due)
@@ -93,6 +95,7 @@ local earliest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return { redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), earliest[2] or '' }
 
 --!step bringForward
+--!include read-fields
 -- After the clock was set back: accounts whose token, or last reading, seems to come from the future. How much is left of
 -- its life, or how long ago that was, is not known, so they are due now.
 -- KEYS: due set. ARGV: now, slack (ms), prefix of account keys, field of the account's record with the moment. Returns how many.
@@ -100,8 +103,8 @@ local due, now, slack, accounts, field = KEYS[1], tonumber(ARGV[1]), tonumber(AR
 
 local count = 0
 for _, hubId in ipairs(redis.call('ZRANGEBYSCORE', due, '(' .. now, '+inf')) do
-  local at = tonumber(redis.call('HGET', accounts .. hubId, field) or '0')
-  if at > now + slack then
+  local at = numberIn(fieldsOf(accounts .. hubId, field)[1])
+  if at and at > now + slack then
     redis.call('ZADD', due, now, hubId)
     count = count + 1
   end
@@ -109,6 +112,7 @@ end
 return count
 
 --!step countOverdue
+--!include read-fields
 -- How many refreshes are overdue: due for long and not taken up, or tried again and again while the token has been over
 -- for as long. Those that fail are due at their next attempt, which is always soon. Reads only.
 -- KEYS: due set, accounts that fail. ARGV: since when, most failing accounts to look at, prefix of account keys.
@@ -119,16 +123,17 @@ local count = redis.call('ZCOUNT', due, '-inf', since)
 for _, hubId in ipairs(redis.call('ZRANGE', failing, 0, ARGV[2] - 1)) do
   local at = tonumber(redis.call('ZSCORE', due, hubId) or '')
   if at and at > since then
-    local a = redis.call('HMGET', accounts .. hubId, 'expiresAt', 'failingSince')
-    local over = tonumber(a[1] or '') or 0
+    local a = fieldsOf(accounts .. hubId, 'expiresAt', 'failingSince')
+    local over = numberIn(a[1]) or 0
     -- It was imported, and has had no token yet.
-    if over == 0 then over = tonumber(a[2] or '') or 0 end
+    if over == 0 then over = numberIn(a[2]) or 0 end
     if over <= since then count = count + 1 end
   end
 end
 return count
 
 --!step nearestExpiry
+--!include read-fields
 -- When the first token expires of those that are kept alive. An account whose refreshes fail counts as long as its token
 -- lives: after that its own alert tells of it. Reads only.
 -- KEYS: due set. ARGV: now, most accounts to look at, prefix of account keys.
@@ -149,7 +154,7 @@ for from = 0, most - 1, 100 do
     if nearest and tonumber(some[n + 1]) >= nearest then return found() end
     looked = looked + 1
     local account = accounts .. some[n]
-    local at = tonumber(redis.call('HGET', account, 'expiresAt') or '') or 0
+    local at = numberIn(fieldsOf(account, 'expiresAt')[1]) or 0
     -- Hardly any is nearer than what was found: only of those the state is read.
     if at > 0 and (not nearest or at < nearest) then
       local state = redis.call('HGET', account, 'state')

@@ -20,7 +20,9 @@ for place, name in ipairs(FIELDS) do a[name] = values[place] or nil end
 if not a.state or a.state == 'uninstalling' or a.state == 'uninstalled' or a.state == 'reauthorize' then return {} end
 local expiresAt, obtainedAt = tonumber(a.expiresAt), tonumber(a.obtainedAt)
 local access = redis.call('HGET', AT .. ':tokens:' .. OF, 'access')
-local texts = redis.call('MGET', AT .. ':paused:' .. OF, AT .. ':forecast:' .. OF, AT .. ':readings:' .. OF)
+local texts = redis.call('MGET', AT .. ':paused:' .. OF, AT .. ':forecast:' .. OF)
+-- By itself: where it is another type, that is not to pass for no readings.
+local readings = redis.call('GET', AT .. ':readings:' .. OF)
 local granted, wait, pausedUntil = 0, 0, 0
 local lasts = access and expiresAt and obtainedAt and expiresAt - now > math.min(10000, (expiresAt - obtainedAt) / 10)
 if wanted > 0 and lasts and a.metadataDue ~= '1' then
@@ -28,7 +30,7 @@ if wanted > 0 and lasts and a.metadataDue ~= '1' then
 end
 local hasSamples, alerts = redis.call('EXISTS', AT .. ':samples:' .. OF), redis.call('HGETALL', AT .. ':alerts:' .. OF)
 local packed = { fields = a, granted = granted, pausedUntil = pausedUntil, hasSamples = hasSamples, alerts = alerts }
-return { cmsgpack.pack(packed), access, texts[2], texts[3] }
+return { cmsgpack.pack(packed), access, texts[2], readings }
 
 --!step commitPoll
 --!include account-step
@@ -129,3 +131,28 @@ if redis.call('GET', readingsKey()) ~= ARGV[1] or redis.call('LLEN', historyKey(
 redis.call('DEL', historyKey())
 for n = 3, #ARGV do redis.call('RPUSH', historyKey(), ARGV[n]) end
 return 'replaced'
+
+--!step mendAccount
+--!include account-step
+-- What could not be read of an account is put aside under names of its own, for a while, and the account goes on without it:
+-- its record as it would be after an import, its polls as after one that failed.
+-- ARGV: hubId, now, what was found (JSON): aside: names of keys, keptMs; alerts: fields of alerts to take away; fields of the
+--   record ('' takes one away); state: it is in ('' = as it is); refreshNow; failing: a poll failed; writes: of alerts.
+local hubId, now, found = ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3])
+
+for _, key in ipairs(found.aside) do
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('RENAME', key, key .. ':unreadable')
+    redis.call('PEXPIRE', key .. ':unreadable', found.keptMs)
+  end
+end
+if #found.alerts > 0 then redis.call('HDEL', alertsKey(), unpack(found.alerts)) end
+setFields(found.fields)
+if found.state ~= '' then setState(hubId, found.state) end
+if found.refreshNow then redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId) end
+if found.failing then
+  redis.call('ZADD', pollFailingKey(), now, hubId)
+  redis.call('ZADD', dueKey('poll'), 'XX', now, hubId)
+end
+if alertsAreAsRead(found.writes.changes) then writeAlerts(hubId, found.writes) end
+return redis.call('EXISTS', ACCOUNT)

@@ -1,6 +1,7 @@
 -- Lists of accounts. All of them read only.
 
 --!step searchAccounts
+--!include read-fields
 -- One partition's part of a list of accounts: those that match, in order, from just after a place in it. Reads only, and looks at
 -- `most` accounts at a time, so that nobody waits long for it: who asks goes on from where it stopped.
 -- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
@@ -28,17 +29,22 @@ local stale = ask.staleBefore and asSet(redis.call('ZRANGEBYSCORE', AT .. ':fres
 local alerting = ask.alert and asSet(redis.call('SMEMBERS', AT .. ':alerting'))
 
 local function isOfState(id)
-  local state = redis.call('HGET', AT .. ':account:' .. id, 'state')
+  local state = fieldsOf(AT .. ':account:' .. id, 'state')[1]
   for _, wanted in ipairs(ask.states) do
     if state == wanted then return true end
+  end
+  -- One whose record can't be read is in the list of its state all the same.
+  for _, wanted in ipairs(ask.states) do
+    if redis.call('ZSCORE', AT .. ':accounts:' .. wanted, id) then return true end
   end
   return false
 end
 
 local function isOpen(id)
-  for _, state in ipairs(redis.call('HVALS', AT .. ':alerts:' .. id)) do
+  local states = redis.pcall('HVALS', AT .. ':alerts:' .. id)
+  for _, state in ipairs(states.err and {} or states) do
     local level = string.match(state, '^%["(%a+)"')
-    if level == ask.alert or ask.alert == 'any' and level ~= 'ok' then return true end
+    if level == ask.alert or ask.alert == 'any' and (level == 'warning' or level == 'critical') then return true end
   end
   return false
 end
@@ -130,6 +136,7 @@ local id, key = walk()
 return { found, id, key }
 
 --!step readDomains
+--!include read-fields
 -- Domains of a partition's accounts, some at a time. Reads only.
 -- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
 -- ARGV: hubId that came last ('-inf' = none), most accounts to look at of one state, states of accounts.
@@ -147,7 +154,7 @@ local found = {}
 for _, id in ipairs(some) do
   if not horizon or tonumber(id) <= horizon then
     found[#found + 1] = id
-    found[#found + 1] = redis.call('HGET', AT .. ':account:' .. id, 'hubDomain') or ''
+    found[#found + 1] = fieldsOf(AT .. ':account:' .. id, 'hubDomain')[1] or ''
   end
 end
 return { #found == 0 and '[]' or cjson.encode(found), horizon and string.format('%.0f', horizon) or '' }

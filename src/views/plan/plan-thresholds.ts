@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AccountName } from '../../accounts/match-account.ts'
 import { inBatches, LIVE_STATES, liveHubIds } from '../../accounts/registry.ts'
 import { isLimitChangeOff, ruleFor } from '../../alerts/evaluation/rules.ts'
-import { decodeForecasts } from '../../limits/forecast/forecast-account.ts'
+import { storedStates } from '../../alerts/open-alerts.ts'
 import { type AccountHistory, timelineOf } from '../../limits/history/history.ts'
-import { keptReadings, UnreadableKey } from '../../limits/history/packed.ts'
+import { readForecasts, readReadings } from '../../limits/history/kept-readings.ts'
+import { UnreadableKey } from '../../limits/history/packed.ts'
 import { type CurrentSeries, currentSeries } from '../account-view.ts'
 import type { RuleSet, ViewDeps } from '../view-deps.ts'
 import { type LevelChange, levelChanges, type PlannedMove } from './level-changes.ts'
@@ -85,20 +86,19 @@ interface Stored extends AccountName {
 /** Undefined: it was uninstalled since it was listed. */
 async function readStored(deps: Sources, hubId: number): Promise<Stored | undefined> {
   const { store, keys, registry, clock } = deps
-  const names = keys.account(hubId)
-  const [account, readings, forecasts, states] = await Promise.all([
+  const [account, kept, forecasts, states] = await Promise.all([
     registry.get(hubId),
-    store.getBuffer(names.readings),
-    store.get(names.forecast),
-    store.hgetall(names.alerts),
+    readReadings(store, keys, hubId),
+    readForecasts(store, keys, hubId),
+    storedStates(store, keys, hubId),
   ])
   if (account === undefined || !LIVE_STATES.includes(account.state)) return undefined
   const { hubDomain } = account
+  if (kept === 'unreadable') return { hubId, hubDomain, states, read: 'unreadable' }
   try {
-    const kept = keptReadings(hubId, names, readings)
     const history = await deps.history.changes(hubId)
     if (kept === undefined || history === undefined) return { hubId, hubDomain, states, read: undefined }
-    const series = currentSeries(kept, decodeForecasts(forecasts), clock.now())
+    const series = currentSeries(kept, forecasts, clock.now())
     return { hubId, hubDomain, states, read: { series, history } }
   } catch (error) {
     if (!(error instanceof UnreadableKey)) throw error

@@ -52,6 +52,9 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
   gaps: z
     .array(z.string())
     .describe('Parts of its last reports that could not be read, with what is wrong with them; all else was read.'),
+  unreadable: z
+    .array(z.string())
+    .describe('Parts of what is stored of it that cannot be read; its next poll or refresh puts them aside.'),
   uninstall: objectOrNull('Null: it was not requested.', {
     askedAt: momentOrNull('When it was asked for.'),
     reason: strangersText('Why.'),

@@ -29,6 +29,7 @@ const cause = z
   .enum([
     'scopes',
     'failing',
+    'unreadable',
     'credentials',
     'refused',
     'unreachable',

@@ -39,7 +39,7 @@ export const RekeyedShape = shape('Rekeyed', 'What came of encrypting all stored
   passes: count('How often all accounts were checked.'),
   unopened: z
     .array(z.object({ hubId: z.int(), fields: z.array(z.string()), reason: z.string() }))
-    .describe('Accounts with values that no configured key opens.'),
+    .describe('Accounts with values that no configured key opens, or whose tokens can not be read.'),
   removable: z.array(z.string()).describe('Configured keys that nothing is encrypted with any more.'),
   writingKeys: z.array(z.string()).exactOptional().describe('With `writing`: with which keys.'),
   writers: z

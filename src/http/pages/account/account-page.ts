@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { reconnectLink } from '../../../accounts/install.ts'
 import { crmSite } from '../../../delivery/email/mail-links.ts'
 import type { Value } from '../../../limits/history/change.ts'
+import { unlessUnreadable } from '../../../limits/history/packed.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -40,8 +41,13 @@ const TRY_LATER = 'try again in a while; the verdict below and plimsoll status s
 
 /** An account with its series in a range, or in the usual one. Undefined: there is no such account. */
 export async function readAccountPage(deps: WebDeps, hubId: number, range?: RangeName) {
-  const [view, history] = await Promise.all([readAccountView(deps, hubId), deps.history.changes(hubId)])
+  const [view, found] = await Promise.all([
+    readAccountView(deps, hubId),
+    unlessUnreadable(() => deps.history.changes(hubId)),
+  ])
   if (view === undefined) return undefined
+  if (found === 'unreadable') view.account.unreadable.push('history')
+  const history = found === 'unreadable' ? undefined : found
   const explained = await explainView(deps, view, MOST_TOLD)
   return { view, explained, all: accountSeries(deps.explain, explained, { history, range }, deps.clock.now()) }
 }

@@ -117,9 +117,17 @@ function polls(
   fleet: FleetFacts,
   now: number,
 ): Finding[] {
-  const gaps = [gapsText(account), leftOutText(account)].flatMap((text): Finding[] =>
-    text === undefined ? [] : [warning`Limits: ${text}.`],
-  )
+  const { unreadable } = account
+  const gaps = [
+    ...[gapsText(account), leftOutText(account)].flatMap((text) =>
+      text === undefined ? [] : [warning`Limits: ${text}.`],
+    ),
+    ...(unreadable.length === 0
+      ? []
+      : [
+          warning`Stored, and unreadable: ${unreadable.join(', ')}. Its next poll puts it aside and reads all numbers anew.`,
+        ]),
+  ]
   return account.state === 'reauthorize' ? gaps : [lastPoll(account, scopes, fleet, now), ...gaps]
 }
 

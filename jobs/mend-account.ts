@@ -1,0 +1,171 @@
+import { Registry } from '../src/accounts/registry.ts'
+import { POLL_FIELD, readableState } from '../src/alerts/alert-state.ts'
+import type { UnreadableAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
+import { decodeForecasts } from '../src/limits/forecast/forecast-account.ts'
+import { History } from '../src/limits/history/history.ts'
+import { decodeReadings, UnreadableBytes, UnreadableKey } from '../src/limits/history/packed.ts'
+import { decodeSamples } from '../src/limits/samples.ts'
+import { unreadableFields } from '../src/redis/account-record.ts'
+import type { Store } from '../src/redis/connect.ts'
+import { type AccountKeys, type AccountState, asideOf, type Keys } from '../src/redis/keys.ts'
+import { NO_ALERT_WRITES, stepJson } from '../src/redis/steps.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { Queues } from './queues.ts'
+
+export interface MendWork {
+  store: Store
+  keys: Keys
+  queues: Pick<Queues, 'wake'>
+  announceUnreadable: UnreadableAnnouncer
+  clock: Clock
+  log: Logger
+}
+
+type KeyName = keyof AccountKeys
+type Account = { store: Store; keys: Keys; hubId: number; own: AccountKeys }
+
+/** What was put aside is kept for so long, for whoever wants to find out. */
+const KEPT_MS = 30 * 86_400_000
+
+/** What each key of an account is. */
+const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
+  ...{ account: 'hash', tokens: 'hash', alerts: 'hash', history: 'list', calls: 'list' },
+  ...{ readings: 'string', samples: 'string', forecast: 'string', paused: 'string' },
+}
+
+/** Whether what a key holds can be read, where its type is right. Fields of the hashes are told one by one. */
+const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean>>> = {
+  readings: ({ store, own }) => isPacked(store.getBuffer(own.readings), decodeReadings),
+  samples: ({ store, own }) => isPacked(store.getBuffer(own.samples), decodeSamples),
+  history: async ({ store, keys, hubId }) => {
+    const failed = await new History(store, keys).changes(hubId).catch((error: unknown) => error)
+    if (failed instanceof Error && !(failed instanceof UnreadableKey)) throw failed
+    return !(failed instanceof UnreadableKey)
+  },
+  forecast: async ({ store, own }) => {
+    const stored = await store.get(own.forecast)
+    return stored === null || decodeForecasts(stored) !== undefined
+  },
+  calls: async ({ store, own }) => (await store.lrange(own.calls, 0, -1)).every(isNumber),
+  paused: async ({ store, own }) => isNumber((await store.get(own.paused)) ?? '0'),
+}
+
+/** What can't be read of an account. */
+interface Unreadable {
+  keys: KeyName[]
+  fields: string[]
+  alerts: string[]
+}
+
+/**
+ * Puts aside what can't be read of an account, so that its next work goes on without it. What is lost with it is said in the
+ * log, and by the account's poll alert.
+ */
+export async function mendAccount(deps: MendWork, hubId: number): Promise<void> {
+  const { store, keys, clock, log, queues } = deps
+  const state = await new Registry(store, keys).listedIn(hubId)
+  if (state === undefined) return
+  const found = await findUnreadable({ store, keys, hubId, own: keys.account(hubId) })
+  const all = [...found.keys, ...found.fields, ...found.alerts.map((field) => `alert ${field}`)]
+  if (all.length === 0) return
+  const now = clock.now()
+  const what = `What Redis held of this account could not be read: ${all.join(', ')}.${asideText(found.keys)}`
+  const isPolled = state !== 'uninstalling' && state !== 'uninstalled' && state !== 'reauthorize'
+  const record = recordAfter(found, state, now)
+  const failing = isPolled && {
+    ...{ pollFailures: '1', pollFailureReason: `unreadable: ${all.join(', ')}` },
+    ...{ pollFailureAt: String(now), pollFailingSince: String(now) },
+  }
+  const mended = {
+    aside: found.keys.map((name) => keys.account(hubId)[name]),
+    keptMs: KEPT_MS,
+    alerts: found.alerts,
+    ...{ ...record, fields: { ...record.fields, ...failing } },
+    failing: isPolled,
+    writes: isPolled ? deps.announceUnreadable(await subjectOf(deps, hubId, found), what) : NO_ALERT_WRITES,
+  }
+  await store.mendAccount(keys.own(hubId), ...[hubId, now, stepJson(mended)])
+  log.error({ code: 'account.unreadable', hubId, unreadable: all }, what)
+  await Promise.all([queues.wake('alerts', now), queues.wake('poll-limits', now)])
+}
+
+async function findUnreadable(account: Account): Promise<Unreadable> {
+  const { store, own } = account
+  const names = Object.keys(TYPES) as KeyName[]
+  const types = await Promise.all(names.map((name) => store.type(own[name])))
+  const isOfType = (name: KeyName) => types[names.indexOf(name)] === TYPES[name]
+  const isThere = (name: KeyName) => types[names.indexOf(name)] !== 'none'
+  const unreadable = new Set(names.filter((name) => isThere(name) && !isOfType(name)))
+  for (const [name, isReadable] of Object.entries(IS_READABLE) as [KeyName, (of: Account) => Promise<boolean>][]) {
+    // The history is read from the readings: without these it means nothing.
+    const isLost = name === 'history' && unreadable.has('readings') && isThere(name)
+    if (isLost || (isOfType(name) && !(await isReadable(account)))) unreadable.add(name)
+  }
+  const alerts = isOfType('alerts') ? Object.entries(await store.hgetall(own.alerts)) : []
+  return {
+    keys: [...unreadable],
+    fields: isOfType('account') ? unreadableFields(await store.hgetall(own.account)) : [],
+    alerts: alerts.flatMap(([field, stored]) => (readableState(stored) === undefined ? [field] : [])),
+  }
+}
+
+async function isPacked(asked: Promise<Buffer | null>, decode: (stored: Buffer) => unknown): Promise<boolean> {
+  const stored = await asked
+  try {
+    if (stored !== null) decode(stored)
+    return true
+  } catch (error) {
+    if (!(error instanceof UnreadableBytes)) throw error
+    return false
+  }
+}
+
+const isNumber = (text: string) => /^\d{1,16}(\.\d+)?$/.test(text)
+
+/** A generation that no tokens of the account had: those that are under way with it are refused. */
+const generationAt = (now: number) => String(Math.floor(now / 1_000) * 1_000_000)
+
+/** The account's record, and the state that it is in from now on ('' = as it is). A lost record is as after an import. */
+function recordAfter(
+  { keys, fields }: Unreadable,
+  state: AccountState,
+  now: number,
+): { fields: Record<string, string>; state: string; refreshNow: boolean } {
+  const isLost = keys.includes('account')
+  const isGone = (name: string) => isLost || fields.includes(name)
+  const repaired = {
+    ...Object.fromEntries(fields.map((name) => [name, ''])),
+    ...(isGone('generation') && { generation: generationAt(now) }),
+    ...(isGone('connectedAt') && { connectedAt: String(now) }),
+    ...((isGone('obtainedAt') || isGone('expiresAt')) && { obtainedAt: '0', expiresAt: '0' }),
+    ...(isLost && { firstConnectedAt: String(now), metadataDue: '1' }),
+    ...(isGone('uninstallAskedAt') && state === 'uninstalling' && askedAt(now)),
+    ...(isGone('purgeAt') && state === 'uninstalled' && { ...askedAt(now), purgeAt: String(now) }),
+  }
+  const states = { failing: 'active', parked: 'active' } as const
+  const known = state === 'failing' || state === 'parked' ? states[state] : state
+  return {
+    fields: repaired,
+    state: isLost || fields.includes('state') ? known : '',
+    refreshNow: 'obtainedAt' in repaired,
+  }
+}
+
+function askedAt(now: number): Record<string, string> {
+  return { uninstallAskedAt: String(now), uninstallReason: 'its record could not be read', uninstallBy: 'evidence' }
+}
+
+async function subjectOf({ store, keys, clock }: MendWork, hubId: number, found: Unreadable) {
+  const { account, alerts } = keys.account(hubId)
+  const isReadable = !found.keys.includes('alerts') && !found.alerts.includes(POLL_FIELD)
+  const [hubDomain, pollAlert] = await Promise.all([
+    found.keys.includes('account') ? null : store.hget(account, 'hubDomain'),
+    isReadable ? store.hget(alerts, POLL_FIELD) : null,
+  ])
+  return { hubId, hubDomain: hubDomain ?? '', pollAlert: pollAlert ?? '', now: clock.now() }
+}
+
+function asideText(names: readonly KeyName[]): string {
+  return names.length === 0 ? '' : ` It is kept for 30 days beside it (${asideOf(names.join(', '))}).`
+}

@@ -1,0 +1,57 @@
+import { ACCOUNT_STATES } from './keys.ts'
+
+/** The record of an account has what nobody wrote there. The message names the fields. */
+export class UnreadableRecord extends Error {}
+
+type Form = (text: string) => boolean
+
+const NUMBER: Form = (text) => /^-?\d{1,16}(\.\d+)?$/.test(text)
+const moments = [
+  'connectedAt',
+  'firstConnectedAt',
+  'grantedAt',
+  'obtainedAt',
+  'expiresAt',
+  'refreshedAt',
+  'retryAt',
+] as const
+const ofRefreshes = ['failures', 'failureAt', 'failingSince', 'rejectedAt', 'parkedUntil', 'interruptedAt'] as const
+const ofPolls = ['polls', 'polledAt', 'changedAt', 'companionsAwayUntil', 'typesLeftOut', 'pollBlockedSince'] as const
+const ofFailedPolls = ['pollFailures', 'pollFailureAt', 'pollFailingSince'] as const
+const ofUninstalls = [
+  'uninstallAskedAt',
+  'uninstallAttempts',
+  'uninstallFailureAt',
+  'uninstalledAt',
+  'purgeAt',
+] as const
+const others = ['generation', 'tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
+const numbers = [...moments, ...ofRefreshes, ...ofPolls, ...ofFailedPolls, ...ofUninstalls, ...others]
+
+/** Fields of an account's record that are no text. */
+const FORMS: Readonly<Record<string, Form>> = {
+  ...Object.fromEntries(numbers.map((name) => [name, NUMBER])),
+  state: (text) => (ACCOUNT_STATES as readonly string[]).includes(text),
+  refreshing: (text) => /^\S+ \d+ \d+$/.test(text),
+  gaps: isGaps,
+}
+
+/** Names of the fields that are not what they should be. */
+export function unreadableFields(record: Readonly<Record<string, string | undefined>>): string[] {
+  const found: string[] = []
+  for (const name in record) {
+    const text = record[name]
+    if (text !== undefined && FORMS[name]?.(text) === false) found.push(name)
+  }
+  return found
+}
+
+function isGaps(text: string): boolean {
+  try {
+    const gaps: unknown = JSON.parse(text)
+    if (typeof gaps !== 'object' || gaps === null) return false
+    return Object.values(gaps).every((one) => Array.isArray(one) && one.every((line) => typeof line === 'string'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { API_ROUTES } from '../../src/http/api/serve-api.ts'
+import { plimsollHere } from '../support/command.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { keepAll, type Spoil, spoilsOf } from '../support/spoiled-account.ts'
+import { ONE, OTHER, SPOILED, spoiledFleet } from '../support/spoiled-fleet.ts'
+import { openLastingServer } from './open-server.ts'
+
+const redis = redisOfFile()
+const LISTS = [
+  '/',
+  '/accounts',
+  '/accounts?sort=domain',
+  '/accounts?alert=open',
+  '/alerts',
+  '/deliveries',
+  '/metrics',
+  '/healthz',
+]
+const OF_ACCOUNT = [
+  ...['', '/explanation', '/snapshots', '/snapshots?resolution=hourly'].map((of) => `/api/v1/accounts/${SPOILED}${of}`),
+  ...['', '/series?id=overall', '/series.csv?id=overall'].map((of) => `/accounts/${SPOILED}${of}`),
+]
+const ROUTES = API_ROUTES.filter(({ method, path }) => method === 'GET' && !path.includes('{')).map(
+  ({ path }) => `/api/v1${path}`,
+)
+
+let open: Awaited<ReturnType<typeof openLastingServer>>
+let spoils: Spoil[]
+let restore: () => Promise<void>
+let folder: string
+
+beforeAll(async () => {
+  open = await openLastingServer(redis)
+  const { clock } = await spoiledFleet(redis.store, open.keys)
+  open.clock.move(clock.now() - open.clock.now())
+  spoils = await spoilsOf(redis.store, open.keys, SPOILED)
+  restore = await keepAll(redis.store, open.keys)
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-unreadable-'))
+  writeFileSync(
+    join(folder, 'plimsoll.yaml'),
+    `provider: { clientId: a, clientSecret: b }
+redis: { url: "${redis.url}", prefix: ${open.keys.prefix} }
+encryption: { keys: [ { id: k1, key: "${Buffer.alloc(32, 7).toString('base64')}" } ] }
+http: { publicUrl: https://plimsoll.example.com }
+receivers: { ops: { type: email, smtp: "smtps://u:p@mail.example.com", from: a@example.com, to: [b@example.com] } }
+routes: [ { to: [ops] } ]
+`,
+  )
+})
+afterAll(async () => {
+  await open.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Of each key and field another way than of the one before; PLIMSOLL_SPOILS=all takes every way, in a minute of CPU. */
+function chosen(): Spoil[] {
+  if (process.env.PLIMSOLL_SPOILS === 'all') return spoils
+  const ofEach = Map.groupBy(spoils, ({ name }) => name.split(':')[0]).values()
+  return [...ofEach].flatMap((ways, n) => ways[n % ways.length] ?? [])
+}
+
+test('whatever is spoiled of one account: no page, route or list fails, and the others are on them', async () => {
+  const troubles: string[] = []
+  for (const { name, do: spoil } of [{ name: 'as it was', do: async () => {} }, ...chosen()]) {
+    await restore()
+    await spoil()
+    const asked = await Promise.all(
+      [...LISTS, ...ROUTES, ...OF_ACCOUNT].map(async (path) => ({ path, ...(await open.get(path)) })),
+    )
+    for (const { path, status, text } of asked) {
+      // Without readings there is no series, and what can't be read of the account itself is said so.
+      const isSaid =
+        (status === 404 && path.includes('/series') && name.startsWith('readings')) ||
+        (status === 503 &&
+          path.includes('/snapshots') &&
+          /^(readings|history)/.test(name) &&
+          text.includes('next poll'))
+      if (status !== 200 && !isSaid) troubles.push(`${name}: ${path} is ${status}: ${text.slice(0, 200)}`)
+      const shows = (hubId: number) => text.includes(String(hubId))
+      if (/accounts(\?sort=domain)?$/.test(path) && !(shows(ONE) && shows(OTHER) && shows(SPOILED)))
+        troubles.push(`${name}: ${path} lacks one`)
+    }
+  }
+  expect(troubles).toEqual([])
+})
+
+test.each([
+  ['account: a string', '/api/v1/accounts', '"unreadable":["record"]'],
+  ['account state: garbage bytes', '/accounts', 'unreadable'],
+  ['account expiresAt: JSON of another shape', '/api/v1/accounts', '"unreadable":["expiresAt"]'],
+  ['readings: garbage bytes', '/accounts', 'unreadable'],
+  ['readings: half of it', `/api/v1/accounts/${SPOILED}`, '"unreadable":["readings"]'],
+])('%s: %s says so', async (name, path, says) => {
+  await restore()
+  await spoils.find((one) => one.name === name)?.do()
+  expect((await open.get(path)).text).toContain(says)
+})
+
+const COMMANDS = [
+  ...[
+    'accounts list',
+    'accounts list --stale',
+    'accounts history --csv',
+    'accounts list --level warning',
+    'accounts export exported.jsonl --force',
+    'status',
+    'alerts list',
+  ],
+  ...['outbox verify', 'check', 'thresholds plan plimsoll.yaml', `accounts show ${SPOILED}`],
+]
+
+/** Each way to spoil a key, but not each of the fields: a command takes longer than a page. */
+test('whatever is spoiled of one account: no command fails', async () => {
+  const troubles: string[] = []
+  for (const { name, do: spoil } of spoils.filter((one) =>
+    /^\w+: (a hash|a string|garbage bytes|half of it)$|^account state: g/.test(one.name),
+  )) {
+    await restore()
+    await spoil()
+    for (const command of COMMANDS) {
+      const { code, err, out } = await plimsollHere(
+        [...command.split(' '), '--config', join(folder, 'plimsoll.yaml')],
+        folder,
+        { clock: open.clock },
+      )
+      // A check says by its code how the accounts are.
+      if (command === 'check' ? !out.includes(String(SPOILED)) : code !== 0)
+        troubles.push(`${name}: ${command} is ${code}: ${err}`)
+    }
+  }
+  expect(troubles).toEqual([])
+})
