@@ -2,18 +2,25 @@ import type { TokenAnswer, TokenOwner } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
+import { isRedisAway } from '../redis/away.ts'
 import { type AlertWrites, bothWrites, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import {
+  CROSSING,
+  forgetGrant,
+  type Grant,
+  grantToStore,
+  keepGrant,
+  newGrantId,
+  noteOfGrant,
+  type ParkDeps,
+  planGrant,
+} from '../tokens/parked-grants.ts'
 import { CLOCK_SLACK_MS, planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
-import type { Vault } from '../tokens/vault.ts'
 import { askIdentity, type Identity } from './identity.ts'
-import { CROSSING, forgetGrant, type Grant, keepGrant, noteOfGrant, planGrant } from './parked-grants.ts'
 
 /** The alerts about the scopes that an account granted. */
 export type ScopesAnnouncer = (account: GrantedAccount) => AlertWrites
@@ -29,16 +36,11 @@ export interface GrantedAccount {
   now: number
 }
 
-export interface ConnectDeps {
+export interface ConnectDeps extends ParkDeps {
   provider: ProviderClient
-  store: Store
-  keys: Keys
-  vault: Vault
   announce: TokenAnnouncer
   announceScopes: ScopesAnnouncer
   settings: RefreshSettings
-  clock: Clock
-  log: Logger
 }
 
 export interface CodeDeps extends ConnectDeps {
@@ -62,9 +64,18 @@ export type CodeOutcome =
   | GrantOutcome
   /** The code is as good as before: the provider takes none until then, ms. */
   | { is: 'waits'; until: number }
+  /** The code is spent, and Redis takes nothing: the grant is in hand, or parked, and the install is finished once it does. */
+  | { is: 'unstored' }
 
-/** Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant. `only`: no other account. */
-export async function connectWithCode(deps: CodeDeps, code: Secret, only?: number): Promise<CodeOutcome> {
+/**
+ * Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant, whose id is `id`. `only`: no
+ * other account.
+ */
+export async function connectWithCode(
+  deps: CodeDeps,
+  code: Secret,
+  { id = newGrantId(), only }: { id?: string; only?: number | undefined } = {},
+): Promise<CodeOutcome> {
   const sent = await deps.endpoint.sendCode(async () => {
     const sentAt = deps.clock.now()
     return { sentAt, answer: await deps.provider.exchangeCode(code) }
@@ -77,59 +88,80 @@ export async function connectWithCode(deps: CodeDeps, code: Secret, only?: numbe
     const message = 'refresh_token is missing in the answer: without it the account cannot be kept'
     return { is: 'failed', step: 'token', failure: { class: 'client', code: 'unreadable', message, status: 200 } }
   }
-  const grant = { ...grantOf(answer.value, refreshToken, sentAt), only }
-  if (owner !== undefined) return connectGrant(deps, grant, owner)
-  // The code is spent: from here on the grant must be found even if this process dies.
-  const id = await keepGrant(deps, grant, deps.clock.now())
-  const asked = await askIdentityPatiently(deps, grant)
-  if (asked.ok) return connectGrant(deps, { id, ...grant }, asked.value)
-  await planGrant(deps, id, deps.clock.now())
-  return { is: 'parked', failure: asked.failure }
+  const grant = { id, ...grantOf(answer.value, refreshToken, sentAt), grantedAt: sentAt, only }
+  return finishInHand(deps, grant, owner)
+}
+
+/**
+ * The code is spent: from here on the grant must be found even if this process dies, or Redis takes nothing. Without an
+ * owner the provider is asked for it.
+ */
+export function finishInHand(deps: ConnectDeps, grant: Grant, owner?: TokenOwner): Promise<CodeOutcome> {
+  return deps.unstored.hold(grant.id, async () => {
+    try {
+      await keepGrant(deps, grant)
+      const asked = owner === undefined ? await askIdentityPatiently(deps, grant) : { ok: true as const, value: owner }
+      if (asked.ok) return await connectGrant(deps, grant, asked.value)
+      await planGrant(deps, grant.id, deps.clock.now())
+      return { is: 'parked', failure: asked.failure }
+    } catch (error) {
+      if (!isRedisAway(error)) throw error
+      return { is: 'unstored' }
+    }
+  })
 }
 
 /** Stores the account of a grant whose code is spent. If it is open whether it counts, it is parked, or stays so. */
-export async function connectGrant(
-  deps: ConnectDeps,
-  grant: Grant & { id?: string },
-  whose: Whose,
-): Promise<GrantOutcome> {
-  const { only } = grant
-  if (only === undefined || only === whose.hubId) return storeGrant(deps, grant, whose)
-  // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
-  if (!(await isKept(deps, whose.hubId))) return dropGrant(deps, grant.id, whose, only)
-  const outcome = await storeGrant(deps, grant, whose)
-  if (outcome.is !== 'connected' && outcome.is !== 'reconnected') return outcome
-  const { hubId, hubDomain } = outcome
-  return { is: 'other-account', hubId, hubDomain, wanted: only, isReconnected: true }
-}
-
-async function storeGrant(deps: ConnectDeps, grant: Grant & { id?: string }, whose: Whose) {
-  let { id } = grant
-  if (id !== undefined) await noteOfGrant(deps, id, { hubId: whose.hubId })
-  const outcome = await storeAccount(deps, grant, whose, async (latest) => {
-    id = await keepGrant(deps, { ...latest, id }, deps.clock.now())
-  })
-  if (id === undefined) return outcome
-  if (outcome.is !== 'failed' || outcome.step !== 'proof') {
-    await forgetGrant(deps, id)
-    return outcome
-  }
-  await noteOfGrant(deps, id, { hubId: CROSSING })
-  await planGrant(deps, id, deps.clock.now())
-  return { is: 'parked' as const, failure: outcome.failure }
-}
-
-/** It is not deleted at the provider, where the account may have one refresh token for all its grants. */
-async function dropGrant(
-  deps: ConnectDeps,
-  id: string | undefined,
-  whose: Whose,
-  wanted: number,
-): Promise<GrantOutcome> {
+export async function connectGrant(deps: ConnectDeps, grant: Grant, whose: Whose): Promise<GrantOutcome> {
+  const { id, only } = grant
   const { hubId } = whose
-  if (id !== undefined) await forgetGrant(deps, id)
-  deps.log.warn({ code: 'grant.other-account', hubId, wanted }, 'a grant is dropped: its link was for another account')
-  return { is: 'other-account', hubId, hubDomain: fieldsOf(whose).hubDomain ?? '', wanted, isReconnected: false }
+  await noteOfGrant(deps, id, { hubId })
+  let latest: GrantTokens = grant
+  // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
+  const onlyKept = only !== undefined && only !== hubId
+  const outcome = await storeAccount(deps, { id, grant, whose, onlyKept }, (proved) => {
+    latest = proved
+    return keepGrant(deps, { ...grant, ...proved })
+  })
+  if (outcome.is === 'failed' && outcome.step === 'proof') {
+    await noteOfGrant(deps, id, { hubId: CROSSING })
+    await planGrant(deps, id, deps.clock.now())
+    return { is: 'parked', failure: outcome.failure }
+  }
+  if (outcome.is === 'uninstalled') {
+    // What it left at the provider is deleted: the uninstall knew of older tokens only.
+    await noteOfGrant(deps, id, { isEnding: 1 })
+    await planGrant(deps, id, deps.clock.now())
+    return { is: 'failed', step: 'token', failure: UNINSTALLED }
+  }
+  await forgetGrant(deps, id)
+  if (outcome.is !== 'failed' && !('scopes' in outcome)) return otherAccount(deps, outcome, only)
+  // A Redis that takes over may know neither the account nor the grant.
+  if (outcome.is !== 'failed') deps.unstored.settle(grantToStore({ ...grant, ...latest }, hubId), true, deps.clock)
+  if (only === undefined || only === hubId || outcome.is === 'failed') return outcome
+  return { is: 'other-account', hubId, hubDomain: outcome.hubDomain, wanted: only, isReconnected: true }
+}
+
+/**
+ * The grant of an account that is not kept is not deleted at the provider, where the account may have one refresh token for all
+ * its grants.
+ */
+function otherAccount({ log }: ConnectDeps, { is, hubId, hubDomain }: NotConnected, wanted = 0): GrantOutcome {
+  const why = is === 'strange' ? 'its link was for another account' : 'its account is being uninstalled, and it with it'
+  log.warn({ code: 'grant.other-account', hubId, wanted }, `a grant is dropped: ${why}`)
+  return { is: 'other-account', hubId, hubDomain, wanted, isReconnected: false }
+}
+
+/** An account that was stored with an older token of its grant is uninstalled by now. */
+const UNINSTALLED: ProviderFailure = {
+  ...{ class: 'rejected', code: 'uninstalled', message: 'the account was uninstalled meanwhile', status: 0 },
+}
+
+/** `strange`: it is not kept here. `uninstalled`: it was stored with older tokens of the grant, and uninstalled since. */
+interface NotConnected {
+  is: 'strange' | 'uninstalling' | 'uninstalled'
+  hubId: number
+  hubDomain: string
 }
 
 /**
@@ -145,17 +177,29 @@ export async function connectWithRefreshToken(
   const answer = await deps.provider.refresh(refreshToken)
   if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
   const latest = answer.value.refreshToken ?? refreshToken
-  if (latest.reveal() !== refreshToken.reveal()) keepNew(latest)
   const grant = grantOf(answer.value, latest, sentAt)
+  const inHand = grantToStore({ id: newGrantId(), ...grant, grantedAt: sentAt, only: undefined })
+  // Until it is stored, or the caller has it: a stop seals it.
+  deps.unstored.keep(inHand, deps.clock)
+  const isNew = latest.reveal() !== refreshToken.reveal()
+  if (isNew) keepNew(latest)
+  deps.unstored.settle(inHand, false, deps.clock)
   const asked = await askIdentityPatiently(deps, grant)
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
-  return storeAccount(deps, grant, asked.value, async ({ refreshToken }) => {
-    if (refreshToken.reveal() !== latest.reveal()) keepNew(refreshToken)
-  })
+  const connecting = storeAccount(
+    deps,
+    { id: newOperation(), grant, whose: asked.value, onlyKept: false },
+    async ({ refreshToken }) => {
+      if (refreshToken.reveal() !== latest.reveal()) keepNew(refreshToken)
+    },
+  )
+  return connecting as Promise<ConnectOutcome> // Any account will do.
 }
 
+type GrantTokens = Pick<Grant, 'accessToken' | 'refreshToken' | 'times'>
+
 /** An answer's life counts from when the request was sent. */
-export function grantOf({ accessToken, lifetimeMs }: TokenAnswer, refreshToken: Secret, sentAt: number): Grant {
+export function grantOf({ accessToken, lifetimeMs }: TokenAnswer, refreshToken: Secret, sentAt: number): GrantTokens {
   return { accessToken, refreshToken, times: { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs } }
 }
 
@@ -168,14 +212,21 @@ function fieldsOf(whose: Whose): Record<string, string> {
   return { hubDomain, user, tokenDriftMs: String(driftMs ?? '') }
 }
 
+interface Connecting {
+  /** The grant's: tokens of it that were stored are not stored again, whatever the clocks of those who store them say. */
+  id: string
+  grant: GrantTokens
+  whose: Whose
+  /** No account that is not kept here. */
+  onlyKept: boolean
+}
+
+/** `keep` gets what is to be proved, and what came of that, before anything else can fail. */
 async function storeAccount(
   deps: ConnectDeps,
-  grant: Grant,
-  whose: Whose,
-  /** Gets what is to be proved, and what came of that, before anything else can fail. */
-  keep: (latest: Grant) => Promise<void>,
-): Promise<ConnectOutcome> {
-  const operation = newOperation()
+  { id, grant, whose, onlyKept }: Connecting,
+  keep: (latest: GrantTokens) => Promise<void>,
+): Promise<ConnectOutcome | NotConnected> {
   const { hubId, scopes } = whose
   const fields = fieldsOf(whose)
   let { accessToken, refreshToken, times } = { ...grant, ...whose }
@@ -196,9 +247,10 @@ async function storeAccount(
       ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
       stepJson(fields),
       stepJson(alerts),
-      ...[operation, CLOCK_SLACK_MS, provedAfter, previous],
+      ...[id, CLOCK_SLACK_MS, provedAfter, previous, onlyKept ? 'kept' : ''],
     )
     if (is === 'stale') continue
+    if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }
     if (is === 'crossing') {
       await keep({ accessToken, refreshToken, times })
       const proof = await proveAlive(deps, refreshToken)
@@ -241,7 +293,7 @@ interface Unproved {
  * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
  * the older one. A refusal counts when it comes twice.
  */
-async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret): Promise<Grant | Unproved> {
+async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret): Promise<GrantTokens | Unproved> {
   let [refusals, sentAt] = [0, 0]
   const result = await askPatiently(
     clock,
@@ -257,11 +309,6 @@ async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret
   return { is: refusals > 1 ? 'over' : 'unknown', failure: result.failure }
 }
 
-async function isKept(deps: ConnectDeps, hubId: number): Promise<boolean> {
-  const state = await stateOf(deps, hubId)
-  return state !== null && state !== 'uninstalled'
-}
-
 function stateOf({ store, keys }: ConnectDeps, hubId: number): Promise<string | null> {
   return store.hget(keys.account(hubId).account, 'state')
 }
@@ -271,7 +318,7 @@ async function works(deps: ConnectDeps, hubId: number): Promise<boolean> {
   return state === 'active' || state === 'failing' || state === 'parked'
 }
 
-function askIdentityPatiently(deps: ConnectDeps, grant: Grant): Promise<ProviderResult<Identity>> {
+function askIdentityPatiently(deps: ConnectDeps, grant: GrantTokens): Promise<ProviderResult<Identity>> {
   return askPatiently(
     deps.clock,
     () => askIdentity(deps, grant),

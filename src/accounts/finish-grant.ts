@@ -1,9 +1,10 @@
 import type { ProviderFailure } from '../provider/failure.ts'
+import { isRedisAway } from '../redis/away.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import { forgetGrant, keepGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant } from '../tokens/parked-grants.ts'
 import { type ConnectDeps, connectGrant, grantOf } from './connect-account.ts'
 import { askIdentity } from './identity.ts'
-import { forgetGrant, keepGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant } from './parked-grants.ts'
 
 export interface FinishDeps extends ConnectDeps {
   endpoint: Pick<TokenEndpoint, 'enter' | 'succeeded' | 'failed'>
@@ -20,9 +21,21 @@ export type FinishedGrant = 'connected' | 'later' | 'deleted' | 'gone'
 
 /** One attempt to find out whose a parked grant is; one that was given too long ago is deleted at the provider. */
 export async function finishGrant(deps: FinishDeps, id: string): Promise<FinishedGrant> {
+  // Newer tokens of it are in hand, and what is stored of it may be dead.
+  if (deps.unstored.has(id) || deps.unstored.grant(id) !== undefined) return 'later'
+  try {
+    return await deps.unstored.hold(id, () => finish(deps, id))
+  } catch (error) {
+    // What was under way is in hand, or parked: another sweep tries it.
+    if (isRedisAway(error)) return 'later'
+    throw error
+  }
+}
+
+async function finish(deps: FinishDeps, id: string): Promise<FinishedGrant> {
   const grant = await readGrant(deps, id)
   if (grant === undefined) return 'gone'
-  if (grant.hubId !== undefined && (await isConnectedSince(deps, grant.hubId, grant.grantedAt))) {
+  if (grant.hubId !== undefined && !grant.isRenewed && (await isConnectedSince(deps, grant.hubId, grant.grantedAt))) {
     await forgetGrant(deps, id)
     return 'gone'
   }
@@ -41,8 +54,8 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   if ('class' in grant) return grant
   const asked = await askIdentity(deps, grant)
   if (!asked.ok) return asked.failure
-  // A connection that was made meanwhile came from this grant, or from a later one.
-  if (!grant.isCrossing && (await isConnectedSince(deps, asked.value.hubId, grant.grantedAt))) {
+  // A connection that was made meanwhile came from these tokens, or from a later grant.
+  if (!grant.isCrossing && !grant.isRenewed && (await isConnectedSince(deps, asked.value.hubId, grant.grantedAt))) {
     await forgetGrant(deps, grant.id)
     return 'gone'
   }
@@ -73,9 +86,10 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
     return answer.failure
   }
   const { refreshToken = grant.refreshToken } = answer.value
-  const renewed = { ...grant, ...grantOf(answer.value, refreshToken, sentAt) }
-  await keepGrant(deps, renewed, clock.now())
   endpoint.succeeded({ rotated: refreshToken.reveal() !== grant.refreshToken.reveal() })
+  // A callback that hung may store the account meanwhile, with a token that is over by this.
+  const renewed = { ...grant, ...grantOf(answer.value, refreshToken, sentAt), isRenewed: true }
+  await keepGrant(deps, renewed)
   return renewed
 }
 

@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Secret } from '../runtime/secret.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
+import type { GrantToStore } from '../tokens/token-store.ts'
 import type { Vault } from '../tokens/vault.ts'
-import { type CodeDeps, type CodeOutcome, connectWithCode } from './connect-account.ts'
+import { type CodeDeps, type CodeOutcome, connectWithCode, finishInHand } from './connect-account.ts'
 
 export interface InstallSettings {
   installUrl: string
@@ -55,13 +56,21 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
   if (state === undefined) return { is: 'bad-state' }
   if (redirect.error !== undefined) return { is: 'refused', reason: redirect.error }
   if (redirect.code === undefined || redirect.code === '') return { is: 'no-code' }
+  const inHand = deps.unstored.grant(state.nonce)
+  if (inHand !== undefined) return finishAgain(deps, inHand)
   // In Redis, because the same redirect may reach two daemons. As many are kept as codes are sent within an hour.
   const used = deps.keys.usedInstallState(state.nonce)
   const lastsMs = Math.max(1, state.expiresAt - deps.clock.now())
   if ((await deps.store.set(used, '1', 'PX', lastsMs, 'NX')) === null) return { is: 'bad-state' }
-  const outcome = await connectWithCode(deps, new Secret(redirect.code), state.only)
+  const outcome = await connectWithCode(deps, new Secret(redirect.code), { id: state.nonce, only: state.only })
   if (outcome.is === 'waits') await deps.store.del(used)
   return outcome
+}
+
+/** The customer asks again while Redis has not taken the grant: at once, which is sooner than it is tried otherwise. */
+async function finishAgain(deps: CodeDeps, { id, access, refresh, ...grant }: GrantToStore): Promise<InstallOutcome> {
+  if (deps.unstored.has(id)) return { is: 'unstored' }
+  return finishInHand(deps, { ...grant, id, accessToken: access, refreshToken: refresh })
 }
 
 /** How long a customer may take on the provider's install page. */

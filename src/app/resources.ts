@@ -16,7 +16,8 @@ import { ShutdownBudget } from '../runtime/lifecycle.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { sealAnswers } from '../tokens/sealed-answers.ts'
-import { Unstored } from '../tokens/unstored.ts'
+import { TokenStore } from '../tokens/token-store.ts'
+import { storeGrantsInHand, Unstored } from '../tokens/unstored.ts'
 import type { VaultKey } from '../tokens/vault.ts'
 import { fleetAnnouncements } from './announcers.ts'
 import { endpointSettings, providerOptions } from './settings.ts'
@@ -90,12 +91,16 @@ function openQueues({ address, keys, clock, log, lifecycle }: StoreResources): Q
 }
 
 function openUnstored(
-  { clock, vault, log, lifecycle }: StoreResources,
+  { store, keys, clock, vault, log, lifecycle }: StoreResources,
   dataDir: string,
   budget: ShutdownBudget,
 ): Unstored {
   const unstored = new Unstored((answers) => sealAnswers({ vault, log }, dataDir, answers))
+  const deps = { tokens: new TokenStore(store, keys), unstored, vault, clock, log }
+  // Not awaited: where Redis is away, they are to be sealed meanwhile.
+  const endStoring = atInterval(() => storeGrantsInHand(deps), SEAL_EVERY_MS)
   const endSealing = atInterval(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
+  lifecycle.onClose('the sweep of grants that Redis has not taken', async () => endStoring())
   lifecycle.onClose('the sweep of answers that Redis has not taken', async () => endSealing())
   lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(clock, budget.of(ANSWER_STOP_MS)))
   return unstored

@@ -42,8 +42,11 @@ const STEPS = {
   leaveRefresh: on<number>(1),
   storeTokens: OF_MANY,
   recordRefreshFailure: on<'recorded' | 'lost'>(1),
-  connectAccount: on<'connected' | 'reconnected' | 'stale' | 'crossing'>(1),
+  connectAccount: on<'connected' | 'reconnected' | 'stale' | 'crossing' | 'strange' | 'uninstalling' | 'uninstalled'>(
+    1,
+  ),
   importAccount: on<'imported' | 'kept' | 'uninstalled' | 'replaced'>(1),
+  parkGrant: on<'parked' | 'gone'>(2, 'alone'),
   storeMetadata: on<'stored' | 'known' | 'lost'>(1),
   refuseForeignToken: on<'refused' | 'lost'>(1),
   beginUninstall: on<'begun' | 'already' | 'unknown' | 'refuted' | 'stale'>(1),

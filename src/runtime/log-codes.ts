@@ -45,6 +45,7 @@ export const LOG_CODES = [
   'account.forgotten',
   'install.failed',
   'install.parked',
+  'install.unstored',
   'grant.given-up',
   'grant.deleted',
   'grant.undeleted',

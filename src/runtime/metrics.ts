@@ -11,10 +11,10 @@ const REFRESH_OUTCOMES = ['refreshed', 'fresh', 'held', 'gone', 'lost', 'waiting
 const GRANT_OUTCOMES = ['connected', 'later', 'deleted', 'gone']
 const INSTALL_RESULTS = [
   ...(['connected', 'reconnected', 'refused', 'bad-state', 'no-code', 'waits', 'too-many'] as const),
-  ...(['rejected', 'failed', 'parked', 'other-account'] as const),
+  ...(['rejected', 'failed', 'parked', 'unstored', 'other-account'] as const),
 ] as const
 /**
- * What an install came to at its callback; `rejected`: the code, `parked`: it is not known whose it is,
+ * What an install came to at its callback; `rejected`: the code, `parked`: it is not known whose it is, `unstored`: Redis took nothing,
  * `other-account`: not the one its link was for, `failed`: any other answer of the provider.
  */
 export type InstallResult = (typeof INSTALL_RESULTS)[number]

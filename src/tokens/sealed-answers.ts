@@ -12,11 +12,19 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { NOBODY } from '../redis/steps.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import { Secret } from '../runtime/secret.ts'
-import type { AnswerToStore } from './token-store.ts'
-import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
+import {
+  type Holder,
+  holderFacts,
+  holderOf,
+  isGrant,
+  type StoreAnswerDeps,
+  storeAnswer,
+  type TokensToStore,
+} from './unstored.ts'
 import { openToken, type Vault } from './vault.ts'
 
 /** What a file is called once all of it is on the disk. */
@@ -27,21 +35,27 @@ const HALF_FOR_MS = 3_600_000
 
 type Sealing = Pick<StoreAnswerDeps, 'vault' | 'log'>
 
-/** Puts answers that Redis did not take into a file of the data folder. Throws where that can't be: they are in memory alone then. */
-export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: readonly AnswerToStore[]): void {
-  const hubIds = answers.map(({ hubId }) => hubId)
+/**
+ * Puts answers that Redis did not take into a file of the data folder; returns what removes it. Throws where that can't be: they
+ * are in memory alone then.
+ */
+export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: readonly TokensToStore[]): () => void {
+  const hubIds = answers.flatMap((answer) => (isGrant(answer) ? [] : [answer.hubId]))
+  const facts = { hubIds, grants: answers.length - hubIds.length }
   try {
-    const file = writeLines(
-      dataDir,
-      answers.map((answer) => `${answer.hubId} ${sealed(vault, answer)}`),
+    const file = join(openDataFolder(dataDir, 'answers'), `${randomUUID()}${WHOLE}`)
+    writeLines(
+      file,
+      answers.map((answer) => `${holderOf(answer)} ${sealed(vault, answer)}`),
     )
     log.warn(
-      { code: 'token.sealed', hubIds, file },
+      { code: 'token.sealed', ...facts, file },
       `new tokens that Redis did not take are kept in ${file}: the next start stores them, unless Redis takes them before`,
     )
+    return () => rmSync(file, { force: true })
   } catch (error) {
     log.error(
-      { code: 'token.not-sealed', hubIds, err: error },
+      { code: 'token.not-sealed', ...facts, err: error },
       'new tokens that Redis did not take could not be kept on disk either: a stop loses them',
     )
     throw error
@@ -56,62 +70,107 @@ export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: r
 export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promise<void> {
   const folder = openDataFolder(dataDir, 'answers')
   accessSync(folder, constants.W_OK)
-  const names = readdirSync(folder)
   // Left by a process that was killed while it wrote.
-  const halves = names.filter((name) => name.endsWith(HALF)).map((name) => join(folder, name))
+  const halves = filesIn(folder, HALF)
   for (const half of halves) if (deps.clock.now() - statSync(half).mtimeMs > HALF_FOR_MS) rmSync(half, { force: true })
-  const files = names.filter((name) => name.endsWith(WHOLE))
-  const read = files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
-  const lines = [...new Set(read)]
-  const byAccount = Map.groupBy(lines, (line) => Number(line.split(' ')[0]))
-  const done = await Promise.all(
-    [...byAccount].map(([hubId, own]) =>
-      deps.unstored.has(hubId) ? own : deps.unstored.hold(hubId, () => storeLines(deps, hubId, own)),
-    ),
-  )
-  const left = done.flat()
-  if (left.length === read.length) return // Nothing was stored: the files stay.
-  if (left.length > 0) writeLines(dataDir, left)
-  // Another process of this folder may have removed them by now.
-  for (const name of files) rmSync(join(folder, name), { force: true })
+  const files = readFiles(folder)
+  const byHolder = Map.groupBy(new Set(files.flatMap(({ lines }) => lines)), (line) => line.split(' ')[0] ?? '')
+  const left = await Promise.all([...byHolder].map(([name, own]) => storeOf(deps, name, own)))
+  const isLeft = new Set(left.flat())
+  for (const { file, lines } of files) {
+    const kept = lines.filter((line) => isLeft.has(line))
+    // Another process of this folder may have removed it by now.
+    if (kept.length === 0) rmSync(file, { force: true })
+    else if (kept.length < lines.length) writeLines(file, kept)
+  }
 }
 
-/** Returns the lines that are left. */
-async function storeLines(deps: StoreAnswerDeps, hubId: number, lines: readonly string[]): Promise<string[]> {
+/** Of one account, or one grant. Returns the lines that are left. */
+async function storeOf(deps: StoreAnswerDeps, name: string, lines: readonly string[]): Promise<readonly string[]> {
+  const holder = holderNamed(name)
+  const isInHand = deps.unstored.has(holder) || deps.unstored.grant(name) !== undefined
+  return isInHand ? lines : deps.unstored.hold(holder, () => storeLines(deps, holder, lines))
+}
+
+async function storeLines(deps: StoreAnswerDeps, holder: Holder, lines: readonly string[]): Promise<string[]> {
   const left: string[] = []
   for (const line of lines) {
-    const answer = opened(deps, hubId, line.slice(line.indexOf(' ') + 1))
-    const is = answer === undefined ? 'left' : await storeAnswer(deps, answer)
+    const answer = opened(deps, line)
+    const is = answer === undefined ? 'left' : await storeOne(deps, answer)
     if (is === 'left') left.push(line)
-    else deps.log.info({ code: 'token.unsealed', hubId, is }, 'new tokens of an earlier process')
+    else deps.log.info({ code: 'token.unsealed', ...holderFacts(holder), is }, 'new tokens of an earlier process')
   }
   return left
 }
 
-function sealed(vault: Vault, { access, refresh, ...rest }: AnswerToStore): string {
+/** A grant that Redis does not take stays in hand, and in its file. */
+async function storeOne(deps: StoreAnswerDeps, answer: TokensToStore) {
+  if (!isGrant(answer)) return storeAnswer(deps, answer)
+  const is = await deps.tokens.parkGrant(answer, deps.vault, deps.clock.now()).catch(() => 'left' as const)
+  if (is === 'parked') deps.unstored.settle(answer, true, deps.clock)
+  return is
+}
+
+function sealed(vault: Vault, { access, refresh, ...rest }: TokensToStore): string {
   const text = JSON.stringify({ ...rest, access: access.reveal(), refresh: refresh?.reveal() })
   return vault.seal(new Secret(text), rest.hubId, 'answer').toString('base64')
 }
 
-function opened({ vault, log }: Sealing, hubId: number, text: string): AnswerToStore | undefined {
-  const result = openToken(vault, Buffer.from(text, 'base64'), hubId, 'answer')
-  if (!result.ok) {
-    log.error({ code: 'token.unopened', hubId, reason: result.failure.code }, result.failure.message)
+/** Whose a line of a file is, and what is sealed in it. */
+function openLine(vault: Vault, line: string) {
+  const [name = '', text = ''] = line.split(' ')
+  const holder = holderNamed(name)
+  const sealed = Buffer.from(text, 'base64')
+  const result = openToken(vault, sealed, hubIdOf(holder), 'answer')
+  if (result.ok) return { name, holder, sealed, text: result.value }
+  const { missingKey, message } = result.failure
+  return { name, holder, sealed, stuck: { holder, needs: missingKey, reason: message } }
+}
+
+function holderNamed(name: string): Holder {
+  return /^\d{1,16}$/.test(name) ? Number(name) : name
+}
+
+function hubIdOf(holder: Holder): number {
+  return typeof holder === 'number' ? holder : NOBODY
+}
+
+function opened({ vault, log }: Sealing, line: string): TokensToStore | undefined {
+  const { holder, text, stuck } = openLine(vault, line)
+  if (text === undefined) {
+    log.error({ code: 'token.unopened', ...holderFacts(holder), reason: 'vault' }, stuck.reason)
     return undefined
   }
   // Authenticated with its encryption: it is what `sealed` wrote.
-  const answer = JSON.parse(result.value.reveal()) as Omit<AnswerToStore, 'access' | 'refresh'> & {
+  const answer = JSON.parse(text.reveal()) as Omit<TokensToStore, 'access' | 'refresh'> & {
     access: string
     refresh?: string
   }
   const { access, refresh } = answer
-  return { ...answer, access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
+  const secrets = { access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
+  return { ...answer, ...secrets } as TokensToStore
+}
+
+/** Files that are whole, with their lines. */
+function readFiles(folder: string): { file: string; lines: string[] }[] {
+  return filesIn(folder, WHOLE).flatMap((file) => {
+    try {
+      return [{ file, lines: readFileSync(file, 'utf8').split('\n').filter(Boolean) }]
+    } catch (error) {
+      // Another process of this folder stored what was in it.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
+  })
+}
+
+function filesIn(folder: string, ending: string): string[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith(ending))
+  return names.map((name) => join(folder, name))
 }
 
 /** Readable for this user only, and renamed once it is whole on the disk: no process reads half a file. */
-function writeLines(dataDir: string, lines: readonly string[]): string {
-  const folder = openDataFolder(dataDir, 'answers')
-  const file = join(folder, `${randomUUID()}${WHOLE}`)
+function writeLines(file: string, lines: readonly string[]): void {
   const half = `${file}${HALF}`
   try {
     writeFileSync(half, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600, flush: true })
@@ -120,11 +179,10 @@ function writeLines(dataDir: string, lines: readonly string[]): string {
     rmSync(half, { force: true })
     throw error
   }
-  const descriptor = openSync(folder, 'r')
+  const descriptor = openSync(dirname(file), 'r')
   try {
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
   }
-  return file
 }

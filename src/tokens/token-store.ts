@@ -3,7 +3,7 @@ import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
@@ -52,6 +52,21 @@ export interface AnswerToStore {
   refreshAt: number
   pollAt: number | 'unchanged'
   alerts: AlertWrites
+}
+
+/** The tokens of an install on their way into Redis, in clear: its account is not known for sure yet. */
+export interface GrantToStore {
+  hubId: typeof NOBODY
+  id: string
+  access: Secret
+  refresh: Secret
+  times: TokenTimes
+  /** When the code was sent, ms. */
+  grantedAt: number
+  /** Asked for by a link for one account: of another one it is dropped. */
+  only: number | undefined
+  /** Whose it is, once that is known; '' = its account was stored with another grant, and the provider must name the one that counts. */
+  account: number | '' | undefined
 }
 
 /** What is stored of an account's access token. Times are ms. */
@@ -141,6 +156,18 @@ export class TokenStore {
       vault.seal(access, hubId, 'access'),
       refresh === undefined ? '' : vault.seal(refresh, hubId, 'refresh'),
       alerts.changes.length + alerts.entries.length === 0 ? '' : stepJson(alerts),
+    )
+  }
+
+  /** `gone`: newer tokens of the grant are there. `nextAt`: when it is tried next, ms. */
+  parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<'parked' | 'gone'> {
+    const { id, access, refresh, times, grantedAt, only, account } = grant
+    return this.#store.parkGrant(
+      ...[this.#keys.grants.grant(id), this.#keys.grants.due, id, nextAt, times.obtainedAt],
+      ...['access', vault.seal(access, NOBODY, 'access'), 'refresh', vault.seal(refresh, NOBODY, 'refresh')],
+      ...['obtainedAt', times.obtainedAt, 'expiresAt', times.expiresAt, 'grantedAt', grantedAt],
+      ...(only === undefined ? [] : ['only', only]),
+      ...(account === undefined ? [] : ['hubId', account]),
     )
   }
 

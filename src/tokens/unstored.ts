@@ -1,69 +1,133 @@
 import { setMaxListeners } from 'node:events'
+import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { AnswerToStore, TokenStore } from './token-store.ts'
+import type { AnswerToStore, GrantToStore, TokenStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
 
 /** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
 const DURABLE_MS = 60_000
 const SEALED_AFTER_MS = 5_000
 const MINUTE_MS = 60_000
+/** A worker has a grant to itself for so long: longer than all calls of a callback take. */
+export const GRANT_CLAIM_MS = 60_000
 /** How often the stop checks whether all has come and is stored. */
 const LOOK_EVERY_MS = 20
+
+/** What the provider has just given, and Redis has not: the answer to a refresh, or the grant of an install. */
+export type TokensToStore = AnswerToStore | GrantToStore
+
+/** A hub id, or the id of a grant whose account is not known yet. */
+export type Holder = number | string
+
+export function holderOf(tokens: TokensToStore): Holder {
+  return isGrant(tokens) ? tokens.id : tokens.hubId
+}
+
+export function isGrant(tokens: TokensToStore): tokens is GrantToStore {
+  return tokens.hubId === NOBODY
+}
+
+/** For logs. */
+export function holderFacts(holder: Holder): { hubId: number } | { grant: string } {
+  return typeof holder === 'number' ? { hubId: holder } : { grant: holder }
+}
+
+/** Puts them where the next start finds them. Returns what takes them away there, once they are stored. */
+export type Seal = (answers: readonly TokensToStore[]) => (() => void) | undefined
 
 /**
  * Accounts whose refresh token is with the provider, and what it has answered until Redis takes it: those tokens are
  * nowhere else, and the old ones may be dead. No other job of this process redeems a token of these accounts; a lease does
  * not protect them, because a Redis that refuses writes refuses to renew it as well. What Redis has taken is kept until it can't be
- * lost there any more.
+ * lost there any more. The same for the grants of installs.
  */
 export class Unstored {
-  /** How many are at work on each account. */
-  readonly #inHand = new Map<number, number>()
+  /** How many are at work on each. */
+  readonly #inHand = new Map<Holder, number>()
   /** Neither stored nor sealed, and for how long. The oldest first. */
-  readonly #kept = new Map<AnswerToStore, () => number>()
+  readonly #kept = new Map<TokensToStore, () => number>()
+  /** The latest tokens of each grant that is not stored, sealed or not. */
+  readonly #grants = new Map<string, GrantToStore>()
+  /** What takes those that are sealed away again. */
+  readonly #sealed = new Map<TokensToStore, (() => void) | undefined>()
   /** Redis has taken them, and may lose them still: how long ago. The oldest first. */
-  readonly #young = new Map<AnswerToStore, () => number>()
+  readonly #young = new Map<TokensToStore, () => number>()
   /** Young ones that are to be stored again, and those that a job works on. */
-  readonly #asked = new Set<AnswerToStore>()
-  readonly #running = new Set<AnswerToStore>()
-  readonly #seal: (answers: readonly AnswerToStore[]) => void
+  readonly #asked = new Set<TokensToStore>()
+  readonly #running = new Set<TokensToStore>()
+  readonly #seal: Seal
   readonly #ending = new AbortController()
   /** How long ago the data folder last took nothing. */
   #sinceRefused: (() => number) | undefined
 
-  /** `seal` puts answers where the next start finds them. */
-  constructor(seal: (answers: readonly AnswerToStore[]) => void) {
+  constructor(seal: Seal) {
     this.#seal = seal
     setMaxListeners(0, this.#ending.signal) // One per answer that is tried again.
   }
 
-  has(hubId: number): boolean {
-    return this.#inHand.has(hubId)
+  has(holder: Holder): boolean {
+    return this.#inHand.has(holder)
   }
 
-  /** The account counts as busy for as long as this work is under way. */
-  async hold<T>(hubId: number, work: () => Promise<T>): Promise<T> {
-    this.#inHand.set(hubId, (this.#inHand.get(hubId) ?? 0) + 1)
+  /** It counts as busy for as long as this work is under way. */
+  async hold<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
+    this.#inHand.set(holder, (this.#inHand.get(holder) ?? 0) + 1)
     try {
       return await work()
     } finally {
-      const others = (this.#inHand.get(hubId) ?? 1) - 1
-      if (others > 0) this.#inHand.set(hubId, others)
-      else this.#inHand.delete(hubId)
+      const others = (this.#inHand.get(holder) ?? 1) - 1
+      if (others > 0) this.#inHand.set(holder, others)
+      else this.#inHand.delete(holder)
     }
   }
 
-  keep(answer: AnswerToStore, clock: Clock): void {
+  /** Newer tokens of a grant take the place of those before. */
+  keep(answer: TokensToStore, clock: Clock): void {
+    if (isGrant(answer)) {
+      this.#forgetGrant(answer.id)
+      this.#grants.set(answer.id, answer)
+    }
     this.#kept.set(answer, clock.stopwatch())
+  }
+
+  /** The latest tokens of a grant that Redis has not taken. */
+  grant(id: string): GrantToStore | undefined {
+    return this.#grants.get(id)
+  }
+
+  get grants(): GrantToStore[] {
+    return [...this.#grants.values()]
+  }
+
+  /** Whose it is, for a grant that Redis may still lose. */
+  noteGrant(id: string, account: number | ''): void {
+    for (const one of this.#young.keys()) if (isGrant(one) && one.id === id) one.account = account
+  }
+
+  #forgetGrant(id: string): void {
+    for (const its of [this.#kept, this.#young, this.#sealed]) {
+      for (const one of its.keys()) if (isGrant(one) && one.id === id) this.#drop(one)
+    }
+    this.#grants.delete(id)
+  }
+
+  #drop(answer: TokensToStore): void {
+    this.#kept.delete(answer)
+    if (isGrant(answer)) this.#young.delete(answer)
+    const takeAway = this.#sealed.get(answer)
+    this.#sealed.delete(answer)
+    // They were sealed together, and go once all of them are stored.
+    if (takeAway !== undefined && ![...this.#sealed.values()].includes(takeAway)) takeAway()
   }
 
   /**
    * Redis has it, or newer tokens. What it took a minute before that goes: while Redis is away nothing is settled, and
    * nothing goes.
    */
-  settle(answer: AnswerToStore, isStored: boolean, clock: Clock): void {
-    this.#kept.delete(answer)
+  settle(answer: TokensToStore, isStored: boolean, clock: Clock): void {
+    if (isGrant(answer)) this.#forgetGrant(answer.id)
+    this.#drop(answer)
     if (isStored) {
       this.#young.delete(answer)
       this.#young.set(answer, clock.stopwatch())
@@ -74,17 +138,17 @@ export class Unstored {
     }
   }
 
-  get young(): AnswerToStore[] {
+  get young(): TokensToStore[] {
     return [...this.#young.keys()]
   }
 
   /** Never twice at once for an answer: asked for while it is under way, it is done once more after that. */
-  async withYoung(work: (answer: AnswerToStore) => Promise<void>): Promise<void> {
-    const run = async (answer: AnswerToStore) => {
+  async withYoung(work: (answer: TokensToStore) => Promise<void>): Promise<void> {
+    const run = async (answer: TokensToStore) => {
       this.#asked.add(answer)
       if (this.#running.has(answer)) return
       this.#running.add(answer)
-      while (this.#asked.delete(answer)) await this.hold(answer.hubId, () => work(answer))
+      while (this.#asked.delete(answer)) await this.hold(holderOf(answer), () => work(answer))
       this.#running.delete(answer)
     }
     await Promise.all(this.young.map(run))
@@ -100,11 +164,14 @@ export class Unstored {
   }
 
   /** Unless it is sealed already. It is the next start's from then on. */
-  seal(...answers: AnswerToStore[]): void {
+  seal(...answers: TokensToStore[]): void {
     const own = answers.filter((answer) => this.#kept.has(answer))
     if (own.length === 0) return
-    this.#seal(own)
-    for (const answer of own) for (const its of [this.#kept, this.#young, this.#asked]) its.delete(answer)
+    const takeAway = this.#seal(own)
+    for (const answer of own) {
+      for (const its of [this.#kept, this.#young, this.#asked]) its.delete(answer)
+      this.#sealed.set(answer, takeAway)
+    }
   }
 
   /**
@@ -115,8 +182,11 @@ export class Unstored {
     if (this.#sinceRefused !== undefined && this.#sinceRefused() < MINUTE_MS) return
     const overdue = [...this.#kept].filter(([, age]) => age() >= SEALED_AFTER_MS).map(([answer]) => answer)
     if (overdue.length === 0) return
-    for (const { hubId } of overdue) {
-      log.error({ code: 'token.not-stored', hubId }, 'Redis has not taken new tokens for five seconds')
+    for (const answer of overdue) {
+      log.error(
+        { code: 'token.not-stored', ...holderFacts(holderOf(answer)) },
+        'Redis has not taken new tokens for five seconds',
+      )
     }
     this.#sinceRefused = isSealed(this, ...overdue) ? undefined : clock.stopwatch()
   }
@@ -190,7 +260,7 @@ function onceAMinute(clock: Clock): () => boolean {
   }
 }
 
-function isSealed(unstored: Unstored, ...answers: AnswerToStore[]): boolean {
+function isSealed(unstored: Unstored, ...answers: TokensToStore[]): boolean {
   try {
     unstored.seal(...answers)
     return true
@@ -200,18 +270,50 @@ function isSealed(unstored: Unstored, ...answers: AnswerToStore[]): boolean {
 }
 
 /**
+ * Throws where Redis does not take it: then it stays in hand, is tried again every second, and is sealed at the end. `nextAt`:
+ * when its sweep may try it, ms.
+ */
+export async function parkGrant(
+  { tokens, vault, unstored, clock }: StoreAnswerDeps,
+  grant: GrantToStore,
+  nextAt: number,
+): Promise<void> {
+  unstored.keep(grant, clock)
+  const is = await tokens.parkGrant(grant, vault, nextAt)
+  unstored.settle(grant, is === 'parked', clock)
+}
+
+/** Asked once a second. Those that a callback or a job works on are left to it. Never throws. */
+export async function storeGrantsInHand(deps: StoreAnswerDeps): Promise<void> {
+  const { unstored, clock, log } = deps
+  const idle = unstored.grants.filter(({ id }) => !unstored.has(id))
+  await Promise.all(
+    idle.map((grant) =>
+      unstored.hold(grant.id, async () => {
+        const is = await deps.tokens.parkGrant(grant, deps.vault, clock.now()).catch(() => 'refused' as const)
+        if (is === 'refused') return // `sealOverdue` logs it.
+        unstored.settle(grant, is === 'parked', clock)
+        log.info({ code: 'token.unsealed', grant: grant.id, is }, 'a grant that Redis had refused')
+      }),
+    ),
+  )
+}
+
+/**
  * A Redis that took over, or was started again, may have lost what it had taken last. What has come in since wins: where
  * nothing was lost, this does nothing. Never throws: it is not awaited.
  */
 export async function storeYoungAgain(deps: StoreAnswerDeps): Promise<void> {
-  await deps.unstored.withYoung(async (answer) => {
-    deps.unstored.keep(answer, deps.clock)
-    await storeAnswer(deps, answer, true).catch((error: unknown) => {
-      const { hubId } = answer
+  await deps.unstored.withYoung(async (young) => {
+    try {
+      if (isGrant(young)) return await parkGrant(deps, young, deps.clock.now() + GRANT_CLAIM_MS)
+      deps.unstored.keep(young, deps.clock)
+      await storeAnswer(deps, young, true)
+    } catch (error) {
       deps.log.error(
-        { code: 'token.not-stored', hubId, err: error },
+        { code: 'token.not-stored', ...holderFacts(holderOf(young)), err: error },
         'new tokens could be neither stored again nor sealed',
       )
-    })
+    }
   })
 }

@@ -32,7 +32,15 @@ export interface VaultKey {
   key: Buffer
 }
 
-export class VaultError extends Error {}
+export class VaultError extends Error {
+  /** The id of the key that would open it, where that is not configured. */
+  readonly missingKey: string | undefined
+
+  constructor(message: string, missingKey?: string) {
+    super(message)
+    this.missingKey = missingKey
+  }
+}
 
 /** A token that no configured key opens: a failure of its account like the provider's, until the key is configured. */
 export interface Unopened {
@@ -40,6 +48,8 @@ export interface Unopened {
   code: 'vault'
   /** Names the key by its id. */
   message: string
+  /** The id of that key, where it is not configured. */
+  missingKey?: string | undefined
 }
 
 const VERSION = 1
@@ -98,7 +108,8 @@ export function openToken(
     return { ok: true, value: vault.open(sealed, hubId, field) }
   } catch (error) {
     if (!(error instanceof VaultError)) throw error
-    return { ok: false, failure: { class: 'unopened', code: 'vault', message: error.message } }
+    const { message, missingKey } = error
+    return { ok: false, failure: { class: 'unopened', code: 'vault', message, missingKey } }
   }
 }
 
@@ -127,7 +138,8 @@ function createRing(keys: readonly VaultKey[]): Ring {
 
 function keyOf(ring: Ring, keyId: string) {
   const key = ring.keys.get(keyId)
-  if (key === undefined) throw new VaultError(`no key with the id ${keyId} is configured: add it to encryption.keys`)
+  if (key === undefined)
+    throw new VaultError(`no key with the id ${keyId} is configured: add it to encryption.keys`, keyId)
   return key
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
-import { readGrant } from '../../src/accounts/parked-grants.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { readGrant } from '../../src/tokens/parked-grants.ts'
 import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
@@ -261,6 +262,35 @@ describe('connecting again', () => {
     }
   })
 })
+
+test.each([
+  ['has its token', {}, ['refresh-1', 'refresh-9']],
+  ['has the token of another account', { tokenOf: '9' }, ['refresh-9']],
+])(
+  'an account that is being uninstalled and %s stays so when a link for another one is opened with it: its new token goes, too',
+  async (_, fields, doomed) => {
+    const keys = redis.freshKeys()
+    const deleted: string[] = []
+    const { deps, clock } = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-9', 'refresh-9'),
+      metadata: async () => metadata(),
+      deleteRefreshToken: async (token) => {
+        deleted.push(token.reveal())
+        return { ok: true, value: 'deleted' }
+      },
+    })
+    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+    if ('tokenOf' in fields) await redis.store.hset(keys.own(HUB), fields)
+    expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked' })).toBe('begun')
+    clock.move(10_000)
+    const outcome = await connectWithCode(deps, code, { only: 7 })
+    expect(outcome).toMatchObject({ is: 'other-account', hubId: HUB, wanted: 7, isReconnected: false })
+    expect(await redis.store.hget(keys.own(HUB), 'state')).toBe('uninstalling')
+    expect(await redis.store.zcard(keys.grants.due)).toBe(0)
+    expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+    expect(deleted).toEqual(doomed)
+  },
+)
 
 describe('two installs of an account that cross', () => {
   /** The first one's code was exchanged, and it waits for its metadata until the second one is done. */

@@ -7,6 +7,8 @@ import type { TokenMetadata } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { vault } from '../support/accounts.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { fakeProvider } from '../support/fake-provider.ts'
@@ -47,6 +49,8 @@ export function office(store: Store, keys: Keys, does: Partial<ProviderClient>, 
     store,
     keys,
     vault,
+    tokens: new TokenStore(store, keys),
+    unstored: new Unstored(() => {}),
     announce,
     announceScopes,
     closeAlerts: closeAlerts.bind(undefined, pageOf),

@@ -1,15 +1,16 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep.ts'
 import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
-import { keepGrant, noteOfGrant, readGrant } from '../../src/accounts/parked-grants.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { keepGrant, newGrantId, noteOfGrant, readGrant } from '../../src/tokens/parked-grants.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
@@ -79,7 +80,7 @@ async function begun(dialect: DialectName = 'v1') {
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
       const { accessToken, refreshToken, lifetimeMs } = answer.value
       const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
-      return { accessToken, refreshToken, times }
+      return { id: newGrantId(), accessToken, refreshToken, times, grantedAt: clock.now(), only: undefined }
     },
     fault: (fault: Fault) => send(`${sandbox.url}/sandbox/faults`, 'POST', fault),
     works: () => send(`${sandbox.url}/sandbox/faults`, 'DELETE'),
@@ -162,11 +163,11 @@ test('a grant is connected although an older one was stored after it had been gi
   const older = await grant()
   clock.move(10_000)
   const newer = await grant()
-  await keepGrant(deps, newer, clock.now())
+  await keepGrant(deps, newer)
   clock.move(10_000)
-  const late = { id: await keepGrant(deps, older, clock.now()), ...older }
+  await keepGrant(deps, older)
   const whose = { hubId: HUB, hubDomain: undefined, user: undefined, scopes: ['oauth'] }
-  await connectGrant({ ...deps, provider: fakeProvider({}) }, late, { ...whose, driftMs: null, times: older.times })
+  await connectGrant({ ...deps, provider: fakeProvider({}) }, older, { ...whose, driftMs: null, times: older.times })
   await pass(2 * MINUTE)
   expect(await kept()).toEqual([])
   expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })
@@ -176,7 +177,7 @@ test('a grant changes nothing once an import replaces the account', async () => 
   const { keys, deps, clock, grant, install, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   clock.move(10_000)
-  await keepGrant(deps, await grant(), clock.now())
+  await keepGrant(deps, await grant())
   clock.move(10_000)
   const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
   const lines = async function* () {
@@ -191,8 +192,9 @@ test('a grant changes nothing once an import replaces the account', async () => 
 
 test('one whose account was stored when the daemon was killed is taken out, and its token is not deleted', async () => {
   const { deps, clock, grant, install, fault, pass, calls, kept, account } = await begun()
-  const id = await keepGrant(deps, await grant(), clock.now())
-  await noteOfGrant(deps, id, { hubId: HUB })
+  const granted = await grant()
+  await keepGrant(deps, granted)
+  await noteOfGrant(deps, granted.id, { hubId: HUB })
   await install()
   await fault({ endpoint: 'metadata', status: 500 })
   clock.move(120 * MINUTE)
@@ -213,11 +215,83 @@ test('where the token endpoint says whose the tokens are nobody else need be ask
 test('a rekey encrypts what is parked as well', async () => {
   const { deps, clock, keys, grant } = await begun()
   const granted = await grant()
-  const id = await keepGrant(deps, granted, clock.now())
+  await keepGrant(deps, granted)
   const newer = { id: 'newer', key: Buffer.alloc(32, 9) }
   const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
   const vault = createVault([newer, vaultKey])
   expect(await rekeyAll({ store: redis.store, keys, clock, vault }, watcher)).toMatchObject({ is: 'clean' })
-  const read = await readGrant({ ...deps, vault: createVault([newer]) }, id)
+  const read = await readGrant({ ...deps, vault: createVault([newer]) }, granted.id)
   expect(read?.refreshToken.reveal()).toBe(granted.refreshToken.reveal())
+})
+
+/**
+ * A callback that hung for half an hour: it stores the account between a sweep's redemption of the grant's first refresh token,
+ * which ends that one, and what the sweep stores. Then `meanwhile` happens.
+ */
+async function redeemedBesideTheCallback(meanwhile: (deps: Parameters<typeof runUninstall>[0]) => Promise<unknown>) {
+  const begunWith = await begun()
+  const { deps, clock, grant } = begunWith
+  const granted = await grant()
+  await keepGrant(deps, granted)
+  clock.move(29.5 * MINUTE)
+  const given: string[] = []
+  const redeem = deps.provider.refresh.bind(deps.provider)
+  let isStored = false
+  vi.spyOn(deps.provider, 'refresh').mockImplementation(async (refreshToken) => {
+    const answer = await redeem(refreshToken)
+    if (answer.ok) given.push(answer.value.refreshToken?.reveal() ?? '')
+    if (isStored) return answer
+    isStored = true
+    const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined }
+    expect(await connectGrant(deps, granted, { ...whose, driftMs: null, times: granted.times })).toMatchObject({
+      is: 'connected',
+    })
+    await meanwhile(deps)
+    return answer
+  })
+  return { ...begunWith, given, sweep: () => sweepGrants(deps) }
+}
+
+test('a grant that was redeemed while its account was stored keeps its newer refresh token', async () => {
+  const { keys, deps, sweep, given, kept } = await redeemedBesideTheCallback(async () => {})
+  await sweep()
+  const { refresh } = await storedTokens(redis.store, keys, HUB)
+  expect([refresh, await kept()]).toEqual([given.at(-1), []])
+  expect(await deps.provider.refresh(new Secret(refresh ?? ''))).toMatchObject({ ok: true })
+})
+
+test('a daemon that was killed between the redemption and the store of such a grant loses no refresh token', async () => {
+  const { keys, deps, clock, grant, pass, kept } = await begun()
+  const granted = await grant()
+  await keepGrant(deps, granted)
+  const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined }
+  clock.move(29.5 * MINUTE)
+  const answer = await deps.provider.refresh(granted.refreshToken)
+  if (!answer.ok) throw new Error('not redeemed')
+  await connectGrant(deps, granted, { ...whose, driftMs: null, times: granted.times })
+  const { accessToken, refreshToken = granted.refreshToken, lifetimeMs } = answer.value
+  const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
+  await keepGrant(deps, { ...granted, accessToken, refreshToken, times })
+  await noteOfGrant(deps, granted.id, { hubId: HUB })
+  await pass(2 * MINUTE)
+  const { refresh } = await storedTokens(redis.store, keys, HUB)
+  expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])
+})
+
+test.each([
+  ['being uninstalled', false],
+  ['uninstalled', true],
+])('a grant that was redeemed while its account was stored, and is %s since, is deleted', async (_, isDone) => {
+  const uninstall = async (deps: Parameters<typeof runUninstall>[0]) => {
+    await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+    if (isDone) await runUninstall(deps, HUB)
+  }
+  const { deps, clock, keys, sweep, given, kept, pass, account } = await redeemedBesideTheCallback(uninstall)
+  await sweep()
+  await pass(2 * MINUTE)
+  clock.move(MINUTE)
+  if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  expect(await deps.provider.refresh(new Secret(given[0] ?? ''))).toMatchObject({ ok: false })
+  expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
+  expect(await storedTokens(redis.store, keys, HUB)).toMatchObject({ refresh: undefined })
 })

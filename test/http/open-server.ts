@@ -92,6 +92,8 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     endpoint: door,
     store: steps,
     keys,
+    tokens: new TokenStore(steps, keys),
+    unstored: new Unstored(() => {}),
     vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
     announceScopes: () => NO_ALERT_WRITES,
     announce: tokenAnnouncer({
@@ -104,8 +106,6 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const refreshing = {
     ...connect,
     ...{
-      tokens: new TokenStore(steps, keys),
-      unstored: new Unstored(() => {}),
       inFlight: new InFlight(10),
       endpoint: openEndpoint(steps, keys, systemClock),
       random: () => 0.5,

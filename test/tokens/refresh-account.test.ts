@@ -8,8 +8,8 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
 import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
-import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { type TokensToStore, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import {
   dump,
@@ -380,9 +380,13 @@ describe('an account that is uninstalled while it is refreshed', () => {
   test('of which Redis knows nothing, because it was emptied, is not ended at the provider: its answer is sealed', async () => {
     const slow = slowAnswer()
     const w = await worker(slow.refresh)
-    const sealed: AnswerToStore[] = []
+    const sealed: TokensToStore[] = []
+    const unstored = new Unstored((answers) => {
+      sealed.push(...answers)
+      return undefined
+    })
     w.clock.move(25 * MINUTE)
-    const refreshing = refreshAccount({ ...w.deps, unstored: new Unstored((answers) => sealed.push(...answers)) }, HUB)
+    const refreshing = refreshAccount({ ...w.deps, unstored }, HUB)
     await slow.asked
     await redis.store.del(...(await redis.store.keys(`${w.keys.prefix}:*`)))
     slow.answer(tokens('access-2', 'refresh-2'))

@@ -15,9 +15,10 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { readGrant } from '../../src/tokens/parked-grants.ts'
 import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
-import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { type StoreAnswerDeps, storeAnswer, Unstored } from '../../src/tokens/unstored.ts'
+import { type AnswerToStore, type GrantToStore, TokenStore } from '../../src/tokens/token-store.ts'
+import { type StoreAnswerDeps, storeAnswer, storeGrantsInHand, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -57,7 +58,7 @@ async function installation(...hubIds: number[]) {
   const logged = logLines()
   const process = (tokens = new TokenStore(redis.store, keys), its = vault) => {
     const unstored = new Unstored((answers) => sealAnswers({ vault: its, log: logged.log }, dataDir, answers))
-    return { tokens, vault: its, unstored, clock, log: logged.log }
+    return { tokens, vault: its, unstored, clock, log: logged.log, keys }
   }
   const answer = (hubId: number, more: Partial<AnswerToStore> = {}): AnswerToStore => ({
     ...{
@@ -184,6 +185,33 @@ test('a start that ends before Redis takes it leaves it where it is', async () =
   expect(files()).toEqual([file])
   await storeSealed(process(), dataDir)
   expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+test('a grant is parked by the next start; once this process has stored it, its file goes', async () => {
+  const { process, clock, logged } = await installation()
+  const grantOf = (id: string): GrantToStore => ({
+    ...{ hubId: 0, id, access: new Secret('access-1'), refresh: new Secret('refresh-1'), grantedAt: clock.now() },
+    ...{ times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }, only: 7, account: undefined },
+  })
+  const ended = process()
+  ended.unstored.keep(grantOf('one'), clock)
+  await ended.unstored.close(clock, 0)
+  const it = process()
+  await storeSealed(it, dataDir)
+  const deps = { store: redis.store, keys: it.keys, vault }
+  expect(await readGrant(deps, 'one')).toMatchObject({ only: 7, grantedAt: clock.now() })
+  expect(files()).toEqual([])
+
+  it.unstored.keep(grantOf('two'), clock)
+  clock.move(5_000)
+  it.unstored.sealOverdue(it)
+  // The same folder is looked through meanwhile.
+  await storeSealed(it, dataDir)
+  expect([files().length, await readGrant(deps, 'two')]).toEqual([1, undefined])
+  await storeGrantsInHand(it)
+  expect((await readGrant(deps, 'two'))?.refreshToken.reveal()).toBe('refresh-1')
+  expect(files()).toEqual([])
+  expect(logged.text()).not.toMatch(/(?:access|refresh)-1/)
 })
 
 async function waits(clock: HandClock, times: number) {

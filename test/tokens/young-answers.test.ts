@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { storeAnswer, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
+import { storeAnswer, storeYoungAgain, type TokensToStore, Unstored } from '../../src/tokens/unstored.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -19,10 +19,11 @@ async function lost(seal: (answers: readonly AnswerToStore[]) => void = () => {}
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   clock.move(10_000)
   const tokens = new TokenStore(redis.store, keys)
-  const sealed: AnswerToStore[] = []
+  const sealed: TokensToStore[] = []
   const unstored = new Unstored((answers) => {
-    seal(answers)
+    seal(answers as AnswerToStore[])
     sealed.push(...answers)
+    return undefined
   })
   const logged = logLines()
   const deps = { tokens, vault, unstored, clock, log: logged.log }
@@ -145,7 +146,7 @@ test('what was stored a minute ago goes with the next answer', async () => {
   for (const generation of ['2', '3']) {
     one.clock.move(61_000)
     await storeAnswer(one.deps, one.answer({ owner: generation, generation }))
-    expect(one.deps.unstored.young.map((answer) => answer.generation)).toEqual([generation])
+    expect(one.deps.unstored.young).toMatchObject([{ generation }])
   }
 })
 

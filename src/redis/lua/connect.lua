@@ -6,18 +6,44 @@
 -- Of two grants whose calls crossed the older one may come last. No clock of ours tells which it is, the provider does: it
 -- takes no more refresh tokens of a grant that another one took the place of.
 -- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
---   fields of the account (JSON), alert writes (JSON), operation, by how much clocks may differ (ms), a generation
+--   fields of the account (JSON), alert writes (JSON), the grant, by how much clocks may differ (ms), a generation
 --   of the grant that was stored already when the provider took a token of this one ('' = none is known), the refresh token
---   that it took then, if it gave out another one for it ('' = not so).
--- Returns 'connected' | 'reconnected' | 'stale' (an alert changed since it was read: read again) | 'crossing' (another grant
--- was stored since: ask the provider whether this one is alive).
+--   that it took then, if it gave out another one for it ('' = not so), 'kept' = only an account that is kept here.
+-- Returns 'connected' | 'reconnected' | 'stale' (an alert changed since it was read: read again) | 'crossing' (other tokens
+-- were stored since: ask the provider whether these are alive); with 'kept' also 'strange' (it is not); with 'kept', or for newer
+-- tokens of a grant that was stored before, 'uninstalling' (it stays so: its uninstall deletes the new refresh token, too);
+-- for those also 'uninstalled'.
 local hubId, now, access, refresh, scopes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local obtainedAt, expiresAt, refreshAt = ARGV[6], ARGV[7], ARGV[8]
-local fields, writes, operation = cjson.decode(ARGV[9]), cjson.decode(ARGV[10]), ARGV[11]
+local fields, writes, grant = cjson.decode(ARGV[9]), cjson.decode(ARGV[10]), ARGV[11]
 local slack, provedAfter, previous = tonumber(ARGV[12]), ARGV[13], ARGV[14]
+local onlyKept = ARGV[15] == 'kept'
+-- A grant may be redeemed by another worker while it is stored: each of its tokens is an operation of its own.
+local operation = grant .. '.' .. obtainedAt
 
 local before = answerBefore(operation)
 if before then return before end
+local isNewer = false
+for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
+  local of, at = string.match(id, '^(.+)%.(%d+)$')
+  if of == grant then
+    if tonumber(at) > tonumber(obtainedAt) then return answer end
+    isNewer = true
+  end
+end
+if onlyKept or isNewer then
+  local state = redis.call('HGET', ACCOUNT, 'state')
+  if not state or state == 'uninstalled' then return isNewer and 'uninstalled' or 'strange' end
+  if state == 'uninstalling' then
+    local former = redis.call('HGET', tokensKey(), 'refresh')
+    redis.call('HSET', tokensKey(), 'refresh', refresh)
+    -- What is another account's is that account's to keep.
+    if redis.call('HDEL', ACCOUNT, 'tokenOf') == 0 and former then redis.call('HSET', tokensKey(), 'previous', former)
+    else redis.call('HDEL', tokensKey(), 'previous') end
+    redis.call('ZADD', dueKey('uninstall'), now, hubId)
+    return answerWith(operation, 'uninstalling')
+  end
+end
 local stored = redis.call('HMGET', ACCOUNT, 'connectedAt', 'generation')
 local isSince = stored[1] and tonumber(stored[1]) + slack >= tonumber(obtainedAt)
 if isSince and (provedAfter == '' or grantOf(provedAfter) ~= grantOf(stored[2])) then return 'crossing' end
@@ -26,7 +52,7 @@ local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
 local tokens = { 'access', access, 'refresh', refresh, 'scopes', scopes }
 if previous ~= '' then tokens[7], tokens[8] = 'previous', previous end
-beginGrant(hubId, operation, tokens, fields, refreshAt)
+beginGrant(hubId, grant, tokens, fields, refreshAt)
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt, 'obtainedAt', obtainedAt,
   'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
 startPolling(hubId, now, now)
@@ -56,6 +82,17 @@ stopPolling(hubId)
 redis.call('HSET', ACCOUNT, 'firstReadingDue', '1')
 redis.call('ZADD', firstReadingsKey(), 1, hubId)
 return answerWith(operation, state and 'replaced' or 'imported')
+
+--!step parkGrant
+-- Keeps the tokens of an install whose account is not stored yet, or newer ones of it, and when it is tried next.
+-- KEYS: the grant, due grants. ARGV: id, next try, obtainedAt, then its fields with their values.
+-- Returns 'parked' | 'gone' (newer tokens of it are there).
+local id, nextAt, obtainedAt = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+if tonumber(redis.call('HGET', KEYS[1], 'obtainedAt') or 0) > obtainedAt then return 'gone' end
+redis.call('HSET', KEYS[1], unpack(ARGV, 4))
+redis.call('ZADD', KEYS[2], nextAt, id)
+return 'parked'
 
 --!step storeMetadata
 --!include account-step

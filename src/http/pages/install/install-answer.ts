@@ -51,6 +51,8 @@ ${again}`,
       return waits(outcome.until - now)
     case 'parked':
       return PARKED
+    case 'unstored':
+      return UNSTORED
     case 'too-many':
       return tooMany(outcome.waitMs, again)
     case 'failed':
@@ -104,6 +106,14 @@ const PARKED: InstallAnswer = {
   title: 'Connected, being set up',
   body: html`<p>Your consent has arrived, and the provider has not confirmed yet which account it is for. Nothing more is to be done: you can close this page.</p>
 <p>Should the provider not do so within an hour, the access that you gave is handed back, and the account must be connected again.</p>`,
+}
+
+/** 503, so that monitoring finds it; the customer has nothing to do. */
+const UNSTORED: InstallAnswer = {
+  status: 503,
+  title: 'Connected, being set up',
+  body: html`<p>Your consent has arrived, and this server can't store it at the moment. The install is finished as soon as it can. Nothing more is to be done: you can close this page.</p>`,
+  retryAfterSeconds: 30,
 }
 
 /** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */

@@ -84,6 +84,8 @@ function noteInstall(
   const facts = { outcome: result, address: from.forwardedFor ?? from.peer, reason: reasonOf(outcome), unlogged }
   if (result === 'parked')
     log.warn({ code: 'install.parked', ...facts }, 'granted, and not confirmed by the provider: asked again')
+  else if (result === 'unstored')
+    log.error({ code: 'install.unstored', ...facts }, 'granted, and Redis takes nothing: finished once it does')
   else log.warn({ code: 'install.failed', ...facts }, 'an install failed')
 }
 

@@ -4,82 +4,82 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
-import type { TokenTimes } from '../tokens/plan-refresh.ts'
-import type { Vault } from '../tokens/vault.ts'
+import type { TokenTimes } from './plan-refresh.ts'
+import type { GrantToStore } from './token-store.ts'
+import { GRANT_CLAIM_MS, parkGrant, type StoreAnswerDeps } from './unstored.ts'
 
 /** The tokens of one install whose account is not known yet. */
 export interface Grant {
+  id: string
   accessToken: Secret
   refreshToken: Secret
   times: TokenTimes
+  /** When the code was sent, ms. */
+  grantedAt: number
   /** Asked for by a link for one account: of another one it is dropped. */
-  only?: number | undefined
+  only: number | undefined
 }
 
 export interface ParkedGrant extends Grant {
-  id: string
-  /** When the code was sent, ms. */
-  grantedAt: number
   /** Whose it is, while the account may have been stored with it, and the grant not yet taken out. */
   hubId: number | undefined
   /** Another grant of its account was stored meanwhile: the provider must name the one that counts. */
   isCrossing: boolean
+  /** Its tokens are newer than those of its code, which its account may have been stored with. */
+  isRenewed: boolean
   /** Its deletion was begun: no account may be connected with it any more. */
   isEnding: boolean
 }
 
-export interface ParkDeps {
+export interface ParkDeps extends StoreAnswerDeps {
   store: Store
   keys: Keys
-  vault: Vault
 }
 
-/** A worker has it to itself for so long: longer than all calls of a callback take. */
-const CLAIM_MS = 60_000
+type InRedis = Pick<ParkDeps, 'store' | 'keys'>
+
 /** Instead of whose it is: the account was stored with another one. */
 export const CROSSING = ''
 /** Grants of one sweep. */
 const MOST = 20
 
+/** As long as the state of an install, which may be its grant's id. */
+export function newGrantId(): string {
+  return randomBytes(16).toString('base64url')
+}
+
 /**
- * Stores a grant, sealed, or other tokens of one that has an id; it is let be for a while. Returns its id. One that was taken out
- * meanwhile is not tried again.
+ * Stores a grant, sealed, or other tokens of one that is stored; it is let be for a while. Throws where Redis does not take it:
+ * it is in hand then, and is tried again for as long as the process lives.
  */
-export async function keepGrant(
-  { store, keys, vault }: ParkDeps,
-  { id: known, accessToken, refreshToken, times, only }: Grant & { id?: string | undefined },
-  now: number,
-): Promise<string> {
-  const id = known ?? randomBytes(16).toString('base64url')
-  const fields = {
-    access: vault.seal(accessToken, NOBODY, 'access'),
-    refresh: vault.seal(refreshToken, NOBODY, 'refresh'),
-    ...times,
-    ...(known === undefined ? { grantedAt: times.obtainedAt, ...(only === undefined ? {} : { only }) } : {}),
-  }
-  const planned = store.multi().hset(keys.grants.grant(id), fields)
-  const until = now + CLAIM_MS
-  await (known === undefined
-    ? planned.zadd(keys.grants.due, until, id)
-    : planned.zadd(keys.grants.due, 'XX', until, id)
-  ).exec()
-  return id
+export function keepGrant(deps: ParkDeps, grant: Grant): Promise<void> {
+  return parkGrant(deps, grantToStore(grant), deps.clock.now() + GRANT_CLAIM_MS)
+}
+
+export function grantToStore(grant: Grant, account?: number): GrantToStore {
+  const { id, accessToken: access, refreshToken: refresh, times, grantedAt, only } = grant
+  return { hubId: NOBODY, id, access, refresh, times, grantedAt, only, account }
 }
 
 /** Undefined: another worker was faster. Throws VaultError where no key opens it. */
-export async function readGrant({ store, keys, vault }: ParkDeps, id: string): Promise<ParkedGrant | undefined> {
+export async function readGrant(
+  { store, keys, vault }: Pick<ParkDeps, 'store' | 'keys' | 'vault'>,
+  id: string,
+): Promise<ParkedGrant | undefined> {
   const { access, refresh, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
   const number = (field: string) => Number(stored[field]?.toString())
+  const [obtainedAt, grantedAt] = [number('obtainedAt'), number('grantedAt')]
   return {
     id,
     accessToken: vault.open(access, NOBODY, 'access'),
     refreshToken: vault.open(refresh, NOBODY, 'refresh'),
-    times: { obtainedAt: number('obtainedAt'), expiresAt: number('expiresAt') },
-    grantedAt: number('grantedAt'),
+    times: { obtainedAt, expiresAt: number('expiresAt') },
+    grantedAt,
     only: number('only') || undefined,
     hubId: number('hubId') || undefined,
     isCrossing: stored.hubId?.toString() === CROSSING,
+    isRenewed: obtainedAt > grantedAt,
     isEnding: stored.isEnding?.toString() === '1',
   }
 }
@@ -91,18 +91,19 @@ export async function noteOfGrant(
   note: { hubId: number | typeof CROSSING } | { isEnding: 1 },
 ): Promise<void> {
   await deps.store.hset(deps.keys.grants.grant(id), note)
+  if ('hubId' in note) deps.unstored.noteGrant(id, note.hubId)
 }
 
 /** Ids of those that are due; they are let be for a while. */
-export async function claimGrants({ store, keys }: ParkDeps, now: number): Promise<string[]> {
-  const [claimed] = await accountSteps(store).claimDue(keys.grants.due, now, MOST, CLAIM_MS)
+export async function claimGrants({ store, keys }: InRedis, now: number): Promise<string[]> {
+  const [claimed] = await accountSteps(store).claimDue(keys.grants.due, now, MOST, GRANT_CLAIM_MS)
   return claimed
 }
 
-export async function planGrant({ store, keys }: ParkDeps, id: string, at: number): Promise<void> {
+export async function planGrant({ store, keys }: InRedis, id: string, at: number): Promise<void> {
   await store.zadd(keys.grants.due, 'XX', at, id)
 }
 
-export async function forgetGrant({ store, keys }: ParkDeps, id: string): Promise<void> {
+export async function forgetGrant({ store, keys }: InRedis, id: string): Promise<void> {
   await store.multi().del(keys.grants.grant(id)).zrem(keys.grants.due, id).exec()
 }

@@ -1,0 +1,186 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { finishGrant } from '../../src/accounts/finish-grant.ts'
+import { beginInstall, finishInstall } from '../../src/accounts/install.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { isRedisAway, refusesWrites } from '../../src/redis/away.ts'
+import { newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
+import {
+  parkGrant,
+  storeGrantsInHand,
+  storeYoungAgain,
+  type TokensToStore,
+  Unstored,
+} from '../../src/tokens/unstored.ts'
+import { openServer } from '../http/open-server.ts'
+import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { tokens } from '../support/fake-provider.ts'
+import { serverOfFile } from '../support/of-file.ts'
+import { HUB, metadata, office } from './connected.ts'
+
+const redis = serverOfFile()
+const refuse = async (is: boolean) => void (await redis.store.config('SET', 'min-replicas-to-write', is ? '1' : '0'))
+
+/** A Redis that begins to refuse while the provider answers. */
+function begun(does: Partial<ProviderClient>) {
+  const keys = redis.freshKeys()
+  const { deps: connect, clock, logged } = office(redis.store, keys, { metadata: async () => metadata(), ...does })
+  const sealed: TokensToStore[] = []
+  const unstored = new Unstored((answers) => {
+    sealed.push(...answers)
+    return () => void sealed.splice(0)
+  })
+  const endpoint = openEndpoint(redis.store, keys, clock)
+  onTestFinished(async () => {
+    await refuse(false)
+    await endpoint.close()
+  })
+  const deps = { ...connect, unstored }
+  const install = { installUrl: 'https://x.example/a', clientId: 'c', redirectUri: 'https://y.example/cb' }
+  const url = beginInstall(vault, { ...install, scopes: ['oauth'], optionalScopes: [] }, clock.now())
+  const redirect = { code: 'code-1', state: new URL(url).searchParams.get('state') ?? '' }
+  const id = redirect.state.split('.')[0] ?? ''
+  const kept = async () => Object.keys(await dump(redis.store, keys)).filter((key) => key.includes('{grants}'))
+  const sealedTokens = () => sealed.map(({ refresh }) => refresh?.reveal())
+  return { deps, finish: { ...deps, endpoint }, keys, clock, logged, redirect, id, kept, sealedTokens }
+}
+
+const granted = async (owner?: object) => {
+  await refuse(true)
+  const answer = tokens('access-new', 'refresh-new')
+  return { ...answer, value: { ...answer.value, ...owner } } as never
+}
+
+test.each([
+  ['by the metadata', undefined],
+  ['with the tokens', { owner: { hubId: HUB, scopes: ['oauth'] } }],
+])(
+  'an install that Redis refuses once its code is spent is finished when it takes writes: owner told %s',
+  async (_, owner) => {
+    const { deps, finish, keys, clock, redirect, id, kept, sealedTokens } = begun({
+      exchangeCode: () => granted(owner),
+    })
+    await seedAccount(redis.store, keys, { obtainedAt: clock.now() - 60_000, refreshToken: 'refresh-old' })
+    expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
+    await storeGrantsInHand(deps)
+    expect(await kept()).toEqual([])
+    // A process that is killed now leaves it sealed.
+    clock.move(5_000)
+    deps.unstored.sealOverdue(deps)
+    expect(sealedTokens()).toEqual(['refresh-new'])
+
+    await refuse(false)
+    await storeGrantsInHand(deps)
+    expect([await kept(), sealedTokens()]).toEqual([[expect.any(String), expect.any(String)], []])
+    expect(await finishGrant(finish, id)).toBe('connected')
+    expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
+    expect([await kept(), deps.unstored.grants]).toEqual([[], []])
+  },
+)
+
+test('a customer who asks again is connected as soon as Redis takes writes, and one who hurries breaks nothing', async () => {
+  const { deps, keys, redirect } = begun({ exchangeCode: () => granted() })
+  expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
+  expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
+  await refuse(false)
+  const outcomes = await Promise.all([finishInstall(deps, redirect), finishInstall(deps, redirect)])
+  expect(outcomes.map(({ is }) => is)).toEqual(['connected', 'unstored'])
+  expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
+  expect(await finishInstall(deps, redirect)).toEqual({ is: 'bad-state' })
+})
+
+test('an install that a stop cuts off is sealed with the stop', async () => {
+  const { deps, clock, redirect, sealedTokens } = begun({ exchangeCode: () => granted() })
+  await finishInstall(deps, redirect)
+  await deps.unstored.close(clock, 0)
+  expect(sealedTokens()).toEqual(['refresh-new'])
+})
+
+test('the rotated token of a parked grant that Redis refuses is kept, and the one before is not redeemed again', async () => {
+  const { deps, finish, clock, keys, sealedTokens } = begun({ refresh: () => granted() })
+  const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: undefined } as const
+  const given = { access: tokens('a').value.accessToken, refresh: tokens('a').value.accessToken }
+  const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }
+  await parkGrant(deps, { ...grant, ...given, times }, clock.now())
+  clock.move(10_000)
+  expect(await finishGrant(finish, grant.id)).toBe('later')
+  expect(await finishGrant(finish, grant.id)).toBe('later')
+  clock.move(5_000)
+  deps.unstored.sealOverdue(deps)
+  expect(sealedTokens()).toEqual(['refresh-new'])
+  await refuse(false)
+  await storeGrantsInHand(deps)
+  expect((await readGrant(deps, grant.id))?.refreshToken.reveal()).toBe('refresh-new')
+  expect(await finishGrant(finish, grant.id)).toBe('connected')
+  expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
+})
+
+test('an account that a failover lost right after its install is connected from the grant', async () => {
+  const { deps, finish, clock, keys, redirect, id, kept } = begun({
+    exchangeCode: async () => tokens('access-new', 'refresh-new'),
+  })
+  const lostWith = async (name: string) => {
+    for (const key of await redis.store.keys(`${keys.prefix}:*`)) if (key.includes(name)) await redis.store.del(key)
+  }
+  expect(await finishInstall(deps, redirect)).toMatchObject({ is: 'connected' })
+  await lostWith('')
+  await storeYoungAgain(deps)
+  expect(await finishGrant(finish, id)).toBe('connected')
+  expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
+  // Nothing was lost: the provider is not asked.
+  await storeYoungAgain(deps)
+  const unasked = { ...finish, provider: {} as ProviderClient }
+  expect([await finishGrant(unasked, id), await kept()]).toEqual(['gone', []])
+  clock.move(61_000)
+  deps.unstored.settle({ ...(deps.unstored.young[0] as TokensToStore) }, false, clock)
+  expect(deps.unstored.young).toEqual([])
+})
+
+test('the page of an install that Redis refuses says that it will be finished', async () => {
+  const { ask, beginInstall, provider, logs } = await openServer(redis)
+  provider.customer = { hubId: 123 }
+  const exchange = provider.exchangeCode.bind(provider)
+  provider.exchangeCode = async (code) => {
+    await refuse(true)
+    return exchange(code)
+  }
+  onTestFinished(() => refuse(false))
+  const { status, headers, text } = await ask('GET', `/oauth/callback?code=code-1&state=${await beginInstall()}`)
+  expect([status, headers['retry-after']]).toEqual([503, '30'])
+  expect(text).toContain('The install is finished as soon as it can')
+  expect(logs.lines()).toContainEqual(expect.objectContaining({ level: 'error', code: 'install.unstored' }))
+})
+
+test('what a transaction was refused with counts, and not that it was given up', async () => {
+  const refused = (...command: string[]) => {
+    const transaction = redis.store.multi()
+    for (const word of command) transaction.hset(word, 'field', 'value')
+    return transaction.exec().catch((error: unknown) => error)
+  }
+  await refuse(true)
+  onTestFinished(() => refuse(false))
+  const error = await refused('a', 'b')
+  expect([(error as Error).message, isRedisAway(error), refusesWrites(error)]).toEqual([
+    expect.stringMatching(/^EXECABORT /),
+    true,
+    true,
+  ])
+  const wrong = await redis.store
+    .multi()
+    .call('HSET', 'a')
+    .exec()
+    .catch((cause: unknown) => cause)
+  expect([(wrong as Error).message, isRedisAway(wrong)]).toEqual([expect.stringMatching(/^EXECABORT /), false])
+})
+
+test.each([
+  ...['NOREPLICAS', 'READONLY', 'MISCONF', 'OOM'].map((word) => [word, true, true] as const),
+  ...['LOADING', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'BUSY'].map((word) => [word, true, false] as const),
+  ...['WRONGTYPE', 'NOPERM', 'ERR'].map((word) => [word, false, false] as const),
+])('an error with %s is one of a Redis that is away: %s, and that takes no writes: %s', (word, isAway, refuses) => {
+  const ofStep = `ERR Error running script (call to f_5f): @user_script:7: @user_script: 7: -${word} some words`
+  for (const message of [`${word} some words`, ofStep]) {
+    const error = new Error(message)
+    expect([isRedisAway(error), refusesWrites(error)]).toEqual([isAway, refuses])
+  }
+})
