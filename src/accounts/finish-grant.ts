@@ -1,10 +1,14 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
+import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { forgetGrant, keepGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant } from '../tokens/parked-grants.ts'
+import { openToken } from '../tokens/vault.ts'
 import { type ConnectDeps, connectGrant, grantOf } from './connect-account.ts'
 import { askIdentity } from './identity.ts'
+import { liveHubIds } from './registry.ts'
 
 export interface FinishDeps extends ConnectDeps {
   endpoint: Pick<TokenEndpoint, 'enter' | 'succeeded' | 'failed'>
@@ -14,6 +18,10 @@ export interface FinishDeps extends ConnectDeps {
 const GIVE_UP_MS = 3_600_000
 /** Less than between two sweeps, so that each of them tries. */
 const AGAIN_MS = 20_000
+/** Between two attempts to delete one. */
+const LONGEST_AGAIN_MS = 3_600_000
+/** Since it was given: no deletion is tried any more. */
+const ABANDON_MS = 7 * 86_400_000
 /** An access token that ends sooner is redeemed anew before the provider is asked about it. */
 const TOO_SHORT_MS = 60_000
 
@@ -93,18 +101,55 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   return renewed
 }
 
-async function deleteGrant(deps: FinishDeps, { id, refreshToken }: ParkedGrant): Promise<FinishedGrant> {
-  const deleted = await deps.provider.deleteRefreshToken(refreshToken)
-  if (!deleted.ok) {
-    deps.log.warn({ code: 'grant.undeleted', reason: deleted.failure.code }, deleted.failure.message)
-    return later(deps, id)
+/** Not where an account has that very token: many providers give an account one for all its grants. */
+async function deleteGrant(
+  deps: FinishDeps,
+  { id, refreshToken, grantedAt, undeleted }: ParkedGrant,
+): Promise<FinishedGrant> {
+  const hubId = await holderOfToken(deps, refreshToken)
+  if (hubId !== undefined) {
+    await forgetGrant(deps, id)
+    deps.log.info({ code: 'grant.in-use', hubId }, 'a grant that was given up is not deleted: an account has its token')
+    return 'gone'
   }
-  await forgetGrant(deps, id)
-  deps.log.info({ code: 'grant.deleted', ending: deleted.value }, 'the refresh token of an install was deleted')
-  return 'deleted'
+  const deleted = await deps.provider.deleteRefreshToken(refreshToken)
+  if (deleted.ok) {
+    await forgetGrant(deps, id)
+    deps.log.info({ code: 'grant.deleted', ending: deleted.value }, 'the refresh token of an install was deleted')
+    return 'deleted'
+  }
+  const { code, message, retryAfterMs } = deleted.failure
+  const facts = { reason: code, attempts: undeleted + 1 }
+  if (deps.clock.now() - grantedAt > ABANDON_MS) {
+    await forgetGrant(deps, id)
+    const since = { grantedAt: new Date(grantedAt).toISOString() }
+    deps.log.error({ code: 'grant.abandoned', ...facts, ...since }, `the token of an install stays alive: ${message}`)
+    return 'gone'
+  }
+  deps.log.warn({ code: 'grant.undeleted', ...facts }, message)
+  await noteOfGrant(deps, id, { undeleted: undeleted + 1 })
+  return later(deps, id, retryAfterMs ?? Math.min(AGAIN_MS * 2 ** Math.min(undeleted, 12), LONGEST_AGAIN_MS))
 }
 
-async function later(deps: FinishDeps, id: string): Promise<FinishedGrant> {
-  await planGrant(deps, id, deps.clock.now() + AGAIN_MS)
+/** All accounts are read: once for each attempt to delete the token of a grant, which is rare. */
+async function holderOfToken({ store, keys, vault }: FinishDeps, refreshToken: Secret): Promise<number | undefined> {
+  for await (const hubIds of liveHubIds({ store, keys })) {
+    const stored = await Promise.all(
+      hubIds.map((hubId) =>
+        unlessOfOtherType(store.hmgetBuffer(keys.account(hubId).tokens, 'refresh', 'previous'), []),
+      ),
+    )
+    for (const [index, hubId] of hubIds.entries()) {
+      for (const sealed of stored[index] ?? []) {
+        const opened = sealed && openToken(vault, sealed, hubId, 'refresh')
+        if (opened?.ok && opened.value.reveal() === refreshToken.reveal()) return hubId
+      }
+    }
+  }
+  return undefined
+}
+
+async function later(deps: FinishDeps, id: string, ms = AGAIN_MS): Promise<FinishedGrant> {
+  await planGrant(deps, id, deps.clock.now() + ms)
   return 'later'
 }

@@ -49,6 +49,8 @@ export const LOG_CODES = [
   'grant.given-up',
   'grant.deleted',
   'grant.undeleted',
+  'grant.in-use',
+  'grant.abandoned',
   'grant.superseded',
   'grant.other-account',
   'grant.error',

@@ -29,6 +29,8 @@ export interface ParkedGrant extends Grant {
   isRenewed: boolean
   /** Its deletion was begun: no account may be connected with it any more. */
   isEnding: boolean
+  /** Attempts to delete it that failed. */
+  undeleted: number
 }
 
 export interface ParkDeps extends StoreAnswerDeps {
@@ -81,6 +83,7 @@ export async function readGrant(
     isCrossing: stored.hubId?.toString() === CROSSING,
     isRenewed: obtainedAt > grantedAt,
     isEnding: stored.isEnding?.toString() === '1',
+    undeleted: number('undeleted') || 0,
   }
 }
 
@@ -88,7 +91,7 @@ export async function readGrant(
 export async function noteOfGrant(
   deps: ParkDeps,
   id: string,
-  note: { hubId: number | typeof CROSSING } | { isEnding: 1 },
+  note: { hubId: number | typeof CROSSING } | { isEnding: 1 } | { undeleted: number },
 ): Promise<void> {
   await deps.store.hset(deps.keys.grants.grant(id), note)
   if ('hubId' in note) deps.unstored.noteGrant(id, note.hubId)

@@ -13,7 +13,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { keepGrant, newGrantId, noteOfGrant, readGrant } from '../../src/tokens/parked-grants.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
+import { dump, seedAccount, storedTokens, vaultKey } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
@@ -143,6 +143,39 @@ test('a grant whose metadata fails for two hours is deleted at the provider, as 
   await works()
   await pass(MINUTE)
   expect([await kept(), await account()]).toEqual([[], undefined])
+})
+
+test('a grant that is given up is not deleted where an account has its token by now', async () => {
+  const { deps, clock, grant, fault, pass, calls, kept, logged } = await begun()
+  const granted = await grant()
+  await keepGrant(deps, granted)
+  await seedAccount(redis.store, deps.keys, {
+    ...{ hubId: HUB, obtainedAt: clock.now() - 60_000, refreshToken: granted.refreshToken.reveal() },
+  })
+  // One whose tokens can't be read hides no other.
+  await seedAccount(redis.store, deps.keys, { hubId: HUB - 64, obtainedAt: clock.now() })
+  await redis.store.del(deps.keys.account(HUB - 64).tokens)
+  await redis.store.set(deps.keys.account(HUB - 64).tokens, 'a')
+  await fault({ endpoint: 'metadata', status: 500 })
+  await fault({ endpoint: 'token', status: 500 })
+  await pass(62 * MINUTE)
+  expect([await calls('delete'), await kept()]).toEqual([[], []])
+  expect(logged.lines().at(-1)).toMatchObject({ code: 'grant.in-use', hubId: HUB })
+})
+
+test('a grant that can not be deleted is tried less and less, and given up with an error after a week', async () => {
+  const { deps, clock, grant, fault, calls, kept, logged, pass } = await begun()
+  await keepGrant(deps, await grant())
+  for (const endpoint of ['metadata', 'token', 'delete'] as const) await fault({ endpoint, status: 500 })
+  await pass(62 * MINUTE)
+  const first = (await calls('delete')).length
+  await pass(120 * MINUTE)
+  const later = (await calls('delete')).length - first
+  expect([first > 0, later > 0, later < 10]).toEqual([true, true, true])
+  clock.move(7 * 24 * 60 * MINUTE)
+  await pass(MINUTE)
+  expect(await kept()).toEqual([])
+  expect(logged.lines().at(-1)).toMatchObject({ level: 'error', code: 'grant.abandoned' })
 })
 
 test('a grant that is older than the account connected since changes nothing there', async () => {
