@@ -24,7 +24,7 @@ import { atInterval, InForce } from './runtime/concurrency.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import { AccessTokens } from './tokens/access-token.ts'
-import { storeSealed } from './tokens/sealed-answers.ts'
+import { describeStuck, resealAnswers, storeSealed } from './tokens/sealed-answers.ts'
 import { TokenStore } from './tokens/token-store.ts'
 import { storeYoungAgain } from './tokens/unstored.ts'
 import { checkKeys, startWriterReports } from './tokens/vault-keys.ts'
@@ -62,6 +62,8 @@ interface Daemon {
   startedAt: number | undefined
   ticks: TickingClock
   dataWatch: DataWatch | undefined
+  /** What is wrong with answers in the data folder. */
+  answersTrouble: string | undefined
 }
 
 /**
@@ -82,7 +84,7 @@ export async function startApp(
   lifecycle.onClose('the receivers', () => inForce.value.close())
   const daemon: Daemon = {
     ...{ inForce, lifecycle, roles, pages },
-    ...{ startedAt: undefined, ticks: NO_CLOCK, dataWatch: undefined },
+    ...{ startedAt: undefined, ticks: NO_CLOCK, dataWatch: undefined, answersTrouble: undefined },
   }
   const { http, health, accessTokens } = await serve(daemon)
   await checkFormat(store, keys, 'daemon')
@@ -126,6 +128,7 @@ async function serve(daemon: Daemon) {
   const own = () => ({
     ...{ roles, startedAt: daemon.startedAt },
     ...{ ticks: daemon.ticks.lastTicks(), dataTrouble: daemon.dataWatch?.trouble },
+    answersTrouble: daemon.answersTrouble,
   })
   const health = healthOf(current, pages, own)
   const servesPages = roles.has('web')
@@ -178,7 +181,7 @@ async function startReports(daemon: Daemon) {
   const name = `${hostname()} pid ${process.pid}`
   daemon.dataWatch = await startDataWatch(current)
   lifecycle.onClose('the watch over the data', () => daemon.dataWatch?.stop())
-  const ofKey = await startWriterReports(inForce.value, name)
+  const ofKey = await startWriterReports({ ...inForce.value, needs: () => resealOwn(daemon) }, name)
   // A Redis that is away is not waited for: a daemon that says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => budget.wait(REPORT_STOP_MS, ofKey.stop()))
   const ofDaemon = await startDaemonReports(current, name, roles)
@@ -186,6 +189,20 @@ async function startReports(daemon: Daemon) {
   const endRewrites = tendAppendOnlyFile(inForce.value)
   lifecycle.onClose('the rewrites of the append-only file', async () => endRewrites())
   return { ofKey, ofDaemon }
+}
+
+/** Returns the ids of keys that answers in the data folder are under all the same. */
+function resealOwn(daemon: Daemon): readonly string[] {
+  const { vault, config } = daemon.inForce.value
+  try {
+    const stuck = resealAnswers(vault, config.dataDir)
+    daemon.answersTrouble = describeStuck(stuck)
+    return [...new Set(stuck.flatMap(({ needs }) => needs ?? []))]
+  } catch (error) {
+    // What can't be read may be under any of them.
+    daemon.answersTrouble = `dataDir/answers can't be read: ${String(error)}`
+    return vault.keyIds.slice(1)
+  }
 }
 
 /** The workers on the queues and the clock: none, where that is left to other daemons. */

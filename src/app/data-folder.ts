@@ -11,10 +11,15 @@ type Places = Pick<Config, 'redis' | 'encryption' | 'dataDir'>
  * where all is there. What the config places elsewhere, the Redis or the keys, is not asked for.
  */
 export function missingData(config: Places): string | undefined {
-  const { encryption, dataDir } = config
+  const { dataDir } = config
   if (lacksEmbeddedRedis(config)) return dataDir
-  if (encryption !== undefined || existsSync(ownKeyFile(dataDir))) return undefined
+  if (!lacksOwnKey(config)) return undefined
   return holdsEmbeddedRedis(dataDir) ? ownKeyFile(dataDir) : dataDir
+}
+
+/** The config leaves the key to the installation, which has none. */
+export function lacksOwnKey({ encryption, dataDir }: Pick<Places, 'encryption' | 'dataDir'>): boolean {
+  return encryption === undefined && !existsSync(ownKeyFile(dataDir))
 }
 
 /** The Redis is a private one that was never started there. */

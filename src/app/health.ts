@@ -16,6 +16,8 @@ export interface OwnProgress {
   ticks: Partial<Record<string, number>>
   /** What is wrong with the data in Redis, by the last check. */
   dataTrouble: DataTrouble | undefined
+  /** What is wrong with answers in its data folder. */
+  answersTrouble: string | undefined
 }
 
 /** Reads and judges how this daemon is, by the services of the moment, on the connection of the pages. */
@@ -23,7 +25,7 @@ export function healthOf(current: () => Services, pages: Store, own: () => OwnPr
   let redisSeen = { ok: true, since: current().clock.steady() }
   return async () => {
     const { keys, queues, clock, clockWatch, movement, config } = current()
-    const { roles, startedAt, ticks, dataTrouble } = own()
+    const { roles, startedAt, ticks, dataTrouble, answersTrouble } = own()
     let redisRefuses: string | undefined
     // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
     const [, sweeps, receivers, waiting] = await Promise.all([
@@ -47,6 +49,7 @@ export function healthOf(current: () => Services, pages: Store, own: () => OwnPr
       redisSince: now - Math.min(steady - redisSeen.since, evenMs),
       redisRefuses,
       dataTrouble,
+      answersTrouble,
       lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
       failingReceivers: (receivers ?? [])
         .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, now) !== undefined)

@@ -14,8 +14,9 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { showTimesIn } from '../text/format-time.ts'
-import { createVault, type Vault } from '../tokens/vault.ts'
-import { encryptionKeys } from './data-folder.ts'
+import { createVault, type Vault, type VaultKey } from '../tokens/vault.ts'
+import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
+import { encryptionKeys, lacksOwnKey } from './data-folder.ts'
 import { coverageSettings, sampleSettings } from './settings.ts'
 
 /** What is handed in: everything that a test holds still. */
@@ -71,13 +72,6 @@ export async function openStoreResources(
 ): Promise<StoreResources> {
   const { config, clock, random, log, waitMs } = input
   showTimesIn(config.http.timeZone)
-  const { keys: vaultKeys, made } = encryptionKeys(config)
-  if (made !== undefined) {
-    log.warn(
-      { code: 'vault.key-made', file: made },
-      `made an encryption key: back up ${made}, or lose all tokens with it`,
-    )
-  }
   const address = await openRedis(input, lifecycle)
   const store = connectRedis(
     address,
@@ -87,7 +81,20 @@ export async function openStoreResources(
   )
   lifecycle.onClose('the Redis connection', () => store.disconnect())
   const keys = createKeys(config.redis.prefix)
-  return { clock, random, log, lifecycle, address, store, keys, vault: createVault(vaultKeys) }
+  return { clock, random, log, lifecycle, address, store, keys, vault: createVault(await openKeys(input, store, keys)) }
+}
+
+/** The keys of the config, or the installation's own. Where tokens are stored none is made. Throws KeysError. */
+async function openKeys({ config, log }: AppInput, store: Store, keys: Keys): Promise<VaultKey[]> {
+  if (lacksOwnKey(config)) await checkNothingIsSealed(store, keys, ownKeyFile(config.dataDir))
+  const { keys: vaultKeys, made } = encryptionKeys(config)
+  if (made !== undefined) {
+    log.warn(
+      { code: 'vault.key-made', file: made },
+      `made an encryption key: back up ${made}, or lose all tokens with it`,
+    )
+  }
+  return vaultKeys
 }
 
 /** Where Redis is, after the private one was started where there is no other. */

@@ -26,7 +26,7 @@ export async function rekey(io: Io, options: CommonOptions): Promise<void> {
   }
   // A key that is missing may be one that nothing is encrypted with any more: this command finds out.
   const work = async (parts: Services) => {
-    const rekeyed = await rekeyAll(parts, watcher)
+    const rekeyed = await rekeyAll({ ...parts, dataDir: parts.config.dataDir }, watcher)
     // Every daemon has the first key by now: none takes for a stranger's what is sealed with it.
     if (rekeyed.is === 'clean') await new AdminTokenStore(parts.store, parts.keys, parts.vault).sealAnew()
     return rekeyed
@@ -39,15 +39,21 @@ export async function rekey(io: Io, options: CommonOptions): Promise<void> {
 }
 
 function jsonOf({ is, keyId, writers, writingKeys, ...counts }: Rekeyed): JsonOf<'keys rekey'> {
-  return { outcome: is, key: keyId, ...counts, ...(is === 'writing' ? { writingKeys, writers } : {}) }
+  return {
+    outcome: is,
+    key: keyId,
+    ...counts,
+    ...(is === 'writing' ? { writingKeys, writers: writers.map(({ daemon, keyId }) => ({ daemon, keyId })) } : {}),
+  }
 }
 
-function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekeyed): string[] {
+function summaryOf({ is, keyId, accounts, replaced, unopened, removable, needed }: Rekeyed): string[] {
   const done = `${countOf(accounts, 'account')}: ${countOf(replaced, 'value')} encrypted anew with key ${keyId}`
   const named = unopened.map(
     ({ hubId, fields, reason }) => `account ${hubId}: ${fields.join(', ')} left as it was: ${reason}`,
   )
-  const everything = is === 'clean' && unopened.length === 0 ? [`everything is encrypted with key ${keyId}`] : []
+  const isAll = is === 'clean' && unopened.length === 0 && needed.length === 0
+  const everything = isAll ? [`everything is encrypted with key ${keyId}`] : []
   const after =
     removable.length === 0
       ? []
@@ -57,12 +63,18 @@ function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekey
   return [done, ...named, ...everything, ...after]
 }
 
-function failUnlessDone({ is, unopened, writers, writingKeys }: Rekeyed): void {
+function failUnlessDone({ is, unopened, needed, writers, writingKeys }: Rekeyed): void {
   if (is === 'stopped') throw new CommandError('stopped: run it again, it goes on where it was')
   if (is === 'writing') {
     const who = writers.length === 0 ? '' : ` (${writers.map(({ daemon }) => daemon).join(', ')})`
     throw new CommandError(
       `another process still writes with key ${writingKeys.join(', ')}${who}: send a daemon SIGHUP, let a command end, then run this again`,
+    )
+  }
+  if (needed.length > 0) {
+    const who = needed.map(({ daemon, key }) => `${daemon} needs key ${key}`).join(', ')
+    throw new CommandError(
+      `${who} for new tokens in its data folder: its /readyz shows why they could not be sealed anew. Keep the key until then, and run this again`,
     )
   }
   if (unopened.length > 0) {

@@ -1,6 +1,13 @@
 import { unprovenAfter } from '../../config/alerts.ts'
 import type { Check, Installation } from './check.ts'
-import { checkAdminTokens, checkConfig, checkEncryption, checkFileLimit, checkSecretFiles } from './config-and-keys.ts'
+import {
+  checkAdminTokens,
+  checkAnswers,
+  checkConfig,
+  checkEncryption,
+  checkFileLimit,
+  checkSecretFiles,
+} from './config-and-keys.ts'
 import { checkDaemon, checkInForce } from './daemon.ts'
 import { checkEndDate, checkProvider, checkPublicUrl } from './provider.ts'
 import { checkReceiver, checkReceivers } from './receivers.ts'
@@ -31,6 +38,11 @@ export function checksOf(installation: Installation): Check[] {
       ...waits,
       run: async () => [await checkAdminTokens(installation)],
       fix: 'check that Redis answers',
+    },
+    {
+      name: 'sealed-tokens',
+      run: async () => [checkAnswers(installation)],
+      fix: 'check that dataDir/answers can be read',
     },
     { name: 'secret-files', run: async () => checkSecretFiles(installation), fix: 'check that the files can be read' },
     { name: 'open-files', run: async () => [checkFileLimit()], fix: 'see ulimit -n' },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Notice } from '../../config/problems.ts'
 import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { Secret } from '../runtime/secret.ts'
+import { describeStuck, unopenedAnswers } from '../tokens/sealed-answers.ts'
 import { createVault, type VaultKey } from '../tokens/vault.ts'
 import { judgeKeys, ownKey, ownKeyFile, readKnownKeys } from '../tokens/vault-keys.ts'
 import { type Finding, fail, type Installation, ok, warn } from './check.ts'
@@ -85,6 +86,19 @@ export async function checkAdminTokens(installation: Installation): Promise<Find
   if (ignored === 0) return ok(ADMIN_TOKENS, stored.length === 0 ? 'none has a name' : `${stored.length} with a name`)
   const fix = 'plimsoll admin-tokens list names them: remove them, and make anew those that you know'
   return warn(ADMIN_TOKENS, `${ignored} of ${stored.length} were not made by this installation, and open nothing`, fix)
+}
+
+const SEALED = 'sealed-tokens'
+
+/** Whether new tokens that Redis did not take, and wait in the data folder, can be stored by the next start. */
+export function checkAnswers(installation: Pick<Installation, 'vaultKeys' | 'config'>): Finding {
+  const ring = keysOf(installation)
+  const trouble = ring && describeStuck(unopenedAnswers(createVault(ring), installation.config.dataDir))
+  if (trouble === undefined) return ok(SEALED, 'none wait in the data folder that no key opens')
+  const fix =
+    'restore the key from a backup and add it to encryption.keys. If it is lost for good, remove these answers alone from ' +
+    'dataDir/answers, and connect their accounts again'
+  return fail(SEALED, trouble, fix)
 }
 
 const SECRET_FILES = 'secret-files'

@@ -26,6 +26,8 @@ export interface HealthFacts {
   redisRefuses?: string | undefined
   /** What is wrong with what it holds. */
   dataTrouble?: DataTrouble | undefined
+  /** What is wrong with new tokens that wait in the data folder. They make no daemon less ready. */
+  answersTrouble?: string | undefined
   /** Receivers that need an operator. They make no daemon less ready. */
   failingReceivers?: readonly string[]
   /** When a sweep of each kind last finished, ms. */
@@ -66,6 +68,7 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
       { name: 'started', ok: started, detail: started ? 'started' : 'still starting' },
       judgeRedis(facts),
       { name: 'data', ok: facts.dataTrouble === undefined, detail: facts.dataTrouble?.detail ?? 'unchanged' },
+      { name: 'sealed-tokens', ok: facts.answersTrouble === undefined, detail: facts.answersTrouble ?? 'all open' },
       ...moving,
       judgeReceivers(facts.failingReceivers ?? []),
     ],

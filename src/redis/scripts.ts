@@ -68,7 +68,7 @@ const STEPS = {
   changeAlerts: on<'changed' | 'stale'>(1),
   changeEndpoint: on<string | null>(2),
   registerKeys: on<'registered' | 'stale'>(2),
-  reportWriter: on<[daemon: string, keyId: string][]>(3),
+  reportWriter: on<[daemon: string, keyId: string, ...needs: string[]][]>(3),
   retireKeys: on<'retired' | 'writing'>(4),
   rekeyTokens: on<number>(1, 'alone'),
   takeCalls: OF_MANY,

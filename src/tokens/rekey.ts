@@ -3,6 +3,7 @@ import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { isOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { resealAnswers } from './sealed-answers.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
 import { liveWriters, SILENCE_S, type Writer } from './vault-keys.ts'
 
@@ -11,6 +12,8 @@ export interface RekeyDeps {
   keys: Keys
   vault: Vault
   clock: Clock
+  /** Answers that Redis did not take are sealed there; those of other machines are their daemons' to seal anew. */
+  dataDir?: string
 }
 
 export interface RekeyWatcher {
@@ -44,6 +47,8 @@ export interface Rekeyed {
   unopened: UnopenedTokens[]
   /** Configured keys that nothing is encrypted with any more. */
   removable: string[]
+  /** Keys that a process needs for what it keeps by itself, in its data folder. */
+  needed: { daemon: string; key: string }[]
   /** With `writing`: who, where that is known, and with which keys. */
   writers: Writer[]
   writingKeys: string[]
@@ -63,7 +68,7 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
   const [keyId] = deps.vault.keyIds
   let rekeyed: Rekeyed = {
     ...{ is: 'writing', keyId, accounts: 0, replaced: 0, passes: 0, unopened: [] },
-    ...{ removable: [], writers: [], writingKeys: [] },
+    ...{ removable: [], needed: [], writers: [], writingKeys: [] },
   }
   while (rekeyed.passes < MOST_PASSES) {
     // Before any pass: what they write behind its back would not be found, and a daemon that was never given the first
@@ -78,8 +83,9 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
     rekeyed = { ...rekeyed, ...pass, replaced, passes: rekeyed.passes + 1, writingKeys: [...toReplace] }
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
     if (toReplace.size === 0 && (await retireOthers(deps, written, unopenedKeys))) {
-      const removable = deps.vault.keyIds.slice(1).filter((id) => !unopenedKeys.has(id))
-      return { ...rekeyed, is: 'clean', removable }
+      const needed = (await liveWriters(deps)).flatMap(({ daemon, needs }) => needs.map((key) => ({ daemon, key })))
+      const kept = new Set([...unopenedKeys, ...needed.map(({ key }) => key)])
+      return { ...rekeyed, is: 'clean', removable: deps.vault.keyIds.slice(1).filter((id) => !kept.has(id)), needed }
     }
   }
   return withWriters(rekeyed, await otherWriters(deps))
@@ -145,6 +151,10 @@ async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass
   }
   for (const id of await store.zrange(keys.grants.due, 0, '-1')) {
     await rekeyChunk(deps, [{ hubId: NOBODY, key: keys.grants.grant(id) }], pass)
+  }
+  for (const { holder, needs, reason } of deps.dataDir === undefined ? [] : resealAnswers(deps.vault, deps.dataDir)) {
+    pass.unopened.push({ hubId: typeof holder === 'number' ? holder : NOBODY, fields: ['answer'], reason })
+    if (needs !== undefined) pass.unopenedKeys.add(needs)
   }
   return pass
 }

@@ -3,6 +3,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   openSync,
   readdirSync,
@@ -25,7 +26,7 @@ import {
   storeAnswer,
   type TokensToStore,
 } from './unstored.ts'
-import { openToken, type Vault } from './vault.ts'
+import { keyIdOf, openToken, type Vault } from './vault.ts'
 
 /** What a file is called once all of it is on the disk. */
 const WHOLE = '.sealed'
@@ -83,6 +84,53 @@ export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promi
     if (kept.length === 0) rmSync(file, { force: true })
     else if (kept.length < lines.length) writeLines(file, kept)
   }
+}
+
+/** An answer that stays as it is sealed. */
+export interface StuckAnswer {
+  holder: Holder
+  /** The key without which nobody can ever open it; undefined: it is damaged. */
+  needs: string | undefined
+  reason: string
+}
+
+/** Answers of the folder that no configured key opens. Changes nothing. */
+export function unopenedAnswers(vault: Vault, dataDir: string): StuckAnswer[] {
+  const folder = join(dataDir, 'answers')
+  if (!existsSync(folder)) return []
+  return readFiles(folder).flatMap(({ lines }) => lines.flatMap((line) => openLine(vault, line).stuck ?? []))
+}
+
+/** Seals answers of the folder anew with the first key. Returns those that stay under another one. Throws where it can't be read. */
+export function resealAnswers(vault: Vault, dataDir: string): StuckAnswer[] {
+  const files = readFiles(openDataFolder(dataDir, 'answers'))
+  return files.flatMap(({ file, lines }) => resealFile(vault, file, lines))
+}
+
+function resealFile(vault: Vault, file: string, lines: readonly string[]): StuckAnswer[] {
+  const [stuck, old]: [StuckAnswer[], StuckAnswer[]] = [[], []]
+  const resealed = lines.map((line) => {
+    const { name, holder, sealed, text, stuck: unopened } = openLine(vault, line)
+    if (unopened !== undefined) stuck.push(unopened)
+    if (text === undefined || keyIdOf(sealed) === vault.keyIds[0]) return line
+    old.push({ holder, needs: keyIdOf(sealed), reason: 'it could not be sealed anew' })
+    return `${name} ${vault.seal(text, hubIdOf(holder), 'answer').toString('base64')}`
+  })
+  try {
+    if (old.length > 0) writeLines(file, resealed)
+    return stuck
+  } catch (error) {
+    return [...stuck, ...old.map((one) => ({ ...one, reason: `${one.reason}: ${String(error)}` }))]
+  }
+}
+
+/** For people; undefined: there are none. */
+export function describeStuck(stuck: readonly StuckAnswer[]): string | undefined {
+  const [first] = stuck
+  if (first === undefined) return undefined
+  const whose = typeof first.holder === 'number' ? `of account ${first.holder}` : 'of an install'
+  const others = stuck.length === 1 ? '' : `, and ${stuck.length - 1} more`
+  return `new tokens ${whose} wait in dataDir/answers: ${first.reason}${others}`
 }
 
 /** Of one account, or one grant. Returns the lines that are left. */

@@ -105,6 +105,19 @@ export async function readKnownKeys(store: Store, keys: Keys): Promise<KnownKeys
   return { canaries: new Map(Object.entries(canaries)), used }
 }
 
+/** Before a key is made: one that is lost must not be replaced by one that opens nothing. Throws KeysError. */
+export async function checkNothingIsSealed(store: Store, keys: Keys, file: string): Promise<void> {
+  const { canaries, used } = await readKnownKeys(store, keys)
+  const sealedWith = [...new Set([...canaries.keys(), ...used])].sort()
+  if (sealedWith.length === 0) return
+  const which = sealedWith.includes('k1')
+    ? `restore k1 from your backup to ${file}`
+    : `name the keys in encryption.keys again (${sealedWith.join(', ')})`
+  throw new KeysError([
+    `tokens are stored, but their key is gone, and no new one is made, which would open none: ${which}`,
+  ])
+}
+
 /**
  * The key of an installation whose config names none: made at the first start, in the data folder, for this user's eyes
  * only. With `made` the caller logs that it must be backed up.
@@ -130,6 +143,8 @@ export interface Writer {
   /** The machine and the process; of one that is no daemon its command, too. */
   daemon: string
   keyId: string
+  /** Other keys that what it keeps by itself is under: none of them may go, whatever Redis holds. */
+  needs: readonly string[]
 }
 
 const REPORT_EVERY_MS = 3_000
@@ -141,6 +156,8 @@ interface WriterDeps {
   keys: Keys
   vault: Vault
   log: Logger
+  /** Asked before each report: ids of other keys that what the process keeps by itself is under. */
+  needs?: () => readonly string[]
 }
 
 export interface WriterReports {
@@ -153,7 +170,7 @@ export interface WriterReports {
 export async function startWriterReports(deps: WriterDeps, daemon: string): Promise<WriterReports> {
   let lacking: string[] = []
   const report = async () => {
-    const writers = await reportWriter(deps, daemon, deps.vault.keyIds[0])
+    const writers = await reportWriter(deps, daemon, deps.vault.keyIds[0], deps.needs?.())
     const strange = writers.filter(({ keyId }) => !deps.vault.keyIds.includes(keyId))
     for (const { daemon: other, keyId } of strange) {
       if (lacking.includes(keyId)) continue
@@ -181,8 +198,13 @@ export function liveWriters(deps: Pick<WriterDeps, 'store' | 'keys'>): Promise<W
   return reportWriter(deps, '', '') // Without a name nothing is reported: the answer is the list.
 }
 
-async function reportWriter({ store, keys }: Pick<WriterDeps, 'store' | 'keys'>, daemon: string, keyId: string) {
+async function reportWriter(
+  { store, keys }: Pick<WriterDeps, 'store' | 'keys'>,
+  daemon: string,
+  keyId: string,
+  needs: readonly string[] = [],
+) {
   const { used, writers: all, written } = keys.vault
-  const writers = await store.reportWriter(used, all, written, daemon, keyId, SILENCE_S)
-  return writers.map(([name, id]): Writer => ({ daemon: name, keyId: id }))
+  const writers = await store.reportWriter(used, all, written, daemon, keyId, SILENCE_S, ...needs)
+  return writers.map(([name, id, ...needs]): Writer => ({ daemon: name, keyId: id, needs }))
 }

@@ -2,12 +2,15 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { checkEncryption, checkSecretFiles } from '../../src/doctor/config-and-keys.ts'
+import { checkAnswers, checkEncryption, checkSecretFiles } from '../../src/doctor/config-and-keys.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { sealAnswers } from '../../src/tokens/sealed-answers.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { checkKeys, ownKey } from '../../src/tokens/vault-keys.ts'
 import { configOf, SMALLEST } from '../config/load-text.ts'
+import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -87,5 +90,20 @@ describe('files of secrets', () => {
     const { file } = ownKey(dataDir)
     chmodSync(file, 0o644)
     expect(checkSecretFiles(installation())).toMatchObject([{ level: 'warn', fix: `chmod 600 ${file}` }])
+  })
+})
+
+test('new tokens that wait in the data folder fail where no key opens them, with the way out', () => {
+  const sealing = { vault: createVault([key(1)]), log: logLines().log }
+  expect(checkAnswers(installation([key(1)]))).toMatchObject({ name: 'sealed-tokens', level: 'ok' })
+  const grant = { hubId: 0, id: 'a-grant', access: new Secret('a'), refresh: new Secret('r'), grantedAt: 1 } as const
+  sealAnswers(sealing, dataDir, [
+    { ...grant, times: { obtainedAt: 1, expiresAt: 2 }, only: undefined, account: undefined },
+  ])
+  expect(checkAnswers(installation([key(1)]))).toMatchObject({ level: 'ok' })
+  expect(checkAnswers(installation([{ ...key(2), id: 'k2' }]))).toMatchObject({
+    ...{ level: 'fail', fix: expect.stringContaining('encryption.keys') },
+    detail:
+      'new tokens of an install wait in dataDir/answers: no key with the id k1 is configured: add it to encryption.keys',
   })
 })

@@ -233,6 +233,21 @@ describe('who makes it', () => {
       expect(existsSync(key)).toBe(false)
     })
 
+    test('nor by who may begin an installation: it is said which one to restore, and with it all goes on', async () => {
+      const key = join(data, 'keys', 'k1')
+      renameSync(key, elsewhere('k1'))
+      for (const command of [['start'], ['accounts', 'import', elsewhere('fleet.csv')]]) {
+        const { code, err } = await plimsollHere([...command, '-c', config], folder)
+        expect({ code, err }).toEqual({
+          code: 1,
+          err: expect.stringContaining(`restore k1 from your backup to ${key}`),
+        })
+        expect(existsSync(key)).toBe(false)
+      }
+      renameSync(elsewhere('k1'), key)
+      expect(await plimsollHere(['accounts', 'list', '-c', config], folder)).toMatchObject({ code: 0 })
+    })
+
     test('where they lie as before beside the working directory, nothing begins anew: both places are named', async () => {
       const before = elsewhere('.plimsoll')
       renameSync(data, before)

@@ -53,6 +53,7 @@ test('an installation at work has nothing that fails', async () => {
     ...[
       'encryption',
       'admin-tokens',
+      'sealed-tokens',
       'secret-files',
       'open-files',
       'provider',
@@ -89,7 +90,7 @@ test('what is wrong fails with exit code 1, each with its way out', async () => 
   })
   const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(code).toBe(1)
-  expect(err).toBe('plimsoll: 3 of 21 checks failed: each shows the way out\n')
+  expect(err).toBe('plimsoll: 3 of 22 checks failed: each shows the way out\n')
   expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
   expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
   expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)

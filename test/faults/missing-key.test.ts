@@ -1,10 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { HealthReport } from '../../src/http/health.ts'
 import { createKeys } from '../../src/redis/keys.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { sealAnswers } from '../../src/tokens/sealed-answers.ts'
+import type { AnswerToStore } from '../../src/tokens/token-store.ts'
+import { createVault } from '../../src/tokens/vault.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { ask, connectAll, eventually, getJson, hooksOf, hubIdsOf, refreshTokenFor } from '../support/fleet.ts'
+import { logLines } from '../support/log-lines.ts'
 import { type Scene, sceneFor } from '../support/scene.ts'
 
 const KEYS = createKeys('plimsoll')
@@ -25,12 +32,23 @@ async function importUnderForgottenKey(scene: Scene, hubId: number): Promise<voi
   await store.del(KEYS.vault.used, KEYS.vault.canaries, KEYS.vault.writers)
 }
 
+/** As a daemon does that stops while Redis is away: older than what is stored. */
+function sealUnderForgottenKey(scene: Scene, hubId: number): void {
+  const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 7) }])
+  const answer: AnswerToStore = {
+    ...{ hubId, owner: 'gone', generation: '0', grants: '', access: new Secret('a'), refresh: undefined },
+    ...{ times: { obtainedAt: 1, expiresAt: 2 }, refreshAt: 2, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
+  }
+  sealAnswers({ vault, log: logLines().log }, join(scene.folder, 'data'), [answer])
+}
+
 test('an account whose token no key opens fails as any other does, names the key, and is well once the key is there', {
   timeout: 180_000,
 }, async (context) => {
   const scene = await sceneFor(context, { accounts: 2, rotateRefreshTokens: false })
   const [locked = 0, open = 0] = await hubIdsOf(scene.sandbox.url)
   await importUnderForgottenKey(scene, locked)
+  sealUnderForgottenKey(scene, locked)
   const daemon = await scene.daemon(withKeys(K2))
   await connectAll(daemon.url, [open])
   const account = (hubId: number) =>
@@ -41,7 +59,7 @@ test('an account whose token no key opens fails as any other does, names the key
       .find((alert) => alert.kind === 'token' && alert.account?.hubId === locked && alert.status === status)
 
   await eventually('its failure', async () => (await account(locked)).state === 'failing')
-  const line = JSON.parse(await daemon.line(/"token\.unopened"/, 0))
+  const line = JSON.parse(await daemon.line(/"token\.unopened".*"state"/, 0))
   expect(line).toMatchObject({ level: 'error', hubId: locked, state: 'failing', msg: MISSING })
   const alert = await eventually('its alert', tokenAlert('firing'))
   expect(alert).toMatchObject({ level: 'warning', message: expect.stringContaining(MISSING) })
@@ -59,6 +77,10 @@ test('an account whose token no key opens fails as any other does, names the key
   const shown = await plimsollHere(['accounts', 'show', String(locked), '--config', config], scene.folder)
   expect(shown.out).toContain(MISSING)
   expect(await account(open)).toMatchObject({ state: 'active', refreshFailure: null })
+  const sealedTokens = async () =>
+    (await getJson<HealthReport>(`${daemon.url}/readyz`)).checks.find(({ name }) => name === 'sealed-tokens')
+  const detail = `new tokens of account ${locked} wait in dataDir/answers: ${MISSING}`
+  expect(await sealedTokens()).toEqual({ name: 'sealed-tokens', ok: false, detail })
 
   const file = daemon.child.spawnargs.at(-1) as string
   const added = { ...JSON.parse(readFileSync(file, 'utf8')), ...withKeys(K2, K1) }
@@ -66,5 +88,6 @@ test('an account whose token no key opens fails as any other does, names the key
   daemon.child.kill('SIGHUP')
   await eventually('a refresh', async () => (await account(locked)).state === 'active', 60_000)
   await eventually('the end of its alert', tokenAlert('resolved'))
+  await eventually('tokens sealed anew', async () => (await sealedTokens())?.ok)
   expect(daemon.lines.filter((one) => /"(refresh|poll)\.error"/.test(one))).toEqual([])
 })

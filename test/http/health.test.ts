@@ -68,6 +68,14 @@ test.each([
   expect(judgeHealth(old)).toMatchObject({ alive, ready: false })
 })
 
+test('new tokens that no key opens are said, and make no daemon less ready', () => {
+  const { alive, ready, checks } = judgeHealth({ ...FACTS, answersTrouble: 'no key with the id k1 is configured' })
+  expect({ alive, ready }).toEqual({ alive: true, ready: true })
+  expect(checks.filter(({ ok }) => !ok)).toEqual([
+    { name: 'sealed-tokens', ok: false, detail: 'no key with the id k1 is configured' },
+  ])
+})
+
 test('a clock that others follow is alive too while it can hand on nothing', () => {
   const ticks = { last: { alerts: NOW - 400_000 }, expected: { alerts: 5_000 } }
   const clock = { ...FACTS, expected: {}, standstills: {}, ticks }

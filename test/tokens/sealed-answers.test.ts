@@ -16,10 +16,18 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readGrant } from '../../src/tokens/parked-grants.ts'
-import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
+import { rekeyAll } from '../../src/tokens/rekey.ts'
+import {
+  describeStuck,
+  resealAnswers,
+  sealAnswers,
+  storeSealed,
+  unopenedAnswers,
+} from '../../src/tokens/sealed-answers.ts'
 import { type AnswerToStore, type GrantToStore, TokenStore } from '../../src/tokens/token-store.ts'
 import { type StoreAnswerDeps, storeAnswer, storeGrantsInHand, Unstored } from '../../src/tokens/unstored.ts'
-import { createVault } from '../../src/tokens/vault.ts'
+import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
+import { startWriterReports } from '../../src/tokens/vault-keys.ts'
 import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -185,6 +193,66 @@ test('a start that ends before Redis takes it leaves it where it is', async () =
   expect(files()).toEqual([file])
   await storeSealed(process(), dataDir)
   expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+const [k2, k3] = [2, 3].map((n) => ({ id: `k${n}`, key: Buffer.alloc(32, n) })) as [VaultKey, VaultKey]
+const both = createVault([k2, vaultKey])
+const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
+const LACKS_K3 = 'no key with the id k3 is configured: add it to encryption.keys'
+
+test('a rekey seals answers anew, names those that no key opens, and lets no key go that one needs', async () => {
+  const { process, answer, clock, logged } = await installation(1)
+  sealAnswers({ log: logged.log, vault: createVault([vaultKey]) }, dataDir, [answer(1)])
+  sealAnswers({ log: logged.log, vault: createVault([k3]) }, dataDir, [answer(2)])
+  const deps = { store: redis.store, keys: process().keys, vault: both, clock, dataDir }
+  await redis.store.sadd(deps.keys.vault.used, 'k1', 'k2', 'k3')
+  expect(await rekeyAll(deps, watcher)).toMatchObject({
+    ...{ is: 'clean', removable: ['k1'], needed: [] },
+    unopened: [{ hubId: 2, fields: ['answer'], reason: LACKS_K3 }],
+  })
+  expect((await redis.store.smembers(deps.keys.vault.used)).sort()).toEqual(['k2', 'k3'])
+  await storeSealed(process(undefined, createVault([k2])), dataDir)
+  const refresh = await redis.store.hgetBuffer(deps.keys.account(1).tokens, 'refresh')
+  expect(both.open(refresh as Buffer, 1, 'refresh').reveal()).toBe('refresh-2')
+  expect(files()).toHaveLength(1)
+})
+
+test('a key stays while the folder of another machine needs it', async () => {
+  const { process, answer, clock, logged } = await installation(1)
+  const deps = { store: redis.store, keys: process().keys, vault: both, clock }
+  await redis.store.sadd(deps.keys.vault.used, 'k1', 'k2')
+  sealAnswers({ log: logged.log, vault: createVault([vaultKey]) }, dataDir, [answer(1)])
+  let needs = () => unopenedAnswers(createVault([k2]), dataDir).map(({ needs }) => needs ?? 'damaged')
+  const daemon = await startWriterReports({ ...process(), ...deps, needs: () => needs() }, 'far pid 1')
+  const needed = [{ daemon: 'far pid 1', key: 'k1' }]
+  expect(await rekeyAll(deps, watcher)).toMatchObject({ is: 'clean', removable: [], needed })
+  expect((await redis.store.smembers(deps.keys.vault.used)).sort()).toEqual(['k1', 'k2'])
+
+  needs = () => resealAnswers(both, dataDir).map(({ needs }) => needs ?? 'damaged')
+  await daemon.report()
+  expect(await rekeyAll(deps, watcher)).toMatchObject({ is: 'clean', removable: ['k1'], needed: [] })
+  expect(await redis.store.smembers(deps.keys.vault.used)).toEqual(['k2'])
+  await daemon.stop()
+})
+
+test('what could not be sealed anew, is damaged or lacks its key is said; looking changes nothing', async () => {
+  const { answer, logged } = await installation(1)
+  const look = () => unopenedAnswers(both, dataDir)
+  expect([look(), describeStuck(look()), files()]).toEqual([[], undefined, []])
+  sealAnswers({ log: logged.log, vault: createVault([vaultKey]) }, dataDir, [answer(1)])
+  const [file = ''] = files()
+  // What a process that was killed while it wrote leaves behind.
+  writeFileSync(`${file}.half`, '')
+  const reason = expect.stringMatching(/^it could not be sealed anew: .*EEXIST/)
+  expect(resealAnswers(both, dataDir)).toEqual([{ holder: 1, needs: 'k1', reason }])
+  expect(look()).toEqual([])
+  sealAnswers({ log: logged.log, vault: createVault([k3]) }, dataDir, [answer(2)])
+  expect(look()).toEqual([{ holder: 2, needs: 'k3', reason: LACKS_K3 }])
+  expect(describeStuck(look())).toBe(`new tokens of account 2 wait in dataDir/answers: ${LACKS_K3}`)
+  writeFileSync(file, 'a-grant AAAA\n')
+  const damaged = { holder: 'a-grant', needs: undefined, reason: 'what is stored is no encrypted value' }
+  expect(resealAnswers(both, dataDir)).toContainEqual(damaged)
+  expect(readFileSync(file, 'utf8')).toBe('a-grant AAAA\n')
 })
 
 test('a grant is parked by the next start; once this process has stored it, its file goes', async () => {

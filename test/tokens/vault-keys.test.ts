@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
 import { createVault, keyIdOf, type VaultKey } from '../../src/tokens/vault.ts'
-import { checkKeys, KeysError, ownKey } from '../../src/tokens/vault-keys.ts'
+import { checkKeys, checkNothingIsSealed, KeysError, ownKey } from '../../src/tokens/vault-keys.ts'
 import { dump } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -107,6 +107,19 @@ describe('the canaries', () => {
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect((await known(keys)).used).toHaveLength(1)
   })
+})
+
+test('where a key has sealed something, none may be made: the one that is gone is named', async () => {
+  const keys = redis.freshKeys()
+  await expect(checkNothingIsSealed(redis.store, keys, '/data/keys/k1')).resolves.toBeUndefined()
+  await check(keys, aKey('k1'))
+  const refused = checkNothingIsSealed(redis.store, keys, '/data/keys/k1')
+  expect(await problemsOf(refused)).toEqual([expect.stringContaining('restore k1 from your backup to /data/keys/k1')])
+  const others = redis.freshKeys()
+  await check(others, aKey('mine'))
+  expect(await problemsOf(checkNothingIsSealed(redis.store, others, '/data/keys/k1'))).toEqual([
+    expect.stringContaining('encryption.keys again (mine)'),
+  ])
 })
 
 let dataDir: string

@@ -24,8 +24,8 @@ return 'registered'
 -- A process says which key it encrypts with, and hears what the others do. The clock is the server's: those of the
 -- machines may differ.
 -- KEYS: used keys, writers, how many that wrote with a key are gone, by key. ARGV: process ('' = only
---   listens), id of its key ('' = it leaves), how long a process counts that says nothing (s).
--- Returns { { process, id of its key }, ... }.
+--   listens), id of its key ('' = it leaves), how long a process counts that says nothing (s), ids of other keys that it needs.
+-- Returns { { process, id of its key, ids of others that it needs }, ... }.
 local process, keyId, silence = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local now = tonumber(redis.call('TIME')[1])
 
@@ -38,40 +38,47 @@ end
 if keyId ~= '' then
   -- Again with every report: a rekey that ended just before this process came may have taken it away.
   redis.call('SADD', KEYS[1], keyId)
-  redis.call('HSET', KEYS[2], process, now .. ' ' .. keyId)
+  local said = { now, keyId }
+  for n = 4, #ARGV do said[#said + 1] = ARGV[n] end
+  redis.call('HSET', KEYS[2], process, table.concat(said, ' '))
 end
 local writers = {}
 local all = redis.call('HGETALL', KEYS[2])
 for n = 1, #all, 2 do
-  local at, id = string.match(all[n + 1], '^(%d+) (.+)$')
+  local said = {}
+  for word in string.gmatch(all[n + 1], '%S+') do said[#said + 1] = word end
+  local at, id = said[1], said[2]
   local leaves = all[n] == process and keyId == ''
   if leaves or now - tonumber(at) > silence then remove(all[n], id)
-  else writers[#writers + 1] = { all[n], id } end
+  else writers[#writers + 1] = { all[n], unpack(said, 2) } end
 end
 return writers
 
 --!step retireKeys
 -- Everything is encrypted with one key: forget the others, so that they may be taken out of the config. Not while a
--- process writes with one of them, or where one did behind the back of the pass that found nothing to do.
+-- process writes with one of them, or where one did behind the back of the pass that found nothing to do. What a process
+-- needs for what it keeps by itself stays.
 -- KEYS: canaries, used keys, writers, how many that wrote with a key are gone, by key. ARGV: these as they were before that pass
 --   (JSON), ids of the keys to keep.
 -- Returns 'retired' | 'writing'.
-local keep = {}
+local keep, needed = {}, {}
 local goneBefore = cjson.decode(ARGV[1])
 for n = 2, #ARGV do keep[ARGV[n]] = true end
 
 for _, said in ipairs(redis.call('HVALS', KEYS[3])) do
-  if not keep[string.match(said, '^%d+ (.+)$')] then return 'writing' end
+  local id, needs = string.match(said, '^%d+ (%S+)(.*)$')
+  if not keep[id] then return 'writing' end
+  for need in string.gmatch(needs, '%S+') do needed[need] = true end
 end
 local gone = redis.call('HGETALL', KEYS[4])
 for n = 1, #gone, 2 do
   if not keep[gone[n]] and gone[n + 1] ~= goneBefore[gone[n]] then return 'writing' end
 end
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
-  if not keep[id] then redis.call('SREM', KEYS[2], id) end
+  if not (keep[id] or needed[id]) then redis.call('SREM', KEYS[2], id) end
 end
 for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if not keep[id] then redis.call('HDEL', KEYS[1], id) end
+  if not (keep[id] or needed[id]) then redis.call('HDEL', KEYS[1], id) end
 end
 return 'retired'
 

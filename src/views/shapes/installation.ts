@@ -41,6 +41,9 @@ export const RekeyedShape = shape('Rekeyed', 'What came of encrypting all stored
     .array(z.object({ hubId: z.int(), fields: z.array(z.string()), reason: z.string() }))
     .describe('Accounts with values that no configured key opens, or whose tokens can not be read.'),
   removable: z.array(z.string()).describe('Configured keys that nothing is encrypted with any more.'),
+  needed: z
+    .array(z.object({ daemon: z.string(), key: z.string() }))
+    .describe('Keys that new tokens in the data folder of a daemon are under still: they are kept.'),
   writingKeys: z.array(z.string()).exactOptional().describe('With `writing`: with which keys.'),
   writers: z
     .array(z.object({ daemon: z.string(), keyId: z.string() }))
