@@ -1,5 +1,5 @@
 import { afterAttempt } from '../src/delivery/after-attempt.ts'
-import { BEHIND_MS, type Delivery } from '../src/delivery/deliveries.ts'
+import { CLAIM_MS, type Delivery } from '../src/delivery/deliveries.ts'
 import type { AttemptOutcome } from '../src/delivery/receiver.ts'
 import { InFlight } from '../src/runtime/concurrency.ts'
 import type { LogEvent } from '../src/runtime/logger.ts'
@@ -47,15 +47,21 @@ export class Turns {
 /** One attempt to deliver one message; what comes of it decides when the next one is. */
 export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
   const { deliveries, clock } = deps
-  const delivery = await deliveries.begin(deliveryId, clock.now())
-  if (delivery === 'behind') return deps.queues.wake('alerts', clock.now() + BEHIND_MS)
+  const sinceTaken = clock.stopwatch()
+  const takenAt = clock.now()
+  const delivery = await deliveries.begin(deliveryId, takenAt)
+  if (typeof delivery === 'number') return deps.queues.wake('alerts', delivery)
   if (delivery === undefined || delivery === 'held') return
   const atATime = deps.receivers.get(delivery.receiver)?.atATime ?? AT_A_TIME
   const tried = await deps.turns.take(delivery.receiver, atATime, async () =>
-    stop.stopping.aborted ? undefined : attempt(deps, delivery, stop.abandon),
+    stop.stopping.aborted ? undefined : attempt(deps, delivery, { sinceTaken }, stop.abandon),
   )
   const now = clock.now()
-  if (tried === undefined) return deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
+  if (tried === undefined) {
+    // Another daemon may have it by now.
+    if (sinceTaken() >= CLAIM_MS) return
+    return deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
+  }
   const { outcome, ms } = tried
   // Cut off by us, not refused by them: it is no failed attempt.
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
@@ -88,7 +94,16 @@ interface Tried {
   ms: number | null
 }
 
-async function attempt(deps: DeliverWork, delivery: Delivery, abandon: AbortSignal): Promise<Tried> {
+/**
+ * Undefined: so much of the claim is over, as where the machine slept, that another daemon may send a newer message
+ * meanwhile.
+ */
+async function attempt(
+  deps: DeliverWork,
+  delivery: Delivery,
+  { sinceTaken }: { sinceTaken: () => number },
+  abandon: AbortSignal,
+): Promise<Tried | undefined> {
   const receiver = deps.receivers.get(delivery.receiver)
   if (receiver === undefined) {
     // The message was routed by an earlier config: it waits for the receiver to be there again.
@@ -97,6 +112,7 @@ async function attempt(deps: DeliverWork, delivery: Delivery, abandon: AbortSign
   }
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
   if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null }
+  if (sinceTaken() > CLAIM_MS / 2) return undefined
   const startedAt = deps.clock.now()
   const outcome = await receiver
     .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)

@@ -2,7 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { stepJson } from '../redis/steps.ts'
 import { DAY_MS, firstMomentAt, type Weekday, wallClock, weekdayOf } from '../text/wall-clock.ts'
-import type { Message } from './alert.ts'
+import { alertOf, type Message } from './alert.ts'
 import { type DigestMemory, decodeMemory, encodeMemory } from './digest.ts'
 
 export interface PlannedDigest {
@@ -73,10 +73,13 @@ export class DigestStore {
       out.deliveriesDue,
       ...(made === undefined ? [] : [out.delivery(made.deliveryId)]),
     ]
-    const leaves =
-      made === undefined ? [] : [encodeMemory(made.memory), made.now, made.deliveryId, stepJson(made.message)]
+    const leaves = made === undefined ? [] : leavesOf(made)
     return this.#store.moveDigest(keys.length, ...keys, receiver, at ?? '', ...plan, ...leaves)
   }
+}
+
+function leavesOf({ memory, now, deliveryId, message }: MadeDigest): (string | number)[] {
+  return [encodeMemory(memory), now, deliveryId, stepJson(message), message.data.alerts.map(alertOf).join(' ')]
 }
 
 function textOf({ every, at, on, timeZone }: DigestSchedule): string {

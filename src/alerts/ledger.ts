@@ -121,11 +121,26 @@ function partsOf(ref: TransitionRef): number[] {
   return ref.split('-').map(Number)
 }
 
-/** As deliveries and steps carry them. */
+/** As steps take them. */
 export function joinRefs(refs: readonly TransitionRef[]): string {
   return refs.join(' ')
 }
 
+/** As deliveries carry them: each with its id, which names the alert. */
+export function joinCarried(transitions: readonly (readonly [ref: TransitionRef, id: string])[]): string {
+  return transitions.map(([ref, id]) => `${ref}=${id}`).join(' ')
+}
+
+/** With or without their ids. */
 export function splitRefs(joined: string): TransitionRef[] {
-  return joined.split(' ').filter((ref) => ref !== '')
+  return wordsOf(joined).map((one) => one.split('=', 1)[0] ?? '')
+}
+
+/** Ids of the transitions that a delivery carries. */
+export function carriedIds(joined: string): string[] {
+  return wordsOf(joined).map((one) => one.slice(one.indexOf('=') + 1))
+}
+
+function wordsOf(joined: string): string[] {
+  return joined.split(' ').filter((word) => word !== '')
 }

@@ -1,4 +1,5 @@
-import type { Message } from '../alerts/alert.ts'
+import { alertOf, alertOfTransition, type Message } from '../alerts/alert.ts'
+import { carriedIds, splitRefs } from '../alerts/ledger.ts'
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -83,13 +84,13 @@ export class Deliveries {
   }
 
   /**
-   * Takes it for one attempt. `held`: another worker has it; `behind`: the group's earlier message goes first, it is due
-   * again in a moment; undefined: there is nothing to send.
+   * Takes it for one attempt, with what earlier messages that failed have of its alerts. `held`: another worker has it; a number:
+   * when it is due again (ms), because an earlier message of its alerts goes first;
+   * undefined: there is nothing to send.
    */
-  async begin(id: string, now: number): Promise<Delivery | 'held' | 'behind' | undefined> {
-    const { delivery, deliveriesDue } = this.#keys.delivery
-    const taken = await this.#store.beginAttempt(delivery(id), deliveriesDue, id, now, CLAIM_MS, now + BEHIND_MS)
-    if (taken === 'held' || taken === 'behind') return taken
+  async begin(id: string, now: number): Promise<Delivery | 'held' | number | undefined> {
+    const taken = await this.#store.beginAttempt(this.#keys.delivery.ledger, id, now, CLAIM_MS, now + BEHIND_MS)
+    if (!Array.isArray(taken)) return taken
     return deliveryOf(id, byName(taken))
   }
 
@@ -148,7 +149,7 @@ export class Deliveries {
       state: state === 'dead' || state === 'delivered' ? state : 'pending',
       endedAt: endedAt == null ? null : Number(endedAt),
       reason: reason ?? '',
-      transitions: (transitions ?? '').split(' ').filter((ref) => ref !== ''),
+      transitions: splitRefs(transitions ?? ''),
     }
   }
 
@@ -235,9 +236,28 @@ function byName(fields: readonly string[]): Fields {
   return Object.fromEntries(fields.flatMap((name, n) => (n % 2 === 0 ? [[name, fields[n + 1]]] : [])))
 }
 
-function deliveryOf(id: string, { message, receiver, createdAt, attempts }: Fields): Delivery | undefined {
+function deliveryOf(id: string, fields: Fields): Delivery | undefined {
+  const { message, receiver, createdAt, attempts } = fields
   if (message === undefined || receiver === undefined) return undefined
-  return { id, receiver, message: JSON.parse(message), createdAt: Number(createdAt), attempts: Number(attempts) }
+  const made = JSON.parse(message) as Message
+  const asIs = { id, receiver, createdAt: Number(createdAt), attempts: Number(attempts) }
+  return { ...asIs, message: fields.changed === undefined ? made : afterOvertaking(made, fields) }
+}
+
+/** Without the alerts that a newer message has taken over; what this one has taken over is named beside what supersedes it. */
+function afterOvertaking(message: Message, { transitions = '', shows }: Fields): Message {
+  const { alerts, truncated } = message.data
+  const carried = shows === undefined ? carriedIds(transitions) : shows.split(' ')
+  const idsOf = Map.groupBy(carried, alertOfTransition)
+  const left = alerts.flatMap((alert) => {
+    const ids = idsOf.get(alertOf(alert))
+    if (ids === undefined) return []
+    const others = shows === undefined ? ids.filter((id) => id !== alert.id) : []
+    return others.length === 0 ? alert : { ...alert, supersedes: others }
+  })
+  // Of a digest the totals stay as they were.
+  const counted = shows === undefined ? idsOf.size : alerts.length + truncated
+  return { ...message, data: { ...message.data, alerts: left, truncated: Math.max(0, counted - left.length) } }
 }
 
 function attemptOf({ at = '0', attempt = '0', ms, answer, nextAt, ...texts }: Fields): LoggedAttempt {

@@ -102,7 +102,7 @@ function digestKeys(out: string) {
   return {
     /** zset: receiver -> when its next digest is due, ms */
     due: `${out}:digests`,
-    /** hash: the schedule that the receiver's next digest was planned by, what its last one contained */
+    /** hash: the schedule that the receiver's next digest was planned by, what its last one contained, and its delivery */
     of: (receiver: string) => `${out}:digest:${receiver}`,
   }
 }
@@ -163,7 +163,7 @@ function deliveryKeys(out: string) {
     /** hash: id -> a silence (JSON) */
     silences: `${out}:silences`,
     ...groupKeys(out),
-    /** hash: the message, attempts so far, the transitions it carries */
+    /** hash: the message, attempts so far, the transitions that it carries, deliveries of the same alerts that go first */
     delivery: (id: string) => `${out}:delivery:${id}`,
   }
 }

@@ -82,7 +82,7 @@ const STEPS = {
   releaseHeld: on<number>(1),
   withholdAlerts: on<number | string>(1),
   closeGroup: on<'closed' | 'lost'>(1),
-  beginAttempt: on<string[] | 'held' | 'behind'>(2),
+  beginAttempt: on<string[] | 'held' | number>(1),
   handBackDelivery: on<number>(2),
   recordAttempt: on<'recorded' | 'unknown'>(1),
   recordTest: on<'recorded' | 'enabled'>(3),

@@ -4,7 +4,7 @@ import type { Alert, Message } from '../../src/alerts/alert.ts'
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
 import { checkHeld } from '../../src/alerts/groups/held.ts'
 import { collectOutbox } from '../../src/alerts/relay.ts'
-import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { type AttemptRecord, CLAIM_MS, Deliveries, type Delivery } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { readAlertLog } from '../../src/views/alert-log.ts'
 import { readOutboxBalance } from '../../src/views/outbox-balance.ts'
@@ -24,6 +24,7 @@ const STEPS = [
   'moveWaiting',
   'withholdAlerts',
   'closeGroup',
+  'beginAttempt',
   'recordAttempt',
 ]
 
@@ -57,7 +58,7 @@ const event = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ is: fc.constant('attempt' as const), receiver, dies },
+      ...{ is: fc.constant('attempt' as const), receiver, dies, newest: fc.boolean() },
       outcome: fc.constantFrom('delivered' as const, 'retry' as const, 'dead' as const),
     }),
   },
@@ -115,6 +116,24 @@ function hearing() {
   return { heard, listen }
 }
 
+/** What arrived at each receiver of each alert, in order. An attempt that failed may have arrived all the same. */
+function arriving() {
+  const arrived = new Map<string, number[]>()
+  const arrive = ({ receiver, message }: Delivery) => {
+    for (const { id } of message.data.alerts) {
+      const field = `${receiver} ${id.replace(/-\d+$/, '')}`
+      arrived.set(field, [...(arrived.get(field) ?? []), Number(id.split('-').at(-1))])
+    }
+  }
+  return { arrived, arrive }
+}
+
+function expectInOrder({ arrived }: ReturnType<typeof arriving>): void {
+  for (const [field, numbers] of arrived) {
+    expect(numbers, `${field}: an older one arrived after a newer one`).toEqual(numbers.toSorted((a, b) => a - b))
+  }
+}
+
 function expectNoGhosts({ heard }: ReturnType<typeof hearing>): void {
   for (const [field, sent] of heard) {
     const numbers = sent.map(({ number }) => number)
@@ -145,6 +164,7 @@ test.each([
         const one = aRelay(redis.store, redis.freshKeys(), { routes, group: { by: [by] } })
         const accounts = new Map(ACCOUNTS.map((hubId) => [hubId, new Account()]))
         const listener = hearing()
+        const receivers = arriving()
         const live = listener.listen(redis.store)
         const storeOf = (death: { at: string; done: 'before' | 'after' } | null) =>
           death === null ? live : dyingAt(live, death.at, death.done)
@@ -164,6 +184,17 @@ test.each([
           const alert = accounts.get(hubId)?.next(hubId, over, worse)
           committed++
           return alert === undefined ? undefined : one.commit({ alert })
+        }
+        const attempt = async (
+          delivery: Delivery | undefined,
+          store: Store,
+          record: Pick<AttemptRecord, 'outcome' | 'nextAt'>,
+        ) => {
+          const dying = new Deliveries(store, one.keys)
+          const begun = delivery === undefined ? undefined : await dying.begin(delivery.id, now)
+          if (typeof begun !== 'object') return
+          receivers.arrive(begun)
+          await dying.record(begun, { ...record, reason: 'so', ms: 1 }, now)
         }
         const perform = async (what: (typeof events)[number]) => {
           switch (what.is) {
@@ -186,12 +217,9 @@ test.each([
               one.silences.splice(0)
               return one.checkHeldNow(now)
             case 'attempt': {
-              const delivery = (await one.pending()).find((found) => found.receiver === what.receiver)
+              const mine = (await one.pending()).filter((found) => found.receiver === what.receiver)
               const nextAt = what.outcome === 'retry' ? now : null
-              const dying = new Deliveries(storeOf(what.dies), one.keys)
-              return delivery === undefined
-                ? undefined
-                : dying.record(delivery, { outcome: what.outcome, nextAt, reason: 'so', ms: 1 }, now)
+              return attempt(mine.at(what.newest ? -1 : 0), storeOf(what.dies), { outcome: what.outcome, nextAt })
             }
             case 'replay':
               return one.deliveries.replay({ since: 0, receiver: what.receiver ?? undefined }, now)
@@ -206,6 +234,7 @@ test.each([
           expect(proof).toMatchObject({ balanced: true, astray: [], unresolved: [], missing: [], committed })
           expect(proof.opened).toBe(proof.delivered + proof.pending + proof.dead)
           expectNoGhosts(listener)
+          expectInOrder(receivers)
           expect(proof.pending).toBe(Object.values(proof.where).reduce((sum, count) => sum + count, 0))
         }
         one.silences.splice(0)
@@ -213,7 +242,12 @@ test.each([
           now += INTERVAL + WAIT
           await perform({ is, dies: null, overtaken: null })
         }
-        await one.record('delivered', now)
+        for (let left = await one.pending(); left.length > 0; left = await one.pending()) {
+          now += CLAIM_MS
+          // The newest first: that is the worst order.
+          for (const one of left.reverse()) await attempt(one, live, { outcome: 'delivered', nextAt: null })
+        }
+        expectInOrder(receivers)
         const end = await readOutboxBalance(one, now)
         expect(end).toMatchObject({ balanced: true, pending: 0, committed, lateSince: null })
         expect(committed).toBe(end.delivered + end.withheld + end.dead)

@@ -263,6 +263,21 @@ describe('where levels have groups of their own', () => {
     await expectTakenAlong(one)
   })
 
+  test('what joins while it takes along what another alert did before is told with its own beginning', async () => {
+    const one = await escalated()
+    let joins = 1
+    const store = overtakenAt(redis.store, 'moveWaiting', async () => {
+      if (joins-- < 1) return
+      await one.commit(anAlert({ id: 'b-1', level: 'warning' }))
+      await one.commit(anAlert({ id: 'b-2', level: 'critical', status: 'resolved', reason: 'recovered' }))
+      await one.collect(NOW + 2 * WAIT)
+    })
+    await closeGroups({ ...one.deps, store }, NOW + 2 * WAIT)
+    await one.close(NOW + WAIT + INTERVAL)
+    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
+    expect(told.find(({ id }) => id === 'b-2')).toMatchObject({ supersedes: ['b-1'] })
+  })
+
   test('what an alert did since is told after what it did before', async () => {
     const one = relay({ group: { by: ['level'] } })
     await one.commit(anAlert({ id: 'b-1', level: 'critical' }))

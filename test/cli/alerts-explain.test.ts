@@ -91,7 +91,7 @@ async function send(at: number): Promise<void> {
   const { ids } = await deliveries.claim(at + 30_000, 100)
   for (const id of ids) {
     const delivery = await deliveries.begin(id, at + 30_000)
-    if (delivery === undefined || typeof delivery === 'string') throw new Error(`no delivery ${id}`)
+    if (typeof delivery !== 'object') throw new Error(`no delivery ${id}`)
     const isMail = delivery.receiver === 'ops-mail'
     const record = isMail
       ? { outcome: 'delivered' as const, nextAt: null, reason: '250 taken', ms: 80 }

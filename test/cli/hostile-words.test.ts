@@ -47,7 +47,7 @@ async function anAccountOfStrangers(): Promise<void> {
   const deliveries = new Deliveries(store, keys)
   for (const id of (await deliveries.claim(at + 3_600_000, 100)).ids) {
     const delivery = await deliveries.begin(id, at)
-    if (delivery === undefined || typeof delivery === 'string') throw new Error(`no delivery ${id}`)
+    if (typeof delivery !== 'object') throw new Error(`no delivery ${id}`)
     await deliveries.record(delivery, { outcome: 'retry', nextAt: at + 5_000, reason: HOSTILE, ms: 1 }, at)
   }
   const matchers = [{ name: 'account' as const, value: '1' }]

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
-import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
+import { DigestStore } from '../../src/alerts/digest-store.ts'
+import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
+import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -28,28 +29,126 @@ test('that an alert is over waits for the word that it fires, which a daemon too
   const { one, firing, end } = await openedAndOver()
   await one.deliveries.begin(firing, ENDED - 1)
   const over = await end()
-  expect(await one.deliveries.begin(over, ENDED)).toBe('behind')
+  expect(await one.deliveries.begin(over, ENDED)).toBe(ENDED + BEHIND_MS)
   expect(await redis.store.zscore(one.keys.delivery.deliveriesDue, over)).toBe(String(ENDED + BEHIND_MS))
   const again = await one.deliveries.begin(firing, ENDED - 1 + CLAIM_MS)
   expect(again).toMatchObject({ id: firing })
-  if (again === undefined || typeof again === 'string') return
+  if (typeof again !== 'object') return
   await one.deliveries.record(again, { outcome: 'delivered', nextAt: null, reason: '' }, ENDED + CLAIM_MS)
   expect(await one.deliveries.begin(over, ENDED + CLAIM_MS)).toMatchObject({ id: over })
 })
 
-test('a delivery does not wait for one that was tried and failed', async () => {
+/** Takes a delivery and records what came of it. */
+async function attempt(
+  { deliveries }: ReturnType<typeof aRelay>,
+  id: string,
+  outcome: AttemptRecord['outcome'],
+  now: number,
+) {
+  const begun = await deliveries.begin(id, now)
+  if (typeof begun !== 'object') return
+  await deliveries.record(begun, { outcome, nextAt: outcome === 'retry' ? now + 1 : null, reason: 'so' }, now)
+  return begun.message.data.alerts.map(({ id: alert, supersedes }) => [alert, supersedes ?? []])
+}
+
+test.each(['retry', 'dead'] as const)(
+  'a delivery does not wait for one whose attempt came to %s: it takes over what that carries, which is never sent any more',
+  async (outcome) => {
+    const { one, firing, end } = await openedAndOver()
+    await attempt(one, firing, outcome, OPENED)
+    const over = await end()
+    await one.expectBalance({ pending: outcome === 'dead' ? 1 : 2, dead: outcome === 'dead' ? 1 : 0 })
+    // An attempt that fails may have arrived.
+    expect(await attempt(one, over, 'retry', ENDED)).toEqual([['a-2', ['a-1']]])
+    expect(await one.deliveries.replay({ ids: [firing] }, ENDED)).toBe(0)
+    expect(await one.deliveries.begin(firing, ENDED)).toBeUndefined()
+    expect(await one.deliveries.countDead()).toBe(0)
+    await one.expectBalance({ pending: 2, dead: 0 })
+    expect(await attempt(one, over, 'delivered', ENDED + 1)).toEqual([['a-2', ['a-1']]])
+    await one.expectBalance({ pending: 0, delivered: 2 })
+    expect((await one.deliveries.log(10)).map(({ id, outcome: is }) => [id, is])).toEqual([
+      ...[
+        [over, 'delivered'],
+        [over, 'retry'],
+      ],
+      ...[
+        [firing, 'overtaken'],
+        [firing, outcome],
+      ],
+    ])
+  },
+)
+
+test('of a message with several alerts only those are dropped that a newer message overtook', async () => {
+  const one = aRelay(redis.store, redis.freshKeys(), { group: { max: 2 } })
+  const alert = (name: string, more = {}) => ({ alert: anAlert({ id: `${name}-1`, ...more }) })
+  await one.commit(alert('a'), alert('b'), alert('c'))
+  await one.collect(NOW)
+  await one.close(OPENED)
+  const [firing = ''] = (await one.deliveries.claim(OPENED, 10)).ids
+  const shown = await attempt(one, firing, 'retry', OPENED)
+  expect(shown).toHaveLength(2)
+  const [gone = ''] = String(shown?.[0]?.[0]).split('-')
+  await one.commit({ alert: anAlert({ id: `${gone}-2`, status: 'resolved', reason: 'recovered' }) })
+  await one.collect(NOW)
+  await one.close(ENDED)
+  const over = (await one.deliveries.claim(ENDED, 10)).ids.find((id) => id !== firing) ?? ''
+  expect(await attempt(one, over, 'delivered', ENDED)).toEqual([[`${gone}-2`, [`${gone}-1`]]])
+  const begun = await one.deliveries.begin(firing, ENDED)
+  expect(begun).toMatchObject({ message: { type: 'alert.firing', data: { truncated: 1 } } })
+  expect(await attempt(one, firing, 'delivered', ENDED + CLAIM_MS)).toEqual([shown?.[1]])
+  await one.expectBalance({ pending: 0, delivered: 4 })
+})
+
+test('a delivery waits for as long as an earlier one of its alert is under way, and the earlier one for it', async () => {
   const { one, firing, end } = await openedAndOver()
-  const begun = await one.deliveries.begin(firing, OPENED)
-  if (begun === undefined || typeof begun === 'string') throw new Error('nothing to send')
-  await one.deliveries.record(begun, { outcome: 'retry', nextAt: ENDED + 1, reason: 'so' }, OPENED)
   const over = await end()
-  expect(await one.deliveries.begin(over, ENDED)).toMatchObject({ id: over })
+  const late = ENDED + 3 * CLAIM_MS
+  await one.deliveries.begin(firing, late)
+  expect(await one.deliveries.begin(over, late + CLAIM_MS - 1)).toBe(late + CLAIM_MS - 1 + BEHIND_MS)
+  expect(await one.deliveries.begin(over, late + CLAIM_MS)).toMatchObject({ id: over })
+  expect(await one.deliveries.begin(firing, late + CLAIM_MS)).toBeUndefined()
+})
+
+test('a digest that comes late does not show what is over, and not at all once there is a newer one', async () => {
+  const one = aRelay(redis.store, redis.freshKeys())
+  const digests = new DigestStore(redis.store, one.keys)
+  const schedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'UTC' } as const
+  const alerts = ['a-1', 'b-1'].map((id) => anAlert({ id }))
+  const makeDigest = async (deliveryId: string, at: number | undefined, now: number) => {
+    const data = { groupKey: 'digest/day', truncated: 0, alerts, period: 'day' as const }
+    const message = { type: 'alert.digest' as const, timestamp: new Date(now).toISOString(), data }
+    const memory = { at: now, isWhole: true, alerts: new Map() }
+    await digests.move({ receiver: 'mail', at }, now + DAY, schedule, { deliveryId, message, memory, now })
+  }
+  await one.pass(NOW, ...alerts.map((alert) => ({ alert })))
+  await one.record('delivered', OPENED)
+  await makeDigest('msg_1', undefined, OPENED)
+  await attempt(one, 'msg_1', 'retry', OPENED)
+  await one.pass(NOW + INTERVAL, { alert: anAlert({ id: 'a-2', status: 'resolved', reason: 'recovered' }) })
+  const over = (await one.pending()).find(({ message }) => message.type === 'alert.resolved')?.id ?? ''
+  expect(await attempt(one, over, 'delivered', ENDED)).toEqual([['a-2', []]])
+  expect(await one.deliveries.begin('msg_1', ENDED)).toMatchObject({
+    message: { data: { truncated: 1, alerts: [{ id: 'b-1' }] } },
+  })
+  await makeDigest('msg_2', OPENED + DAY, ENDED)
+  expect(await one.deliveries.begin('msg_2', ENDED)).toBe(ENDED + BEHIND_MS)
+  expect(await attempt(one, 'msg_2', 'delivered', ENDED + CLAIM_MS)).toHaveLength(2)
+  expect(await one.deliveries.begin('msg_1', ENDED + CLAIM_MS)).toBeUndefined()
+})
+
+test('an attempt is under way also for who read its own clock a moment before it began', async () => {
+  const { one, firing, end } = await openedAndOver()
+  await one.deliveries.begin(firing, ENDED + 20)
+  const over = await end()
+  expect(await one.deliveries.begin(firing, ENDED)).toBe('held')
+  expect(await one.deliveries.begin(over, ENDED)).toBe(ENDED + BEHIND_MS)
 })
 
 test('a delivery waits for another one for two claims at most', async () => {
   const { one, end } = await openedAndOver()
   const over = await end()
-  expect(await one.deliveries.begin(over, ENDED + 2 * CLAIM_MS - 1)).toBe('behind')
+  expect(await one.deliveries.begin(over, ENDED + 2 * CLAIM_MS - 1)).toBe(ENDED + 2 * CLAIM_MS - 1 + BEHIND_MS)
   expect(await one.deliveries.begin(over, ENDED + 2 * CLAIM_MS)).toMatchObject({ id: over })
 })
 
@@ -91,9 +190,9 @@ test.each(['firing', 'resolved'] as const)(
     expect(firing).toHaveLength(mass === 'firing' ? 1 : 5)
     const end = over[0]?.id ?? ''
     for (const { id } of firing) {
-      expect(await one.deliveries.begin(end, later)).toBe('behind')
+      expect(await one.deliveries.begin(end, later)).toBe(later + BEHIND_MS)
       const begun = await one.deliveries.begin(id, later)
-      if (begun === undefined || typeof begun === 'string') throw new Error('nothing to send')
+      if (typeof begun !== 'object') throw new Error('nothing to send')
       await one.deliveries.record(begun, { outcome: 'delivered', nextAt: null, reason: '' }, later)
     }
     expect(await one.deliveries.begin(end, later)).toMatchObject({ id: end })

@@ -82,6 +82,20 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
   }
 }
 
+test('a daemon whose machine slept sends nothing that another daemon has taken over, and leaves it to that', async () => {
+  const one = world()
+  const id = await one.post('ops-hook')
+  const { disabled } = one.deliveries
+  one.deliveries.disabled = () => {
+    one.clock.move(CLAIM_MS)
+    return disabled.call(one.deliveries)
+  }
+  await one.try(id)
+  expect(one.far.sent).toEqual([])
+  one.deliveries.disabled = disabled
+  expect(await one.deliveries.begin(id, one.clock.now())).toMatchObject({ id })
+})
+
 const reasons = (alerts: readonly Alert[]) => alerts.map(({ level, reason }) => `${level} ${reason}`)
 
 test('a receiver that has only failed for an hour is told of through the others, once, and when it delivers again', async () => {

@@ -3,7 +3,7 @@ import { readNewFleet } from '../../limits/coverage.ts'
 import { Failures } from '../../runtime/concurrency.ts'
 import { type Alert, alertOf } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
-import { joinRefs, partitionOfRef } from '../ledger.ts'
+import { joinCarried, joinRefs, partitionOfRef } from '../ledger.ts'
 import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'
 import {
   byOrder,
@@ -62,10 +62,7 @@ async function closeGroup(deps: AlertsDeps, key: string, circumstances: Circumst
   if (isDigest(key) && (await isStillConnecting(deps, key, now))) return
   const receiver = receiverOf(key)
   const closing: Closing = { deps, key, receiver, now }
-  const before = await readGroup(deps, key)
-  const earlier = await takeEarlier(closing, before.waiting)
-  const back = await takeBackHeld(closing, before.waiting)
-  const { taken, waiting, isMore } = earlier + back === 0 ? before : await readGroup(deps, key)
+  const { taken, waiting, isMore } = await readWhole(closing)
   const heardOf = await readHeard(
     deps,
     receiver,
@@ -82,6 +79,15 @@ async function closeGroup(deps: AlertsDeps, key: string, circumstances: Circumst
   // An empty group must not be checked for ever; the step notices an alert that joined it just now.
   if (waiting.length === 0)
     await deps.store.withholdAlerts(deps.keys.delivery.ledger, key, taken, now, deps.group.intervalMs, '', '')
+}
+
+/** With all that waits elsewhere of the same alerts; what joins while that is fetched may have a part elsewhere, too. */
+async function readWhole(closing: Closing): Promise<ReadGroup> {
+  for (;;) {
+    const group = await readGroup(closing.deps, closing.key)
+    const earlier = await takeEarlier(closing, group.waiting)
+    if (earlier + (await takeBackHeld(closing, group.waiting)) === 0) return group
+  }
 }
 
 interface ReadGroup {
@@ -213,7 +219,7 @@ async function send({ deps, key, receiver, now }: Closing, taken: string, compos
     ...[joinRefs(places), told.length, told.join(' ')],
     ...messages.flatMap(({ message, transitions, alerts }) => [
       ...[`msg_${randomBytes(12).toString('hex')}`, receiver, message.type, JSON.stringify(message)],
-      ...[joinRefs(transitions), alerts.map(([alert, order]) => `${heldField(receiver, alert)} ${order}`).join(' ')],
+      ...[joinCarried(transitions), alerts.map(([alert, order]) => `${heldField(receiver, alert)} ${order}`).join(' ')],
     ]),
   )
 }

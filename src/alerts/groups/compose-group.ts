@@ -17,7 +17,8 @@ import { type Heard, hasEnd, hurries, sentKey } from './sent-lately.ts'
 export interface ComposedGroup {
   messages: {
     message: Message
-    transitions: TransitionRef[]
+    /** Each with its id. */
+    transitions: [ref: TransitionRef, id: string][]
     /** Of the alerts that have an end, also of those that it only counts. */
     alerts: [id: string, order: number][]
   }[]
@@ -158,7 +159,7 @@ function messagesOf(key: string, told: readonly WaitingAlert[], max: number, now
             .map(toTell),
         },
       },
-      transitions: part.flatMap(({ of }) => of.map(([ref]) => ref)),
+      transitions: part.flatMap(({ of }) => of),
       alerts: part.flatMap(({ alert, order = 0 }) => (hasEnd(alert) ? [[alertOf(alert), order]] : [])),
     }))
 }

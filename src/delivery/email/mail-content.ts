@@ -85,7 +85,7 @@ function summaryOf({ type, data }: Message): string | undefined {
   if (type === 'alert.digest') {
     return `First readings of new accounts: ${totalOf(data)}. Every change from here on is a message of its own.`
   }
-  if (truncated === 0 && accountsIn(alerts) <= 1) return undefined
+  if (alerts.length === 0 || (truncated === 0 && accountsIn(alerts) <= 1)) return undefined
   const listed = truncated > 0 ? `, the first ${alerts.length}` : ''
   return `${countOf(alerts.length + truncated, 'alert')}${listed}: ${totalOf({ ...data, truncated: 0 })}.`
 }

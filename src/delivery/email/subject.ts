@@ -15,7 +15,9 @@ export function subjectLine(message: Message): string {
   const alerts = data.alerts.toSorted(byConsequence)
   const [first] = alerts
   const badge = `[${badgeOfMessage(message)}] `
-  if (type === 'alert.digest' || first === undefined) return badge + digestOf(data)
+  if (type === 'alert.digest') return badge + digestOf(data)
+  // A newer message took over all that it showed.
+  if (first === undefined) return `${badge}${countOf(data.truncated, 'more alert')}`
   const end = endOf(first, data)
   const account = accountName(first)
   const room = LONGEST - badge.length - end.length
@@ -32,7 +34,8 @@ export function badgeOfMessage({ type, data }: Message): string {
   if (type === 'alert.test') return 'TEST'
   const firing = data.alerts.filter(({ status }) => status === 'firing')
   const worst = firing.find(({ level }) => level === 'critical') ?? firing[0]
-  return type === 'alert.resolved' || worst === undefined ? 'RESOLVED' : badgeOf(worst)
+  if (type === 'alert.resolved') return 'RESOLVED'
+  return worst === undefined ? 'WARNING' : badgeOf(worst)
 }
 
 function endOf(first: Alert, { alerts, truncated }: Message['data']): string {

@@ -18,7 +18,7 @@ export function alertmanagerBody({ type, timestamp, data }: Message, context: Bo
   const commonLabels = inCommon(alerts.map(({ labels }) => labels))
   return JSON.stringify({
     receiver: context.receiver,
-    status: alerts.some(({ status }) => status === 'firing') ? 'firing' : 'resolved',
+    status: type === 'alert.firing' || alerts.some(({ status }) => status === 'firing') ? 'firing' : 'resolved',
     alerts,
     groupLabels: type === 'alert.digest' ? {} : only(commonLabels, groupedBy(data.groupKey, context).map(labelOf)),
     commonLabels,

@@ -28,8 +28,8 @@ import { htmlTable, nothing } from './parts/tables.ts'
 const ATTEMPTS_A_PAGE = 30
 /** Of those that wait and of those that were given up. */
 const DELIVERIES_A_PAGE = 15
-/** `failed` is a test that did not arrive: it is not tried again. */
-const OUTCOMES = ['delivered', 'retry', 'dead', 'failed'] as const
+/** `failed` is a test that did not arrive, and is not tried again; a newer message has what was `overtaken`. */
+const OUTCOMES = ['delivered', 'retry', 'dead', 'failed', 'overtaken'] as const
 const HOUR_MS = 3_600_000
 /** How far back deliveries that were given up are sent again. They are kept for 30 days. */
 const SINCE = {

@@ -1,38 +1,85 @@
 -- Messages on their way to receivers.
 
 --!step beginAttempt
--- Takes a delivery for one attempt: nobody else gets it until the attempt is recorded or handed back, or the claim ends
--- because whoever had it died. What showed its alerts before goes first, unless it was tried already, or the claim on it
--- should have ended long ago: a receiver is not to hear that an alert is over before it hears of it.
--- KEYS: delivery, deliveries due. ARGV: id, now, how long the attempt may take (ms), when to look again (ms).
--- Returns the fields of the delivery, {} where there is nothing to send, 'held', or 'behind'.
+--!include ledger-step
+--!include note-attempt
+-- Takes a delivery for one attempt: no other caller gets it until the attempt is recorded or handed back, or the claim ends
+-- because its daemon died. Earlier deliveries of the same alerts go first: one that is under way is waited for, one that was
+-- not tried yet for two claims at most. From the first attempt on an earlier one must never be sent: an attempt that fails may
+-- have arrived, and its next copy is passed over by receivers that know its id. So what earlier ones carry of these alerts, on
+-- their way or given up, goes along with this one.
+-- KEYS: ledger. ARGV: id, now, how long the attempt may take (ms), when to look again (ms).
+-- Returns the fields of the delivery, {} where there is nothing to send, 'held', or when it is due again (ms).
 local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local KEY = deliveryKey(id)
 
-local function isOnItsWay(other)
-  local found = redis.call('HMGET', string.sub(KEYS[1], 1, -#id - 1) .. other, 'message', 'state', 'heldUntil', 'attempts')
-  if not found[1] or found[2] then return false end
-  return found[4] == '0' or (found[3] and tonumber(found[3]) > now)
-end
-
-local fields = redis.call('HGETALL', KEYS[1])
-local known = redis.call('HMGET', KEYS[1], 'message', 'state', 'heldUntil', 'after', 'createdAt', 'attempts')
+local known = redis.call('HMGET', KEY, 'message', 'state', 'heldUntil', 'after', 'createdAt', 'attempts', 'shows',
+  'receiver')
 if not known[1] or known[2] then
-  redis.call('ZREM', KEYS[2], id)
+  redis.call('ZREM', DELIVERIES_DUE, id)
   return {}
 end
-if known[3] and tonumber(known[3]) > now and tonumber(known[3]) <= now + claim then return 'held' end
-local waited = now - tonumber(known[5] or '0')
-if known[6] == '0' and waited >= 0 and waited < 2 * claim then
-  for other in string.gmatch(known[4] or '', '%S+') do
-    if isOnItsWay(other) then
-      redis.call('ZADD', KEYS[2], ARGV[4], id)
-      return 'behind'
-    end
+-- A claim that ends much later was made by a clock that was ahead; a little later it does where `now` was read before the claim
+-- was made, as on a busy machine.
+local function isUnderWay(heldUntil)
+  return heldUntil and tonumber(heldUntil) > now and tonumber(heldUntil) <= now + 2 * claim
+end
+if isUnderWay(known[3]) then return 'held' end
+
+local earlier, waited = words(known[4] or ''), now - tonumber(known[5] or '0')
+local waits = known[6] == '0' and waited >= 0 and waited < 2 * claim
+for _, other in ipairs(earlier) do
+  local found = redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'attempts', 'shows')
+  if found[1] and not found[2] and (isUnderWay(found[3]) or (waits and found[4] == '0' and not found[5])) then
+    redis.call('ZADD', DELIVERIES_DUE, ARGV[4], id)
+    return tonumber(ARGV[4])
   end
 end
-redis.call('HSET', KEYS[1], 'heldUntil', now + claim)
-redis.call('ZADD', KEYS[2], now + claim, id)
-return fields
+
+local function leave(other, key, field, kept)
+  if #kept > 0 then return redis.call('HSET', key, field, table.concat(kept, ' '), 'changed', 1) end
+  local of = redis.call('HMGET', key, 'receiver', 'type', 'attempts')
+  noteAttempt(ATTEMPTS, '', { at = now, id = other, receiver = of[1], type = of[2], attempt = of[3], outcome = 'overtaken',
+    reason = 'a newer message has all that it had: ' .. id, ms = '' })
+  redis.call('DEL', key)
+  redis.call('ZREM', DELIVERIES_DUE, other)
+  redis.call('ZREM', DEAD, other)
+end
+
+local function takeOver()
+  local carried, mine = words(redis.call('HGET', KEY, 'transitions') or ''), {}
+  for _, one in ipairs(carried) do mine[alertOf(one)] = true end
+  local older = {}
+  for _, other in ipairs(earlier) do
+    local key = deliveryKey(other)
+    local found = redis.call('HMGET', key, 'message', 'state', 'transitions', 'shows')
+    if found[1] and found[4] then
+      local kept = {}
+      for _, alert in ipairs(words(found[4])) do
+        if not known[7] and not mine[alert] then kept[#kept + 1] = alert end
+      end
+      leave(other, key, 'shows', kept)
+    elseif found[1] and not known[7] then
+      local kept, taken = {}, {}
+      for _, one in ipairs(words(found[3])) do
+        local into = mine[alertOf(one)] and taken or kept
+        into[#into + 1] = one
+      end
+      if found[2] == 'dead' then settle(refsOf(taken), 'dead', 'pending', '', now) end
+      for _, one in ipairs(taken) do older[#older + 1] = one end
+      if #taken > 0 then leave(other, key, 'transitions', kept) end
+    end
+  end
+  redis.call('HDEL', KEY, 'after')
+  if #older == 0 then return end
+  for _, one in ipairs(carried) do older[#older + 1] = one end
+  redis.call('HSET', KEY, 'transitions', table.concat(older, ' '), 'changed', 1)
+end
+
+if #earlier > 0 then takeOver() end
+redis.call('HSET', KEY, 'heldUntil', now + claim)
+redis.call('ZADD', DELIVERIES_DUE, now + claim, id)
+return redis.call('HGETALL', KEY)
 
 --!step handBackDelivery
 -- A delivery that was taken but not tried: due again, for whoever is first.
@@ -65,7 +112,7 @@ if outcome == 'retry' then
   return 'recorded'
 end
 redis.call('ZREM', DELIVERIES_DUE, id)
-settle(words(redis.call('HGET', KEY, 'transitions') or ''), state, outcome, reason, now)
+settle(refsOf(words(redis.call('HGET', KEY, 'transitions') or '')), state, outcome, reason, now)
 redis.call('HSET', KEY, 'state', outcome, 'endedAt', now, 'lastReason', reason)
 if outcome == 'delivered' then
   redis.call('HDEL', KEY, 'message')
@@ -98,7 +145,7 @@ redis.call('HDEL', KEY, 'state', 'endedAt')
 redis.call('HSET', KEY, 'createdAt', now, 'attempts', 0)
 redis.call('ZREM', DEAD, id)
 redis.call('ZADD', DELIVERIES_DUE, now, id)
-settle(words(redis.call('HGET', KEY, 'transitions') or ''), 'dead', 'pending', '', now)
+settle(refsOf(words(redis.call('HGET', KEY, 'transitions') or '')), 'dead', 'pending', '', now)
 return 'replayed'
 
 --!step forgetDelivery
@@ -110,7 +157,7 @@ local KEY = deliveryKey(id)
 
 if redis.call('ZREM', DEAD, id) == 0 then return 'lost' end
 local delivery = redis.call('HMGET', KEY, 'transitions', 'lastReason')
-settle(words(delivery[1] or ''), 'dead', 'forgotten', delivery[2] or '', now)
+settle(refsOf(words(delivery[1] or '')), 'dead', 'forgotten', delivery[2] or '', now)
 redis.call('DEL', KEY)
 return 'forgotten'
 
@@ -150,7 +197,7 @@ return 0
 -- has one digest, whoever dies when, and however many look at once.
 -- KEYS: digests due, the receiver's digest, deliveries due, then the delivery's key if one is made.
 -- ARGV: receiver, its moment as it was read ('' = none), its next moment ('' = none any more), schedule, and of a delivery:
---   what the next digest is compared with, now, id, message (JSON).
+--   what the next digest is compared with, now, id, message (JSON), alerts that it shows (with spaces between).
 -- Returns 'moved' | 'lost'.
 local receiver, read, nextAt, schedule = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -164,10 +211,10 @@ redis.call('ZADD', KEYS[1], nextAt, receiver)
 redis.call('HSET', KEYS[2], 'schedule', schedule)
 if KEYS[4] then
   local told, now, id, message = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-  redis.call('HSET', KEYS[2], 'told', told)
-  -- It carries no transition: each was told, or is, by a delivery of its own.
+  -- It carries no transition: each was told, or is, by a delivery of its own. But it shows alerts as firing.
   redis.call('HSET', KEYS[4], 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
-    'createdAt', now, 'attempts', 0)
+    'createdAt', now, 'attempts', 0, 'shows', ARGV[9], 'after', redis.call('HGET', KEYS[2], 'delivery') or '')
+  redis.call('HSET', KEYS[2], 'told', told, 'delivery', id)
   redis.call('ZADD', KEYS[3], now, id)
 end
 return 'moved'

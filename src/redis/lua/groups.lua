@@ -160,28 +160,34 @@ return takeOut(group, fields, tonumber(ARGV[4]))
 -- Closes a group: what is told becomes deliveries. Two workers that close the same group make one set of them.
 -- KEYS: ledger. ARGV: group, times something was taken out of it as read, now, when the rest closes, interval (ms), fields
 --   that are taken (with spaces between), how many of them hurried, what was told at which level (with spaces between), then of
---   each delivery: id, receiver, type, message (JSON), transitions, and of what it carries receiver and alert, and order (with
---   spaces between).
+--   each delivery: id, receiver, type, message (JSON), transitions with their ids, and of what it carries receiver and alert, and
+--   order (with spaces between).
 -- Returns 'closed' | 'lost'.
 local group, now, rest, interval = ARGV[1], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local told = words(ARGV[8])
 
--- An alert may have been in another group before. Returns the deliveries that showed them last and are still to be sent, which
--- go first, and whether one of them shows a newer transition.
-local function sentBefore(alerts, orders)
+-- An alert may have been in another group before. Returns the deliveries that carry them and have not arrived, with the
+-- receiver's last digest, and whether one of them carries a newer transition.
+local function sentBefore(receiver, alerts, orders)
   local checked, ids, isNewer = {}, {}, false
+  local function see(id)
+    if not id or checked[id] then return end
+    checked[id] = true
+    local known = redis.call('HMGET', deliveryKey(id), 'message', 'state', 'after')
+    if not known[1] or known[2] == 'delivered' then return end
+    ids[#ids + 1] = id
+    -- It was not tried yet: what goes before it goes before this one, too.
+    for _, other in ipairs(words(known[3] or '')) do see(other) end
+  end
   for first = 1, #alerts, CHUNK do
     local last = math.min(first + CHUNK - 1, #alerts)
     for n, sent in ipairs(redis.call('HMGET', LAST_SENT, unpack(alerts, first, last))) do
       local order, id = string.match(sent or '', '^(%S+) (%S+)')
       if order and tonumber(order) > tonumber(orders[first + n - 1]) then isNewer = true end
-      if id and not checked[id] then
-        checked[id] = true
-        local known = redis.call('HMGET', deliveryKey(id), 'createdAt', 'state')
-        if known[1] and not known[2] then ids[#ids + 1] = id end
-      end
+      see(id)
     end
   end
+  see(redis.call('HGET', digestKey(receiver), 'delivery'))
   return table.concat(ids, ' '), isNewer
 end
 
@@ -192,7 +198,7 @@ for n = 9, #ARGV, 6 do
     alerts[#alerts + 1] = alert
     orders[#orders + 1] = order
   end
-  local after, isNewer = sentBefore(alerts, orders)
+  local after, isNewer = sentBefore(ARGV[n + 1], alerts, orders)
   if ARGV[n + 2] ~= 'alert.resolved' and (isNewer or isAnyOf(alerts, OVER)) then return 'lost' end
   made[n] = { alerts = alerts, orders = orders, after = after }
 end

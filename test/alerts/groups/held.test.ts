@@ -294,6 +294,22 @@ describe('of two workers that look at one group at once', () => {
     await one.expectBalance({ withheld: 2, pending: 0 })
   })
 
+  test('neither tells the beginning of what the other has just dropped as over', async () => {
+    const one = relay()
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    // The other closes the group where its end waits. It looked for what is held back just after that was let go to this one.
+    const { ledger } = one.keys.delivery
+    const over = 'mail|aaaa'
+    const store = overtakenAt(redis.store, 'closeGroup', () =>
+      redis.store.withholdAlerts(ledger, 'mail|other', '0', NOW + WAIT, INTERVAL, over, ''),
+    )
+    await closeGroups({ ...one.deps, store }, NOW + WAIT)
+    await one.close(NOW + WAIT + INTERVAL)
+    expect(await one.told()).toEqual([])
+    await one.expectBalance({ withheld: 1, pending: 0 })
+  })
+
   test('neither takes away what the other has told', async () => {
     const one = relay()
     await one.commit({ alert: ENTERED }, { alert: OVER })

@@ -24,6 +24,11 @@ describe('the subject of', () => {
       '[RESOLVED] acme.example.com (123): custom properties 72 % of 1,000 after 25 h',
     ],
     [
+      'a message of which newer ones took over all that it showed',
+      { ...aMessage(), data: { groupKey: 'rule=r', truncated: 3, alerts: [] } },
+      '[WARNING] 3 more alerts',
+    ],
+    [
       'an object type',
       aMessage([anAlert({ series: contacts, percent: 99.96, limit: 12_500 })]),
       '[CRITICAL] acme.example.com (123): custom properties 99.9 % of 12,500, Contacts',

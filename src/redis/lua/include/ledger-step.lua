@@ -21,6 +21,7 @@ local function groupToldKey(group) return AT .. ':group-told:' .. group end
 local function groupAccountsKey(group, what) return AT .. ':group-accounts:' .. what .. ':' .. group end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
+local function digestKey(receiver) return AT .. ':digest:' .. receiver end
 
 -- The newest are at the end, and asked for most.
 local function isCollected(partition, name)
@@ -32,6 +33,15 @@ local function words(text)
   for word in string.gmatch(text, '%S+') do found[#found + 1] = word end
   return found
 end
+
+-- A delivery carries each transition with its id, which names the alert: `17-1732183200000-0=a1b2c3-2`.
+local function refsOf(carried)
+  local refs = {}
+  for n, one in ipairs(carried) do refs[n] = string.match(one, '^[^=]*') end
+  return refs
+end
+
+local function alertOf(carried) return string.match(carried, '=(.*)%-%d+$') or carried end
 
 -- One command for many elements.
 local function inChunks(elements, command, key)
