@@ -23,6 +23,8 @@ export type DeliverWork = Pick<
 const AT_A_TIME = 8
 export const PER_RECEIVER = 2 * AT_A_TIME
 const BUSY_MS = 1_000
+/** How soon the new address is tried where the old one wants no more; a daemon may have the old config for longer. */
+const ELSEWHERE_MS = 5_000
 
 /** Who is being sent to: a slow receiver gets no more than its share of the places, so that it holds up no other one. */
 export class Turns {
@@ -54,7 +56,7 @@ export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, sto
   if (delivery === undefined || delivery === 'held') return
   const atATime = deps.receivers.get(delivery.receiver)?.atATime ?? AT_A_TIME
   const tried = await deps.turns.take(delivery.receiver, atATime, async () =>
-    stop.stopping.aborted ? undefined : attempt(deps, delivery, { sinceTaken }, stop.abandon),
+    stop.stopping.aborted ? undefined : attempt(deps, delivery, { takenAt, sinceTaken }, stop.abandon),
   )
   const now = clock.now()
   if (tried === undefined) {
@@ -66,7 +68,6 @@ export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, sto
   // Cut off by us, not refused by them: it is no failed attempt.
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
 
-  if (outcome.outcome === 'disable') await disable(deps, delivery.receiver, outcome.reason, now)
   const next = afterAttempt(outcome, {
     attempts: delivery.attempts + 1,
     firstAttemptAt: delivery.createdAt,
@@ -75,49 +76,52 @@ export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, sto
   })
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
-  const nextAt = next.next === 'retry' ? next.at : null
-  await deliveries.record(delivery, { outcome: is, nextAt, reason, ms, answer: outcome.answer }, now)
-  if (next.next === 'retry') await deps.queues.wake('alerts', next.at)
-  note(deps, delivery, { is, reason }, tried)
-}
-
-/** The sweep of the receivers opens the alert. */
-async function disable(deps: DeliverWork, receiver: string, reason: string, now: number): Promise<void> {
-  if ((await deps.deliveries.disabled())[receiver] !== undefined) return
-  await deps.deliveries.disable(receiver, reason)
-  await deps.queues.wake('receivers', now)
+  const wantsNoMore = outcome.outcome === 'disable'
+  const nextAt = next.next === 'retry' ? next.at : wantsNoMore ? now + ELSEWHERE_MS : null
+  const pausedUntil = outcome.outcome === 'retry' && outcome.retryAfterMs ? now + outcome.retryAfterMs : undefined
+  const record = { nextAt, reason, ms, answer: outcome.answer, address: tried.address, pausedUntil }
+  const recorded = await deliveries.record(delivery, { outcome: wantsNoMore ? 'refused' : is, ...record }, now)
+  // The sweep of the receivers opens the alert.
+  if (recorded === 'disabled') await deps.queues.wake('receivers', now)
+  const isAgain = next.next === 'retry' || recorded === 'moved'
+  if (isAgain && nextAt !== null) await deps.queues.wake('alerts', nextAt)
+  note(deps, delivery, { is: isAgain ? 'retry' : is, reason }, tried)
 }
 
 interface Tried {
   outcome: AttemptOutcome
   /** How long it took; null where nothing was tried. */
   ms: number | null
+  /** Of the receiver that was asked, or would have been. */
+  address: string | undefined
 }
 
 /**
- * Undefined: so much of the claim is over, as where the machine slept, that another daemon may send a newer message
- * meanwhile.
+ * Undefined: its receiver asked to be left alone while it waited for its turn; or so much of the claim is over, as where the
+ * machine slept, that another daemon may send a newer message meanwhile.
  */
 async function attempt(
   deps: DeliverWork,
   delivery: Delivery,
-  { sinceTaken }: { sinceTaken: () => number },
+  { takenAt, sinceTaken }: { takenAt: number; sinceTaken: () => number },
   abandon: AbortSignal,
 ): Promise<Tried | undefined> {
   const receiver = deps.receivers.get(delivery.receiver)
   if (receiver === undefined) {
     // The message was routed by an earlier config: it waits for the receiver to be there again.
     const reason = `no receiver named ${delivery.receiver} is configured`
-    return { outcome: { outcome: 'retry', reason }, ms: null }
+    return { outcome: { outcome: 'retry', reason }, ms: null, address: undefined }
   }
+  const { address } = receiver
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
-  if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null }
+  if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null, address }
+  if (await deps.deliveries.isPausedAfter(delivery.receiver, takenAt)) return undefined
   if (sinceTaken() > CLAIM_MS / 2) return undefined
   const startedAt = deps.clock.now()
   const outcome = await receiver
     .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
     .catch((error: unknown) => notSent(deps, error))
-  return { outcome, ms: Math.max(0, deps.clock.now() - startedAt) }
+  return { outcome, ms: Math.max(0, deps.clock.now() - startedAt), address }
 }
 
 /** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, without an alert. */

@@ -92,7 +92,7 @@ export async function startApp(
   await bringUpToDate(resources)
   keepUnsealing(daemon, input.config.dataDir)
   const reports = await startReports(daemon)
-  await inForce.value.deliveries.enable('all')
+  await inForce.value.deliveries.enable([...inForce.value.receivers.values()], clock.now())
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await checkHeldNow(inForce.value, clock.now())
   const workers = startWork(daemon, accessTokens)

@@ -60,19 +60,19 @@ export async function reload(
 
 /** What waits by the old config is judged again by the new one. All of it is in force by now, even without Redis. */
 async function lookAround(services: Services, reports: WriterReports, applied: readonly string[]): Promise<void> {
-  const { log, clock, endpoint, deliveries } = services
+  const { log, clock, endpoint, deliveries, receivers } = services
+  const now = clock.now()
+  const others = receiversIn(applied).flatMap((name) => receivers.get(name) ?? [])
   endpoint.probe()
   await reports.report().catch((error: unknown) => {
     log.warn({ code: 'vault.unreported', err: error }, 'could not report which key encrypts here: tried again soon')
   })
-  await Promise.all([checkHeldNow(services, clock.now()), deliveries.enable(receiversIn(applied))]).catch(
-    (error: unknown) => {
-      log.warn(
-        { code: 'redis.error', err: error },
-        'alerts that were held back wait for their own time: Redis did not answer',
-      )
-    },
-  )
+  await Promise.all([checkHeldNow(services, now), deliveries.enable(others, now)]).catch((error: unknown) => {
+    log.warn(
+      { code: 'redis.error', err: error },
+      'alerts that were held back wait for their own time: Redis did not answer',
+    )
+  })
   if (applied.some((path) => path.startsWith('limits.'))) replanInBackground(services)
 }
 

@@ -10,7 +10,7 @@ const HOUR = 60 * MINUTE
 const DELAYS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR]
 const LAST_DELAY = 12 * HOUR
 const JITTER = 0.2
-const GIVE_UP_AFTER = 72 * HOUR
+export const GIVE_UP_AFTER = 72 * HOUR
 
 /**
  * What to do after an attempt: `attempts` were made so far, this one included, the first at `firstAttemptAt`; `random`

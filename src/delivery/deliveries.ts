@@ -3,6 +3,9 @@ import { carriedIds, splitRefs } from '../alerts/ledger.ts'
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import type { Recorded } from '../redis/scripts.ts'
+import { GIVE_UP_AFTER } from './after-attempt.ts'
+import type { Receiver } from './receiver.ts'
 
 /** One message on its way to one receiver. */
 export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'createdAt'> {
@@ -46,19 +49,26 @@ export interface LoggedAttempt {
 }
 
 export interface AttemptRecord {
-  outcome: 'delivered' | 'retry' | 'dead'
-  /** Null unless there is a next one. */
+  /** `refused`: the address wants no more, and its receiver is switched off. */
+  outcome: 'delivered' | 'retry' | 'dead' | 'refused'
+  /** Null unless there is a next one; of one that was refused: where its receiver has another address by now. */
   nextAt: number | null
   reason: string
   /** None where nothing was tried. */
   ms?: number | null
   answer?: number | undefined
+  /** A mark of the address that was asked. */
+  address?: string | undefined
+  /** Until when that asked to be left alone, ms. */
+  pausedUntil?: number | undefined
 }
 
 /** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
 export const CLAIM_MS = 60_000
 /** How soon a delivery that waits for another one is tried again. */
 export const BEHIND_MS = 1_000
+/** How soon one is, whose receiver asked for more time: it may have another address by then, or a test may have arrived. */
+const PAUSED_MS = 5 * 60_000
 const DAY_MS = 24 * 3_600_000
 /** A dead delivery is kept, and can be sent again, for this long. */
 const DEAD_KEPT_MS = 30 * DAY_MS
@@ -85,21 +95,22 @@ export class Deliveries {
 
   /**
    * Takes it for one attempt, with what earlier messages that failed have of its alerts. `held`: another worker has it; a number:
-   * when it is due again (ms), because an earlier message of its alerts goes first;
+   * when it is due again (ms), because an earlier message of its alerts goes first, or its receiver asked to be left alone;
    * undefined: there is nothing to send.
    */
   async begin(id: string, now: number): Promise<Delivery | 'held' | number | undefined> {
-    const taken = await this.#store.beginAttempt(this.#keys.delivery.ledger, id, now, CLAIM_MS, now + BEHIND_MS)
+    const waits = [now + BEHIND_MS, GIVE_UP_AFTER, now + PAUSED_MS]
+    const taken = await this.#store.beginAttempt(this.#keys.delivery.ledger, id, now, CLAIM_MS, ...waits)
     if (!Array.isArray(taken)) return taken
     return deliveryOf(id, byName(taken))
   }
 
-  async record(delivery: Delivery, record: AttemptRecord, now: number): Promise<void> {
+  record(delivery: Delivery, record: AttemptRecord, now: number): Promise<Recorded> {
     const keys = this.#keys.delivery
-    await this.#store.recordAttempt(
+    return this.#store.recordAttempt(
       ...[keys.ledger, delivery.id, now, record.outcome, record.nextAt === null ? '' : Math.round(record.nextAt)],
       ...[record.reason, delivery.receiver, delivery.message.type, DELIVERED_KEPT_MS],
-      ...[record.ms ?? '', record.answer ?? ''],
+      ...[record.ms ?? '', record.answer ?? '', record.address ?? '', record.pausedUntil ?? ''],
     )
   }
 
@@ -107,6 +118,11 @@ export class Deliveries {
   async handBack({ id }: Delivery, at: number): Promise<void> {
     const { delivery, deliveriesDue } = this.#keys.delivery
     await this.#store.handBackDelivery(delivery(id), deliveriesDue, id, at)
+  }
+
+  /** Whether the receiver asked to be left alone after a moment (ms). */
+  async isPausedAfter(receiver: string, at: number): Promise<boolean> {
+    return Number(await this.#store.hget(this.#keys.delivery.receiver(receiver), 'pausedAt')) > at
   }
 
   /** Waiting for their first or next attempt. */
@@ -213,15 +229,22 @@ export class Deliveries {
     return entries.map(([id, fields]) => ({ entry: id, attempt: attemptOf(byName(fields)) }))
   }
 
-  async disable(receiver: string, reason: string): Promise<void> {
-    await this.#store.hset(this.#keys.delivery.disabled, receiver, reason)
-  }
-
-  /** Gives these receivers another chance, or every one. */
-  async enable(receivers: 'all' | readonly string[]): Promise<void> {
-    const { disabled, receiver } = this.#keys.delivery
-    const names = receivers === 'all' ? Object.keys(await this.disabled()) : receivers
-    if (names.length > 0) await this.#store.enableReceivers(disabled, receiver(''), ...names)
+  /**
+   * Gives these receivers another chance, at the addresses that they have now; what another address refused is on its way
+   * again.
+   */
+  async enable(receivers: readonly Addressed[], now: number): Promise<void> {
+    if (receivers.length === 0) return
+    const { ledger, dead } = this.#keys.delivery
+    const marks = receivers.map(({ name, address = '' }) => [name, address] as const)
+    await this.#store.enableReceivers(ledger, now, ...marks.flat())
+    const addresses = new Map(marks)
+    for (const id of await this.#store.zrange(dead, '0', '-1')) {
+      const [receiver, refusedBy] = await this.#store.hmget(this.#keys.delivery.delivery(id), 'receiver', 'refusedBy')
+      const address = addresses.get(receiver ?? '')
+      if (refusedBy != null && address !== undefined && address !== refusedBy)
+        await this.#store.replayDelivery(ledger, id, now)
+    }
   }
 
   /** Receivers that want nothing more, each with why. */
@@ -229,6 +252,8 @@ export class Deliveries {
     return this.#store.hgetall(this.#keys.delivery.disabled)
   }
 }
+
+type Addressed = Pick<Receiver, 'name' | 'address'>
 
 type Fields = Partial<Record<string, string>>
 

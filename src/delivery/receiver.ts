@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Message } from '../alerts/alert.ts'
 
 /** One attempt to deliver one message. */
@@ -28,6 +29,8 @@ export type ReceiverType = 'email' | 'webhook'
 export interface Receiver {
   readonly name: string
   readonly type: ReceiverType
+  /** A mark of where it sends to: what one address answers says nothing about another one of the same name. */
+  readonly address?: string
   /** Attempts that it makes at a time, where that is few: what waits for a connection of its own would wait in vain. */
   readonly atATime?: number
   /**
@@ -37,6 +40,11 @@ export interface Receiver {
   send(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome>
   /** Lets attempts under way end, then gives the connections up. */
   close(): Promise<void>
+}
+
+/** Short, and nothing of the address can be read from it. */
+export function markOf(address: string): string {
+  return createHash('sha256').update(address).digest('base64url').slice(0, 16)
 }
 
 /** What to do about an attempt that failed; `receiver` is its name in the config. */

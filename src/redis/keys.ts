@@ -156,7 +156,7 @@ function deliveryKeys(out: string) {
     disabled: `${out}:disabled`,
     /** zset: receiver -> when it was last seen in a config, ms */
     receivers: `${out}:receivers`,
-    /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+    /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt, a mark of its address, pausedUntil */
     receiver: (name: string) => `${out}:receiver:${name}`,
     /** string: when an account was connected last, ms */
     connectedAt: `${out}:connected-at`,

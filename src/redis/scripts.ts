@@ -22,6 +22,9 @@ const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
 const given = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: false })
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
+/** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this. */
+export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled'
+
 /**
  * The atomic steps. Their texts are in `lua/`, a file for each subject; a step begins with `--!step NAME`, and its head lists
  * its keys and arguments and what it returns. `--!include NAME` is replaced by the text of `lua/include/NAME.lua`.
@@ -84,7 +87,7 @@ const STEPS = {
   closeGroup: on<'closed' | 'lost'>(1),
   beginAttempt: on<string[] | 'held' | number>(1),
   handBackDelivery: on<number>(2),
-  recordAttempt: on<'recorded' | 'unknown'>(1),
+  recordAttempt: on<Recorded>(1),
   recordTest: on<'recorded' | 'enabled'>(3),
   replayDelivery: on<'replayed' | 'lost'>(1),
   forgetDelivery: on<'forgotten' | 'lost'>(1),

@@ -96,7 +96,7 @@ describe('outbox replay', () => {
 
   test('leaves alone what a receiver was to get that is switched off, and says how to enable it', async () => {
     const one = await aMixedLot()
-    await one.deliveries.disable('mail', 'answered 410')
+    await one.store.hset(one.keys.delivery.disabled, 'mail', 'answered 410')
     const { code, out } = await run('outbox', 'replay', '--since', '4h')
     expect(code).toBe(0)
     expect(out).toBe(
@@ -104,7 +104,7 @@ describe('outbox replay', () => {
         'mail is switched off, so nothing goes its way: enable it first: plimsoll alerts test mail\n',
     )
     expect(await one.deliveries.countDead()).toBe(1)
-    await one.deliveries.enable('all')
+    await one.deliveries.enable([{ name: 'mail' }], Date.now())
     expect((await run('outbox', 'replay', '--since', '4h')).out).toBe('1 delivery on the way again\n')
   })
 

@@ -196,7 +196,7 @@ test("a stranger's words never become markup, wherever they are shown", async ()
   await steps.hset(keys.account(66).account, failures)
   const attempt = ['receiver', 'reason', 'type', 'outcome', 'id'].flatMap((name) => [name, HOSTILE])
   await steps.xadd(keys.delivery.log, '*', ...attempt)
-  await deps.deliveries.disable(HOSTILE, HOSTILE)
+  await steps.hset(keys.delivery.disabled, HOSTILE, HOSTILE)
   await deps.receiverStore.see([HOSTILE], 1)
   const query = encodeURIComponent(HOSTILE)
   for (const path of ['/', '/accounts', `/accounts?q=${query}`, '/accounts/66', '/alerts', '/deliveries']) {

@@ -118,14 +118,15 @@ const FAILED = { outcome: 'retry', answer: 500, reason: 'answered 500: Internal 
 /** One receiver that delivers, one that fails, one that is switched off, one that had nothing to do yet. */
 async function fourReceivers() {
   const server = await openServer(redis)
-  const { deliveries, receiverStore, clock } = server.deps
+  const { receiverStore, clock } = server.deps
   await receiverStore.see(['chat', 'hook', 'mail', 'pager'], clock.now())
   await receiverStore.recordTest(
     { id: 'msg_1', receiver: 'mail', ms: 900, now: clock.now() },
     { outcome: 'delivered', answer: 250 },
   )
   await receiverStore.recordTest({ id: 'msg_2', receiver: 'hook', ms: 1_200, now: clock.now() }, FAILED)
-  await deliveries.disable('pager', 'answered 410: this receiver wants no more messages')
+  const why = 'answered 410: this receiver wants no more messages'
+  await redis.store.hset(server.deps.keys.delivery.disabled, 'pager', why)
   return server
 }
 

@@ -29,12 +29,13 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
     takesMs: 40,
     sent: [] as string[],
     fault: undefined as Error | undefined,
+    meanwhile: async () => {},
   }
-  const receiverOf = (name: string): Receiver => ({
-    name,
-    type: 'webhook',
+  const receiverOf = (name: string, address = 'old'): Receiver => ({
+    ...{ name, type: 'webhook', address },
     send: async ({ id }) => {
       far.sent.push(`${name} ${id}`)
+      await far.meanwhile()
       if (far.fault !== undefined) throw far.fault
       clock.move(far.takesMs)
       return far.outcome
@@ -55,6 +56,12 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
   let count = 0
   return {
     ...{ keys, clock, deliveries, receiverStore, far, deps },
+    /** As SIGHUP does it. */
+    moveTo: async (address: string) => {
+      const moved = names.map((name) => receiverOf(name, address))
+      for (const receiver of moved) deps.receivers.set(receiver.name, receiver)
+      await deliveries.enable(moved, clock.now())
+    },
     /** Another daemon on the same Redis, as one that was just started. */
     sweep: () => sweepReceivers(deps),
     post: async (receiver: string) => {
@@ -148,15 +155,47 @@ test('a receiver that wants no more is told of at once, as critical, until it is
   // While it is switched off nothing is tried.
   await one.try(await one.post('ops-hook'))
   expect(one.far.sent).toHaveLength(1)
-  await one.deliveries.enable('all')
+  await one.deliveries.enable([...one.deps.receivers.values()], one.clock.now())
   await one.sweep()
   expect(reasons(await one.told())).toEqual(['critical entered', 'critical recovered'])
+})
+
+test.each([
+  ['a receiver that wants no more', { outcome: 'disable', answer: 410, reason: 'answered 410' } as const],
+  ['a receiver that fails', { outcome: 'retry', answer: 500, reason: 'answered 500' } as const],
+])('what an address answered says nothing about the one that came with SIGHUP meanwhile: %s', async (_, outcome) => {
+  const one = world(['ops-hook'])
+  await one.moveTo('old')
+  one.far.outcome = outcome
+  one.far.meanwhile = () => one.moveTo('new')
+  await one.try(await one.post('ops-hook'))
+  expect(await one.deliveries.disabled()).toEqual({})
+  expect(await one.receiverStore.read()).toMatchObject([{ receiver: 'ops-hook', failures: 0 }])
+  one.far.outcome = { outcome: 'delivered', answer: 200 }
+  one.far.meanwhile = async () => {}
+  await one.live(6_000)
+  expect((await one.deliveries.log(9)).map(({ outcome: is }) => is)).toEqual(['delivered', 'retry'])
+})
+
+test('what was given up because the old address wants no more is tried at the new one, and not again at the old one', async () => {
+  const one = world(['ops-hook'])
+  await one.moveTo('old')
+  one.far.outcome = { outcome: 'disable', answer: 410, reason: 'answered 410' }
+  for (const id of [await one.post('ops-hook'), await one.post('ops-hook')]) await one.try(id)
+  expect(await one.deliveries.countDead()).toBe(2)
+  await one.moveTo('old')
+  expect([await one.deliveries.countDead(), await one.deliveries.disabled()]).toEqual([2, {}])
+  one.far.outcome = { outcome: 'delivered', answer: 200 }
+  await one.moveTo('new')
+  await one.live(1)
+  expect(await one.deliveries.countDead()).toBe(0)
+  expect(one.far.sent).toHaveLength(3)
 })
 
 test('a test that arrives enables a receiver that was switched off, and is in the log', async () => {
   const one = world()
   await one.sweep()
-  await one.deliveries.disable('ops-hook', 'answered 410')
+  await redis.store.hset(one.keys.delivery.disabled, 'ops-hook', 'answered 410')
   await one.sweep()
   const recordTest = (id: string, outcome: AttemptOutcome, ms: number) =>
     one.receiverStore.recordTest({ id, receiver: 'ops-hook', ms, now: one.clock.now() }, outcome)
@@ -177,7 +216,7 @@ test('a test that arrives enables a receiver that was switched off, and is in th
 test('the alert of a receiver that left the config is closed', async () => {
   const one = world()
   await one.sweep()
-  await one.deliveries.disable('ops-hook', 'answered 410')
+  await redis.store.hset(one.keys.delivery.disabled, 'ops-hook', 'answered 410')
   await one.sweep()
   one.deps.receivers.delete('ops-hook')
   one.clock.move(11 * MINUTE)
@@ -296,4 +335,85 @@ test('a message that cannot be made fails like any other: it is tried later, in 
   expect(one.far.sent.length).toBeLessThan(10)
   expect(await one.deliveries.log(1)).toMatchObject([{ outcome: 'retry', reason: expect.stringContaining('log') }])
   expect(await one.told()).toMatchObject([{ kind: 'delivery', notTo: 'ops-hook' }])
+})
+
+const paused = (retryAfterMs: number): AttemptOutcome => ({
+  ...{ outcome: 'retry', answer: 429, reason: 'answered 429', retryAfterMs },
+})
+
+test('a 429 with Retry-After holds for the receiver: nothing goes out to it before, not even what waited for its turn', async () => {
+  const one = world()
+  one.far.outcome = paused(2 * MINUTE)
+  const ids = await Promise.all(Array.from({ length: 12 }, () => one.post('ops-hook')))
+  await Promise.all(ids.map((id) => one.try(id)))
+  // So many are under way at a time.
+  expect(one.far.sent).toHaveLength(8)
+  one.far.outcome = { outcome: 'delivered', answer: 200 }
+  await one.try(await one.post('ops-mail'))
+  expect(one.far.sent).toHaveLength(9)
+  await one.live(2 * MINUTE - 1_000)
+  await one.post('ops-hook')
+  await one.live(500)
+  expect(one.far.sent).toHaveLength(9)
+  await one.live(MINUTE)
+  expect(one.far.sent).toHaveLength(9 + 13)
+})
+
+test.each([
+  ['another address', (one: ReturnType<typeof world>) => one.moveTo('new')],
+  [
+    'a test that arrives',
+    ({ receiverStore, clock }: ReturnType<typeof world>) => {
+      const test = { id: 'msg_test', receiver: 'ops-hook', ms: 1, now: clock.now() }
+      return receiverStore.recordTest(test, { outcome: 'delivered' })
+    },
+  ],
+])('a receiver that asked for a day gets messages again within five minutes of %s', async (_, change) => {
+  const one = world(['ops-hook'])
+  await one.moveTo('old')
+  one.far.outcome = paused(DAY)
+  await one.try(await one.post('ops-hook'))
+  one.far.outcome = { outcome: 'delivered', answer: 200 }
+  await one.post('ops-hook')
+  await one.live(10 * MINUTE)
+  expect(one.far.sent).toHaveLength(1)
+  await change(one)
+  await one.live(5 * MINUTE)
+  expect(one.far.sent).toHaveLength(2)
+})
+
+test('what an address asked for before SIGHUP does not hold for the one that came meanwhile', async () => {
+  const one = world(['ops-hook'])
+  await one.moveTo('old')
+  one.far.outcome = paused(DAY)
+  one.far.meanwhile = () => one.moveTo('new')
+  await one.try(await one.post('ops-hook'))
+  await one.try(await one.post('ops-hook'))
+  expect(one.far.sent).toHaveLength(2)
+})
+
+test('a receiver is left alone for as long as it asked, though the daemon that it told has a fast clock', async () => {
+  const one = world()
+  one.far.outcome = paused(MINUTE)
+  one.clock.move(DAY)
+  await one.try(await one.post('ops-hook'))
+  one.clock.move(-DAY)
+  one.far.outcome = { outcome: 'delivered', answer: 200 }
+  await one.post('ops-hook')
+  await one.live(50_000)
+  expect(one.far.sent).toHaveLength(1)
+  await one.live(15_000)
+  expect(one.far.sent).toHaveLength(2)
+})
+
+test('a message has its last attempt after three days, whatever its receiver asked for', async () => {
+  const one = world()
+  await one.post('ops-hook')
+  one.clock.move(3 * DAY - MINUTE)
+  one.far.outcome = paused(DAY)
+  await one.try(await one.post('ops-hook'))
+  one.far.outcome = { outcome: 'retry', answer: 500, reason: 'answered 500' }
+  await one.live(2 * MINUTE)
+  expect(one.far.sent).toHaveLength(2)
+  expect(await one.deliveries.countDead()).toBe(1)
 })

@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url'
 import type { Alert, Message } from '../../alerts/alert.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
-import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
+import { type AttemptOutcome, markOf, type OutgoingDelivery, type Receiver } from '../receiver.ts'
 import { htmlPart } from './html-part.ts'
 import type { AlertsCsv } from './mail-content.ts'
 import { mailContent } from './mail-content.ts'
@@ -68,7 +68,8 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
     opened?.close()
   }
 
-  return { name, type: 'email', atATime: CONNECTIONS, send, close }
+  const address = markOf(JSON.stringify([server.host, server.port, ...to]))
+  return { name, type: 'email', address, atATime: CONNECTIONS, send, close }
 }
 
 /**

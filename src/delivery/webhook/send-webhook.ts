@@ -6,7 +6,7 @@ import { retryAfterMs } from '../../runtime/retry-after.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { formatSeconds } from '../../text/format-number.ts'
 import { networkFailure } from '../network-failure.ts'
-import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
+import { type AttemptOutcome, markOf, type OutgoingDelivery, type Receiver } from '../receiver.ts'
 import { splitCredentials } from '../url-credentials.ts'
 import { alertmanagerBody } from './alertmanager.ts'
 import type { BodyContext, BodyOf } from './plimsoll.ts'
@@ -76,7 +76,7 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
     }
   }
 
-  return { name, type: 'webhook', send, close: async () => await ownAgent?.close() }
+  return { name, type: 'webhook', address: markOf(url.href), send, close: async () => await ownAgent?.close() }
 }
 
 /** Credentials of the URL become a header, as browsers and curl do it. */

@@ -8,7 +8,9 @@
 -- not tried yet for two claims at most. From the first attempt on an earlier one must never be sent: an attempt that fails may
 -- have arrived, and its next copy is passed over by receivers that know its id. So what earlier ones carry of these alerts, on
 -- their way or given up, goes along with this one.
--- KEYS: ledger. ARGV: id, now, how long the attempt may take (ms), when to look again (ms).
+-- Where its receiver asked to be left alone for a while nothing goes out before that is over, but the last attempt.
+-- KEYS: ledger. ARGV: id, now, how long the attempt may take (ms), when to look again (ms), how long after its making the last
+--   attempt is (ms), when to look again at a receiver that asked for more time than that (ms).
 -- Returns the fields of the delivery, {} where there is nothing to send, 'held', or when it is due again (ms).
 local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local KEY = deliveryKey(id)
@@ -25,6 +27,20 @@ local function isUnderWay(heldUntil)
   return heldUntil and tonumber(heldUntil) > now and tonumber(heldUntil) <= now + 2 * claim
 end
 if isUnderWay(known[3]) then return 'held' end
+
+local function pausedUntil(key)
+  local paused = redis.call('HMGET', key, 'pausedAt', 'pausedUntil')
+  local at, till = tonumber(paused[1] or '0'), tonumber(paused[2] or '0')
+  if at <= now then return till end
+  -- By a clock that was ahead.
+  redis.call('HSET', key, 'pausedAt', now, 'pausedUntil', now + till - at)
+  return now + till - at
+end
+local till = math.min(pausedUntil(receiverKey(known[8])), tonumber(known[5]) + tonumber(ARGV[5]), tonumber(ARGV[6]))
+if till > now then
+  redis.call('ZADD', DELIVERIES_DUE, till, id)
+  return till
+end
 
 local earlier, waited = words(known[4] or ''), now - tonumber(known[5] or '0')
 local waits = known[6] == '0' and waited >= 0 and waited < 2 * claim
@@ -91,25 +107,40 @@ return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 --!include ledger-step
 --!include note-attempt
 -- What came of one attempt to deliver, and so of the transitions that it carries. Recorded after sending, never before: a
--- crash in between sends a second copy with the same id rather than none. Of one that arrived a head is kept.
--- KEYS: ledger. ARGV: id, now, 'delivered' | 'retry' | 'dead', next attempt ('' = none), reason, receiver, type, how long
---   the head is kept (ms), how long it took (ms, '' = nothing was tried), what was answered ('' = nothing).
--- Returns 'recorded' | 'unknown'.
+-- crash in between sends a second copy with the same id rather than none. Of one that arrived a head is kept. The config may
+-- have another address by now: what the old one answered says nothing about that, which is tried as well.
+-- KEYS: ledger. ARGV: id, now, 'delivered' | 'retry' | 'dead' | 'refused' (its address wants no more), next attempt ('' = none),
+--   reason, receiver, type, how long the head is kept (ms), how long it took (ms, '' = nothing was tried), what was answered
+--   ('' = nothing), mark of the address that was asked ('' = not known), until when it asked to be left alone (ms, '' = it did not).
+-- Returns 'recorded' | 'unknown' | 'moved' (it wants no more, but is not the address any more: tried again) | 'disabled'.
 local id, now, outcome, nextAt, reason, kept = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[8])
+local receiver, asked = ARGV[6], ARGV[11]
 local KEY = deliveryKey(id)
 
 if redis.call('EXISTS', KEY) == 0 then return 'unknown' end
+local address = redis.call('HGET', receiverKey(receiver), 'address') or asked
+local isElsewhere, answer = asked ~= '' and asked ~= address, 'recorded'
+if outcome == 'refused' and isElsewhere then outcome, answer = 'retry', 'moved' end
+if outcome == 'refused' then
+  outcome = 'dead'
+  redis.call('HSET', KEY, 'refusedBy', address)
+  if redis.call('HSETNX', DISABLED, receiver, reason) == 1 then answer = 'disabled' end
+end
 local attempts = redis.call('HINCRBY', KEY, 'attempts', 1)
 redis.call('HDEL', KEY, 'heldUntil')
-noteAttempt(ATTEMPTS, receiverKey(ARGV[6]), { at = now, id = id, receiver = ARGV[6], type = ARGV[7], attempt = attempts,
-  outcome = outcome, reason = reason, nextAt = nextAt, ms = ARGV[9], answer = ARGV[10] })
+noteAttempt(ATTEMPTS, receiverKey(receiver), { at = now, id = id, receiver = receiver, type = ARGV[7], attempt = attempts,
+  outcome = outcome, reason = reason, nextAt = outcome == 'retry' and nextAt or '', ms = ARGV[9], answer = ARGV[10],
+  isElsewhere = isElsewhere })
+if ARGV[12] ~= '' and not isElsewhere then
+  redis.call('HSET', receiverKey(receiver), 'pausedAt', now, 'pausedUntil', ARGV[12])
+end
 -- Two workers may have tried at once: that it arrived outdoes all else, and nothing undoes an end but that.
 local state = redis.call('HGET', KEY, 'state') or 'pending'
-if state == 'delivered' or (state == 'dead' and outcome ~= 'delivered') then return 'recorded' end
+if state == 'delivered' or (state == 'dead' and outcome ~= 'delivered') then return answer end
 if outcome == 'retry' then
   redis.call('HSET', KEY, 'lastReason', reason)
   redis.call('ZADD', DELIVERIES_DUE, nextAt, id)
-  return 'recorded'
+  return answer
 end
 redis.call('ZREM', DELIVERIES_DUE, id)
 settle(refsOf(words(redis.call('HGET', KEY, 'transitions') or '')), state, outcome, reason, now)
@@ -121,17 +152,19 @@ if outcome == 'delivered' then
   redis.call('ZADD', DELIVERED, now, id)
   redis.call('ZREMRANGEBYSCORE', DELIVERED, '-inf', now - kept)
 else redis.call('ZADD', DEAD, now, id) end
-return 'recorded'
+return answer
 
 --!step recordTest
 --!include note-attempt
--- What came of a test that somebody asked for. It is not tried again; one that arrived enables the receiver.
+-- What came of a test that somebody asked for. It is not tried again; one that arrived enables the receiver, which is left alone no
+-- longer.
 -- KEYS: log, receiver, disabled receivers. ARGV: now, id, receiver, 'delivered' | 'failed', reason, how long it took (ms),
 --   what was answered ('' = nothing). Returns 'recorded' | 'enabled'.
 noteAttempt(KEYS[1], KEYS[2], { at = ARGV[1], id = ARGV[2], receiver = ARGV[3], type = 'alert.test', attempt = 1,
   outcome = ARGV[4], reason = ARGV[5], ms = ARGV[6], answer = ARGV[7] })
-if ARGV[4] == 'delivered' and redis.call('HDEL', KEYS[3], ARGV[3]) == 1 then return 'enabled' end
-return 'recorded'
+if ARGV[4] ~= 'delivered' then return 'recorded' end
+redis.call('HDEL', KEYS[2], 'pausedAt', 'pausedUntil')
+return redis.call('HDEL', KEYS[3], ARGV[3]) == 1 and 'enabled' or 'recorded'
 
 --!step replayDelivery
 --!include ledger-step
@@ -141,7 +174,7 @@ local id, now = ARGV[1], ARGV[2]
 local KEY = deliveryKey(id)
 
 if redis.call('HGET', KEY, 'state') ~= 'dead' then return 'lost' end
-redis.call('HDEL', KEY, 'state', 'endedAt')
+redis.call('HDEL', KEY, 'state', 'endedAt', 'refusedBy')
 redis.call('HSET', KEY, 'createdAt', now, 'attempts', 0)
 redis.call('ZREM', DEAD, id)
 redis.call('ZADD', DELIVERIES_DUE, now, id)
@@ -183,11 +216,18 @@ redis.call('ZADD', KEYS[2], now, ARGV[3])
 return 'planned'
 
 --!step enableReceivers
--- Gives receivers that are switched off another chance; how such a one fared before says nothing about it.
--- KEYS: disabled receivers. ARGV: what the keys of receivers start with, which are of the same slot; names of receivers.
-for n = 2, #ARGV do
-  if redis.call('HDEL', KEYS[1], ARGV[n]) == 1 then
-    redis.call('HDEL', ARGV[1] .. ARGV[n], 'failingSince', 'failures', 'lastReason')
+--!include ledger-step
+-- Gives receivers another chance, at the addresses that they have now; how one that was switched off, or had another address,
+-- fared before says nothing about it.
+-- KEYS: ledger. ARGV: now, then of each: receiver, mark of its address ('' = not known).
+for n = 2, #ARGV, 2 do
+  redis.call('ZADD', RECEIVERS, ARGV[1], ARGV[n])
+  local key = receiverKey(ARGV[n])
+  local before = redis.call('HGET', key, 'address')
+  local isOther = before and before ~= ARGV[n + 1]
+  if ARGV[n + 1] ~= '' then redis.call('HSET', key, 'address', ARGV[n + 1]) end
+  if redis.call('HDEL', DISABLED, ARGV[n]) == 1 or isOther then
+    redis.call('HDEL', key, 'failingSince', 'failures', 'lastReason', 'pausedAt', 'pausedUntil')
   end
 end
 return 0

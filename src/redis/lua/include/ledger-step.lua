@@ -8,7 +8,7 @@ local TOLD, OVER = AT .. ':told', AT .. ':over'
 -- Of what is in TOLD: order of the transition that was sent last, the delivery that shows it, and its group.
 local LAST_SENT = AT .. ':last-sent'
 local DELIVERIES_DUE, DEAD, DELIVERED = AT .. ':due', AT .. ':dead', AT .. ':delivered'
-local ATTEMPTS = AT .. ':log'
+local ATTEMPTS, DISABLED, RECEIVERS = AT .. ':log', AT .. ':disabled', AT .. ':receivers'
 -- As many elements as are safely handed to one command.
 local CHUNK = 500
 -- Ends that are remembered, each of one delivery or one collected transition: some 150 bytes, 5 MB when full.

@@ -1,5 +1,5 @@
--- What every attempt leaves behind: a line in the log, and how its receiver fares. `ms` is empty where nothing was tried:
--- that says nothing about the receiver.
+-- What every attempt leaves behind: a line in the log, and how its receiver fares. `ms` is empty where nothing was tried: that
+-- says nothing about the receiver, nor does what another address answered.
 local function noteAttempt(log, receiver, entry)
   local fields = {}
   for _, name in ipairs({ 'at', 'id', 'receiver', 'type', 'attempt', 'outcome', 'reason', 'ms', 'answer', 'nextAt' }) do
@@ -9,7 +9,7 @@ local function noteAttempt(log, receiver, entry)
     end
   end
   redis.call('XADD', log, 'MAXLEN', '~', 10000, '*', unpack(fields))
-  if entry.ms == '' then return end
+  if entry.ms == '' or entry.isElsewhere then return end
   if entry.outcome == 'delivered' then
     redis.call('HSET', receiver, 'lastDeliveredAt', entry.at)
     redis.call('HDEL', receiver, 'failingSince', 'failures', 'lastReason')
