@@ -5,6 +5,7 @@ import { checkHeld } from '../src/alerts/groups/held.ts'
 import { announceCoverage } from '../src/alerts/kinds/fleet-alert.ts'
 import { collectOutbox } from '../src/alerts/relay.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
+import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
@@ -155,6 +156,9 @@ export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined>
   const nextGroup = await failures.of(() => closeGroups(deps.relay, deps.clock.now()))
   const next = await handOnDeliveries(deps)
   await deps.deliveries.forgetDead(deps.clock.now())
+  const removed = await failures.of(() => dropRemovedReceivers(deps.relay, deps.clock.now()))
+  for (const receiver of removed ?? [])
+    deps.relay.log.info({ code: 'receiver.dropped', receiver }, 'all that was kept for a removed receiver is dropped')
   failures.throwFirst()
   const moments = [nextHeld, nextGroup, next].filter((moment) => moment !== undefined)
   return moments.length === 0 ? undefined : Math.min(...moments)

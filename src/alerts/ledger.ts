@@ -41,6 +41,16 @@ export async function readLedger(store: Store, keys: Keys): Promise<LedgerCounts
   }
 }
 
+/** A receiver that no daemon has had in its config for so long is gone. */
+const GONE_AFTER_MS = 10 * 60_000
+
+/** Receivers that a daemon has in its config. While no daemon runs, those of the last. */
+export async function readPresentReceivers(store: Store, keys: Keys): Promise<string[]> {
+  const { receivers } = keys.delivery
+  const [, newest] = await store.zrevrange(receivers, 0, 0, 'WITHSCORES')
+  return store.zrangebyscore(receivers, Number(newest ?? 0) - GONE_AFTER_MS, '+inf')
+}
+
 function momentOf(score: string | undefined): number | null {
   return score === undefined || score === '' ? null : Number(score)
 }

@@ -214,7 +214,7 @@ export class Deliveries {
   async forgetDead(now: number): Promise<void> {
     const { dead, ledger } = this.#keys.delivery
     const ids = await this.#store.zrangebyscore(dead, '-inf', now - DEAD_KEPT_MS, 'LIMIT', 0, CHUNK)
-    for (const id of ids) await this.#store.forgetDelivery(ledger, id, now)
+    for (const id of ids) await this.#store.forgetDelivery(ledger, id, now, 'dead')
   }
 
   /** The newest attempts, newest first. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Message } from '../alerts/alert.ts'
+import { readPresentReceivers } from '../alerts/ledger.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
@@ -99,8 +100,6 @@ function timeOf(at: number): string {
   return formatTime(new Date(at).toISOString())
 }
 
-/** A receiver that no daemon has had in its config for so long is gone. */
-const GONE_AFTER_MS = 10 * 60_000
 /** What is known of it is kept for longer: it may only be away for a while. */
 const KEPT_MS = 90 * 86_400_000
 /** Fields of the alerts about receivers, among the alerts of the whole installation. */
@@ -125,13 +124,15 @@ export class ReceiverStore {
         this.#store.zadd(receivers, now, name),
       ]),
     )
-    await this.#store.zremrangebyscore(receivers, '-inf', now - GONE_AFTER_MS)
   }
 
   /** The state of all receivers of all daemons, by name. */
   async read(): Promise<ReceiverHealth[]> {
-    const { receivers, receiver, disabled } = this.#keys.delivery
-    const [names, off] = await Promise.all([this.#store.zrange(receivers, '0', '-1'), this.#store.hgetall(disabled)])
+    const { receiver, disabled } = this.#keys.delivery
+    const [names, off] = await Promise.all([
+      readPresentReceivers(this.#store, this.#keys),
+      this.#store.hgetall(disabled),
+    ])
     const hashes = await Promise.all(names.map((name) => this.#store.hgetall(receiver(name))))
     return names
       .map((name, n) => healthOf(name, hashes[n] ?? {}, off[name]))

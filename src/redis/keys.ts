@@ -154,7 +154,7 @@ function deliveryKeys(out: string) {
     log: `${out}:log`,
     /** hash: receiver -> why it is switched off */
     disabled: `${out}:disabled`,
-    /** zset: receiver -> when it was last seen in a config, ms */
+    /** zset: receiver -> when it was last seen in a config, ms; all that has keys here */
     receivers: `${out}:receivers`,
     /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt, a mark of its address, pausedUntil */
     receiver: (name: string) => `${out}:receiver:${name}`,

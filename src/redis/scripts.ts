@@ -83,6 +83,7 @@ const STEPS = {
   moveWaiting: on<number>(1),
   holdAlerts: on<number | string>(1),
   releaseHeld: on<number>(1),
+  dropHeld: on<number>(1),
   withholdAlerts: on<number | string>(1),
   closeGroup: on<'closed' | 'lost'>(1),
   beginAttempt: on<string[] | 'held' | number>(1),

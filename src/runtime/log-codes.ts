@@ -120,6 +120,7 @@ export const LOG_CODES = [
   'receiver.disabled',
   'receiver.unproven',
   'receiver.recovered',
+  'receiver.dropped',
   'receiver.gone',
   'receiver.drill',
   'digest.made',

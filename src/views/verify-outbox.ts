@@ -1,6 +1,13 @@
 import { alertOf } from '../alerts/alert.ts'
 import { alertOfHeld, decodeHeld, decodeWaiting, receiverOfHeld, type WaitingAlert } from '../alerts/groups/group.ts'
-import { decodePlaces, type Places, refOf, splitRefs, type TransitionRef } from '../alerts/ledger.ts'
+import {
+  decodePlaces,
+  type Places,
+  readPresentReceivers,
+  refOf,
+  splitRefs,
+  type TransitionRef,
+} from '../alerts/ledger.ts'
 import { decodeCommitted, isRecent, readCollected } from '../alerts/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
@@ -20,7 +27,7 @@ export interface OutboxProof extends OutboxBalance {
   where: { outbox: number; groups: number; held: number; deliveries: number }
   /** Transitions of which the ledger says something else than what is found. */
   astray: Astray[]
-  /** What receivers were sent as firing that is over, with no end on its way to them. */
+  /** What receivers that a daemon has were sent as firing that is over, with no end on its way to them. */
   unresolved: Unresolved[]
   /** Transitions of the last day that the log has, and that neither wait in the outbox nor were ever collected. */
   missing: TransitionRef[]
@@ -93,6 +100,7 @@ async function lookOnce({ store, keys, readOpen }: Sources): Promise<Look> {
   await seeGroups(store, keys, (one) => seeWaiting(one, 'groups'))
   await scan(store, keys.delivery.held, (_, stored) => seeWaiting(decodeHeld(stored), 'held'))
   const told = await store.zrange(keys.delivery.told, 0, '-1')
+  const receivers = new Set(await readPresentReceivers(store, keys))
   await seeDeliveries(store, keys, keys.delivery.deliveriesDue, (refs) => see(refs, 'deliveries', 'pending'))
   await seeDeliveries(store, keys, keys.delivery.dead, (refs) => see(refs, 'deliveries', 'dead'))
 
@@ -106,7 +114,7 @@ async function lookOnce({ store, keys, readOpen }: Sources): Promise<Look> {
   })
   const unresolved = told
     .map((field) => ({ receiver: receiverOfHeld(field), alert: alertOfHeld(field) }))
-    .filter(({ alert }) => !underWay.has(alert))
+    .filter(({ receiver, alert }) => !underWay.has(alert) && receivers.has(receiver))
   return { astray, unresolved, where }
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readNewFleet } from '../../limits/coverage.ts'
+import { chunksOf } from '../../runtime/chunks-of.ts'
 import { Failures } from '../../runtime/concurrency.ts'
 import { type Alert, alertOf } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
@@ -19,8 +20,6 @@ import {
 import { type Circumstances, holdOf, readCircumstances, release } from './held.ts'
 import { isBurst, readHeard } from './sent-lately.ts'
 
-/** Alerts that move in one step. */
-const CHUNK = 500
 /** So much of one group, or a little more, is taken when it closes; the rest comes with its next message. */
 const MOST_AT_ONCE = 20_000
 /** Groups that one check closes: of many, as where each account has its own, the rest is left to the next check. */
@@ -222,10 +221,6 @@ async function send({ deps, key, receiver, now }: Closing, taken: string, compos
       ...[joinCarried(transitions), alerts.map(([alert, order]) => `${heldField(receiver, alert)} ${order}`).join(' ')],
     ]),
   )
-}
-
-function chunksOf<T>(all: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, n) => all.slice(n * CHUNK, (n + 1) * CHUNK))
 }
 
 /** The digest of a fleet that is being connected waits until no account has come, or is still to be read, but not for ever. */

@@ -131,6 +131,19 @@ for n = 4, #ARGV, 8 do
 end
 return released
 
+--!step dropHeld
+--!include ledger-step
+-- What is held back from a receiver that is gone is not sent any more, 500 at most.
+-- KEYS: ledger. ARGV: now, why, then receiver and alert of each.
+for n = 3, #ARGV do
+  local stored, refs = redis.call('HGET', HELD, ARGV[n]), {}
+  for _, one in ipairs(stored and cjson.decode(stored).of or {}) do refs[#refs + 1] = one[1] end
+  settle(refs, 'pending', 'withheld', ARGV[2], ARGV[1])
+  redis.call('HDEL', HELD, ARGV[n])
+  redis.call('ZREM', HELD_DUE, ARGV[n])
+end
+return 0
+
 --!step withholdAlerts
 --!include ledger-step
 -- Alerts leave their group and nobody gets them, 500 at most.
@@ -219,6 +232,7 @@ for n = 9, #ARGV, 6 do
   redis.call('HSET', deliveryKey(id), 'receiver', ARGV[n + 1], 'type', type, 'message', ARGV[n + 3],
     'transitions', ARGV[n + 4], 'createdAt', now, 'attempts', 0, 'after', made[n].after)
   redis.call('ZADD', DELIVERIES_DUE, now, id)
+  redis.call('ZADD', RECEIVERS, 'NX', now, ARGV[n + 1])
   if type == 'alert.resolved' then noteOver(alerts, now)
   else
     for i, alert in ipairs(alerts) do

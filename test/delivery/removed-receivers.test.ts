@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
+import { dropRemovedReceivers } from '../../src/delivery/removed-receivers.ts'
+import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
+import { anAlert } from '../alerts/an-alert.ts'
+import { redisOfFile } from '../support/of-file.ts'
+
+const redis = redisOfFile()
+const MINUTE = 60_000
+
+/** `old` has an alert that it got, one that was given up, one on its way, and one that is held back; `alive` has the same. */
+async function twoReceivers() {
+  const one = aRelay(redis.store, redis.freshKeys(), {
+    ...{ routes: [{ to: ['old', 'alive'] }], receivers: ['old', 'alive'] },
+    group: { by: ['account', 'rule'] },
+  })
+  const receiverStore = new ReceiverStore(redis.store, one.keys)
+  await receiverStore.see(['old', 'alive'], NOW)
+  for (const [name, outcome] of [
+    ['got', 'delivered'],
+    ['dead', 'dead'],
+    ['pending', 'retry'],
+  ] as const) {
+    await one.pass(NOW, { alert: anAlert({ id: `${name}-1`, rule: name }) })
+    for (const delivery of await one.pending()) {
+      if (delivery.message.data.alerts[0]?.id !== `${name}-1`) continue
+      await one.deliveries.record(delivery, { outcome, nextAt: NOW, reason: 'so', ms: 1 }, NOW)
+    }
+  }
+  one.silence(NOW + 90 * DAY)
+  await one.pass(NOW, { alert: anAlert({ id: 'held-1', rule: 'held' }) })
+  await redis.store.hset(one.keys.delivery.disabled, 'old', 'answered 410')
+  one.deps.receivers = ['alive']
+  one.deps.routes = [{ to: ['alive'] }]
+  const drop = (now: number) => dropRemovedReceivers(one.deps, now)
+  /** What names the receiver, but for heads of what arrived: those end by themselves. */
+  const left = async () => {
+    const { told, lastSent, over, held, heldDue, disabled, receiver, receivers } = one.keys.delivery
+    const lists = await Promise.all([
+      ...[told, over, heldDue, receivers].map((key) => redis.store.zrange(key, 0, '-1')),
+      ...[lastSent, held, disabled].map((key) => redis.store.hkeys(key)),
+      redis.store.keys(receiver('old')),
+    ])
+    const heads = await one.deliveries.heads()
+    return [
+      ...lists.flat().filter((name) => name.includes('old')),
+      ...heads.filter((head) => head.receiver === 'old' && head.state !== 'delivered'),
+    ]
+  }
+  return { one, receiverStore, drop, left }
+}
+
+test('of a receiver that no daemon has had for three days nothing is left, and the ledger balances', async () => {
+  const { one, receiverStore, drop, left } = await twoReceivers()
+  const before = (await left()).length
+  const later = NOW + 3 * DAY
+  expect(await drop(later - 1)).toEqual([])
+  expect(await left()).toHaveLength(before)
+  await receiverStore.see(['alive'], later)
+  expect(await drop(later)).toEqual(['old'])
+  expect(await left()).toEqual([])
+  await one.expectBalance({ pending: 2, dead: 1 })
+  expect(await redis.store.zrange(one.keys.delivery.told, 0, '-1')).toHaveLength(3)
+})
+
+test('a receiver that this daemon has is not dropped, however long it was not reported', async () => {
+  const { one, drop } = await twoReceivers()
+  one.deps.receivers = ['old', 'alive']
+  expect(await drop(NOW + 90 * DAY)).toEqual([])
+  expect(await drop(NOW + 91 * DAY)).toEqual([])
+})
+
+test('an end that a receiver does not get because it left the config does not keep the proof from being green', async () => {
+  const { one, receiverStore } = await twoReceivers()
+  await one.pass(NOW + INTERVAL, {
+    alert: anAlert({ id: 'got-2', rule: 'got', status: 'resolved', reason: 'recovered' }),
+  })
+  expect(await one.verify()).toMatchObject({ balanced: false, unresolved: [{ receiver: 'old', alert: 'got' }] })
+  await receiverStore.see(['alive'], NOW + WAIT + 11 * MINUTE)
+  expect(await one.verify()).toMatchObject({ balanced: true, unresolved: [] })
+})
