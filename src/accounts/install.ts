@@ -1,5 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { Secret } from '../runtime/secret.ts'
+import { createHmac, randomBytes } from 'node:crypto'
+import { isSameText, Secret } from '../runtime/secret.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
 import type { GrantToStore } from '../tokens/token-store.ts'
 import type { Vault } from '../tokens/vault.ts'
@@ -80,15 +80,14 @@ const LIFETIME_MS = 3_600_000
 function writeInstallState(key: Buffer, nonce: Buffer, now: number, only: number | undefined): string {
   const account = only === undefined ? '' : `.${only}`
   const text = `${nonce.toString('base64url')}.${(now + LIFETIME_MS).toString(36)}${account}`
-  return `${text}.${sign(key, text).toString('base64url')}`
+  return `${text}.${sign(key, text)}`
 }
 
 /** Undefined: none of ours, or too old. Any of the keys may have signed it: they change while installs are under way. */
 function readInstallState(keys: readonly Buffer[], state: string, now: number) {
   const [, text = '', nonce = '', expires = '', only, signature = ''] =
     /^(([\w-]{22})\.([0-9a-z]{1,10})(?:\.(\d{1,16}))?)\.([\w-]{43})$/.exec(state) ?? []
-  const given = Buffer.from(signature, 'base64url')
-  if (given.length === 0 || !keys.some((key) => timingSafeEqual(given, sign(key, text)))) return undefined
+  if (!keys.some((key) => isSameText(signature, sign(key, text)))) return undefined
   const expiresAt = Number.parseInt(expires, 36)
   return expiresAt > now ? { nonce, expiresAt, only: only === undefined ? undefined : Number(only) } : undefined
 }
@@ -98,8 +97,8 @@ export function isOfReconnectLink(state = ''): boolean {
   return /^[\w-]{22}\.[0-9a-z]{1,10}\.\d{1,16}(\.|$)/.test(state)
 }
 
-function sign(key: Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(`install:${text}`).digest()
+function sign(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(`install:${text}`).digest('base64url')
 }
 
 const LINKS: LinkKind<'account'> = {

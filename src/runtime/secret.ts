@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import { inspect } from 'node:util'
 
 /**
@@ -38,4 +39,14 @@ export function withoutSecrets(text: string, ...secrets: readonly Secret[]): str
     for (const form of [value, encodeURIComponent(value), inForm]) clean = clean.replaceAll(form, '[secret]')
   }
   return clean
+}
+
+/**
+ * Takes as long whatever is given. Texts are compared, never what they decode to: the last character of base64 has bits to
+ * spare, so that several texts mean the same bytes.
+ */
+export function isSameText(given: unknown, expected: string): boolean {
+  if (typeof given !== 'string' || expected === '') return false
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)]
+  return one.length === other.length && timingSafeEqual(one, other)
 }

@@ -4,6 +4,7 @@ import { createVault } from '../../src/tokens/vault.ts'
 import { dump, vault, vaultKey } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { otherSpellings } from '../support/spare-bits.ts'
 import { metadata, office } from './connected.ts'
 
 const redis = redisOfFile()
@@ -91,6 +92,7 @@ describe('the redirect that ends an install', () => {
     ['one of an older version', () => 'A'.repeat(32)],
     ['one with another nonce', (state) => `${state.startsWith('A') ? 'B' : 'A'}${state.slice(1)}`],
     ['one that lasts longer', (state) => state.replace(/\.\w+\./, `.${(NOW + 2 * HOUR).toString(36)}.`)],
+    ['the same in another spelling', (state) => state.slice(0, -43) + otherSpellings(state.slice(-43))[0]],
     ['one without its signature', (state) => state.replace(/\.[^.]*$/, '.')],
     [
       'one of another installation',

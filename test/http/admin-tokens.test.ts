@@ -17,6 +17,7 @@ import type { VaultKey } from '../../src/tokens/vault.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { startRedis } from '../support/redis-server.ts'
+import { otherSpellings } from '../support/spare-bits.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
 const redis = redisOfFile()
@@ -241,6 +242,11 @@ test('a record reads as it was written, and what it does not know it does not gr
   const token = { ...facts, lastUsedAt: null, seal: sealOf(facts, key) }
   expect(decodeToken('ann', encodeToken(token), [Buffer.alloc(32, 2), key])).toEqual({ ...token, isOurs: true })
   expect(decodeToken('ann', encodeToken(token), [Buffer.alloc(32, 2)])).toEqual({ ...token, isOurs: false })
+  const spelled = encodeToken(token).replace(
+    /("hash":"[\w-]{42})./,
+    (_, start) => start + otherSpellings(hashOf('x').toString('base64url'))[0]?.at(-1),
+  )
+  expect(decodeToken('ann', spelled, [key])).toMatchObject({ hash: hashOf('x'), isOurs: false })
   const odd = JSON.stringify({ hash: hashOf('x').toString('base64url'), scopes: ['everything', 'write'] })
   expect(decodeToken('ann', odd, [key])).toMatchObject({ scopes: ['write'], isOurs: false })
   expect(ownerOf('x', [token])?.name).toBe('ann')

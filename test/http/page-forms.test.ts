@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { isSameToken } from '../../src/http/access/admin-tokens.ts'
 import { isFromOurPage } from '../../src/http/access/forms.ts'
 import { createSessions } from '../../src/http/access/session.ts'
+import { isSameText } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { startRedis } from '../support/redis-server.ts'
@@ -353,7 +353,7 @@ describe('the queue board', () => {
 test('the token of a form is good for one session and one key', () => {
   const sessions = (key: number) => createSessions(createVault([{ id: 'k', key: Buffer.alloc(32, key) }]), 'http://x')
   const own = sessions(1).formTokenOf('ann.1.x')
-  expect(isSameToken(own, sessions(1).formTokenOf('ann.1.x'))).toBe(true)
+  expect(isSameText(own, sessions(1).formTokenOf('ann.1.x'))).toBe(true)
   for (const other of [
     sessions(1).formTokenOf('ann.2.x'),
     sessions(3).formTokenOf('ann.1.x'),
@@ -363,9 +363,9 @@ test('the token of a form is good for one session and one key', () => {
     undefined,
     ['x'],
   ]) {
-    expect(isSameToken(other, own)).toBe(false)
+    expect(isSameText(other, own)).toBe(false)
   }
-  expect(isSameToken('', '')).toBe(false)
+  expect(isSameText('', '')).toBe(false)
 })
 
 test.each([

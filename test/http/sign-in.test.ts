@@ -5,6 +5,7 @@ import { createSessions } from '../../src/http/access/session.ts'
 import { localPath } from '../../src/http/pages/sign-in.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { otherSpellings } from '../support/spare-bits.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
 const redis = redisOfFile()
@@ -75,6 +76,19 @@ test('who signed out is out with a copy of the cookie too, at every daemon; othe
   expect([await opens(other, copied), await opens(other, going)]).toEqual([401, 200])
   expect(JSON.stringify(await steps.zrange(keys.endedSessions, 0, '-1'))).not.toContain(copied.cookie.split('=')[1])
   expect(await steps.pttl(keys.endedSessions)).toBeGreaterThan(0)
+})
+
+test('a cookie is good in the spelling in which it was given only, so that signing out ends each copy', async () => {
+  const { ask, signedIn } = await openServer(redis)
+  const { cookie, send } = await signedIn()
+  const [name = '', value = ''] = cookie.cookie.split('=')
+  const signatures = otherSpellings(value.slice(-43))
+  expect(signatures.length).toBeGreaterThan(0)
+  const copies = signatures.map((signature) => ({ cookie: `${name}=${value.slice(0, -43)}${signature}` }))
+  const open = async () => (await Promise.all(copies.map((copy) => ask('GET', '/', copy)))).map(({ status }) => status)
+  expect(new Set(await open())).toEqual(new Set([401]))
+  await send('/sign-out')
+  expect(new Set(await open())).toEqual(new Set([401]))
 })
 
 test('a session ends after twelve hours', async () => {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { openDataFolder, writeOnce } from '../../runtime/data-folder.ts'
-import { Secret } from '../../runtime/secret.ts'
+import { isSameText, Secret } from '../../runtime/secret.ts'
 import type { Vault } from '../../tokens/vault.ts'
 
 /** What an admin token may do: see pages and the API's facts, get access tokens, change data. */
@@ -63,13 +63,6 @@ export function ownerOf<T extends AdminToken>(given: string, tokens: readonly T[
   return owner
 }
 
-/** Takes as long whatever is given. */
-export function isSameToken(given: unknown, expected: string): boolean {
-  if (typeof given !== 'string' || expected === '') return false
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)]
-  return one.length === other.length && timingSafeEqual(one, other)
-}
-
 /** What makes a record ours: all of it that counts, under a key that Redis does not have. */
 export function sealOf({ name, hash, scopes, createdAt }: SealedFacts, key: Buffer): string {
   const facts = JSON.stringify([name, hash.toString('base64url'), scopes, createdAt])
@@ -94,7 +87,9 @@ export function decodeToken(name: string, stored: string, sealKeys: readonly Buf
     lastUsedAt: typeof lastUsedAt === 'number' ? lastUsedAt : null,
     seal: typeof seal === 'string' ? seal : '',
   }
-  return { ...token, isOurs: sealKeys.some((key) => isSameToken(token.seal, sealOf(token, key))) }
+  // In one spelling only: what is compared with a stored record is the record.
+  const isOurs = stored === encodeToken(token) && sealKeys.some((key) => isSameText(token.seal, sealOf(token, key)))
+  return { ...token, isOurs }
 }
 
 function parse(stored: string): Record<string, unknown> {

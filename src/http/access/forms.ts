@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isSameText } from '../../runtime/secret.ts'
 import { type Html, html } from '../../text/html.ts'
 import { Problem } from '../problem.ts'
-import { isSameToken } from './admin-tokens.ts'
 
 /** The field in which a form carries its token. */
 const FORM_TOKEN = 'csrf'
@@ -40,7 +40,7 @@ export function acceptOwnForms(scope: FastifyInstance, publicUrl: string): void 
     if (request.method === 'GET' || request.method === 'HEAD') return
     refuseFormsFromElsewhere(request, publicUrl)
     const { [FORM_TOKEN]: given } = (request.body ?? {}) as Record<string, unknown>
-    if (!isSameToken(given, request.formToken)) throw notOurs()
+    if (!isSameText(given, request.formToken)) throw notOurs()
   })
 }
 

@@ -1,8 +1,9 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
+import { isSameText } from '../../runtime/secret.ts'
 import type { Vault } from '../../tokens/vault.ts'
-import { type AdminToken, isSameToken } from './admin-tokens.ts'
+import type { AdminToken } from './admin-tokens.ts'
 
 /** How long a session lasts. */
 const SESSION_MS = 12 * 3_600_000
@@ -38,11 +39,11 @@ export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string):
   const sign = ({ name, hash }: AdminToken, expires: string) =>
     createHmac('sha256', vault.derive('session'))
       .update(`session:${name}:${expires}:${hash.toString('hex')}`)
-      .digest()
+      .digest('base64url')
   return {
     begin: (token, now) => {
       const expires = String(now + SESSION_MS)
-      const value = `${token.name}.${expires}.${sign(token, expires).toString('base64url')}`
+      const value = `${token.name}.${expires}.${sign(token, expires)}`
       return `${cookie}=${value}; Max-Age=${SESSION_MS / 1000}; ${attributes}`
     },
     end: () => `${cookie}=; Max-Age=0; ${attributes}`,
@@ -50,8 +51,8 @@ export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string):
       const [, name, expires = '', signature = ''] =
         /^([\w.-]{1,40})\.(\d{1,16})\.([\w-]{43})$/.exec(cookieOf(cookies, cookie)) ?? []
       const owner = tokens.find((token) => token.name === name)
-      if (owner === undefined) return undefined
-      if (!timingSafeEqual(Buffer.from(signature, 'base64url'), sign(owner, expires))) return undefined
+      // The text itself: what is remembered of a session that was ended is its cookie.
+      if (owner === undefined || !isSameText(signature, sign(owner, expires))) return undefined
       return Number(expires) > now ? owner : undefined
     },
     textOf: (cookies) => cookieOf(cookies, cookie),
@@ -105,7 +106,7 @@ export class SignInLink {
 
   /** Whether this is its code; from then on it is none any more. */
   use(code: unknown): boolean {
-    if (this.#isUsed || !isSameToken(code, this.#code)) return false
+    if (this.#isUsed || !isSameText(code, this.#code)) return false
     this.#isUsed = true
     return true
   }
