@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Uninstall } from '../accounts/account.ts'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
@@ -9,6 +9,7 @@ import { connected, startUninstall } from '../app/account-actions.ts'
 import { accountJobsUntil, pollNow, refreshNow } from '../app/account-jobs.ts'
 import type { Services } from '../app/services.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { replaceSecretFile } from '../runtime/data-folder.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
@@ -30,7 +31,7 @@ export async function connect(io: Io, options: CommonOptions & { refreshTokenFil
   const needs = { ...options, withoutData: 'begins', writesAs: 'accounts connect', stops: 'by itself' } as const
   const outcome = await withParts(io, needs, async (parts) => {
     const token = readToken(file, options.refreshTokenFile)
-    const keep = (latest: Secret) => writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 })
+    const keep = (latest: Secret) => replaceSecretFile(file, `${latest.reveal()}\n`)
     const connecting = await connectWithRefreshToken(parts, token, keep)
     if (connecting.is !== 'failed') await connected(parts)
     return connecting

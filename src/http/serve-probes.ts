@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { sharedRead } from '../runtime/gauge.ts'
+import type { HealthCheck } from './health.ts'
 import { Problem } from './problem.ts'
 import type { WebDeps } from './web-deps.ts'
 
 type ProbeParts = Pick<WebDeps, 'health' | 'metrics'>
 
-/** For monitoring systems. None of it names an account. */
+/** For monitoring systems. Without a token none of it names an account or a receiver. */
 export function serveProbes(app: FastifyInstance, deps: ProbeParts): void {
   app.register((scope, _options, done) => {
     answerAsWrittenOnly(scope)
@@ -29,13 +30,18 @@ function addProbes(scope: FastifyInstance, { health, metrics }: ProbeParts): voi
   // Whoever asks in crowds costs no more than one.
   const report = sharedRead(health)
   const scrape = sharedRead(() => metrics.registry.metrics())
-  scope.get('/healthz', async (_request, reply) => {
+  scope.get('/healthz', async ({ mayRead }, reply) => {
     const { alive, checks } = await report()
-    return reply.code(alive ? 200 : 503).send({ alive, checks })
+    return reply.code(alive ? 200 : 503).send({ alive, checks: shown(checks, mayRead) })
   })
-  scope.get('/readyz', async (_request, reply) => {
+  scope.get('/readyz', async ({ mayRead }, reply) => {
     const { ready, checks } = await report()
-    return reply.code(ready ? 200 : 503).send({ ready, checks })
+    return reply.code(ready ? 200 : 503).send({ ready, checks: shown(checks, mayRead) })
   })
   scope.get('/metrics', async (_request, reply) => reply.type(metrics.registry.contentType).send(await scrape()))
+}
+
+/** A detail may name an account, a receiver, or what Redis said. */
+function shown(checks: readonly HealthCheck[], mayRead: boolean) {
+  return mayRead ? checks : checks.map(({ name, ok }) => ({ name, ok }))
 }

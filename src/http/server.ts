@@ -167,6 +167,7 @@ function guardOf({ adminToken, openMetrics, publicUrl, store, keys, connect, clo
 function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting): void {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
+  app.decorateRequest('mayRead', false)
   app.decorateRequest('mayWrite', false)
   app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 /** What Plimsoll makes in its data folder. One that holds other things may be open for their sake. */
@@ -65,5 +75,17 @@ export function writeOnce(file: string, text: () => string): boolean {
     throw error
   } finally {
     rmSync(own, { force: true })
+  }
+}
+
+/** In one step and for this user's eyes only, whatever was there: nobody finds half of it, and a link is replaced, not followed. */
+export function replaceSecretFile(file: string, text: string): void {
+  const whole = `${file}.${process.pid}.tmp`
+  try {
+    writeFileSync(whole, text, { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(whole, file)
+  } catch (error) {
+    rmSync(whole, { force: true })
+    throw error
   }
 }

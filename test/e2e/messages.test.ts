@@ -171,7 +171,7 @@ describe('the link of a mail', () => {
       body: new URLSearchParams({ by: 'Ann', comment: '', level: 'critical' }),
     })
     expect(pressed.status).toBe(200)
-    expect(await acknowledged()).toMatchObject({ by: 'Ann' })
+    expect(await acknowledged()).toMatchObject({ by: 'Ann, by link' })
   })
 })
 

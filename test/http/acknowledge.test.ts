@@ -54,7 +54,7 @@ describe('a link to acknowledge', () => {
     expect(answer.text).toContain('<h1>Acknowledged</h1>')
     const now = clock.now()
     expect((await state()).acknowledged).toEqual({
-      ...{ at: now, until: now + 7 * DAY, by: 'Ann', comment: 'asked them' },
+      ...{ at: now, until: now + 7 * DAY, by: 'Ann, by link', comment: 'asked them' },
       ...{ usage: 850, percent: 85, remaining: 150 },
     })
   })
@@ -66,7 +66,7 @@ describe('a link to acknowledge', () => {
     for (const answer of [await ask('POST', link, FORM, 'by=Bob'), await ask('GET', link)]) {
       expect(answer.status).toBe(200)
       expect(answer.text).toContain('<h1>Already acknowledged</h1>')
-      expect(answer.text).toContain('Acknowledged by Ann ')
+      expect(answer.text).toContain('Acknowledged by Ann, by link ')
       expect(answer.text).not.toContain('<button')
     }
     expect(await state()).toEqual(before)
@@ -85,7 +85,7 @@ describe('a link to acknowledge', () => {
     expect((await one.state()).acknowledged?.by).toBe('the holder of the link')
     const other = await withAlert()
     await other.ask('POST', other.link, JSON_BODY, '{"by":"a script"}')
-    expect((await other.state()).acknowledged?.by).toBe('a script')
+    expect((await other.state()).acknowledged?.by).toBe('a script, by link')
   })
 
   test('an acknowledgement that ran out is made anew', async () => {
@@ -95,7 +95,7 @@ describe('a link to acknowledge', () => {
     clock.move(7 * DAY)
     expect((await ask('GET', later())).text).toContain('<button')
     await ask('POST', later(), FORM, 'by=Bob')
-    expect((await state()).acknowledged).toMatchObject({ by: 'Bob', at: clock.now() })
+    expect((await state()).acknowledged).toMatchObject({ by: 'Bob, by link', at: clock.now() })
   })
 
   test('says that the alert is not open any more, also where another one has opened since', async () => {
@@ -253,7 +253,7 @@ describe('a link to acknowledge', () => {
     expect((await server.ask('GET', link)).text).toContain('All accounts')
     expect((await server.ask('POST', link, FORM, 'by=Ann')).status).toBe(200)
     const stored = await server.steps.hget(server.keys.account(NOBODY).alerts, 'coverage')
-    expect(decodeState(stored ?? '').acknowledged).toMatchObject({ by: 'Ann' })
+    expect(decodeState(stored ?? '').acknowledged).toMatchObject({ by: 'Ann, by link' })
   })
 
   test('says what a stranger called an account, and does no harm with it', async () => {

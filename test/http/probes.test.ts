@@ -12,8 +12,28 @@ const redis = redisOfFile()
 test('the probes tell alive and ready apart, with the checks', async () => {
   const checks = [{ name: 'redis', ok: false, detail: 'does not answer' }]
   const { ask } = await openServer(redis, { health: async () => ({ alive: true, ready: false, checks }) })
-  expect(await ask('GET', '/healthz')).toMatchObject({ status: 200, json: { alive: true, checks } })
-  expect(await ask('GET', '/readyz')).toMatchObject({ status: 503, json: { ready: false, checks } })
+  expect(await ask('GET', '/healthz', BEARER)).toMatchObject({ status: 200, json: { alive: true, checks } })
+  expect(await ask('GET', '/readyz', BEARER)).toMatchObject({ status: 503, json: { ready: false, checks } })
+})
+
+test('without a token that may read the probes show which checks hold, and not why: details name accounts and receivers', async () => {
+  const checks = [{ name: 'receivers', ok: false, detail: 'ops-hook: alerts are not delivered' }]
+  const { ask, addToken, signIn } = await openServer(redis, {
+    health: async () => ({ alive: false, ready: true, checks }),
+  })
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  const strangers = [{}, bearer('wrong'), { cookie: 'plimsoll=a' }, bearer(await addToken('writer', 'write'))]
+  for (const headers of strangers) {
+    const { status, json } = await ask('GET', '/healthz', headers)
+    expect([status, json]).toEqual([503, { alive: false, checks: [{ name: 'receivers', ok: false }] }])
+    expect((await ask('GET', '/readyz', headers)).json).toEqual({
+      ready: true,
+      checks: [{ name: 'receivers', ok: false }],
+    })
+  }
+  for (const headers of [BEARER, await signIn()]) {
+    expect((await ask('GET', '/healthz', headers)).json).toEqual({ alive: false, checks })
+  }
 })
 
 test('probes answer at their addresses as they are written only, or a proxy that keeps strangers out could be led around', async () => {

@@ -5,13 +5,14 @@ import { type AdminToken, ownerOf, type Scope } from './admin-tokens.ts'
 const OPEN_ROUTES: ReadonlySet<string> = new Set([
   '/install',
   '/oauth/callback',
-  '/healthz',
-  '/readyz',
   '/sign-in',
   // By a signed link.
   '/acknowledge',
   ...Object.keys(ASSETS),
 ])
+
+/** Open too, with less in the answer: details may name accounts and receivers. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 /** An account's access token: more than a read, with any method. */
 const TOKEN_ROUTE = '/api/v1/accounts/:hubId/token'
@@ -21,12 +22,15 @@ const METRICS = '/metrics'
 /** A form of a page that needs no `write`: it ends the caller's own session. */
 const SIGN_OUT = '/sign-out'
 
-/** What a request is for: `page` reads one, `action` is a form that was sent from one, the rest is for programs. */
-export type Area = 'open' | 'page' | 'action' | 'read' | 'tokens' | 'write'
+/** What a request is for: `probe` is open and shows more to a reader, `page` reads one, `action` is a form that was sent from one, the rest is for programs. */
+export type Area = 'open' | 'probe' | 'page' | 'action' | 'read' | 'tokens' | 'write'
+
+export type GuardedArea = Exclude<Area, 'open' | 'probe'>
 
 /** Whatever is not known to be open is protected, an address without a route too. */
 export function areaOf(route: string | undefined, method: string, address: string, openMetrics: boolean): Area {
   if (route !== undefined && OPEN_ROUTES.has(route)) return 'open'
+  if (route !== undefined && PROBES.has(route)) return 'probe'
   if (route === TOKEN_ROUTE) return 'tokens'
   if (route === METRICS) return openMetrics ? 'open' : 'read'
   // By the route where there is one: an address may also be written out in full, host and all.
@@ -64,12 +68,12 @@ export type Verdict =
   | 'bearer-only'
 
 /** What a token must be allowed to do. */
-export function scopeFor(area: Exclude<Area, 'open'>): Scope {
+export function scopeFor(area: GuardedArea): Scope {
   if (area === 'action') return 'write'
   return area === 'page' ? 'read' : area
 }
 
-export function judgeAccess(area: Exclude<Area, 'open'>, { bearer, session }: Credentials): Verdict {
+export function judgeAccess(area: GuardedArea, { bearer, session }: Credentials): Verdict {
   if (typeof bearer === 'object') return bearer.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
   // A wrong token is refused, even where a cookie would do: its sender must notice.
   const known = bearer === 'none' && typeof session === 'object' && session.includes('read')

@@ -15,6 +15,7 @@ declare module 'fastify' {
     signedIn: boolean
     /** The name of the admin token that asks. */
     caller: string
+    mayRead: boolean
     /** Whether the caller's token may write, were it not for the cookie. */
     mayWrite: boolean
     /** The token of forms on the pages of this session. */
@@ -30,10 +31,11 @@ export async function guardRequest(
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
   const area = areaOf(request.routeOptions.url, request.method, request.url, openMetrics)
-  if (area === 'open') return undefined
+  const { headers } = request
+  const showsNothing = headers.authorization === undefined && headers.cookie === undefined
+  if (area === 'open' || (area === 'probe' && showsNothing)) return undefined
   // Forms are sent from these pages: without it browsers keep quiet about whose page it was.
   if (area === 'page' || area === 'action') reply.header('referrer-policy', 'same-origin')
-  const { headers } = request
   const { bearer, tokens, ended, complete } = await readToken(known, headers.authorization)
   const cookie = sessions.textOf(headers.cookie)
   // As long as it is not known which sessions are over, none is good.
@@ -43,8 +45,10 @@ export async function guardRequest(
   if (typeof bearer === 'object') known.used(bearer)
   request.signedIn = session !== undefined
   request.caller = owner?.name ?? ''
+  request.mayRead = owner?.scopes.includes('read') === true
   request.mayWrite = owner?.scopes.includes('write') === true
   request.formToken = session === undefined ? '' : sessions.formTokenOf(cookie)
+  if (area === 'probe') return undefined
 
   const verdict = judgeAccess(area, {
     bearer: typeof bearer === 'object' ? bearer.scopes : bearer,

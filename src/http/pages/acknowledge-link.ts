@@ -71,7 +71,7 @@ async function ask(_deps: WebDeps, _request: FastifyRequest, { alert, address, n
 <form method="post" action="${address}" class="sign-in">
 <input type="hidden" name="level" value="${alert.level}">
 <label>Your name <input name="by" maxlength="100" autocomplete="name"></label>
-<label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
+<label>Comment <input name="comment" maxlength="300" autocomplete="off"></label>
 <button>Acknowledge</button>
 </form>
 <p class="soft">It is then not sent again until it gets worse. Opening this page has changed nothing.</p>`,
@@ -82,7 +82,9 @@ const FORM = z.object({ ...ACKNOWLEDGED_BY, level: z.enum(['warning', 'critical'
 
 async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Followed): Promise<Answer> {
   const { alert, hubId, address, now } = followed
-  const { by = 'the holder of the link', comment, level = alert.level } = check(FORM, request.body ?? undefined) ?? {}
+  const { by: name, comment, level = alert.level } = check(FORM, request.body ?? undefined) ?? {}
+  // Whatever name was written: no admin token's name looks so, and a link proves nobody's.
+  const by = name === undefined ? 'the holder of the link' : `${name}, by link`
   const outcome = await deps.actions.acknowledge({ id: alert.id, hubId, level }, { by, comment })
   switch (outcome.is) {
     case 'acknowledged': {

@@ -1,7 +1,7 @@
 import { expect, type TestContext } from 'vitest'
 import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts'
 import type { Daemon } from '../../support/daemon.ts'
-import { connectAll, eventually, hubIdsOf, journalOf } from '../../support/fleet.ts'
+import { ask, connectAll, eventually, hubIdsOf, journalOf } from '../../support/fleet.ts'
 import { lookInto } from '../../support/look-into.ts'
 import { pauses, type Scene, sceneFor } from '../../support/scene.ts'
 
@@ -52,7 +52,7 @@ export async function fleetAtWork(
 
 /** What /readyz says: its status, and the checks that do not hold. */
 export async function readiness({ url }: Daemon): Promise<{ status: number; failing: Record<string, string> }> {
-  const response = await fetch(`${url}/readyz`)
+  const response = await ask(`${url}/readyz`)
   const { checks } = (await response.json()) as { checks: { name: string; ok: boolean; detail: string }[] }
   const failing = checks.filter(({ ok }) => !ok).map(({ name, detail }) => [name, detail] as const)
   return { status: response.status, failing: Object.fromEntries(failing) }
