@@ -26,7 +26,7 @@ const AGAIN = 1
 /** Too long for every run, or in need of the whole machine: each has a command of its own. */
 const worstDay = ['test/faults/worst-day/**/*.test.ts']
 /** The parts that take all the machine has. */
-const thousands = ['test/faults/worst-day/{all-at-once,imported-fleet}.test.ts']
+const thousands = ['test/faults/worst-day/{all-at-once,flood,imported-fleet}.test.ts']
 const machines = ['test/machines/**/*.test.ts']
 const longRun = ['test/long-run/**/*.test.ts']
 const apart = [...worstDay, ...machines, ...longRun]

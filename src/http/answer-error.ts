@@ -30,7 +30,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
 
 export function about(request: FastifyRequest): { method: string; route: string } {
   // The route, never the address: codes and states travel in the query.
-  return { method: request.method, route: request.routeOptions.url ?? 'none' }
+  return { method: request.method, route: request.route ?? 'none' }
 }
 
 const REFUSED_BY_FASTIFY: Readonly<Record<number, string>> = {

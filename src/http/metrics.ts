@@ -16,7 +16,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 /** By the pattern of its route: addresses have account numbers in them, and no end. */
 export function countRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
-  const route = request.routeOptions.url ?? 'none'
+  const route = request.route ?? 'none'
   const method = METHODS.has(request.method) ? request.method : 'other'
   metrics.httpRequests.inc({ method, route, status: `${Math.floor(reply.statusCode / 100)}xx` })
   metrics.httpLatency.observe({ route }, reply.elapsedTime / 1_000)

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { Directory } from '../accounts/search/directory.ts'
@@ -18,7 +18,8 @@ import { RefusedCodes, serveInstall } from './pages/install/serve-install.ts'
 import { servePages } from './pages/serve-pages.ts'
 import { type Guard, serveSignIn } from './pages/sign-in.ts'
 import { Problem } from './problem.ts'
-import { refuseOtherMethods } from './refuse-other-methods.ts'
+import { type KnownRoutes, knowRoutes, refuseOtherMethods } from './refuse-other-methods.ts'
+import { RequestLine } from './request-line.ts'
 import { serveProbes } from './serve-probes.ts'
 import type { WebDeps } from './web-deps.ts'
 
@@ -41,7 +42,7 @@ export interface HttpServer {
   /** Signs in, once; at the address above. */
   readonly signInPath: string
   /** Which methods each address takes. */
-  readonly routes: ReadonlyMap<string, ReadonlySet<string>>
+  readonly routes: KnownRoutes
   /**
    * Makes what answers by these. What it resolves with puts that in force: requests from then on are answered so, those under
    * way end by what they began with.
@@ -54,7 +55,10 @@ export interface HttpServer {
   close(atMostMs: number): Promise<void>
 }
 
-const TIMEOUTS = { requestTimeout: 10_000, keepAliveTimeout: 72_000 }
+/** A request has ten seconds to arrive; node would look for late ones every thirty. */
+const TIMEOUTS = { requestTimeout: 10_000, connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 }
+/** Leaves room in the table of open files for Redis, the provider and receivers. */
+const MOST_CONNECTIONS = 2_000
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
 /** No route has schemas for fastify: by default it would load a compiler for them, and keep some megabytes of it. */
@@ -75,7 +79,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     logger: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: answerClientError,
-    serverFactory: () => createServer(TIMEOUTS, (request, response) => answering.app.routing(request, response)),
+    serverFactory: () => listenInTurns((request, response) => answering.app.routing(request, response)),
   })
   const unused = trackUnused(listening)
   await listening.listen(deps.listen)
@@ -99,6 +103,18 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   }
 }
 
+/** Requests are begun in turns, so that everything else has its own; connections are so many that each is a small burden. */
+function listenInTurns(begin: RequestListener): Server {
+  const line = new RequestLine()
+  const server = createServer(TIMEOUTS, (request, response) => {
+    line.take(request, response, () => begin(request, response))
+  })
+  server.maxConnections = MOST_CONNECTIONS
+  // Who has a connection and does not use it makes room.
+  server.on('drop', () => server.closeIdleConnections())
+  return server
+}
+
 interface Lasting {
   guard: Guard
   refusedCodes: RefusedCodes
@@ -118,13 +134,12 @@ async function answersBy(deps: HttpDeps, lasting: Lasting) {
       answerError(deps.log, error, request, reply)
     },
   })
-  const { known: routes, addRefusals } = refuseOtherMethods(app)
-  addHooks(app, deps, lasting)
+  const routes = knowRoutes(app)
+  addHooks(app, deps, { ...lasting, routes })
   acceptJsonOnly(app)
 
   serveProbes(app, deps)
   if (!deps.probesOnly) servePeopleAndPrograms(app, { ...deps, directory: lasting.directory }, lasting)
-  app.after(addRefusals)
   await app.ready()
   return { app, routes }
 }
@@ -164,7 +179,7 @@ function guardOf({ adminToken, openMetrics, publicUrl, store, keys, connect, clo
   }
 }
 
-function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting): void {
+function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { routes: KnownRoutes }): void {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
   app.decorateRequest('mayRead', false)
@@ -173,8 +188,9 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting): void 
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     // Where there are no pages, there is nothing to sign in for.
-    if (deps.probesOnly && request.routeOptions.url === undefined) return undefined
-    return guardRequest(lasting.guard, deps.clock, request, reply)
+    if (deps.probesOnly && request.route === undefined) return undefined
+    const ended = await guardRequest(lasting.guard, deps.clock, request, reply)
+    return ended ?? refuseOtherMethods(lasting.routes, request, reply)
   })
   app.addHook('onSend', async (_request, reply) => {
     // A connection that is kept would hold up the end.

@@ -91,6 +91,38 @@ describe('with an admin token', () => {
     }
   })
 
+  test.each([
+    ['PUT', '/install', 405, 405],
+    ['PUT', '/%69nstall?x=1', 405, 405],
+    ['HEAD', '/oauth/callback', 405, 405],
+    ['PATCH', '/sign-in', 405, 405],
+    ['DELETE', '/healthz', 405, 405],
+    ['DELETE', '/healthz/', 405, 405],
+    ['POST', '/assets/plimsoll.css', 405, 405],
+    ['POST', '/metrics', 401, 405],
+    ['PUT', '/', 401, 405],
+    ['GET', '/sign-out', 401, 405],
+    ['POST', '/accounts/1', 401, 405],
+    ['POST', '/accounts/%ff', 400, 400],
+    ['POST', '/queues/board/static/js/main.js', 401, 404],
+    ['PUT', '/api/v1/accounts/1/token', 401, 403],
+    ['PUT', '/%61pi/v1/accounts/1/token/', 401, 403],
+    ['OPTIONS', '/api/v1/accounts/1/token', 401, 403],
+    ['OPTIONS', '/api/v1/accounts/1', 401, 204],
+    ['OPTIONS', '/accounts/1', 401, 405],
+    ['OPTIONS', '/api/v1/no-such-thing', 401, 404],
+    ['PUT', '/no-such-page', 401, 404],
+  ])(
+    '%s %s, a method that an address does not take, is judged by what is there: %i, and %i with a token',
+    async (method, path, anonymous, allowed) => {
+      const { ask, addToken } = await openServer(redis)
+      const token = await addToken('some', 'read', 'write')
+      expect((await ask(method, path)).status).toBe(anonymous)
+      const answer = await ask(method, path, { authorization: `Bearer ${token}` })
+      expect([answer.status, answer.headers.allow !== undefined]).toEqual([allowed, allowed === 405 || allowed === 204])
+    },
+  )
+
   test('the admin token opens everything', async () => {
     const { get, ask, connectAccount } = await openServer(redis)
     await connectAccount({ hubId: 1 })

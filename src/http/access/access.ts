@@ -44,8 +44,8 @@ export function isApi(address: string): boolean {
 }
 
 /** By the route where there is one: an address may be written with escapes, or in full, and mean the same. */
-export function isForApi({ routeOptions, url }: { routeOptions: { url?: string | undefined }; url: string }): boolean {
-  return isApi(routeOptions.url ?? url)
+export function isForApi({ route, url }: { route: string | undefined; url: string }): boolean {
+  return isApi(route ?? url)
 }
 
 export interface Credentials {

@@ -16,35 +16,57 @@ export function tokenOfWriter({ mayWrite, formToken }: FastifyRequest): string |
   return mayWrite ? formToken : undefined
 }
 
+/** The route of a form that asks for no token. */
+export const OPEN_FORM = { bodyLimit: 4 * 1024 }
+/** The fields of such a form, and of one that has a box for each alert of a page. */
+export const FEW_FIELDS = 20
+const MANY_FIELDS = 5_000
+
 /** Forms are read within `scope` only: everywhere else a body is JSON or nothing. */
-export function readForms(scope: FastifyInstance): void {
+export function readForms(scope: FastifyInstance, most: number): void {
   scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-    done(null, formFields(new URLSearchParams(String(body))))
+    const fields = formFields(String(body), most)
+    if (fields === undefined) done(new Problem(413, 'The form has too many fields.'))
+    else done(null, fields)
   })
 }
 
-/** A list where a field was given more than once. */
-function formFields(form: URLSearchParams): Record<string, string | string[]> {
-  const names = [...new Set(form.keys())]
-  return Object.fromEntries(names.map((name) => [name, oneOrAll(form.getAll(name))]))
-}
-
-function oneOrAll([first = '', ...others]: string[]): string | string[] {
-  return others.length === 0 ? first : [first, ...others]
+/** A list where a field was given more than once; undefined: more fields than so many. In one pass, whatever was sent. */
+function formFields(body: string, most: number): Record<string, string | string[]> | undefined {
+  const form = new URLSearchParams(body)
+  if (form.size > most) return undefined
+  const fields = new Map<string, string | string[]>()
+  for (const [name, value] of form) {
+    const before = fields.get(name)
+    if (before === undefined) fields.set(name, value)
+    else if (typeof before === 'string') fields.set(name, [before, value])
+    else before.push(value)
+  }
+  return Object.fromEntries(fields)
 }
 
 /** Forms of the pages: each must come from a page of ours that was made for its sender. */
 export function acceptOwnForms(scope: FastifyInstance, publicUrl: string): void {
-  readForms(scope)
+  readForms(scope, MANY_FIELDS)
+  refuseFormsFromElsewhere(scope, publicUrl)
   scope.addHook('preHandler', async (request) => {
-    if (request.method === 'GET' || request.method === 'HEAD') return
-    refuseFormsFromElsewhere(request, publicUrl)
     const { [FORM_TOKEN]: given } = (request.body ?? {}) as Record<string, unknown>
-    if (!isSameText(given, request.formToken)) throw notOurs()
+    if (isSent(request) && !isSameText(given, request.formToken)) throw notOurs()
   })
 }
 
-export function refuseFormsFromElsewhere({ headers }: FastifyRequest, publicUrl: string): void {
+/** Before anything of their body is read. */
+export function refuseFormsFromElsewhere(scope: FastifyInstance, publicUrl: string): void {
+  scope.addHook('onRequest', async (request) => {
+    if (isSent(request)) refuseFromElsewhere(request, publicUrl)
+  })
+}
+
+function isSent({ method }: FastifyRequest): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+function refuseFromElsewhere({ headers }: FastifyRequest, publicUrl: string): void {
   const { 'sec-fetch-site': site, origin, host } = headers
   if (!isFromOurPage({ site: typeof site === 'string' ? site : undefined, origin, host, publicUrl })) throw notOurs()
 }

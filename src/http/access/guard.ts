@@ -30,7 +30,7 @@ export async function guardRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
-  const area = areaOf(request.routeOptions.url, request.method, request.url, openMetrics)
+  const area = areaOf(request.route, request.method, request.url, openMetrics)
   const { headers } = request
   const showsNothing = headers.authorization === undefined && headers.cookie === undefined
   if (area === 'open' || (area === 'probe' && showsNothing)) return undefined

@@ -7,7 +7,7 @@ import { formatCount, formatPercent } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { timedAcknowledgement } from '../../views/find-alerts.ts'
-import { readForms } from '../access/forms.ts'
+import { FEW_FIELDS, OPEN_FORM, readForms } from '../access/forms.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
 import { check } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
@@ -20,9 +20,16 @@ import { accountText, levelBadge, when } from './parts/cells.ts'
  * send GET and HEAD, which change nothing. They don't press the page's button, which sends a POST.
  */
 export function serveAcknowledgeLinks(app: FastifyInstance, deps: WebDeps): void {
-  readForms(app)
+  readForms(app, FEW_FIELDS)
+  // Before anything of a body is read.
+  app.addHook('onRequest', async ({ query }, reply) => {
+    const link = deps.ackLinks.read(query, deps.clock.now())
+    return link.is === 'good' ? undefined : send(reply, BAD_LINKS[link.is])
+  })
   app.get(ACKNOWLEDGE_PATH, async (request, reply) => send(reply, await answerLink(deps, request, ask)))
-  app.post(ACKNOWLEDGE_PATH, async (request, reply) => send(reply, await answerLink(deps, request, acknowledge)))
+  app.post(ACKNOWLEDGE_PATH, OPEN_FORM, async (request, reply) =>
+    send(reply, await answerLink(deps, request, acknowledge)),
+  )
 }
 
 interface Answer {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html } from '../../text/html.ts'
 import { ownerOf } from '../access/admin-tokens.ts'
 import type { NoteRefusal } from '../access/client.ts'
-import { acceptOwnForms, readForms, refuseFormsFromElsewhere } from '../access/forms.ts'
+import { acceptOwnForms, FEW_FIELDS, OPEN_FORM, readForms, refuseFormsFromElsewhere } from '../access/forms.ts'
 import type { KnownTokens } from '../access/known-tokens.ts'
 import type { Sessions, SignInLink } from '../access/session.ts'
 import { redisAway } from '../redis-away.ts'
@@ -23,13 +23,14 @@ type SignInParts = { guard: Guard } & Pick<WebDeps, 'metrics' | 'publicUrl' | 'c
 
 export function serveSignIn(app: FastifyInstance, deps: SignInParts): void {
   app.register((scope, _options, done) => {
-    readForms(scope)
+    readForms(scope, FEW_FIELDS)
+    refuseFormsFromElsewhere(scope, deps.publicUrl)
     // The form's own page: without it browsers keep quiet about whose page it was.
     scope.addHook('onRequest', async (_request, reply) => {
       reply.header('referrer-policy', 'same-origin')
     })
     scope.get('/sign-in', async (request, reply) => showForm(deps, request, reply))
-    scope.post('/sign-in', (request, reply) => signIn(deps, request, reply))
+    scope.post('/sign-in', OPEN_FORM, (request, reply) => signIn(deps, request, reply))
     done()
   })
   app.register((scope, _options, done) => {
@@ -55,12 +56,11 @@ function showForm({ guard, clock }: SignInParts, request: FastifyRequest, reply:
 }
 
 async function signIn(
-  { guard, publicUrl, metrics, clock }: SignInParts,
+  { guard, metrics, clock }: SignInParts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { tokens, complete } = await guard.known.current()
-  refuseFormsFromElsewhere(request, publicUrl)
   const { token, next: wanted } = (request.body ?? {}) as Record<string, unknown>
   const next = localPath(wanted)
   const owner =
