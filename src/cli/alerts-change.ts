@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
-import { findAccount } from '../accounts/search/directory.ts'
+import { Directory, findAccount } from '../accounts/search/directory.ts'
 import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
 import { type Matcher, newSilence, parseMatcher, type Silence } from '../alerts/silence.ts'
@@ -152,7 +152,7 @@ async function unknownAccounts(parts: Services, matchers: readonly Matcher[]): P
     names.map(async (name) =>
       /^\d+$/.test(name)
         ? (await parts.store.exists(parts.keys.account(Number(name)).account)) === 1
-        : (await findAccount(parts, name.toLowerCase())).is !== 'unknown',
+        : (await findAccount(new Directory(parts.store, parts.keys), name.toLowerCase())).is !== 'unknown',
     ),
   )
   return names.filter((_, n) => known[n] === false)

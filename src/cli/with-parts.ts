@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
-import { findAccount } from '../accounts/search/directory.ts'
+import { Directory, findAccount } from '../accounts/search/directory.ts'
 import type { Services } from '../app/services.ts'
 import { openStores, type Stores } from '../app/stores.ts'
 import { isRedisAway, refusesWrites } from '../redis/away.ts'
@@ -157,9 +157,12 @@ async function patience({ stop, clock }: Pick<Io, 'stop' | 'clock'>, ms: number,
 }
 
 /** Throws CommandError for a domain that no account has, or several have; whether a hub id is known, its command finds out. */
-export async function hubIdNamed(parts: Pick<Services, 'store' | 'keys'>, name: AccountArgument): Promise<number> {
+export async function hubIdNamed(
+  { store, keys }: Pick<Services, 'store' | 'keys'>,
+  name: AccountArgument,
+): Promise<number> {
   if (typeof name === 'number') return name
-  const found = await findAccount(parts, name)
+  const found = await findAccount(new Directory(store, keys), name)
   if (found.is === 'found') return found.hubId
   if (found.is === 'several') {
     throw new CommandError(`accounts ${found.hubIds.join(', ')} have the domain ${cleanText(name)}: give a hub id`)

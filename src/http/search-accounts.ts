@@ -1,8 +1,11 @@
+import type { FastifyInstance } from 'fastify'
 import type { Tag, Tags } from '../accounts/match-account.ts'
 import type { AccountQuery, AccountSort, Place } from '../accounts/search/account-query.ts'
 import { parsePlace } from '../accounts/search/account-query.ts'
+import { findAccount } from '../accounts/search/directory.ts'
 import { type AccountPage, pageOfAccounts } from '../accounts/search/search-accounts.ts'
-import { wrongParameter } from './problem.ts'
+import { Problem, wrongParameter } from './problem.ts'
+import { parseHubId } from './query.ts'
 import type { WebDeps } from './web-deps.ts'
 
 interface AccountSearch extends Omit<AccountQuery, 'staleBefore'> {
@@ -31,4 +34,17 @@ export function tagOf(tags: Tags, name: string): Tag {
   const accounts = Object.hasOwn(tags, name) ? tags[name] : undefined
   if (accounts === undefined) throw wrongParameter('tag', 'is no tag of the config')
   return { name, accounts }
+}
+
+/** An account may be named by its domain wherever its id is taken: in any address with `:hubId`. */
+export function acceptDomains(app: FastifyInstance, { directory }: Pick<WebDeps, 'directory'>): void {
+  app.addHook('preHandler', async ({ params }) => {
+    const given = params as { hubId?: string }
+    if (given.hubId === undefined || parseHubId(given.hubId) !== undefined) return
+    const found = await findAccount(directory, given.hubId.toLowerCase())
+    if (found.is === 'found') given.hubId = String(found.hubId)
+    if (found.is !== 'several') return
+    const which = `Accounts ${found.hubIds.join(', ')} have this domain: give a hub id.`
+    throw new Problem(409, which, {}, [], 'ambiguous')
+  })
 }

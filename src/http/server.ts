@@ -20,6 +20,7 @@ import { type Guard, serveSignIn } from './pages/sign-in.ts'
 import { Problem } from './problem.ts'
 import { type KnownRoutes, knowRoutes, refuseOtherMethods } from './refuse-other-methods.ts'
 import { RequestLine } from './request-line.ts'
+import { acceptDomains } from './search-accounts.ts'
 import { serveProbes } from './serve-probes.ts'
 import type { WebDeps } from './web-deps.ts'
 
@@ -149,6 +150,7 @@ function servePeopleAndPrograms(
   deps: HttpDeps & WebDeps,
   { guard, refusedCodes, assets }: Lasting,
 ): void {
+  acceptDomains(app, deps)
   serveAssets(app, assets)
   serveInstall(app, { ...deps, refusedCodes })
   servePages(app, deps)

@@ -457,3 +457,20 @@ describe('problems', () => {
     expect(logs.text()).not.toContain('secret=1')
   })
 })
+
+test('an account may be named by its domain wherever its id is taken, unless two have it', async () => {
+  const { get, ask, connectAccount } = await openServer(redis)
+  await connectAccount({ hubId: 7, hubDomain: 'seven.example.com' })
+  for (const hubId of [8, 9]) await connectAccount({ hubId, hubDomain: 'twice.example.com' })
+  for (const path of ['', '/token', '/snapshots']) {
+    expect((await get(`/api/v1/accounts/seven.example.com${path}`)).status, path).toBe(200)
+  }
+  expect((await get('/api/v1/accounts/seven.example.com')).json).toMatchObject({ hubId: 7 })
+  expect(await get('/accounts/seven.example.com')).toMatchObject({ status: 200 })
+  expect((await ask('POST', '/api/v1/accounts/seven.example.com/refresh', BEARER)).json).toMatchObject({ hubId: 7 })
+  expect(await get('/api/v1/accounts/twice.example.com')).toMatchObject({
+    status: 409,
+    json: { type: 'urn:plimsoll:problem:ambiguous', detail: expect.stringContaining('8, 9') },
+  })
+  expect((await get('/api/v1/accounts/nobody.example.com')).status).toBe(404)
+})

@@ -97,7 +97,7 @@ test('a query says numbers and times as whoever asks writes them', async () => {
   expect(parameter('/accounts', 'state')).toMatchObject({ enum: expect.arrayContaining(['active', 'parked']) })
   expect(parameter('/accounts/{hubId}/snapshots', 'from')).toMatchObject({ type: 'string' })
   expect(document.paths['/accounts/{hubId}']?.get?.parameters).toMatchObject([
-    { name: 'hubId', in: 'path', required: true, schema: { type: 'integer', minimum: 1 } },
+    { name: 'hubId', in: 'path', required: true, schema: { type: ['integer', 'string'], minimum: 1 } },
   ])
   const body = document.paths['/silences']?.post?.requestBody
   expect(body?.required).toBe(true)

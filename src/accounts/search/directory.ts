@@ -93,11 +93,8 @@ type FoundAccount =
 const MOST_NEAR = 3
 
 /** The account with this domain, in lower case. All domains are read, so it is for one question and not for each of many. */
-export async function findAccount(
-  { store, keys }: { store: Store; keys: Keys },
-  domain: string,
-): Promise<FoundAccount> {
-  const entries = (await new Directory(store, keys).read()).flat()
+export async function findAccount(directory: Directory, domain: string): Promise<FoundAccount> {
+  const entries = (await directory.read()).flat()
   const [hubId, ...others] = entries.filter((entry) => entry.domain === domain).map((entry) => entry.hubId)
   if (hubId !== undefined)
     return others.length === 0 ? { is: 'found', hubId } : { is: 'several', hubIds: [hubId, ...others] }

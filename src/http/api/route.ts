@@ -96,9 +96,11 @@ export function route<
     ...{ params: NOTHING as unknown as P, query: NOTHING as unknown as Q, body: NO_BODY as unknown as B },
     ...declared,
   }
+  // Two accounts may have the domain that names one.
+  const problems = path.includes('{hubId}') ? [...new Set([...described.problems, 409])].sort() : described.problems
   return {
     ...described,
-    ...{ id, method, path },
+    ...{ id, method, path, problems },
     answer: (deps, request) =>
       declared.answer(deps, {
         params: readParams(described.params, request.params),
@@ -126,7 +128,10 @@ const hubId = z.string().transform((text, context) => {
 
 /** `/accounts/{hubId}` */
 export const OF_ACCOUNT = z.object({
-  hubId: written(hubId, { type: 'integer', minimum: 1, description: "The account's id at the provider." }),
+  hubId: written(hubId, {
+    ...{ type: ['integer', 'string'], minimum: 1 },
+    description: "The account's id at the provider, or its domain.",
+  }),
 })
 
 /** A list that goes on: `next` goes back in as `after`. */
