@@ -125,6 +125,26 @@ describe('an uninstall that begins', () => {
     expect(await redis.store.exists(one.keys.account(999).account)).toBe(0)
   })
 
+  test('sent again after others were asked for takes away nothing that was connected since', async () => {
+    const { deps, keys } = await installed()
+    const sent: Parameters<typeof redis.store.beginUninstall>[] = []
+    const noting = new Proxy(redis.store, {
+      get(store, name) {
+        const own = Reflect.get(store, name, store)
+        if (typeof own !== 'function') return own
+        return (...args: never[]) => {
+          if (name === 'beginUninstall') sent.push(args)
+          return own.apply(store, args)
+        }
+      },
+    })
+    const request = { by: 'cli', reason: 'asked' } as const
+    for (let n = 0; n < 8; n++) await beginUninstall({ ...deps, store: noting }, HUB, request)
+    await seedAccount(redis.store, keys, { obtainedAt: deps.clock.now() })
+    await redis.store.beginUninstall(...(sent[0] ?? []))
+    expect(await redis.store.hget(keys.own(HUB), 'state')).toBe('active')
+  })
+
   test('of an account that is not there sends no step: sent again it would take away what was connected meanwhile', async () => {
     const one = await installed()
     const deps = { ...one.deps, store: dyingAt(redis.store, 'beginUninstall', 'before') }

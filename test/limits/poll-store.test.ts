@@ -248,3 +248,23 @@ describe('a poll', () => {
     expect(await redis.store.exists(keys.account(HUB).alerts)).toBe(0)
   })
 })
+
+describe('a poll that another one overtook', () => {
+  test('commits nothing, even where it changes no alert', async () => {
+    const { keys, polls, due } = await account()
+    expect(await polls.commit(HUB, result())).toBe('committed')
+    const planned = await due()
+    const before = await dump(redis.store, keys)
+    expect(await polls.commit(HUB, result({ nextAt: NOW + 5, fields: { polledAt: String(NOW) } }))).toBe('lost')
+    expect([await dump(redis.store, keys), await due()]).toEqual([before, planned])
+  })
+
+  test('does not overrule the plan of that one', async () => {
+    const { polls, due } = await account()
+    expect(await polls.commit(HUB, result())).toBe('committed')
+    const planned = await due()
+    expect(await polls.hold(HUB, '0', NOW + 5)).toBe('lost')
+    expect(await due()).toBe(planned)
+    expect(await polls.hold(HUB, '1', NOW + 5)).toBe('moved')
+  })
+})

@@ -229,3 +229,12 @@ test('what waits under a name that its rule had is not sent after what is newer'
   expect(await sent(one)).toHaveLength(2)
   await one.expectBalance({ pending: 6, withheld: 1, where: { outbox: 0, groups: 0, held: 0, deliveries: 6 } })
 })
+
+test('nothing of a group, a mass or a digest is kept for good', async () => {
+  const one = await sentMass()
+  await one.pass(NOW + INTERVAL, of(6), { ...of(7), firstReading: true })
+  await one.close(NOW + 3 * INTERVAL)
+  const kept = await redis.store.keys(one.keys.delivery.groupState('*').replace('group-state', 'group-*'))
+  expect(kept.filter((key) => key.includes('group-state')).length).toBeGreaterThan(2)
+  expect(await Promise.all(kept.map((key) => redis.store.pttl(key)))).not.toContain(-1)
+})

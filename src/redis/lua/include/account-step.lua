@@ -60,9 +60,9 @@ local function setFields(fields)
 end
 
 -- A connection that broke has what was not answered sent again, though it may have been done. The account keeps the ids of
--- the last operations on it with their answers: a step that was done answers as it did, and does nothing. A handful will do:
--- none is connected, imported or uninstalled more often while one connection is away.
-local MOST_OPERATIONS = 4
+-- the last operations on it with their answers: a step that was done answers as it did, and does nothing. So many will do
+-- while one connection is away: each takes 30 bytes, and one more uninstall of what is being uninstalled is one, too.
+local MOST_OPERATIONS = 16
 local operations
 
 local function answerBefore(operation)
