@@ -17,12 +17,6 @@ const timed = [
   'test/e2e/{demo,bench}.test.ts',
 ]
 
-/**
- * Whole daemons live by the clock of a machine that others use, too. What fails once and then passes is named in the last lines
- * of a run, with its failure, and is to be looked into; everything else has one try.
- */
-const AGAIN = 1
-
 /** Too long for every run, or in need of the whole machine: each has a command of its own. */
 const worstDay = ['test/faults/worst-day/**/*.test.ts']
 /** The parts that take all the machine has. */
@@ -55,26 +49,21 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // Every core: the default leaves one free, which is half of a small machine.
+        // Beside the daemons below, which come first and mostly wait.
         test: {
-          ...{ name: 'rooms', include: ['test/**/*.test.ts'], exclude: [...whole, ...apart], maxWorkers: '100%' },
+          ...{ name: 'rooms', include: ['test/**/*.test.ts'], exclude: [...whole, ...apart], maxWorkers: 4 },
           globalSetup: 'test/support/redis-per-worker.ts',
+          env: { PLIMSOLL_SEEDS: '12' },
           // The files of a worker load the sources once.
           isolate: false,
         },
       },
-      {
-        extends: true,
-        test: {
-          ...{ name: 'first-daemons', include: first, maxWorkers: 3, sequence: { groupOrder: 1 } },
-          ...{ testTimeout: 240_000, retry: AGAIN },
-        },
-      },
+      { extends: true, test: { name: 'first-daemons', include: first, maxWorkers: 4, testTimeout: 240_000 } },
       {
         extends: true,
         test: {
           ...{ name: 'daemons', include: [...whole, simulation], exclude: [...first, ...timed, ...apart] },
-          ...{ maxWorkers: 4, sequence: { groupOrder: 2 }, testTimeout: 240_000, retry: AGAIN },
+          ...{ maxWorkers: 4, sequence: { groupOrder: 2 }, testTimeout: 240_000 },
           globalSetup: 'test/support/redis-per-worker.ts',
           env: { PLIMSOLL_SEEDS: '300' },
         },
@@ -83,7 +72,7 @@ export default defineConfig({
         extends: true,
         test: {
           ...{ name: 'timed', include: timed, fileParallelism: false, sequence: { groupOrder: 3 } },
-          ...{ testTimeout: 240_000, retry: AGAIN },
+          testTimeout: 240_000,
           // Of one file, where it says that they share a scene.
           maxConcurrency: 10,
         },

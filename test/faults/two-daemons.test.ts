@@ -8,6 +8,8 @@ const WATCH_MS = Number(process.env.PLIMSOLL_WATCH_SECONDS ?? 25) * 1_000
 /** Long enough that a machine which others keep busy is not late by half of it. */
 const LIFE_MS = 20_000
 const ACCOUNTS = 100
+/** Often enough that each token is used several times. */
+const SETTINGS = { limits: { every: '6s' } }
 
 let scene: Scene
 afterEach(() => scene.close())
@@ -17,7 +19,7 @@ test('two daemons on one Redis refresh each account once per life, and no reques
 }, async () => {
   scene = await openScene({ accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS })
   const { sandbox } = scene
-  const [first, second] = await Promise.all([scene.daemon(), scene.daemon()])
+  const [first, second] = await Promise.all([scene.daemon(SETTINGS), scene.daemon(SETTINGS)])
   await connectAll(first.url, await hubIdsOf(sandbox.url))
   // The one wait that is the subject itself: how the fleet fares for so long.
   await pause(WATCH_MS)
@@ -38,7 +40,7 @@ test('when one of two daemons is killed no account misses its refresh and no ale
 }, async () => {
   scene = await openScene({ accounts: 60, tokenLifetimeMs: LIFE_MS, scenario: 'climbing' })
   const { sandbox } = scene
-  const [victim, survivor] = await Promise.all([scene.daemon(), scene.daemon()])
+  const [victim, survivor] = await Promise.all([scene.daemon(SETTINGS), scene.daemon(SETTINGS)])
   await connectAll(survivor.url, await hubIdsOf(sandbox.url))
   await eventually('alerts under way', async () => (await hooksOf(sandbox.url)).length > 20)
   await victim.kill()

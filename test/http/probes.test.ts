@@ -145,20 +145,15 @@ test('while Redis is away everything says so at once, and comes back with it', a
   await expect.poll(async () => (await get('/')).status, { timeout: 60_000 }).toBe(200)
 })
 
-test('a Redis that hangs is given two seconds, by metrics too', async () => {
+test('a Redis that hangs is not waited for, by metrics neither', async () => {
   const own = await startRedis()
   onTestFinished(() => own.stop())
   const { get, steps } = await openServer(own)
   await get('/')
-  await steps.client('PAUSE', 60_000, 'ALL')
-  const answerWithin = async (ms: number, path: string) => {
-    const begun = performance.now()
-    const answer = await get(path)
-    expect(performance.now() - begun, path).toBeLessThan(ms)
-    return answer
-  }
-  expect((await answerWithin(3_500, '/')).status).toBe(503)
-  const metrics = await answerWithin(3_500, '/metrics')
+  // Until this test has long run out of time: an answer is one that did not wait for Redis.
+  await steps.client('PAUSE', 600_000, 'ALL')
+  expect((await get('/')).status).toBe(503)
+  const metrics = await get('/metrics')
   expect(metrics.status).toBe(200)
   expect(metrics.text).not.toContain('plimsoll_accounts{')
 })
@@ -250,11 +245,9 @@ test('Redis tells its memory and how fast it answers; one that is gone is down, 
   expect(without).not.toMatch(/^plimsoll_redis_(memory|evicted|ping|last)[^ ]* /m)
 })
 
-test('what hangs is absent after two seconds, and holds up nothing else', async () => {
+test('what hangs is absent, and holds up nothing else', async () => {
   const { get } = await openServer(redis, { queueDepths: () => new Promise(() => {}) })
-  const begun = performance.now()
   const { text } = await get('/metrics')
-  expect(performance.now() - begun).toBeLessThan(3_000)
   expect(text).toMatch(/^plimsoll_redis_up 1$/m)
   expect(text).not.toMatch(/^plimsoll_queue_jobs\{/m)
 })
