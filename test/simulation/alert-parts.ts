@@ -1,31 +1,54 @@
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import type { PollWork, RefreshWork } from '../../jobs/job-deps.ts'
-import { pollOne } from '../../jobs/poll-limits.ts'
+import { pollLimits, pollOne } from '../../jobs/poll-limits.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
+import { acknowledgeAlert } from '../../src/alerts/acknowledge.ts'
+import type { GroupBy } from '../../src/alerts/deps.ts'
+import { checkHeldNow } from '../../src/alerts/groups/held.ts'
 import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
+import { openStatesOf } from '../../src/alerts/open-alerts.ts'
+import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
+import { InForce } from '../../src/runtime/concurrency.ts'
 import type { Scene } from './daemon.ts'
 import type { Process } from './world.ts'
+
+/** What a config says about alerts. */
+export interface AlertConfig {
+  /** Percent. */
+  warning: number
+  critical: number
+  by: readonly GroupBy[]
+  /** No message is sent in these hours. */
+  quiet?: { from: string; to: string }
+}
 
 /** What a daemon does about alerts. */
 export interface AlertParts {
   poll(hubId: number): Promise<unknown>
+  pollMany(hubIds: readonly number[]): Promise<void>
   /** From the outbox to jobs that are to deliver; says when something is due next. */
   sweepAlerts(): Promise<number | undefined>
   deliver(deliveryId: string): Promise<void>
+  /** The alert of an account, or another one, is held back for a while. */
+  silence(hubId: number, ms: number): Promise<unknown>
+  endSilence(): Promise<unknown>
+  acknowledge(hubId: number): Promise<unknown>
+  /** SIGHUP: takes over the config as it is now. */
+  reloadAlerts(): Promise<unknown>
+  /** Receivers that are switched off get what they were not given. */
+  replay(): Promise<unknown>
 }
 
 const DAY = 24 * 3_600_000
-const RECEIVER = 'hook'
-const RULE = { name: 'properties', on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } }
 const never = new AbortController().signal
 
 export function alertParts(
-  { world, keys, receiver, jobs }: Scene,
+  { world, keys, receivers, jobs, config }: Scene,
   process: Process,
   deps: RefreshWork,
   pages: { installPage: string; pageOf: (hubId: number) => string },
@@ -40,7 +63,10 @@ export function alertParts(
       },
     },
   } as never
-  const polling: PollWork = {
+  const deliveries = new Deliveries(store, keys)
+  const silences = new SilenceStore(store, keys, {})
+  const turns = new Turns()
+  const common: Omit<PollWork, 'alerts'> = {
     ...{ ...deps, queues, polls: new PollStore(store, keys), callBudget: undefined, alertAfter: 1_800_000 },
     share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
     stillPolling: async () => {},
@@ -48,24 +74,64 @@ export function alertParts(
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
     polling: { every: 60_000, soonest: 60_000, associations: [], pairsPerPoll: 20, accounts: [] },
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: DAY }),
-    alerts: {
-      ...{ rules: [RULE], recoverBelow: 3, for: 0, repeatEveryMs: 1_000 * DAY },
-      ...{ firstRun: 'alert', pageOf: pages.pageOf },
-    },
   }
-  const deliveries = new Deliveries(store, keys)
-  const work = {
-    ...{ clock, log, deliveries, queues, metrics: deps.metrics, random: () => 0.5, turns: new Turns() },
-    receivers: new Map([[RECEIVER, receiver.clientFor(world, process, RECEIVER)]]),
-    relay: {
-      ...{ store, keys, log, routes: [{ to: [RECEIVER] }], receivers: [RECEIVER] },
-      silences: { active: async () => [] },
-      group: { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 },
-    },
+  /** As the config says now. */
+  const services = () => {
+    const { warning, critical, by, quiet } = config.alerts
+    const rule = {
+      ...{ name: 'properties', on: 'customProperties.overall' },
+      ...{ warning: { percent: warning }, critical: { percent: critical } },
+    }
+    const names = [...receivers.keys()]
+    const hours = quiet === undefined ? {} : { quiet: [{ ...quiet, timeZone: 'UTC' }] }
+    return {
+      polling: {
+        ...common,
+        alerts: {
+          ...{ rules: [rule], recoverBelow: 3, for: 0, repeatEveryMs: 1_000 * DAY },
+          ...{ firstRun: 'alert', pageOf: pages.pageOf },
+        },
+      } satisfies PollWork,
+      sending: {
+        ...{ clock, log, deliveries, queues, metrics: deps.metrics, random: () => 0.5, turns },
+        receivers: new Map([...receivers].map(([name, receiver]) => [name, receiver.clientFor(world, process)])),
+        relay: {
+          ...{ store, keys, log, silences, routes: [{ to: names, ...hours }], receivers: names },
+          group: { by, waitMs: 30_000, intervalMs: 300_000, max: 200 },
+        },
+      },
+    }
   }
+  const inForce = new InForce(services())
+  const enableAll = () => deliveries.enable([...inForce.value.sending.receivers.values()], clock.now())
   return {
-    poll: (hubId) => pollOne(polling, hubId, 'due', never),
-    sweepAlerts: () => sweepAlerts(work),
-    deliver: (deliveryId) => deliver(work, { deliveryId }, { stopping: never, abandon: never }),
+    poll: (hubId) => inForce.run(({ polling }) => pollOne(polling, hubId, 'due', never)),
+    pollMany: (hubIds) => inForce.run(({ polling }) => pollLimits(polling, { hubIds: [...hubIds] }, never)),
+    sweepAlerts: () => inForce.run(({ sending }) => sweepAlerts(sending)),
+    deliver: (deliveryId) =>
+      inForce.run(({ sending }) => deliver(sending, { deliveryId }, { stopping: never, abandon: never })),
+    silence: (hubId, ms) => {
+      const [createdAt, matchers] = [clock.now(), [{ name: 'account' as const, value: String(hubId) }]]
+      return silences.add({ matchers, author: 'ada', comment: '', createdAt, endsAt: createdAt + ms })
+    },
+    endSilence: async () => {
+      const [first] = await silences.active(clock.now())
+      const held = { checkHeldNow: (now: number) => checkHeldNow({ store, keys }, now) }
+      return first && endSilence({ silences, held }, first.id, clock.now())
+    },
+    acknowledge: async (hubId) => {
+      const [open] = await openStatesOf(store, keys, hubId)
+      if (open === undefined) return 'not open'
+      const seen = { id: open.id, hubId, level: open.state.level }
+      return acknowledgeAlert({ store, keys, acknowledgeForMs: DAY }, seen, { by: 'ada' }, clock.now())
+    },
+    reloadAlerts: async () => {
+      void inForce.replace(services())
+      await Promise.all([checkHeldNow({ store, keys }, clock.now()), enableAll()])
+    },
+    replay: async () => {
+      await enableAll()
+      return deliveries.replay({ since: 0, receiver: undefined }, clock.now())
+    },
   }
 }

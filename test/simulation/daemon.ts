@@ -1,5 +1,6 @@
 import type { RefreshWork, UninstallWork } from '../../jobs/job-deps.ts'
 import { refreshOne, refreshTokens } from '../../jobs/refresh-tokens.ts'
+import { sweepGrants } from '../../jobs/sweep.ts'
 import { uninstall } from '../../jobs/uninstall.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
@@ -18,10 +19,9 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
+import { storeGrantsInHand, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
-import { SILENCE_S } from '../../src/tokens/vault-keys.ts'
-import { type AlertParts, alertParts } from './alert-parts.ts'
+import { type AlertConfig, type AlertParts, alertParts } from './alert-parts.ts'
 import type { StandInProvider } from './provider.ts'
 import type { StandInReceiver } from './receiver.ts'
 import { type RekeyParts, rekeyParts } from './rekey-parts.ts'
@@ -39,9 +39,9 @@ export interface Scene {
   /** Opens all that any daemon sealed. */
   vault: Vault
   /** What a daemon that starts, or takes the config over, finds in it. */
-  config: { keys: readonly VaultKey[]; rekeys: boolean }
+  config: { keys: readonly VaultKey[]; rekeys: boolean; alerts: AlertConfig }
   provider: StandInProvider
-  receiver: StandInReceiver
+  receivers: ReadonlyMap<string, StandInReceiver>
   /** Deliveries that were handed on, for whichever daemon takes them. */
   jobs: string[]
   watch: StepWatcher
@@ -50,7 +50,8 @@ export interface Scene {
 /** A process with parts of its own, and what it may be told to do. */
 export interface Daemon extends AlertParts, RekeyParts {
   process: Process
-  connect(hubId: number, code: string): Promise<unknown>
+  /** `only`: by a link for that account. */
+  connect(code: string, only?: number): Promise<unknown>
   import(hubId: number, refreshToken: string): Promise<unknown>
   refresh(hubIds: number[]): Promise<void>
   /** The provider refused its access token: whoever was refused wants another one, due or not. */
@@ -59,6 +60,8 @@ export interface Daemon extends AlertParts, RekeyParts {
   runUninstall(hubIds: number[]): Promise<void>
   /** Does what is due, and says when something is due next. */
   sweep(): Promise<number | undefined>
+  /** Finishes installs whose account was not known. */
+  sweepGrants(): Promise<void>
 }
 
 const metrics = createMetrics()
@@ -108,6 +111,7 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     random: () => 0.5,
   }
   onReady(store, () => void storeYoungAgain(deps))
+  clock.every(1_000, () => storeGrantsInHand(deps))
   const refresh = (hubIds: number[]) => refreshTokens(deps, { hubIds }, never)
   const runUninstall = (hubIds: number[]) => uninstall(deps, { hubIds }, never)
   return {
@@ -116,13 +120,14 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     process,
     refresh,
     runUninstall,
-    connect: (_hubId, code) => connectWithCode(deps, new Secret(code)),
+    connect: (code, only) => connectWithCode(deps, new Secret(code), { only }),
     import: (hubId, refreshToken) => importAccounts(deps, rowOf(hubId, refreshToken), importOptions),
     refreshNow: async (hubId) => {
       const generation = await store.hget(keys.account(hubId).account, 'generation')
       if (generation !== null) await refreshOne(deps, hubId, generation)
     },
     beginUninstall: (hubId) => beginUninstall(deps, hubId, { by: 'cli', reason: 'asked' }),
+    sweepGrants: () => sweepGrants(deps),
     sweep: async () => {
       const now = clock.now()
       const tokens = await due.dueTokens(now)
@@ -140,17 +145,4 @@ const importOptions = { replace: true, stop: never, onBad: () => {}, onProgress:
 async function* rowOf(hubId: number, refreshToken: string) {
   const token = { is: 'clear' as const, value: new Secret(refreshToken) }
   yield { line: 1, row: { hubId, token, hubDomain: '', user: '', connectedAt: null } }
-}
-
-/**
- * Writers that say nothing are judged by the clock of Redis, in seconds. Here they are moved into the past by a thousand for
- * each second that passes in a run, so that those of real time don't matter.
- */
-export const WRITER_SILENCE = SILENCE_S * 1_000 + 500
-
-export async function ageWriters(real: Store, keys: Keys, ms: number): Promise<void> {
-  for (const [writer, said] of Object.entries(await real.hgetall(keys.vault.writers))) {
-    const [at, keyId] = said.split(' ')
-    await real.hset(keys.vault.writers, writer, `${Number(at) - Math.round(ms)} ${keyId}`)
-  }
 }

@@ -1,8 +1,11 @@
+import { REFUSALS, type Refusal } from './own-redis.ts'
 import { StandInProvider } from './provider.ts'
+import type { StandInReceiver } from './receiver.ts'
 import type { Process, World } from './world.ts'
 
 export type Fault =
   | 'answer lost'
+  | 'step again'
   | 'late'
   | 'death'
   | 'provider answer lost'
@@ -10,12 +13,25 @@ export type Fault =
   | 'time jump'
   | 'failover'
   | 'failover of deliveries'
+  | 'clock apart'
+  | 'clock far apart'
+  | 'clock of Redis'
+  | 'writes refused'
+  | 'provider mood'
+  | 'receiver mood'
+
+/** All but the clock of Redis. */
+export const ALL = 's:*'
 
 /** What a fault does to time and to Redis. */
 export interface Outside {
   move(ms: number): Promise<void>
   /** What is stored under names like these is what it was then, so many calls from now. */
   loseWrites(calls: number, of: string): Promise<boolean>
+  /** For so many calls. */
+  refuseWrites(why: Refusal, calls: number): Promise<boolean>
+  provider: StandInProvider
+  receivers: readonly StandInReceiver[]
 }
 
 /** Each says whether there was anything to do it to. */
@@ -28,6 +44,21 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     for (const call of lost) await world.runOnce(process, call)
     process.isCut = true
     world.noteFault('answer lost', `${process.name} ${lost.map(({ label }) => label).join(', ')}`)
+    return true
+  },
+  /** The same of one step that writes: the connection is back at once, or away for long. */
+  'step again': async (world) => {
+    const process = oneOf(
+      world,
+      ({ isCut, store: [first] }) => !isCut && first !== undefined && WRITES.test(first.label),
+    )
+    const [first] = process?.store ?? []
+    if (process === undefined || first === undefined) return false
+    await world.runOnce(process, first)
+    process.isCut = true
+    process.isCutForLong = world.dice.chance(0.5)
+    world.noteFault('step again', `${process.name} ${first.label}`)
+    if (!process.isCutForLong) world.connect(process)
     return true
   },
   late: async (world) => {
@@ -58,15 +89,47 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     await move(ms)
     return true
   },
+  /** As far as clocks of daemons may differ. */
+  'clock apart': async (world) => setClock(world, [-2_400, 2_400]),
+  'clock far apart': async (world) => setClock(world, [-900_000, -60_000, 60_000, 900_000]),
+  'clock of Redis': async (world) => {
+    world.redisAheadMs = world.dice.pick([-600_000, -10_000, 10_000, 600_000])
+    world.noteFault('clock of Redis', `${world.redisAheadMs / 1_000} s`)
+    return true
+  },
+  'writes refused': (world, outside) => outside.refuseWrites(world.dice.pick(REFUSALS), 1 + world.dice.below(40)),
+  /** Until it has another one. */
+  'provider mood': async (world, { provider }) => {
+    provider.mood = world.dice.pick(['throttles', 'refuses the app', 'deletes nothing', 'well'] as const)
+    world.noteFault('provider mood', provider.mood)
+    return true
+  },
+  'receiver mood': async (world, { receivers }) => {
+    const receiver = world.dice.pick(receivers)
+    receiver.mood = world.dice.pick(['away', 'busy', 'gone', 'well', 'well'] as const)
+    world.noteFault('receiver mood', `${receiver.name} ${receiver.mood}`)
+    return true
+  },
   /** A replica that is behind becomes the master. */
-  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20), '*'),
+  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20), ALL),
   /** The same of the node of a Cluster that has groups, deliveries and the ledger. */
   'failover of deliveries': (world, outside) => outside.loseWrites(1 + world.dice.below(60), '*:{delivery}:*'),
 }
 
+const WRITES =
+  /^(connect|import|begin|store|finish|purge|record|commit|collect|close|hold|release|move|withhold|retire|report|multi)/
+
 function oneOf(world: World, fits: (process: Process) => boolean): Process | undefined {
   const found = world.living.filter(fits)
   return found.length === 0 ? undefined : world.dice.pick(found)
+}
+
+function setClock(world: World, aheadMs: readonly number[]): boolean {
+  const process = oneOf(world, () => true)
+  if (process === undefined) return false
+  process.aheadMs = world.dice.pick(aheadMs)
+  world.noteFault('clock apart', `${process.name} ${process.aheadMs / 1_000} s`)
+  return true
 }
 
 async function breakCall(world: World, isDone: boolean): Promise<boolean> {

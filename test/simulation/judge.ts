@@ -1,15 +1,17 @@
 import { type Alert, alertOf } from '../../src/alerts/alert.ts'
+import { refOf } from '../../src/alerts/ledger.ts'
 import { readOpenIds } from '../../src/alerts/open-alerts.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
 import { keyIdOf, openToken } from '../../src/tokens/vault.ts'
 import { verifyOutbox } from '../../src/views/verify-outbox.ts'
+import type { AlertConfig } from './alert-parts.ts'
 import type { Scene } from './daemon.ts'
+import type { Intent, Intents } from './intents.ts'
+import type { Mix } from './mixes.ts'
 import { askedForUsed } from './partitions.ts'
 import type { IssuedToken } from './provider.ts'
+import { numberOf } from './receiver.ts'
 import { OLD_KEY } from './rekey-parts.ts'
-
-/** What was asked for last, for each account. */
-export type Intents = Map<number, 'connected' | 'uninstalled'>
 
 /** What the last step that was to store tokens of an account answered. */
 export type Stored = Map<number, string>
@@ -32,15 +34,18 @@ export async function judge(
 ): Promise<Violation[]> {
   const violations: Violation[] = []
   for (const hubId of hubIds) {
-    const intent = intents.get(hubId)
-    const found = intent === undefined ? undefined : await judgeAccount(scene, hubId, intent)
+    const isGranted = scene.provider.granted.get(hubId)?.isAlive === true
+    const intent = intents.of(hubId) ?? (isGranted ? 'connected' : undefined)
+    const found =
+      intent === undefined ? undefined : await judgeAccount(scene, hubId, intent, intents.strange.has(hubId))
     const isDropped = found === LOST && stored.get(hubId) === 'lost'
     if (found !== undefined) violations.push({ what: isDropped ? DROPPED : found, hubId })
   }
   return violations
 }
 
-async function judgeAccount(scene: Scene, hubId: number, intent: 'connected' | 'uninstalled') {
+/** `isStrange`: a grant of it was dropped, which is not deleted. */
+async function judgeAccount(scene: Scene, hubId: number, intent: Intent, isStrange: boolean) {
   const { real, keys, provider } = scene
   const state = await real.hget(keys.account(hubId).account, 'state')
   const isLive = state !== null && state !== 'uninstalling' && state !== 'uninstalled'
@@ -49,13 +54,13 @@ async function judgeAccount(scene: Scene, hubId: number, intent: 'connected' | '
   if (intent === 'uninstalled') {
     if (isLive) return 'an uninstalled account is back'
     if (state !== null) return `an uninstalled account is never forgotten`
-    return canBeKnown.length > 0 ? 'a refresh token is left alive after the uninstall' : undefined
+    return canBeKnown.length > 0 && !isStrange ? 'a refresh token is left alive after the uninstall' : undefined
   }
-  if (!isLive) return 'a connected account is gone'
+  if (!isLive) return state === null ? 'a grant is stored nowhere' : 'a connected account is gone'
   if (alive.length === 0) return provider.of(hubId).at(-1)?.is === 'deleted' ? 'the new grant is deleted' : undefined
-  const stored = await storedToken(scene, hubId)
-  if (stored?.is === 'alive' || canBeKnown.length === 0) return undefined
-  return LOST
+  // The one before is tried where the last one is refused.
+  const stored = await storedTokens(scene, hubId)
+  return stored.some(({ is }) => is === 'alive') || canBeKnown.length === 0 ? undefined : LOST
 }
 
 /** Of a token that nobody alive ever saw nobody can take care. */
@@ -63,49 +68,84 @@ function wasSeen(token: IssuedToken): boolean {
   return token.seenBy.some(({ isAlive }) => isAlive)
 }
 
-async function storedToken({ real, keys, vault, provider }: Scene, hubId: number): Promise<IssuedToken | undefined> {
-  const sealed = await real.hgetBuffer(keys.account(hubId).tokens, 'refresh')
-  const opened = sealed === null ? undefined : openToken(vault, sealed, hubId, 'refresh')
-  return opened?.ok === true ? provider.issued.get(opened.value.reveal()) : undefined
+async function storedTokens({ real, keys, vault, provider }: Scene, hubId: number): Promise<IssuedToken[]> {
+  const all = await real.hmgetBuffer(keys.account(hubId).tokens, 'refresh', 'previous')
+  return all.flatMap((sealed) => {
+    const opened = sealed === null ? undefined : openToken(vault, sealed, hubId, 'refresh')
+    return opened?.ok === true ? (provider.issued.get(opened.value.reveal()) ?? []) : []
+  })
 }
 
-/** What must hold of alerts once all has come to its end, by the receiver's own record. Where it was lost that something was told, it is told again. */
-export async function judgeAlerts(scene: Scene, hubIds: readonly number[], isToldTwice: boolean): Promise<Violation[]> {
-  const got = [...scene.receiver.got.values()].flat()
-  const names = got.flatMap(({ id, supersedes = [] }) => [id, ...supersedes])
-  const named = new Set(names)
+/** What must hold of alerts once all has come to its end, by the record of each receiver. */
+export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: Mix): Promise<Violation[]> {
   const violations: Violation[] = []
-  if (named.size < names.length && !isToldTwice) violations.push({ what: 'what was committed is told twice', hubId: 0 })
-  for (const hubId of hubIds) {
-    const own = got.filter(({ kind, account }) => kind === 'limit' && account?.hubId === hubId)
-    const firing = lastOfEach(own).filter(({ status }) => status === 'firing')
-    const found = judgeFiring(firing, scene.provider.usage.get(hubId) ?? 0)
-    if (found !== undefined) violations.push({ what: found, hubId })
-    const committed = await readCommittedOf(scene, hubId)
-    if (committed.some(({ id }) => !named.has(id))) violations.push({ what: 'what was committed is never told', hubId })
+  const found = (what: string, hubId = 0) => violations.push({ what, hubId })
+  for (const { got, outOfOrder, withheld } of scene.receivers.values()) {
+    const alerts = [...got.values()].flat()
+    const named = new Set(alerts.flatMap(({ id, supersedes = [] }) => [id, ...supersedes]))
+    // Where it was lost that something was told, it is told again.
+    const isTwice = new Set(alerts.map(({ id }) => id)).size < alerts.length
+    if (isTwice && mix.loses !== true) found('what was committed is told twice')
+    // By clocks that are minutes apart a delivery is taken over while another daemon sends it.
+    const isInOrder = mix.loses !== true && !mix.faults.includes('clock far apart')
+    if (outOfOrder.length > 0 && isInOrder) found('an older transition comes after a newer one')
+    for (const hubId of hubIds) {
+      const own = alerts.filter(({ kind, account }) => kind === 'limit' && account?.hubId === hubId)
+      const firing = lastOfEach(own).filter(({ status }) => status === 'firing')
+      const wrong = judgeFiring(firing, levelOf(scene.config.alerts, scene.provider.usage.get(hubId) ?? 0))
+      if (wrong !== undefined) found(wrong, hubId)
+      const committed = await readCommittedOf(scene, hubId)
+      const isLost = ({ ref, alert }: { ref: string; alert: Alert }) => !named.has(alert.id) && !withheld.has(ref)
+      if (committed.some(isLost)) found('what was committed is never told', hubId)
+    }
   }
-  if (!(await isBalanced(scene, hubIds))) violations.push({ what: 'the ledger does not balance', hubId: 0 })
+  if (!(await isBalanced(scene, hubIds))) found('the ledger does not balance')
+  const { real, keys } = scene
+  const partitions = new Set(hubIds.map(keys.partitionOf))
+  const left = await Promise.all([...partitions].map((number) => real.xlen(keys.partition(number).outbox)))
+  if (left.some((count) => count > 0)) found('the outbox is never emptied')
+  const endless = await readEndless(scene)
+  if (endless !== undefined) found(`${endless} is never forgotten`)
   return violations
 }
 
-function judgeFiring(firing: readonly Alert[], usage: number): string | undefined {
-  const level = usage >= 950 ? 'critical' : usage >= 800 ? 'warning' : undefined
+type Level = 'critical' | 'warning' | undefined
+
+function levelOf({ warning, critical }: AlertConfig, usage: number): Level {
+  if (usage >= critical * 10) return 'critical'
+  return usage >= warning * 10 ? 'warning' : undefined
+}
+
+function judgeFiring(firing: readonly Alert[], level: Level): string | undefined {
   if (level === undefined) return firing.length === 0 ? undefined : 'what is over is left as firing'
   if (firing.length === 0) return 'what fires is not known to the receiver'
   if (firing.length > 1) return 'what is over is left as firing'
   return firing[0]?.level === level ? undefined : 'the receiver has an older level'
 }
 
-/** What the receiver knows last of each alert: they are numbered. */
+/** What came last of each alert. */
 function lastOfEach(alerts: readonly Alert[]): Alert[] {
-  const numberOf = ({ id }: Alert) => Number(/\d+$/.exec(id)?.[0])
   const newest = (some: Alert[]) => some.toSorted((a, b) => numberOf(b) - numberOf(a)).slice(0, 1)
   return [...Map.groupBy(alerts, alertOf).values()].flatMap(newest)
 }
 
-async function readCommittedOf({ real, keys }: Scene, hubId: number): Promise<Alert[]> {
-  const entries = await real.xrange(keys.partition(keys.partitionOf(hubId)).log, '-', '+')
-  return entries.map(([, fields]) => decodeEntry(fields[1] ?? '').alert)
+async function readCommittedOf({ real, keys }: Scene, hubId: number): Promise<{ ref: string; alert: Alert }[]> {
+  const partition = keys.partitionOf(hubId)
+  const entries = await real.xrange(keys.partition(partition).log, '-', '+')
+  return entries
+    .map(([name, fields]) => ({ ref: refOf(partition, name), alert: decodeEntry(fields[1] ?? '').alert }))
+    .filter(({ alert }) => alert.account?.hubId === hubId)
+}
+
+/** What is made for each group, or delivery, goes by itself one day. */
+async function readEndless({ real, keys }: Scene): Promise<string | undefined> {
+  const { groupState, groupTold, delivery } = keys.delivery
+  for (const prefix of [groupState(''), groupTold(''), delivery('')]) {
+    for (const key of await real.keys(`${prefix}*`)) {
+      if ((await real.pttl(key)) === -1) return key.slice(0, prefix.length).replace(/^.*}:|:$/g, '')
+    }
+  }
+  return undefined
 }
 
 async function isBalanced({ real, keys, world }: Scene, hubIds: readonly number[]): Promise<boolean> {

@@ -4,6 +4,8 @@ import { NOBODY } from '../../src/redis/steps.ts'
 
 /** The accounts of a run, in partitions of their own. */
 export const HUBS = [65, 130]
+/** So many that what all of them have is a mass, in the same partitions. */
+export const MANY_HUBS = [65, 129, 193, 130, 194, 258]
 
 /** The partitions that have accounts, and the one of the fleet's own alerts. */
 const USED = new Set([NOBODY, ...HUBS].map((hubId) => hubId % PARTITIONS))

@@ -17,7 +17,19 @@ export interface IssuedToken {
   before?: IssuedToken
 }
 
+/** What the provider refuses for a while. */
+export type Mood = 'well' | 'throttles' | 'refuses the app' | 'deletes nothing'
+
 const LIFETIME_MS = 1_800_000
+const THROTTLED = {
+  class: 'transient',
+  code: '429',
+  message: 'too many calls',
+  status: 429,
+  retryAfterMs: 7_000,
+} as const
+const REFUSED = { class: 'client', code: 'invalid_client', message: 'the secret is not known', status: 401 } as const
+const AT_FAULT = { class: 'transient', code: '500', message: 'at fault', status: 500 } as const
 const LOST = { class: 'transient', code: 'network', message: 'the connection broke', status: 0 } as const
 
 /** Stands in for the provider, and keeps a record of its own of each token that it ever gave out. */
@@ -26,12 +38,18 @@ export class StandInProvider {
   readonly issued = new Map<string, IssuedToken>()
   /** How many custom properties an account has, of 1,000. */
   readonly usage = new Map<number, number>()
+  mood: Mood = 'well'
+  /** Accounts with a grant whose answer came to a living process, and that were not uninstalled since. */
+  readonly granted = new Map<number, Process>()
+  /** Whether the answer to a code names the account: else it is asked for. */
+  readonly #namesOwner: boolean
   readonly #codes = new Map<string, number>()
   readonly #access = new Map<string, number>()
   #count = 0
 
-  constructor(rotation: Rotation) {
+  constructor(rotation: Rotation, namesOwner: boolean) {
     this.rotation = rotation
+    this.#namesOwner = namesOwner
   }
 
   /** A customer allows it, and is sent to us with a code. */
@@ -68,18 +86,28 @@ export class StandInProvider {
       return answer
     }
     const client: Partial<ProviderClient> = {
-      exchangeCode: async (code) =>
-        heard(
+      exchangeCode: async (code) => {
+        const answer = heard(
           await ask(`exchange ${code.reveal()}`, () => {
             const hubId = this.#codes.get(code.reveal())
             if (hubId === undefined) return { ok: false as const, failure: rejected }
+            const failure = this.#refusal()
+            if (failure !== undefined) return { ok: false as const, failure }
             this.#codes.delete(code.reveal())
-            return tell(hubId, this.grant(hubId))
+            const { owner, ...value } = tell(hubId, this.grant(hubId)).value
+            return { ok: true as const, value: this.#namesOwner ? { ...value, owner } : value }
           }),
-        ),
+        )
+        if (!answer.ok) return answer
+        const { hubId } = this.issued.get(answer.value.refreshToken.reveal()) as IssuedToken
+        this.granted.set(hubId, process)
+        return answer
+      },
       refresh: async (refreshToken) =>
         heard(
           await ask(`redeem ${refreshToken.reveal()}`, () => {
+            const failure = this.#refusal()
+            if (failure !== undefined) return { ok: false as const, failure }
             const next = this.#redeem(refreshToken.reveal())
             if (next === undefined) return { ok: false as const, failure: rejected }
             const { hubId } = this.issued.get(next) as IssuedToken
@@ -89,6 +117,7 @@ export class StandInProvider {
         ),
       deleteRefreshToken: (refreshToken) =>
         ask(`delete ${refreshToken.reveal()}`, () => {
+          if (this.mood === 'deletes nothing') return { ok: false as const, failure: AT_FAULT }
           const token = this.issued.get(refreshToken.reveal())
           if (token?.is !== 'alive') return { ok: true as const, value: 'was-gone' as const }
           token.is = 'deleted'
@@ -113,6 +142,11 @@ export class StandInProvider {
 
   /** What comes back of a call whose answer was lost on the way. */
   static readonly lost = { ok: false as const, failure: LOST }
+
+  #refusal() {
+    if (this.mood === 'throttles') return THROTTLED
+    return this.mood === 'refuses the app' ? REFUSED : undefined
+  }
 
   #redeem(name: string): string | undefined {
     const token = this.issued.get(name)

@@ -1,25 +1,68 @@
-import type { Alert } from '../../src/alerts/alert.ts'
+import { type Alert, alertOf } from '../../src/alerts/alert.ts'
 import type { AttemptOutcome, Receiver } from '../../src/delivery/receiver.ts'
 import type { Process, World } from './world.ts'
 
+/** What a receiver answers for a while. */
+export type ReceiverMood = 'well' | 'away' | 'busy' | 'gone'
+
+const ANSWERS: Record<ReceiverMood, AttemptOutcome> = {
+  well: { outcome: 'delivered' },
+  away: { outcome: 'retry', reason: 'at fault', answer: 503 },
+  busy: { outcome: 'retry', reason: 'too much', answer: 429, retryAfterMs: 90_000 },
+  gone: { outcome: 'disable', reason: 'gone', answer: 410 },
+}
 const BROKEN: AttemptOutcome = { outcome: 'retry', reason: 'the connection broke' }
+/** A webhook is given no longer. */
+const LONGEST_MS = 30_000
 
 /** Stands in for who gets the alerts, and keeps a record of its own. */
 export class StandInReceiver {
+  readonly name: string
   /** Each message once, in the order in which they came: a copy is known by its id. */
   readonly got = new Map<string, Alert[]>()
+  /** Alerts of which an older transition came after a newer one. */
+  readonly outOfOrder: string[] = []
+  /** Transitions that were kept from it for good. */
+  readonly withheld = new Set<string>()
+  mood: ReceiverMood = 'well'
+  /** Where it is now: at those from before nobody is any more. */
+  address = 1
+  readonly #newest = new Map<string, number>()
 
-  /** As a process sees it. */
-  clientFor(world: World, process: Process, name: string): Receiver {
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** As a process sees it that has the address of now. */
+  clientFor(world: World, process: Process): Receiver {
+    const { name, address } = this
     return {
-      ...{ name, type: 'webhook', close: async () => undefined },
+      ...{ name, type: 'webhook', address: `${name} ${address}`, close: async () => undefined },
       send: async ({ id, message }) => {
-        const answer = await world.ask(process, 'provider', `send ${id}`, async () => {
-          if (!this.got.has(id)) this.got.set(id, message.data.alerts)
-          return { ok: true }
+        const age = world.clockOf(process).stopwatch()
+        const answer = await world.ask(process, 'provider', `send ${name} ${id}`, async () => {
+          if (age() > LONGEST_MS) return { ok: true, outcome: BROKEN }
+          if (address !== this.address) return { ok: true, outcome: ANSWERS.gone }
+          if (this.mood === 'well') this.#take(id, message.data.alerts)
+          return { ok: true, outcome: ANSWERS[this.mood] }
         })
-        return answer.ok ? { outcome: 'delivered' } : BROKEN
+        return answer.ok ? answer.outcome : BROKEN
       },
     }
   }
+
+  #take(id: string, alerts: Alert[]): void {
+    if (this.got.has(id)) return
+    this.got.set(id, alerts)
+    for (const alert of alerts) {
+      const [name, number] = [alertOf(alert), numberOf(alert)]
+      if (number < (this.#newest.get(name) ?? 0)) this.outOfOrder.push(alert.id)
+      else this.#newest.set(name, number)
+    }
+  }
+}
+
+/** Transitions of an alert are numbered. */
+export function numberOf({ id }: Alert): number {
+  return Number(/\d+$/.exec(id)?.[0])
 }

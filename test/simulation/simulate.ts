@@ -1,27 +1,30 @@
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { shortenLease } from '../support/accounts.ts'
-import { ageWriters, type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
-import { FAULTS, type Outside } from './faults.ts'
-import { type Intents, judge, judgeAlerts, judgeKeys, type Stored, type Violation } from './judge.ts'
+import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
+import { ALL, FAULTS, type Outside } from './faults.ts'
+import { Intents } from './intents.ts'
+import { judge, judgeAlerts, judgeKeys, type Stored, type Violation } from './judge.ts'
 import type { Actor, Mix } from './mixes.ts'
-import { HUBS } from './partitions.ts'
+import { type Refusal, refuseWrites, setRedisClock, takeWrites } from './own-redis.ts'
+import { HUBS, MANY_HUBS } from './partitions.ts'
 import { StandInProvider } from './provider.ts'
 import { StandInReceiver } from './receiver.ts'
 import { NEW_KEY, OLD_KEY } from './rekey-parts.ts'
-import { restore, type Snapshot, takeSnapshot } from './simulated-store.ts'
-import { World } from './world.ts'
+import { type DoneStep, restore, type Snapshot, takeSnapshot } from './simulated-store.ts'
+import { Hangs, World } from './world.ts'
 
 const DAEMONS = 3
 const ACTORS = 12
 /** The way of an alert is long. */
 const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
+/** Of a run that goes round in circles. */
+const SHOWN_OF_HANGING = 600
 /** No replica is behind by more. */
 const LAG_MS = 10_000
-/** Rounds of sweeps after which all must have come to its end. */
-const MOST_ROUNDS = 60
+/** Rounds of sweeps after which all must have come to its end: a grant is tried three times a minute, for an hour. */
+const MOST_ROUNDS = 240
 
 export interface Run {
   violations: Violation[]
@@ -33,63 +36,95 @@ export interface Run {
 export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run> {
   await real.flushdb()
   const run = new Simulation(real, mix, seed)
-  if (mix.connected === true) await run.connectAll()
-  await run.goWrong()
-  const isStuck = !(await run.heal())
-  const violations = await judge(run.scene, HUBS, run.intents, run.stored)
-  if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, HUBS, mix.loses === true)))
-  violations.push(...run.keyTroubles)
-  if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
-  return { violations, schedule: run.scene.world.schedule, faults: run.scene.world.faults }
+  try {
+    if (mix.connected === true) await run.connectAll()
+    await run.goWrong()
+    const isStuck = !(await run.heal())
+    const violations = await judge(run.scene, run.hubs, run.intents, run.stored)
+    if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, run.hubs, mix)))
+    violations.push(...run.troubles)
+    if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
+    return { violations, schedule: run.scene.world.schedule, faults: run.scene.world.faults }
+  } catch (error) {
+    if (!(error instanceof Hangs)) throw error
+    const { schedule, faults } = run.scene.world
+    return { violations: [{ what: 'it hangs', hubId: 0 }], schedule: schedule.slice(0, SHOWN_OF_HANGING), faults }
+  } finally {
+    await run.endRefusal()
+  }
 }
 
 class Simulation {
   readonly scene: Scene
-  readonly intents: Intents = new Map()
+  readonly intents = new Intents()
   readonly stored: Stored = new Map()
-  /** What was found when a rekey said that it is done. */
-  readonly keyTroubles: Violation[] = []
+  readonly hubs: readonly number[]
+  /** What was found on the way. */
+  readonly troubles: Violation[] = []
+  /** When each account was polled, by the last poll that was committed, and those that were since. */
+  readonly #polledAt = new Map<number, number>()
+  readonly #polled = new Set<number>()
   #isRekeyed = false
   #commands = 0
   readonly #mix: Mix
   readonly #daemons: Daemon[]
   /** Accounts that a daemon is about to connect: a customer does one thing at a time. */
   readonly #granting = new Map<number, Daemon>()
-  readonly #outside: Outside = {
-    move: (ms) => this.#move(ms),
-    loseWrites: (calls, of) => this.#loseWrites(calls, of),
-  }
+  readonly #outside: Outside
   /** What a replica has, that becomes the master in so many calls. */
   #behind: { snapshot: Snapshot; calls: number; leftMs: number } | undefined
+  /** For how many calls more Redis takes no write. */
+  #refusedFor: number | undefined
 
   constructor(real: Store, mix: Mix, seed: number) {
     // An alert is known by the ms in which it opened: none opens twice in one.
-    const world = new World(seed, mix.alerts === true ? 1 : 0)
+    const world = new World(seed, 1, async (redisNow) => {
+      if (this.#refusedFor === undefined) await setRedisClock(real, redisNow)
+    })
+    const { dice } = world
     this.#mix = mix
+    this.hubs = mix.many === true ? MANY_HUBS : mix.single === true ? HUBS.slice(0, 1) : HUBS
+    const rotation = dice.pick(mix.rotations)
+    const namesOwner = mix.parks !== true || dice.chance(0.3)
+    const quiet = mix.quiet === true && dice.chance(0.5) ? { quiet: { from: '10:02', to: '10:20' } } : {}
     this.scene = {
       ...{ world, real, keys: createKeys('s') },
       vault: createVault([NEW_KEY, OLD_KEY]),
-      config: { keys: [OLD_KEY, NEW_KEY], rekeys: mix.rekeys === true },
-      provider: new StandInProvider(world.dice.pick(mix.rotations)),
-      ...{ receiver: new StandInReceiver(), jobs: [] },
-      watch: (step, hubId, answer) => this.#watch(step, hubId, answer),
+      config: {
+        ...{ keys: [OLD_KEY, NEW_KEY], rekeys: mix.rekeys === true },
+        alerts: { warning: 80, critical: 95, by: [mix.many === true ? 'account' : 'rule'], ...quiet },
+      },
+      provider: new StandInProvider(rotation, namesOwner),
+      receivers: new Map(['hook', 'pager'].map((name) => [name, new StandInReceiver(name)])),
+      jobs: [],
+      watch: (done) => this.#watch(done),
     }
-    world.note(`the provider's refresh tokens: ${this.scene.provider.rotation}`)
+    const { provider, receivers } = this.scene
+    this.#outside = {
+      move: (ms) => this.#move(ms),
+      loseWrites: (calls, of) => this.#loseWrites(calls, of),
+      refuseWrites: (why, calls) => this.#refuseWrites(why, calls),
+      ...{ provider, receivers: [...receivers.values()] },
+    }
+    world.note(`the provider's refresh tokens: ${rotation}${namesOwner ? '' : ', and it does not say whose they are'}`)
     this.#daemons = Array.from({ length: DAEMONS }, (_, n) => startDaemon(this.scene, `d${n + 1}`))
   }
 
   async connectAll(): Promise<void> {
-    for (const hubId of HUBS) await this.#finish(this.#work(this.#newDaemon(), 'connect', hubId, this.scene.provider))
+    for (const hubId of this.hubs) await this.#finish(this.#work(this.#newDaemon(), 'connect', hubId))
   }
 
   async goWrong(): Promise<void> {
     const { world, jobs } = this.scene
     const { dice } = world
-    let toBegin = this.#mix.alerts === true ? ACTORS_OF_ALERTS : ACTORS
-    let faultsLeft =
-      this.#mix.faults.length === 0 ? 0 : 1 + dice.below(this.#mix.alerts === true ? 2 * MOST_FAULTS : MOST_FAULTS)
+    const isAlerting = this.#mix.alerts === true
+    let toBegin = this.#mix.mostActors ?? (isAlerting ? ACTORS_OF_ALERTS : ACTORS)
+    const most = this.#mix.mostFaults ?? (isAlerting ? 2 * MOST_FAULTS : MOST_FAULTS)
+    let faultsLeft = this.#mix.faults.length === 0 ? 0 : 1 + dice.below(most)
     for (;;) {
-      for (const process of world.living) if (process.isCut && dice.chance(0.04)) world.connect(process)
+      for (const process of world.living) {
+        if (process.isCut && dice.chance(process.isCutForLong ? 0.01 : 0.04)) world.connect(process)
+      }
       const { pending } = world
       if (jobs.length > 0 && dice.chance(0.2)) {
         await this.#deliver()
@@ -103,7 +138,9 @@ class Simulation {
       } else if (pending.length > 0) {
         await world.perform(dice.pick(pending))
         await this.#failOver()
+        await this.#takeWrites()
         await this.#judgeRekeyed('when a rekey is done')
+        await this.#judgePolls()
       } else if (toBegin === 0) {
         return
       }
@@ -112,11 +149,21 @@ class Simulation {
 
   /** Whether all came to its end. */
   async heal(): Promise<boolean> {
-    const { world } = this.scene
+    const { world, provider, receivers } = this.scene
     world.note('EVERYTHING HEALS')
     this.#behind = undefined
-    for (const process of world.living) world.connect(process)
+    await this.endRefusal()
+    provider.mood = 'well'
+    for (const receiver of receivers.values()) receiver.mood = 'well'
+    world.redisAheadMs = 0
+    for (const process of world.living) {
+      process.aheadMs = 0
+      world.connect(process)
+    }
     // Before anybody looks whether there is more to do. Who waits to try again does so.
+    await this.#finish(world.settle())
+    // What is in hand goes to Redis.
+    await this.#move(2_000)
     await this.#finish(world.settle())
     for (let round = 0; round < MOST_ROUNDS && world.living.some(({ sleepers }) => sleepers.length > 0); round++) {
       await this.#move(1_000)
@@ -126,23 +173,35 @@ class Simulation {
     if (this.#mix.alerts === true) return this.#tellAll(last)
     const until = world.now + KEEP_MS + 3_600_000
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const next = await this.#finish(last.sweep())
+      const next = await this.#sweepAll(last)
       if (next === undefined || next > until) return this.#mix.rekeys !== true || this.#rekeyInTheEnd(last)
       await this.#move(Math.max(1_000, next - world.now))
     }
     return false
   }
 
+  /** When something is due next. */
+  async #sweepAll(last: Daemon): Promise<number | undefined> {
+    const { real, keys } = this.scene
+    const next = await this.#finish(last.sweep())
+    const planned = () => real.zrange(keys.grants.due, 0, '0', 'WITHSCORES')
+    if ((await planned()).length === 0) return next
+    await this.#finish(last.sweepGrants())
+    const [, grant] = await planned()
+    return grant === undefined ? next : Math.min(next ?? Number.POSITIVE_INFINITY, Number(grant))
+  }
+
   /** Whether all accounts could be polled, and all that was committed came to its end. */
   async #tellAll(last: Daemon): Promise<boolean> {
-    const { world, jobs } = this.scene
-    for (const hubId of HUBS) if (!(await this.#pollInTheEnd(last, hubId))) return false
+    const { world, jobs, real, keys } = this.scene
+    for (const hubId of this.hubs) if (!(await this.#pollInTheEnd(last, hubId))) return false
+    await this.#finish(last.replay())
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#finish(last.sweepAlerts())
-      const isIdle = jobs.length === 0
+      const isIdle = jobs.length === 0 && (await real.zcard(keys.delivery.heldDue)) === 0
       await this.#finish(Promise.all(jobs.splice(0).map((job) => last.deliver(job))))
       if (next === undefined && isIdle) return true
-      await this.#move(Math.max(10_000, (next ?? 0) - world.now))
+      await this.#move(Math.max(30_000, (next ?? 0) - world.now))
     }
     return false
   }
@@ -161,10 +220,13 @@ class Simulation {
     return outcome
   }
 
+  get #living(): Daemon[] {
+    return this.#daemons.filter(({ process }) => process.isAlive)
+  }
+
   #reloadAll(): Promise<unknown> {
     this.scene.config.keys = [NEW_KEY, OLD_KEY]
-    const living = this.#daemons.filter(({ process }) => process.isAlive)
-    return Promise.all(living.map((daemon) => daemon.reload()))
+    return Promise.all(this.#living.map((daemon) => daemon.reload()))
   }
 
   async #rekey(daemon: Daemon): Promise<unknown> {
@@ -187,7 +249,19 @@ class Simulation {
   async #judgeRekeyed(when: string): Promise<void> {
     if (!this.#isRekeyed) return
     this.#isRekeyed = false
-    this.keyTroubles.push(...(await judgeKeys(this.scene, HUBS, when)))
+    this.troubles.push(...(await judgeKeys(this.scene, this.hubs, when)))
+  }
+
+  /** What was read earlier must not take the place of what was read later. */
+  async #judgePolls(): Promise<void> {
+    const { real, keys } = this.scene
+    for (const hubId of this.#polled) {
+      const at = Number(await real.hget(keys.account(hubId).account, 'polledAt'))
+      if (at < (this.#polledAt.get(hubId) ?? 0))
+        this.troubles.push({ what: 'an older reading is stored over a newer', hubId })
+      this.#polledAt.set(hubId, at)
+    }
+    this.#polled.clear()
   }
 
   /** Whether it could be polled: its token may have to be refreshed before. */
@@ -201,25 +275,25 @@ class Simulation {
   }
 
   async #begin(actor: Actor): Promise<void> {
-    const { world, provider } = this.scene
+    const { world } = this.scene
     let daemon = this.#anyDaemon()
-    const hubId = world.dice.pick(HUBS)
-    if (actor === 'connect' || actor === 'import') {
+    const hubId = world.dice.pick(this.hubs)
+    if (GRANTING.has(actor)) {
       if (this.#mix.crossing !== true && this.#granting.get(hubId)?.process.isAlive === true) return
       if (this.#mix.rekeys === true && actor === 'import') daemon = this.#command()
       this.#granting.set(hubId, daemon)
     }
     world.note(`${daemon.process.name} BEGINS to ${actor} ${hubId}`)
-    this.#toEnd(daemon, actor, hubId, this.#work(daemon, actor, hubId, provider))
+    this.#toEnd(daemon, actor, hubId, this.#work(daemon, actor, hubId))
     await world.settle()
   }
 
   /** Somebody makes properties, or deletes some. */
-  #use(hubId: number): void {
+  #use(hubIds: readonly number[]): void {
     const { world, provider } = this.scene
     const usage = world.dice.pick([500, 850, 970])
-    provider.usage.set(hubId, usage)
-    world.note(`${hubId} USES ${usage}`)
+    for (const hubId of hubIds) provider.usage.set(hubId, usage)
+    world.note(`${hubIds} USES ${usage}`)
   }
 
   /** Some daemon takes a job. It may be done twice: whoever took it may have been taken for dead. */
@@ -229,14 +303,18 @@ class Simulation {
     if (world.dice.chance(0.8)) jobs.splice(jobs.indexOf(job), 1)
     const daemon = this.#anyDaemon()
     world.note(`${daemon.process.name} DELIVERS ${job}`)
-    void daemon.deliver(job)
+    daemon.deliver(job).catch((error: unknown) => world.note(`${daemon.process.name} did not deliver ${job}: ${error}`))
     await world.settle()
   }
 
-  #work(daemon: Daemon, actor: Actor, hubId: number, provider: StandInProvider): Promise<unknown> {
+  #work(daemon: Daemon, actor: Actor, hubId: number): Promise<unknown> {
+    const { provider, world } = this.scene
     switch (actor) {
       case 'connect':
-        return daemon.connect(hubId, provider.authorize(hubId))
+        return daemon.connect(provider.authorize(hubId))
+      case 'connect by the other link':
+        this.intents.byOtherLink.add(hubId)
+        return daemon.connect(provider.authorize(hubId), hubId + 1)
       case 'import':
         return this.#import(daemon, hubId, provider.grant(hubId))
       case 'refresh':
@@ -249,22 +327,48 @@ class Simulation {
         return daemon.runUninstall([hubId])
       case 'sweep':
         return daemon.sweep()
+      case 'sweep grants':
+        return daemon.sweepGrants()
       case 'reload':
         return this.#reloadAll()
       case 'rekey':
         return this.#rekey(daemon)
       case 'poll':
-        if (this.scene.world.dice.chance(0.6)) this.#use(hubId)
+        if (world.dice.chance(0.6)) this.#use([hubId])
         return daemon.poll(hubId)
+      case 'use':
+        this.#use(this.hubs)
+        return Promise.resolve()
+      case 'poll all':
+        return daemon.pollMany(this.hubs)
       case 'sweep alerts':
         return daemon.sweepAlerts()
+      case 'silence':
+        return daemon.silence(hubId, world.dice.pick([30_000, 300_000, 900_000]))
+      case 'end silence':
+        return daemon.endSilence()
+      case 'acknowledge':
+        return daemon.acknowledge(hubId)
+      case 'move a receiver':
+        world.dice.pick(this.#outside.receivers).address++
+        return this.#reloadAlerts()
+      case 'other groups':
+        this.scene.config.alerts = { ...this.scene.config.alerts, by: [world.dice.pick(['rule', 'account', 'level'])] }
+        return this.#reloadAlerts()
+      case 'other thresholds':
+        this.scene.config.alerts = { ...this.scene.config.alerts, ...world.dice.pick(THRESHOLDS) }
+        return this.#reloadAlerts()
     }
+  }
+
+  #reloadAlerts(): Promise<unknown> {
+    return Promise.all(this.#living.map((daemon) => daemon.reloadAlerts()))
   }
 
   #toEnd(daemon: Daemon, actor: Actor, hubId: number, work: Promise<unknown>): void {
     const { world } = this.scene
     const end = (what: string) => {
-      if (actor === 'connect' || actor === 'import') this.#granting.delete(hubId)
+      if (GRANTING.has(actor)) this.#granting.delete(hubId)
       world.note(`${daemon.process.name} ended to ${actor} ${hubId}: ${what}`)
     }
     work.then(
@@ -274,8 +378,7 @@ class Simulation {
   }
 
   #anyDaemon(): Daemon {
-    const living = this.#daemons.filter(({ process }) => process.isAlive)
-    return living.length === 0 ? this.#newDaemon() : this.scene.world.dice.pick(living)
+    return this.#living.length === 0 ? this.#newDaemon() : this.scene.world.dice.pick(this.#living)
   }
 
   #newDaemon(): Daemon {
@@ -298,7 +401,7 @@ class Simulation {
       if (world.pending.length > 0) continue
       if (isDone) return done
       if (world.living.some(({ sleepers }) => sleepers.length > 0)) await this.#move(1_000)
-      else throw new Error('nobody is at work, and the work is not done')
+      else throw new Hangs()
     }
   }
 
@@ -315,31 +418,60 @@ class Simulation {
     if (this.#behind === undefined || (--this.#behind.calls > 0 && this.#behind.leftMs >= 0)) return
     const { snapshot } = this.#behind
     this.#behind = undefined
+    await this.endRefusal()
     await restore(real, snapshot)
     world.noteFault('failover', 'the writes since are lost')
-    if (snapshot.of === '*') for (const process of world.living) process.isCut = true
+    if (snapshot.of === ALL) for (const process of world.living) process.isCut = true
   }
 
-  /** Leases in Redis end by its own clock: they are made shorter by as much. */
+  async #refuseWrites(why: Refusal, calls: number): Promise<boolean> {
+    if (this.#refusedFor !== undefined) return false
+    this.#refusedFor = calls
+    await refuseWrites(this.scene.real, why)
+    this.scene.world.noteFault('writes refused', `${why}, for ${calls} calls`)
+    return true
+  }
+
+  async #takeWrites(): Promise<void> {
+    if (this.#refusedFor !== undefined && --this.#refusedFor <= 0) await this.endRefusal()
+  }
+
+  async endRefusal(): Promise<void> {
+    if (this.#refusedFor === undefined) return
+    this.#refusedFor = undefined
+    await takeWrites(this.scene.real)
+    this.scene.world.note('Redis takes writes again')
+  }
+
   async #move(ms: number): Promise<void> {
-    const { world, real, keys } = this.scene
+    const { world } = this.scene
     if (this.#behind !== undefined && ms > 0) {
       this.#behind.leftMs -= ms
       if (this.#behind.leftMs < 0) await this.#failOver()
     }
     world.note(`TIME moves by ${ms / 1_000} s`)
-    if (ms > 0) {
-      for (const hubId of HUBS) await shortenLease(real, keys, hubId, ms)
-    }
-    if (ms > 0 && this.#mix.rekeys === true) await ageWriters(real, keys, ms)
     await world.move(ms)
   }
 
-  /** What people wanted of an account last is what counts, as of the first time that a step did it. */
-  #watch(step: string, hubId: number, answer: unknown): void {
-    const isConnected = ['connected', 'reconnected', 'imported', 'replaced'].includes(String(answer))
-    if ((step === 'connectAccount' || step === 'importAccount') && isConnected) this.intents.set(hubId, 'connected')
+  /** Of each that was: its places in the group, its transitions, why. */
+  #noteWithheld([, group = '', , , , , , ...each]: string[]): void {
+    const receiver = this.scene.receivers.get(group.slice(0, group.indexOf('|')))
+    for (let n = 1; n < each.length; n += 3) for (const ref of each[n]?.split(' ') ?? []) receiver?.withheld.add(ref)
+  }
+
+  #watch({ process, step, hubId, args, answer }: DoneStep): void {
+    if (step === 'withholdAlerts' && answer !== 'lost') this.#noteWithheld(args.map(String))
+    if (step === 'commitPoll' && answer === 'committed') this.#polled.add(hubId)
     if (step === 'storeTokens') this.stored.set(hubId, String(answer))
-    if (step === 'beginUninstall' && answer === 'begun') this.intents.set(hubId, 'uninstalled')
+    if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)
+    this.intents.note({ process, step, hubId, args, answer })
   }
 }
+
+const GRANTING: ReadonlySet<Actor> = new Set(['connect', 'connect by the other link', 'import'])
+/** None so near to what is used that a level stays for its margin. */
+const THRESHOLDS = [
+  { warning: 80, critical: 95 },
+  { warning: 40, critical: 80 },
+  { warning: 92, critical: 110 },
+]

@@ -1,10 +1,18 @@
 import type { Store } from '../../src/redis/connect.ts'
-import { WRITER_SILENCE } from './daemon.ts'
 import { isUsed, knownAnswer } from './partitions.ts'
 import type { Process, World } from './world.ts'
 
+/** A step for one account, that was done for the first time. */
+export interface DoneStep {
+  process: Process
+  step: string
+  hubId: number
+  args: readonly unknown[]
+  answer: unknown
+}
+
 /** Hears of each step of a process, for each of its accounts, when it was done for the first time. */
-export type StepWatcher = (step: string, hubId: number, answer: unknown) => void
+export type StepWatcher = (done: DoneStep) => void
 
 type Command = (...args: unknown[]) => Promise<unknown>
 
@@ -21,17 +29,18 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
         }
       }
       if (name === 'multi' || name === 'pipeline') return () => chain(world, process, target, name)
+      if (name === 'time') return () => world.ask(process, 'store', name, async () => timeOf(world))
       return (...given: unknown[]) => {
         const known = knownAnswer(name, given)
         if (known !== undefined) return Promise.resolve(known.is)
-        const args = OWN_TIME[name]?.(world, given) ?? given
+        const args = world.namesInOrder(given)
         const hubId = hubIdOf(args)
         const fewer = OF_EVERY_PARTITION.has(name) ? withoutEmpty(args) : undefined
         return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async (isAgain) => {
           const answer = await (own as Command).apply(target, fewer?.args ?? args)
           if (name === 'hscan') return inOrder(answer as [string, string[]])
           if (fewer !== undefined) return fewer.places.map((place) => (answer as unknown[])[place])
-          if (!isAgain) tellOf(watch, name, args, answer)
+          if (!isAgain) tellOf(watch, process, name, args, answer)
           return answer
         })
       }
@@ -40,14 +49,12 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
   return store
 }
 
-/** What would be another one with each run: random names, by which is sorted, and what Redis judges by its own clock. */
-const OWN_TIME: Record<string, (world: World, args: readonly unknown[]) => unknown[]> = {
-  closeGroup: (world, args) => world.namesInOrder(args),
-  // A second counts as one thousand: what passes meanwhile is nothing.
-  reportWriter: (_, args) => [...args.slice(0, -1), WRITER_SILENCE],
+function timeOf({ now, redisAheadMs }: World): [seconds: string, microseconds: string] {
+  const ms = now + redisAheadMs
+  return [String(Math.floor(ms / 1_000)), String((ms % 1_000) * 1_000)]
 }
 
-/** A hash has its fields in an order that depends on their names, and transitions are named by Redis' own clock. */
+/** A hash has its fields in an order that depends on their names, and some are random. */
 function inOrder([cursor, elements]: [string, string[]]): [string, string[]] {
   const fields = Array.from({ length: elements.length / 2 }, (_, n) => elements.slice(2 * n, 2 * n + 2))
   return [cursor, fields.sort(([one = ''], [other = '']) => (one < other ? -1 : 1)).flat()]
@@ -81,7 +88,7 @@ function chain(world: World, process: Process, real: Store, kind: 'multi' | 'pip
         if (typeof name !== 'string') return undefined
         if (name !== 'exec') {
           return (...args: unknown[]) => {
-            commands.push([name, args])
+            commands.push([name, world.namesInOrder(args)])
             return chained
           }
         }
@@ -101,10 +108,15 @@ function chain(world: World, process: Process, real: Store, kind: 'multi' | 'pip
 }
 
 /** Steps for many accounts begin with how many, and have an answer for each. */
-function tellOf(watch: StepWatcher, step: string, args: readonly unknown[], answer: unknown): void {
+function tellOf(watch: StepWatcher, process: Process, step: string, args: readonly unknown[], answer: unknown): void {
   const [count] = args
-  if (typeof count !== 'number' || !Array.isArray(answer)) watch(step, hubIdOf(args), answer)
-  else for (let n = 0; n < count; n++) watch(step, hubIdOf([args[n + 1]]), answer[n])
+  if (typeof count !== 'number' || !Array.isArray(answer)) {
+    watch({ process, step, hubId: hubIdOf(args), args, answer })
+    return
+  }
+  for (let n = 0; n < count; n++) {
+    watch({ process, step, hubId: hubIdOf([args[n + 1]]), args, answer: answer[n] })
+  }
 }
 
 function hubIdOf(args: readonly unknown[]): number {

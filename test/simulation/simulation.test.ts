@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run } from '../support/command.ts'
+import { KNOWN } from './known.ts'
 import { MIXES, type MixName } from './mixes.ts'
 import { startOwnRedis } from './own-redis.ts'
 import { simulate } from './simulate.ts'
 
 /** `npm run test:daemons` tries more of them. */
-const SEEDS = Number(process.env.PLIMSOLL_SEEDS ?? 40)
-
-/** What is known to happen still, by mix. What is fixed goes out of here. */
-const KNOWN: Partial<Record<MixName, readonly string[]>> = {}
+const SEEDS = Number(process.env.PLIMSOLL_SEEDS ?? 15)
 
 let redis: Awaited<ReturnType<typeof startOwnRedis>>
 beforeAll(async () => {

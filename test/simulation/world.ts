@@ -18,6 +18,9 @@ export interface Process {
   isAlive: boolean
   /** Its connection to the store is broken: nothing is done for it until it connects again. */
   isCut: boolean
+  isCutForLong: boolean
+  /** How far its clock is ahead, ms. */
+  aheadMs: number
   /** Who hears that it is there again. */
   onReady: (() => void)[]
   /** One connection: what was asked first is done first, and after a reconnect what was not answered is asked again. */
@@ -28,8 +31,19 @@ export interface Process {
   repeated: Set<{ everyMs: number; at: number; work: () => Promise<void> }>
 }
 
+/** Of a delivery, or of a grant whose account is not known yet. */
+const RANDOM_NAME = /^msg_[0-9a-f]{24}$|(?<=^|:grant:)(?![\d-]+$)[\w-]{22}$/
+const LONGEST_KEY = 80
+
 /** Turns of the event loop in which whoever was answered asks for more: steps that travel together leave in the next one. */
 const TURNS = 3
+
+/** A run takes some hundred calls. More than so many, and it goes round in circles. */
+const MOST_CALLS = 20_000
+const LONGEST_RUN_MS = 60_000
+
+/** A run that comes to no end. What goes round without a call is ended by whoever runs it. */
+export class Hangs extends Error {}
 
 /** Time, the processes and all that they asked for: one thing happens at a time, and the seed says which. */
 export class World {
@@ -39,16 +53,24 @@ export class World {
   readonly schedule: string[] = []
   readonly faults: Record<string, number> = {}
   now = Date.parse('2026-11-21T10:00:00.000Z')
-  #named = 0
+  /** How far the clock of Redis is ahead, ms. */
+  redisAheadMs = 0
+  readonly #names = new Map<string, string>()
   /** By clocks that nobody sets back. */
   #passed = 0
 
   /** How long a call takes, ms. */
   readonly callMs: number
+  /** Hears of each moment before anything is done at it. */
+  readonly #atMoment: (redisNow: number) => Promise<void>
+  #calls = 0
+  #told = 0
+  readonly #begunAt = performance.now()
 
-  constructor(seed: number, callMs = 0) {
+  constructor(seed: number, callMs: number, atMoment: (redisNow: number) => Promise<void>) {
     this.dice = new Dice(seed)
     this.callMs = callMs
+    this.#atMoment = atMoment
   }
 
   addProcess(name: string): Process {
@@ -56,6 +78,8 @@ export class World {
       name,
       isAlive: true,
       isCut: false,
+      isCutForLong: false,
+      aheadMs: 0,
       onReady: [],
       store: [],
       provider: [],
@@ -75,16 +99,17 @@ export class World {
   }
 
   clockOf(process: Process): Clock {
+    const now = () => this.now + process.aheadMs
     return {
-      now: () => this.now,
+      now,
       steady: () => this.#passed,
       stopwatch: () => {
-        const at = this.#passed
-        return () => this.#passed - at
+        const [at, passedAt] = [now(), this.#passed]
+        return () => Math.max(now() - at, this.#passed - passedAt)
       },
       wait: (ms, signal) =>
         new Promise((wake) => {
-          const sleeper = { until: this.now + ms, wake }
+          const sleeper = { until: this.#passed + ms, wake }
           process.sleepers.push(sleeper)
           const abort = () => {
             process.sleepers = process.sleepers.filter((other) => other !== sleeper)
@@ -93,17 +118,26 @@ export class World {
           signal?.addEventListener('abort', abort, { once: true })
         }),
       every: (everyMs, work) => {
-        const one = { everyMs, at: this.now + everyMs, work }
+        const one = { everyMs, at: this.#passed + everyMs, work }
         process.repeated.add(one)
         return () => process.repeated.delete(one)
       },
     }
   }
 
-  /** Deliveries that are due at one moment are in the order of their names, which are random: here they are numbered. */
+  /** What is due at one moment is in the order of names, which are random: here they are numbered. */
   namesInOrder(args: readonly unknown[]): unknown[] {
-    const numbered = () => `msg_${String(++this.#named).padStart(6, '0')}`
-    return args.map((arg) => (/^msg_[0-9a-f]{24}$/.test(String(arg)) ? numbered() : arg))
+    return args.map((arg) => {
+      const name = typeof arg === 'string' && arg.length < LONGEST_KEY ? RANDOM_NAME.exec(arg)?.[0] : undefined
+      return name === undefined ? arg : `${String(arg).slice(0, -name.length)}${this.#numbered(name)}`
+    })
+  }
+
+  #numbered(name: string): string {
+    const kind = name.startsWith('msg_') ? 'msg' : 'grant'
+    const numbered = this.#names.get(name) ?? `${kind}_${String(this.#names.size + 1).padStart(6, '0')}`
+    this.#names.set(name, numbered)
+    return numbered
   }
 
   note(line: string): void {
@@ -129,6 +163,7 @@ export class World {
 
   /** Does one of them, and lets whoever asked go on. */
   async perform({ process, from, call }: { process: Process; from: Call[]; call: Call }): Promise<void> {
+    if (++this.#calls > MOST_CALLS || performance.now() - this.#begunAt > LONGEST_RUN_MS) throw new Hangs()
     const isAgain = call.runs > 0
     this.now += this.callMs
     this.#passed += this.callMs
@@ -143,6 +178,7 @@ export class World {
   /** Does it without a word to whoever asked. */
   async runOnce(process: Process, call: Call): Promise<[value: unknown, error?: unknown]> {
     const isAgain = call.runs++ > 0
+    await this.#tellRedis()
     try {
       return [await call.run(isAgain)]
     } catch (error) {
@@ -151,10 +187,17 @@ export class World {
     }
   }
 
+  async #tellRedis(): Promise<void> {
+    const redisNow = this.now + this.redisAheadMs
+    if (redisNow !== this.#told) await this.#atMoment(redisNow)
+    this.#told = redisNow
+  }
+
   connect(process: Process): void {
     if (!process.isCut) return
     this.note(`${process.name} is connected again`)
     process.isCut = false
+    process.isCutForLong = false
     for (const hear of process.onReady) hear()
   }
 
@@ -170,12 +213,12 @@ export class World {
     this.now += ms
     this.#passed += Math.max(0, ms)
     for (const process of this.living) {
-      const awake = process.sleepers.filter(({ until }) => until <= this.now)
-      process.sleepers = process.sleepers.filter(({ until }) => until > this.now)
+      const awake = process.sleepers.filter(({ until }) => until <= this.#passed)
+      process.sleepers = process.sleepers.filter(({ until }) => until > this.#passed)
       for (const { wake } of awake) wake()
       for (const one of process.repeated) {
-        if (one.at > this.now) continue
-        one.at = this.now + one.everyMs
+        if (one.at > this.#passed) continue
+        one.at = this.#passed + one.everyMs
         void one.work()
       }
     }
