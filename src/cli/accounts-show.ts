@@ -7,10 +7,9 @@ import { type AlertKind, type AlertLevel, compareRanks } from '../alerts/alert.t
 import { kindOf } from '../alerts/alert-state.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import type { Stores } from '../app/stores.ts'
-import { type Outlook, tenths } from '../limits/forecast/outlook.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { formatCount, formatDaysRange } from '../text/format-number.ts'
+import { formatCount, formatDaysLeft } from '../text/format-number.ts'
 import {
   accountDetailsJson,
   accountJson,
@@ -162,14 +161,8 @@ export async function show(io: Io, name: AccountArgument, options: CommonOptions
     [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')],
     series.map((one) => [
       ...[seriesName(one), formatCount(one.usage), ...limitCells(one)],
-      daysLeftCell(one.daysLeft, one.forecast, one.daysRead),
+      one.daysLeft == null ? (one.daysRead ?? '') : formatDaysLeft(one.daysLeft, one.forecast),
       alerts.find((alert) => alert.field === one.id)?.level ?? '',
     ]),
   )
-}
-
-/** `12.4 (9 to 20)`. */
-function daysLeftCell(daysLeft: Outlook['daysLeft'], forecast: Outlook['forecast'], daysRead = ''): string {
-  if (daysLeft == null) return daysRead
-  return tenths(daysLeft).toFixed(1) + (forecast === null ? '' : formatDaysRange(daysLeft, forecast))
 }

@@ -1,7 +1,7 @@
 import type { Alert } from '../alerts/alert.ts'
 import { ruleSetOf } from '../app/settings.ts'
 import { METRICS } from '../limits/series.ts'
-import { formatCount, formatDaysLeft, formatDaysRange, formatPercent } from '../text/format-number.ts'
+import { daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
 import { nextPollBecause } from '../views/account-view.ts'
@@ -159,9 +159,8 @@ function readingText({ series }: ExplainedSeries): string {
   const { usage, limit, percent, measuredAt, daysLeft, forecast, daysRead } = series
   const of = limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`
   const share = percent === null ? '' : ` (${formatPercent(percent)})`
-  const range = daysLeft == null || forecast === null ? '' : formatDaysRange(daysLeft, forecast)
   const unknown = daysRead === undefined ? '' : `, no forecast yet: ${daysRead}`
-  const days = daysLeft == null ? unknown : `, ${formatDaysLeft(daysLeft)}${range}`
+  const days = daysLeft == null ? unknown : `, ${daysLeftText(daysLeft, forecast)}`
   return `${of}${share}${days}, read ${formatMoment(measuredAt)}`
 }
 

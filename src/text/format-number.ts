@@ -17,12 +17,6 @@ export function formatPercent(percent: number): string {
   return `${percent < 100 && rounded === '100' ? '99.9' : rounded} %`
 }
 
-/** `1 day`, `6.5 days`. */
-export function formatDays(days: number): string {
-  const rounded = formatDecimal(days)
-  return rounded === '1' ? '1 day' : `${rounded} days`
-}
-
 /** `1 alert`, `2,000 alerts`. */
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
@@ -39,13 +33,21 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** A span of time in one unit: `45 s`, `12 min`, `26 h`, `9 days`. */
+/** A span of time in one unit, rounded: `45 s`, `1 min`, `90 s`, `12 min`, `26 h`, `9 days`. */
 export function formatSpan(milliseconds: number): string {
-  const ms = Math.max(0, milliseconds)
-  if (ms < 2 * MINUTE) return `${Math.round(ms / SECOND)} s`
-  if (ms < 2 * HOUR) return `${Math.round(ms / MINUTE)} min`
-  if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`
-  return `${Math.round(ms / DAY)} days`
+  const [seconds, minutes, hours, days] = [SECOND, MINUTE, HOUR, DAY].map((unit) =>
+    Math.round(Math.max(0, milliseconds) / unit),
+  ) as [number, number, number, number]
+  if (seconds < 120 && seconds !== 60) return `${seconds} s`
+  if (minutes < 120 && minutes !== 60) return `${minutes} min`
+  return hours < 48 ? `${hours} h` : `${days} days`
+}
+
+/** How far a moment is: `in 4 h`, `3 min ago`, `now`. */
+export function formatDistance(milliseconds: number): string {
+  const span = formatSpan(Math.abs(milliseconds))
+  if (span === '0 s') return 'now'
+  return milliseconds > 0 ? `in ${span}` : `${span} ago`
 }
 
 interface DaysLeftRange {
@@ -54,16 +56,22 @@ interface DaysLeftRange {
   latest?: number | null
 }
 
-/** `about 12 days left`; never more than there are. */
-export function formatDaysLeft(days: number): string {
+/** `full`, `less than a day`, `12 days`, `12 days (9 to 20)`: never more than there are. */
+export function formatDaysLeft(days: number, range?: DaysLeftRange | null): string {
   if (days <= 0) return 'full'
-  return days < 1 ? 'less than a day left' : `about ${countOf(Math.floor(days), 'day')} left`
+  const least = days < 1 ? 'less than a day' : countOf(Math.floor(days), 'day')
+  return least + (range == null ? '' : formatRange(range))
+}
+
+/** In a sentence: `full`, `12 days left (9 to 20)`. */
+export function daysLeftText(days: number, range?: DaysLeftRange | null): string {
+  return days <= 0 ? 'full' : `${formatDaysLeft(days)} left${range == null ? '' : formatRange(range)}`
 }
 
 /** ` (9 to 20)`, ` (9 or more)`; nothing where the range adds nothing to the days. */
-export function formatDaysRange(days: number, { earliest, latest }: DaysLeftRange): string {
+function formatRange({ earliest, latest }: DaysLeftRange): string {
   const least = formatCount(Math.floor(earliest))
   if (latest == null) return ` (${least} or more)`
-  if (Math.ceil(latest) - Math.floor(earliest) <= 1 || days <= 0) return ''
+  if (Math.ceil(latest) - Math.floor(earliest) <= 1) return ''
   return ` (${least} to ${formatCount(Math.ceil(latest))})`
 }

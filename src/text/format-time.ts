@@ -1,9 +1,5 @@
-import { countOf } from './format-number.ts'
+import { formatDistance } from './format-number.ts'
 import { DAY_MS, firstMomentAt, offsetAt } from './wall-clock.ts'
-
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 /** One for the process, as its language is: every text that names a time shows it in the same zone. */
 let timeZone: string | undefined
@@ -68,17 +64,10 @@ function localTime(at: number, length: number): string {
   return `${new Date(at + localOffset(at)).toISOString().slice(0, length).replace('T', ' ')} ${zoneName(at)}`
 }
 
-/** `2026-11-21 10:00 CET (3 hours ago)`. */
+/** `2026-11-21 10:00 CET (3 h ago)`. */
 export function formatTimeAndAge(iso: string, now: number): string {
   const at = Date.parse(iso)
-  return Number.isNaN(at) ? 'unknown' : `${formatTime(iso)} (${formatAge(now - at)})`
-}
-
-function formatAge(age: number): string {
-  if (age < MINUTE) return 'just now'
-  if (age < HOUR) return `${countOf(Math.floor(age / MINUTE), 'minute')} ago`
-  if (age < 2 * DAY) return `${countOf(Math.floor(age / HOUR), 'hour')} ago`
-  return `${countOf(Math.floor(age / DAY), 'day')} ago`
+  return Number.isNaN(at) ? 'unknown' : `${formatTime(iso)} (${formatDistance(at - now)})`
 }
 
 /** ISO 8601, or null for what never was or is no time at all. */

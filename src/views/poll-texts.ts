@@ -2,7 +2,7 @@ import type { Account } from '../accounts/account.ts'
 import { countedRecords, countsRecords, seriesName } from '../alerts/series-name.ts'
 import { decodeTurn, type Near, type RisingSeries, type TurnBecause } from '../limits/polling/poll-turn.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
-import { formatCount, formatDays, formatPercent } from '../text/format-number.ts'
+import { formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import type { AccountShape } from './shapes/account.ts'
 
@@ -70,7 +70,7 @@ function rise({ series, days, to }: RisingSeries, labels: Labels): string {
   const name = nameOf(series, labels)
   const rises = isOrAre(name.metric) === 'is' ? 'rises' : 'rise'
   const target = to === 'limit' ? 'its limit' : to
-  return `${seriesName(name)} ${rises}: at this pace ${target} in ${formatDays(days)}`
+  return `${seriesName(name)} ${rises}: at this pace ${target} in ${formatDaysLeft(days)}`
 }
 
 function nameOf(series: string, labels: Labels) {

@@ -216,7 +216,7 @@ test('a chart says from where to where, which level holds since when, and when i
   const track = [[stand(0, 10, 720), stand(10, 20, 820), stand(20, 30, 960)]]
   const forecast = { days: 12.4, earliest: 9.2, latest: 19.5 }
   expect(chartStory({ ...base, track, forecast }, 'in 30 days')).toBe(
-    'From 720 to 960 of 1,000 in 30 days. Over critical from 950 on since 2026-11-11 10:00 UTC. At this pace: about 12 days left (9 to 20).',
+    'From 720 to 960 of 1,000 in 30 days. Over critical from 950 on since 2026-11-11 10:00 UTC. At this pace: 12 days left (9 to 20).',
   )
 })
 

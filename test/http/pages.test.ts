@@ -121,7 +121,7 @@ test('an account is called well only where its tokens, its last poll and its ale
   clock.move(20 * 60_000)
   expect(await verdict()).toEqual([
     'warning',
-    'active Its access token expires in 9 min. Its refresh is overdue since 4 min ago. Its limits were read 21 min ago; the next poll is overdue since 6 min ago. No alert is open.',
+    'active Its access token expires in 9 min. Its refresh is overdue since 5 min ago. Its limits were read 21 min ago; the next poll is overdue since 6 min ago. No alert is open.',
   ])
   clock.move(10 * 60_000)
   expect(await verdict()).toEqual(['critical', expect.stringContaining('Its access token expired 1 min ago.')])
@@ -241,11 +241,11 @@ test('an account page shows how many days are left to the limits that have a for
   const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4, scatter: 0, shareHigh: 0 }
   await storeForecasts(steps, keys, 67, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   const { text } = await get('/accounts/67')
-  expect(text).toContain('about 12 days left (9 to 19)')
+  expect(text).toContain('12 days left (9 to 19)')
   const [, limits = ''] = text.split('id="alerts"')
-  expect(limits).toContain('<div>12 (9 to 19)</div>')
+  expect(limits).toContain('<div>12 days (9 to 19)</div>')
   clock.move(4 * 86_400_000)
-  expect((await get('/accounts/67')).text).not.toContain('about 12 days left')
+  expect((await get('/accounts/67')).text).not.toContain('12 days left')
 })
 
 test('every page forbids scripts, frames and guessing, and is kept nowhere', async () => {

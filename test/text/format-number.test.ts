@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import {
+  daysLeftText,
   formatCount,
   formatDaysLeft,
-  formatDaysRange,
+  formatDistance,
   formatPercent,
   formatSeconds,
 } from '../../src/text/format-number.ts'
@@ -32,10 +33,10 @@ test.each([
 test.each([
   [0, 'full'],
   [-1, 'full'],
-  [0.1, 'less than a day left'],
-  [1, 'about 1 day left'],
-  [6.9, 'about 6 days left'],
-  [1_000, 'about 1,000 days left'],
+  [0.1, 'less than a day'],
+  [1, '1 day'],
+  [6.9, '6 days'],
+  [1_000, '1,000 days'],
 ])('%d days: %s', (days, text) => {
   expect(formatDaysLeft(days)).toBe(text)
 })
@@ -47,5 +48,20 @@ test.each([
   [12, { earliest: 12, latest: 12 }, ''],
   [12.5, { earliest: 12.2, latest: 12.9 }, ''],
 ])('the range of %d days, %o', (days, range, text) => {
-  expect(formatDaysRange(days, range)).toBe(text)
+  expect([formatDaysLeft(days, range), daysLeftText(days, range)]).toEqual([`12 days${text}`, `12 days left${text}`])
+})
+
+test.each([
+  [0, 'now'],
+  [400, 'now'],
+  [-60_200, '1 min ago'],
+  [90_000, 'in 90 s'],
+  [-3_600_000, '1 h ago'],
+  [119.7 * 60_000, 'in 2 h'],
+  [47.7 * 3_600_000, 'in 2 days'],
+  [-17.6 * 60_000, '18 min ago'],
+  [4 * 3_600_000 - 1_000, 'in 4 h'],
+  [-50 * 3_600_000, '2 days ago'],
+])('%d ms away: %s', (ms, text) => {
+  expect(formatDistance(ms)).toBe(text)
 })

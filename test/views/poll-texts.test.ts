@@ -31,7 +31,7 @@ describe('why an account is polled next when it is', () => {
       near({ series: 'at/0-1/0-2', usage: 12, limit: null, asks: 'count', move: 'leave', of: 12 }),
     ],
     [
-      'custom properties rise: at this pace warning in 2.5 days',
+      'custom properties rise: at this pace warning in 2 days',
       { is: 'rising', series: 'overall', days: 2.5, to: 'warning' },
     ],
     [

@@ -4,10 +4,9 @@ import { countedRecords, countsRecords, seriesName } from '../../alerts/series-n
 import { cleanText } from '../../text/clean-text.ts'
 import {
   countOf,
+  daysLeftText,
   formatCount,
-  formatDays,
   formatDaysLeft,
-  formatDaysRange,
   formatPercent,
   formatSpan,
 } from '../../text/format-number.ts'
@@ -59,7 +58,7 @@ export function describeAlert(alert: Alert, now: number, links: MailLinks = {}):
     happened: whatHappened(alert),
     ...(percent !== undefined && { percent }),
     ...(limit !== undefined && { limit: formatCount(limit) }),
-    ...(status === 'firing' && daysLeft !== undefined && { daysLeft: daysLeft <= 0 ? 'full' : formatDays(daysLeft) }),
+    ...(status === 'firing' && daysLeft !== undefined && { daysLeft: formatDaysLeft(daysLeft) }),
     facts: factsOf(alert, now, links),
     ...(records !== undefined && { records }),
     ...(url !== undefined && { url }),
@@ -147,7 +146,7 @@ function forecastThatCounts({ status, daysLeft, threshold, percent }: Alert): st
   if (threshold?.daysLeft === undefined || daysLeft > threshold.daysLeft) return undefined
   const usageWouldDo = threshold.percent !== undefined && percent !== undefined && percent >= threshold.percent
   const used = percent === undefined ? '' : `, ${formatPercent(percent)} used`
-  return usageWouldDo ? undefined : `full in ${formatDays(daysLeft)}${used}`
+  return usageWouldDo ? undefined : `full in ${formatDaysLeft(daysLeft)}${used}`
 }
 
 /** How long a resolved alert was open: `3 h`. */
@@ -248,9 +247,8 @@ function changedSince({ previous, usage, limit }: Alert): string | undefined {
 }
 
 function forecastOf({ daysLeft, daysLeftRange }: Alert): string | undefined {
-  if (daysLeft === undefined || daysLeft <= 0) return daysLeft === undefined ? undefined : 'full'
-  const range = daysLeftRange === undefined ? '' : formatDaysRange(daysLeft, daysLeftRange)
-  return `${formatDaysLeft(daysLeft)} at this pace${range}`
+  if (daysLeft === undefined) return undefined
+  return daysLeft <= 0 ? 'full' : `${daysLeftText(daysLeft, daysLeftRange)} at this pace`
 }
 
 /** What decided, and which rule that was; nothing for kinds that no rule decides about. */

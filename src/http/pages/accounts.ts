@@ -11,7 +11,7 @@ import {
 import { seriesName } from '../../alerts/series-name.ts'
 import type { NearestLimit } from '../../limits/forecast/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'
-import { formatCount, formatDaysLeft, formatPercent } from '../../text/format-number.ts'
+import { daysLeftText, formatCount, formatPercent } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type PlannedAccount, withPlan } from '../../views/account-view.ts'
 import { readNearestLimit } from '../../views/nearest-limits.ts'
@@ -227,10 +227,10 @@ function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<TableC
   }
 }
 
-/** How near a limit is, in a cell: `96 %, about 12 days left`, and which one. */
+/** How near a limit is, in a cell: `96 %, 12 days left`, and which one. */
 function nearLimitNote({ series, daysLeft }: NearestLimit): Html {
   const full = series.percent === null ? '' : formatPercent(series.percent)
-  const days = daysLeft === null || daysLeft <= 0 ? '' : formatDaysLeft(daysLeft)
+  const days = daysLeft === null ? '' : daysLeftText(daysLeft)
   const near = [full, days].filter((text) => text !== '').join(', ')
   return html`${near}<br><span class="soft">${seriesName(series)}</span>`
 }

@@ -25,11 +25,11 @@ Got worse, from warning to critical: custom properties 96 % of 1,000.
 
 ████████████████████████████░░ 96 %
 
-Since        2026-11-20 09:00 UTC (25 hours ago)
+Since        2026-11-20 09:00 UTC (25 h ago)
 Usage        960 of 1,000 (96 %), 40 left
 Change       up 20 since 2026-11-21 09:45 UTC (940 → 960 of 1,000)
-Forecast     about 6 days left at this pace
-Measured     2026-11-21 10:00 UTC (5 minutes ago)
+Forecast     6 days left at this pace
+Measured     2026-11-21 10:00 UTC (5 min ago)
 Why now      rule customProperties.overall
 To do        Delete custom properties that are not in use, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.
 
@@ -93,12 +93,12 @@ describe('what happened', () => {
     [
       'foretold',
       { daysLeft: 12.3, daysLeftRange: { earliest: 9.1, latest: 19.2 } },
-      'about 12 days left at this pace (9 to 20)',
+      '12 days left (9 to 20) at this pace',
     ],
     [
       'foretold, maybe in years',
       { daysLeft: 12.3, daysLeftRange: { earliest: 9.1 } },
-      'about 12 days left at this pace (9 or more)',
+      '12 days left (9 or more) at this pace',
     ],
     ['foretold for today', { daysLeft: 0.4 }, 'less than a day left at this pace'],
     ['full', { daysLeft: 0 }, 'full'],
@@ -216,11 +216,11 @@ test('a digest ranks accounts by how urgent they are, a row each, and says how m
   const { text, html } = renderEmail(aMessage(alerts, { type: 'alert.digest', truncated: 1 }), NOW)
   expect(text).toContain('First readings of new accounts: 2 critical, 2 warning, 1 more in 4 accounts.')
   expect(text).toContain(
-    'account-4.example.com (4)\n  https://plimsoll.example.com/accounts/4\n  [CRITICAL] custom properties 99 % of 1,000, 6.5 days left\n',
+    'account-4.example.com (4)\n  https://plimsoll.example.com/accounts/4\n  [CRITICAL] custom properties 99 % of 1,000, 6 days left\n',
   )
   const rows = readable(html)
   expect(rows).toContain('What Fullness Left')
-  expect(rows).toContain('account-4.example.com (4) CRITICAL custom properties 99 % of 1,000 6.5 days')
+  expect(rows).toContain('account-4.example.com (4) CRITICAL custom properties 99 % of 1,000 6 days')
   expect(rows).toContain(
     'account-3.example.com (3) CRITICAL Contacts → Companies: 212 records at the association limit',
   )
@@ -284,10 +284,10 @@ The limit went down from 1,000 to 500: usage is now 96 % (480).
 
 ████████████████████████████░░ 96 %
 
-Since        2026-11-21 10:00 UTC (5 minutes ago)
+Since        2026-11-21 10:00 UTC (5 min ago)
 Usage        480 of 500 (96 %), 20 left
 Change       up 2 since 2026-11-21 09:45 UTC (478 of 1,000 → 480 of 500)
-Measured     2026-11-21 10:00 UTC (5 minutes ago)
+Measured     2026-11-21 10:00 UTC (5 min ago)
 Why now      the provider moved the limit
 To do        Check that the account has enough room left.
 

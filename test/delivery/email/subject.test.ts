@@ -56,7 +56,7 @@ describe('the subject of', () => {
     [
       'an alert for the days that are left',
       aMessage([anAlert({ percent: 70, usage: 700, daysLeft: 5.26, threshold: { percent: 95, daysLeft: 7 } })]),
-      '[CRITICAL] acme.example.com (123): custom properties full in 5.3 days, 70 % used',
+      '[CRITICAL] acme.example.com (123): custom properties full in 5 days, 70 % used',
     ],
     [
       'an alert for the days that are left, of which there are none',

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { cleanText } from '../../../text/clean-text.ts'
 import { csvLine } from '../../../text/csv.ts'
-import { formatDaysLeft, formatDaysRange } from '../../../text/format-number.ts'
+import { daysLeftText } from '../../../text/format-number.ts'
 import { iso } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { ExplainedAlert, ExplainedSeries } from '../../../views/explain-account.ts'
@@ -54,10 +54,7 @@ async function readSeries(deps: WebDeps, request: FastifyRequest) {
 function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number): Html {
   const { series, state, since, why, rule, passedOver, next, repeatFrom } = about
   const { forecast, forecastReason } = series
-  const days =
-    forecast === null || forecast.days === 0
-      ? ''
-      : ` ${formatDaysLeft(forecast.days)}${formatDaysRange(forecast.days, forecast)}`
+  const days = forecast === null ? '' : ` ${daysLeftText(forecast.days, forecast)}`
   return factList([
     ['State', html`${stateOf(state)}${since === null ? undefined : html` since ${when(since, now)}`}`],
     ['Reading', html`${fullness(series, level)} <span class="soft">${days}</span>`],

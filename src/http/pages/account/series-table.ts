@@ -1,5 +1,5 @@
 import { cleanText } from '../../../text/clean-text.ts'
-import { countOf, formatCount, formatDaysRange } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
 import { type ExplainedAlert, type RulePlace, ruleLineText } from '../../../views/explain-account.ts'
@@ -70,9 +70,7 @@ function used({ current, level, name }: ShownSeries): Html {
 function daysLeft(current: CurrentSeries | undefined): Html {
   if (current?.daysRead !== undefined) return html`<span class="soft">${current.daysRead}</span>`
   const { forecast } = current ?? {}
-  if (forecast == null || forecast.days === 0) return NONE
-  const days = forecast.days < 1 ? '<1' : formatCount(Math.floor(forecast.days))
-  return html`${days}${formatDaysRange(forecast.days, forecast)}`
+  return forecast == null ? NONE : html`${formatDaysLeft(forecast.days, forecast)}`
 }
 
 /** Why there are no days left in the whole table, said once, of its first series with a limit. */

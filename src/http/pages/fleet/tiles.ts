@@ -1,5 +1,5 @@
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
-import { countOf, formatCount, formatSpan } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatDistance, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { isBroken } from '../../../views/deliveries.ts'
 import {
@@ -13,7 +13,6 @@ import {
   skewText,
 } from '../../../views/fleet-health.ts'
 import { type DueStatus, type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
-import { distance } from '../parts/cells.ts'
 
 /** The figures of the fleet, one tile each. */
 export function tiles(status: FleetStatus, now: number): Html {
@@ -80,7 +79,7 @@ function deliveriesTile({ deliveries }: FleetStatus): Html {
 
 function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
   const { at, ok, late, ping } = heartbeat
-  const figure = at === null ? 'never' : distance(Date.parse(at) - now)
+  const figure = at === null ? 'never' : formatDistance(Date.parse(at) - now)
   return tile('Heartbeat', figure, heartbeatText(heartbeat), ok && !late && ping?.sent !== false ? 0 : 1)
 }
 
@@ -94,7 +93,7 @@ function tokensTile({ tokens }: FleetStatus, now: number): Html {
 }
 
 function expiryText(ms: number): string {
-  return ms <= 0 ? `one expired ${distance(ms)}` : `next token expires ${distance(ms)}`
+  return ms <= 0 ? `one expired ${formatDistance(ms)}` : `next token expires ${formatDistance(ms)}`
 }
 
 function tile(title: string, figure: string, note: string, bad: number): Html {
@@ -115,5 +114,5 @@ function pollsNote({ polls, pollBudget }: FleetStatus, now: number): string {
 }
 
 function dueIn(ms: number): string {
-  return ms <= 0 ? 'now' : distance(ms)
+  return ms <= 0 ? 'now' : formatDistance(ms)
 }

@@ -1,6 +1,6 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { countOf, formatCount, formatDaysLeft, formatPercent } from '../../../text/format-number.ts'
+import { countOf, daysLeftText, formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
@@ -54,7 +54,7 @@ function countsText({ critical, warning }: Pick<AccountAlertsShape, 'critical' |
 export function worstText(alert: TimedAlert): string {
   const { percent, daysLeft } = alert
   const full = percent === undefined ? '' : ` ${formatPercent(percent)}`
-  const days = daysLeft === undefined ? '' : `, ${formatDaysLeft(daysLeft)}`
+  const days = daysLeft === undefined ? '' : `, ${daysLeftText(daysLeft)}`
   return `${subjectOf(alert)}${full}${days}`
 }
 

@@ -1,4 +1,4 @@
-import { formatCount, formatDaysLeft, formatDaysRange } from '../../../../text/format-number.ts'
+import { daysLeftText, formatCount } from '../../../../text/format-number.ts'
 import { formatMoment } from '../../../../text/format-time.ts'
 import { type ChartData, limitMoves, thresholdUsage } from './geometry.ts'
 import type { Stand, Track } from './track.ts'
@@ -62,5 +62,5 @@ function crossedAt(track: Track, holds: (stand: Stand) => boolean): number | und
 function outlook({ forecast }: ChartData, { usage, limit }: Stand): string[] {
   if (limit !== null && usage >= limit) return [usage > limit ? 'It is over its limit.' : 'It is full.']
   if (forecast === null) return []
-  return [`At this pace: ${formatDaysLeft(forecast.days)}${formatDaysRange(forecast.days, forecast)}.`]
+  return [`At this pace: ${daysLeftText(forecast.days, forecast)}.`]
 }
