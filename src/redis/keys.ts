@@ -213,6 +213,8 @@ function partitionKeys(tag: string) {
     outbox: `${tag}:outbox`,
     /** stream, capped: the newest transitions that were committed */
     log: `${tag}:log`,
+    /** stream, capped: the newest connects, reconnects and uninstalls of its accounts */
+    accountLog: `${tag}:account-log`,
   }
 }
 

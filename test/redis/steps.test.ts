@@ -21,17 +21,28 @@ test('the names that a step on an account makes for itself are those that everyb
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
   const script = `${shared} return {ACCOUNT, tokensKey(), readingsKey(), samplesKey(), historyKey(), forecastKey(),
-    alertsKey(), alertingKey(), outboxKey(), logKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
+    alertsKey(), alertingKey(), outboxKey(), logKey(), accountLogKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
       const keys = createKeys(prefix)
       const own = keys.account(hubId)
-      const { alerting, outbox, log, due, fresh, firstReadings, pollFailing, nearest, domainsVersion, state } =
-        keys.partition(keys.partitionOf(hubId))
+      const {
+        alerting,
+        outbox,
+        log,
+        accountLog,
+        due,
+        fresh,
+        firstReadings,
+        pollFailing,
+        nearest,
+        domainsVersion,
+        state,
+      } = keys.partition(keys.partitionOf(hubId))
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
         ...[own.account, own.tokens, own.readings, own.samples, own.history, own.forecast, own.alerts],
-        ...[alerting, outbox, log, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
+        ...[alerting, outbox, log, accountLog, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
         nearest,
         domainsVersion,
         ...ACCOUNT_STATES.map((name) => state[name]),

@@ -57,7 +57,9 @@ redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt, 'obtain
   'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
 startPolling(hubId, now, now)
 writeAlerts(hubId, writes)
-return answerWith(operation, known and 'reconnected' or 'connected')
+local event = known and 'reconnected' or 'connected'
+logAccount(hubId, event, now)
+return answerWith(operation, event)
 
 --!step importAccount
 --!include begin-grant
@@ -81,6 +83,7 @@ beginGrant(hubId, operation, { 'refresh', refresh }, fields, now)
 stopPolling(hubId)
 redis.call('HSET', ACCOUNT, 'firstReadingDue', '1')
 redis.call('ZADD', firstReadingsKey(), 1, hubId)
+logAccount(hubId, state and 'reconnected' or 'connected', now)
 return answerWith(operation, state and 'replaced' or 'imported')
 
 --!step parkGrant

@@ -29,6 +29,7 @@ redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)
 redis.call('ZADD', dueKey('uninstall'), now, hubId)
 writeAlerts(hubId, writes)
+logAccount(hubId, 'uninstalled', now)
 return answerWith(operation, 'begun')
 
 --!step takeUninstall

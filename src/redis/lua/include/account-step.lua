@@ -4,6 +4,8 @@
 local AT, OF, ACCOUNT
 -- Of each partition's log. A transition takes some 0.7 kB there: 45 MB for all 64 partitions, once they are full.
 local MOST_LOGGED = 1000
+-- Of each partition's log of accounts. An entry takes some 30 bytes; all of a fleet of 100,000 that was imported at once are in it.
+local MOST_ACCOUNT_EVENTS = 2000
 
 -- All below is about this account. A call for many goes from one to the next with it.
 local function standAt(account)
@@ -29,10 +31,16 @@ local function domainsVersionKey() return AT .. ':domains-version' end
 local function alertingKey() return AT .. ':alerting' end
 local function outboxKey() return AT .. ':outbox' end
 local function logKey() return AT .. ':log' end
+local function accountLogKey() return AT .. ':account-log' end
 local function forgottenKey() return AT .. ':forgotten' end
 
 local function inState(state)
   return AT .. ':accounts:' .. state
+end
+
+-- An account came, came back or went. Its domain is not part of it: that is forgotten with the account.
+local function logAccount(hubId, event, now)
+  redis.call('XADD', accountLogKey(), 'MAXLEN', '~', MOST_ACCOUNT_EVENTS, '*', 'hubId', hubId, 'event', event, 'at', now)
 end
 
 local function isLive(state)
