@@ -2,6 +2,7 @@ import { type Alert, type AlertLevel, alertOf } from '../alerts/alert.ts'
 import { decodeHeld, type HeldBecause, heldField } from '../alerts/groups/group.ts'
 import { byCommit, type Fate, partitionOfRef, readFates, refOf, type TransitionRef } from '../alerts/ledger.ts'
 import { decodeCommitted } from '../alerts/outbox.ts'
+import { MOST_LOGGED, readLoggedSince } from '../alerts/transition-log.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { formatMoment } from '../text/format-time.ts'
 import type { TransitionShape } from './shapes/alert.ts'
@@ -25,17 +26,18 @@ export interface AlertLogQuery {
 type Sources = Pick<ViewDeps, 'store' | 'keys'>
 
 const PAGE = 200
-/** Of a partition: the log is not cut before it has these. */
-const MOST_LOGGED = 1_000
 
 /** The transitions of all accounts since a moment, oldest first. Each partition remembers so many: of a storm the newest. */
 export async function readAlertLog(deps: Sources, { since, hubId, level }: AlertLogQuery): Promise<LoggedTransition[]> {
   const partitions = partitionsOf(deps.keys, hubId)
-  const found = (await Promise.all(partitions.map((number) => readPartition(deps, number, since)))).flat()
-  const wanted = found.filter(
-    ({ alert }) =>
-      (hubId === undefined || (alert.account?.hubId ?? 0) === hubId) && (level === undefined || alert.level === level),
-  )
+  const found = await Promise.all(partitions.map(async (number) => (await readLoggedSince(deps, number, since)).found))
+  const wanted = found
+    .flat()
+    .filter(
+      ({ alert }) =>
+        (hubId === undefined || (alert.account?.hubId ?? 0) === hubId) &&
+        (level === undefined || alert.level === level),
+    )
   // The outbox first: what leaves it after that stands in the ledger, or has ended, by the time that is read.
   const inOutbox = new Set((await Promise.all(partitions.map((number) => readOutbox(deps, number)))).flat())
   const refs = wanted.map(({ transition }) => transition)
@@ -77,23 +79,6 @@ const IN_OUTBOX = { is: 'pending', inOutbox: true } as const
 async function readOutbox({ store, keys }: Sources, number: number): Promise<TransitionRef[]> {
   const waiting = await store.xrange(keys.partition(number).outbox, '-', '+')
   return waiting.map((one) => refOf(number, decodeCommitted(one).name))
-}
-
-/** Backwards, page by page, until everything on a page is older. */
-async function readPartition({ store, keys }: Sources, number: number, since: number) {
-  const found: { transition: TransitionRef; alert: Alert }[] = []
-  let before = '+'
-  for (;;) {
-    const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
-    const decoded = page.map(decodeCommitted).map(({ name, entry }) => ({
-      transition: refOf(number, name),
-      alert: entry.alert,
-    }))
-    const recent = decoded.filter(({ alert }) => timeOf(alert) >= since)
-    found.push(...recent)
-    if (page.length < PAGE || recent.length === 0) return found
-    before = `(${page.at(-1)?.[0] ?? ''}`
-  }
 }
 
 /** Of a partition so many at most are gone through for those that are asked for. */

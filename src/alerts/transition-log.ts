@@ -1,0 +1,43 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { type ReadSince, readSince } from '../redis/read-since.ts'
+import type { Alert } from './alert.ts'
+import { refOf, type TransitionRef } from './ledger.ts'
+import { decodeCommitted } from './outbox.ts'
+
+/** The log of a partition is not cut before it has so many transitions. */
+export const MOST_LOGGED = 1_000
+
+/** A transition of the log, by when it was measured, ms. */
+export interface LoggedAlert {
+  at: number
+  transition: TransitionRef
+  alert: Alert
+}
+
+/** The transitions of a partition since a moment, ms. What can't be read is left out. */
+export function readLoggedSince(
+  { store, keys }: { store: Store; keys: Keys },
+  partition: number,
+  since: number,
+): Promise<ReadSince<LoggedAlert>> {
+  const read = (entry: [id: string, fields: string[]]) => readLogged(partition, entry)
+  return readSince(store, { key: keys.partition(partition).log, most: MOST_LOGGED, read }, since)
+}
+
+function readLogged(partition: number, entry: [id: string, fields: string[]]): LoggedAlert | undefined {
+  try {
+    const { name, entry: committed } = decodeCommitted(entry)
+    const { alert } = committed
+    const at = Date.parse(alert.measuredAt)
+    return Number.isNaN(at) || !isAlert(alert) ? undefined : { at, transition: refOf(partition, name), alert }
+  } catch {
+    return undefined
+  }
+}
+
+/** As far as another value could do harm. */
+function isAlert({ id, kind, level, reason, rule, account }: Alert): boolean {
+  const areTexts = [id, kind, level, reason, rule].every((text) => typeof text === 'string')
+  return areTexts && (account === undefined || Number.isSafeInteger(account?.hubId))
+}
