@@ -46,7 +46,7 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['alert', 'ledger', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
+    files: ['alert', 'changes', 'ledger', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
   },
   heartbeat: {
     of: ['accounts', 'limits', 'redis', 'text', 'runtime'],

@@ -181,6 +181,7 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
     ...{ alerts: '/alerts', 'alerts critical': '/alerts?level=critical', 'alerts none': '/alerts?account=nothing' },
     ...{ alert: `/alerts/${items[0]?.id}`, silence: `/silences/new?account=${hubIds[1]}&level=critical` },
     ...{
+      changes: '/changes',
       deliveries: '/deliveries',
       queues: '/queues',
       guide: '/guide',

@@ -140,7 +140,45 @@ export interface Message {
     totals?: { accounts: number; critical: number; warning: number }
     /** Since the receiver's last such digest, likewise of all; `previous` of an alert has its values then. Absent from the first one. */
     changes?: { new: number; worse: number; better: number; resolved: number }
+    /** What happened since then, of which no alert need be open any more; absent likewise. */
+    changed?: FleetChanges
   }
+}
+
+/** What changed in all accounts between two moments. Times are ISO 8601, UTC. */
+export interface FleetChanges {
+  since: string
+  until: string
+  /** Not all changes before that are kept; absent where all since the moment are there. */
+  keptSince?: string
+  counts: Record<ChangeName, number>
+  /** By group, in each the worst first. */
+  items: FleetChange[]
+  /** Changes that are counted, but not in `items`. */
+  leftOut: number
+}
+
+export type AccountEventName = 'uninstalled' | 'reconnected' | 'connected'
+export type ChangeName = ('lost' | 'entered' | 'worse') | 'limit' | ('eased' | 'left' | 'recovered') | AccountEventName
+
+/** All that happened to one alert, limit or account in a time: its first state and its last. */
+export interface FleetChange {
+  change: ChangeName
+  /** When the last of it happened. */
+  at: string
+  /** Absent for what concerns all accounts, or a receiver. */
+  account?: { hubId: number; hubDomain: string }
+  /** The level before the first of it and after the last, or the limit. */
+  from?: AlertLevel | 'ok' | number
+  to?: AlertLevel | 'ok' | number
+  /** Where both are the same, what was in between: a level was entered and left, or left and entered. */
+  via?: AlertLevel | 'ok' | number
+  /** Of an account: what happened to it before that. */
+  before?: ChangeName
+  /** How many transitions, or events, these are. */
+  times: number
+  /** The last transition, without its records. */
+  alert?: Alert
 }
 
 export type AlertLevel = 'warning' | 'critical'

@@ -12,6 +12,7 @@ import {
   parseLength,
   parseRoles,
   parseScopes,
+  parseTime,
   parseTokenName,
   watchOption,
 } from './arguments.ts'
@@ -92,6 +93,16 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     options: [watchOption()],
     examples: ['--config config/plimsoll.yaml'],
     run: async () => (await import('./status.ts')).status,
+  },
+  changes: {
+    is: 'show what changed in all accounts: alerts, limits, accounts that came and went',
+    options: [
+      option('--since <time>', '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago')
+        .argParser(parseTime)
+        .default((now: number) => now - 86_400_000, '24h'),
+    ],
+    examples: ['--since 24h'],
+    run: async () => (await import('./changes.ts')).listChanges,
   },
   check: {
     is: 'judge the last readings against the thresholds, for cron, monitoring and CI',

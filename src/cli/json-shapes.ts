@@ -17,6 +17,7 @@ import {
   UnacknowledgedShape,
   UnsilencedShape,
 } from '../views/shapes/alert.ts'
+import { FleetChangesShape } from '../views/shapes/changes.ts'
 import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
 import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
@@ -39,6 +40,7 @@ import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.t
 export const JSON_SHAPES = {
   demo: DemoFactsShape,
   status: FleetStatusShape,
+  changes: FleetChangesShape,
   check: CheckShape,
   doctor: listOf(FindingShape),
   'config check': CheckedConfigShape,

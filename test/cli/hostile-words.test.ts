@@ -62,6 +62,7 @@ async function anAccountOfStrangers(): Promise<void> {
 const LINES = [
   'alerts list',
   'alerts log --since 7d',
+  'changes --since 7d',
   'alerts explain 1 --all',
   'alerts explain 1 --series nothing-of-the-kind',
   'alerts silences',

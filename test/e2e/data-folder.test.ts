@@ -130,6 +130,7 @@ describe('who makes it', () => {
   /** What each command needs beside `--config`. */
   const NEED_DATA: Record<string, string[]> = {
     status: [],
+    changes: [],
     check: [],
     'accounts list': [],
     'accounts show': ['7'],

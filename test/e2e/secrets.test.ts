@@ -127,7 +127,7 @@ async function everyCommand(): Promise<string> {
   const hubId = String(hubIds[2])
   const asked = [
     ...['config print', 'config check', 'doctor', 'status', 'check', 'accounts list', `accounts show ${hubId}`],
-    ...[`alerts explain ${hubId} --all`, 'alerts list', 'alerts log', 'alerts silences', 'outbox verify'],
+    ...[`alerts explain ${hubId} --all`, 'alerts list', 'alerts log', 'changes', 'alerts silences', 'outbox verify'],
     ...['slack', 'nowhere', 'no-tls', 'gone', 'no-login', 'ops-mail'].map((name) => `alerts test ${name}`),
     ...[`thresholds plan ${configFile}`, 'admin-tokens list', `accounts history ${hubId}`],
   ].map((line) => line.split(' '))
@@ -291,6 +291,7 @@ test('no page, no table, no queue and no metric holds one', async () => {
   const paths = [
     '/',
     '/accounts',
+    '/changes',
     '/deliveries',
     '/queues',
     '/metrics',

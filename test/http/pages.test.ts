@@ -199,7 +199,7 @@ test("a stranger's words never become markup, wherever they are shown", async ()
   await steps.hset(keys.delivery.disabled, HOSTILE, HOSTILE)
   await deps.receiverStore.see([HOSTILE], 1)
   const query = encodeURIComponent(HOSTILE)
-  for (const path of ['/', '/accounts', `/accounts?q=${query}`, '/accounts/66', '/alerts', '/deliveries']) {
+  for (const path of ['/', '/accounts', `/accounts?q=${query}`, '/accounts/66', '/alerts', '/changes', '/deliveries']) {
     const { status, text } = await get(path)
     expect(status, path).toBe(200)
     expect(text, path).not.toContain('<img')

@@ -16,6 +16,7 @@ const LISTS = [
   '/accounts?sort=domain',
   '/accounts?alert=open',
   '/alerts',
+  '/changes',
   '/deliveries',
   '/metrics',
   '/healthz',

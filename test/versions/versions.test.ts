@@ -106,6 +106,7 @@ test.each(['0.1.0'])(
       '/',
       '/accounts',
       '/alerts',
+      '/changes',
       '/deliveries',
       ...Object.values(HUBS).map((hubId) => `/accounts/${hubId}`),
     ]

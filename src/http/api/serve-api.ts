@@ -9,6 +9,7 @@ import type { WebDeps } from '../web-deps.ts'
 import { accountActionRoutes } from './account-actions.ts'
 import { accountRoutes } from './accounts.ts'
 import { alertRoutes } from './alerts.ts'
+import { changeRoutes } from './changes.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
 import { type ApiRoute, route, type SentAnswer } from './route.ts'
@@ -42,6 +43,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...accountRoutes,
   ...accountActionRoutes,
   ...alertRoutes,
+  ...changeRoutes,
   ...silenceRoutes,
   ...deliveryRoutes,
   route('showDocument', 'GET /openapi.json', {

@@ -34,6 +34,7 @@ const MENU = [
   ['/', 'Status'],
   ['/accounts', 'Accounts'],
   ['/alerts', 'Alerts'],
+  ['/changes', 'Changes'],
   ['/deliveries', 'Deliveries'],
   ['/queues', 'Queues'],
   ['/guide', 'Guide'],

@@ -9,6 +9,7 @@ import { acknowledgeByForm, showAlert, unacknowledgeByForm } from './alerts/aler
 import { showAlerts } from './alerts/alerts-page.ts'
 import { actOnSelected } from './alerts/selection.ts'
 import { endSilenceByForm, showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
+import { showChanges } from './changes.ts'
 import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.ts'
 import { showFleet } from './fleet/fleet-page.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
@@ -24,6 +25,7 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
   '/accounts/:hubId/uninstall': confirmUninstall,
   '/alerts': showAlerts,
   '/alerts/:id': showAlert,
+  '/changes': showChanges,
   '/silences/new': showSilenceForm,
   '/deliveries': showDeliveries,
   '/queues': showQueues,

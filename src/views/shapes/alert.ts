@@ -125,7 +125,7 @@ export const ConditionsShape = shape('Conditions', 'What a level asks for: any o
 })
 
 /** An item of `data.alerts` of a webhook is the same. */
-const AlertShape = shape('Alert', 'One transition of one alert, exactly as receivers get it.', {
+export const AlertShape = shape('Alert', 'One transition of one alert, exactly as receivers get it.', {
   id: text('Of this transition, the same on every copy that is sent.'),
   supersedes: z
     .array(z.string())

@@ -1,0 +1,143 @@
+import type { Alert, ChangeName, FleetChange, FleetChanges } from '../../alerts/alert.ts'
+import { CHANGE_GROUPS, type ChangeGroup, groupOf } from '../../alerts/changes.ts'
+import { countsRecords, seriesName } from '../../alerts/series-name.ts'
+import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
+import { formatTime } from '../../text/format-time.ts'
+import { accountName, headlineOf, percentOf } from './describe-alert.ts'
+
+/** One change in words, cleaned of what strangers may have put in. Not escaped. */
+export interface DescribedChange {
+  /** `acme.example.com (123)`, `All accounts`. */
+  subject: string
+  hubId?: number
+  /** `custom properties`, `account`. */
+  what: string
+  /** `warning → critical, 96 % of 1,000`, `connected`. */
+  moved: string
+  /** `2026-11-21 10:00 CET`. */
+  at: string
+}
+
+/** What a digest, a page or a command shows of changes. */
+export interface DescribedChanges {
+  /** `2 alerts opened, 1 account connected since 2026-11-20 08:00 CET.` */
+  line: string
+  /** Where older changes are not all kept. */
+  note?: string
+  groups: { title: string; changes: DescribedChange[] }[]
+  /** Where not all are shown. */
+  more?: string
+}
+
+const TITLES: Record<ChangeGroup, string> = {
+  worse: 'Got worse',
+  limits: 'Limits that moved',
+  better: 'Got better',
+  accounts: 'Accounts that came and went',
+}
+
+export function describeChanges(changes: FleetChanges): DescribedChanges {
+  const { items, since, keptSince, leftOut } = changes
+  const byGroup = Map.groupBy(items, groupOf)
+  return {
+    line: `${changesText(changes, `Nothing changed`)} since ${formatTime(since)}.`,
+    ...(keptSince !== undefined && { note: `Not all changes before ${formatTime(keptSince)} are kept.` }),
+    groups: CHANGE_GROUPS.flatMap((group) => {
+      const own = byGroup.get(group)
+      return own === undefined ? [] : [{ title: TITLES[group], changes: own.map(describeChange) }]
+    }),
+    ...(leftOut > 0 && {
+      more: `${countOf(leftOut, 'more change')} not shown. All changes: plimsoll changes --since ${since}`,
+    }),
+  }
+}
+
+/** `acme.example.com (123): custom properties, warning → critical, 96 % of 1,000 (2026-11-21 10:00 CET)`. */
+export function changeLine({ subject, what, moved, at }: DescribedChange): string {
+  return `${subject}: ${what === ACCOUNT ? '' : `${what}, `}${moved} (${at})`
+}
+
+/** In a summary: how many there are of each. */
+const COUNTED: Record<ChangeName, (count: number) => string> = {
+  lost: (count) => `${countOf(count, 'account')} must reconnect`,
+  entered: (count) => `${countOf(count, 'alert')} opened`,
+  worse: (count) => `${countOf(count, 'alert')} got worse`,
+  limit: (count) => `${countOf(count, 'limit')} moved`,
+  eased: (count) => `${countOf(count, 'alert')} eased`,
+  left: (count) => `${countOf(count, 'alert')} ended`,
+  recovered: (count) => `${countOf(count, 'account')} recovered`,
+  uninstalled: (count) => `${countOf(count, 'account')} uninstalled`,
+  reconnected: (count) => `${countOf(count, 'account')} reconnected`,
+  connected: (count) => `${countOf(count, 'account')} connected`,
+}
+
+/** `1 account must reconnect, 3 alerts opened, 12 accounts connected`, the worst first. */
+export function changesText({ counts }: Pick<FleetChanges, 'counts'>, none: string): string {
+  const counted = (Object.keys(COUNTED) as ChangeName[])
+    .filter((name) => counts[name] > 0)
+    .map((name) => COUNTED[name](counts[name]))
+  return counted.length === 0 ? none : counted.join(', ')
+}
+
+/** What an event is about: in a line of its own it need not be named. */
+const ACCOUNT = 'account'
+
+/** In a line: what happened to an account. */
+const EVENT: Partial<Record<ChangeName, string>> = { lost: 'had to reconnect', uninstalled: 'app uninstalled' }
+
+function describeChange(change: FleetChange): DescribedChange {
+  const { at, account, alert } = change
+  return {
+    subject: accountName({ account } as Alert) ?? (alert?.kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
+    ...(account !== undefined && { hubId: account.hubId }),
+    what: alert === undefined ? ACCOUNT : whatOf(change, alert),
+    moved: alert === undefined ? eventText(change) : movedText(change, alert),
+    at: formatTime(at),
+  }
+}
+
+/** `connected, then app uninstalled`, `reconnected 3 times`. */
+function eventText({ change, before, times }: FleetChange): string {
+  const name = EVENT[change] ?? change
+  if (before !== undefined) return `${EVENT[before] ?? before}, then ${name}`
+  return times === 1 ? name : `${name} ${formatCount(times)} times`
+}
+
+function whatOf({ change }: FleetChange, alert: Alert): string {
+  const { series } = alert
+  if (change === 'lost' || change === 'recovered') return 'tokens'
+  if (series === undefined) return headlineOf(alert)
+  return change === 'limit' ? `limit of ${seriesName(series)}` : seriesName(series)
+}
+
+/** `ok → critical → ok, 70 % of 1,000`, `1,000 → 800, 96 % used`. */
+function movedText(change: FleetChange, alert: Alert): string {
+  const { from, via, to, times } = change
+  const isSame = from === to && via === undefined
+  const path = [from, via, to].flatMap((state) => (state === undefined ? [] : [stateText(state, change)]))
+  const moved = isSame ? `still ${to}, worse` : [...path.slice(0, -1), endOf(alert) ?? path.at(-1)].join(' → ')
+  // More than the path shows.
+  const often = times > 2 ? `${formatCount(times)} changes` : ''
+  return [moved, numbersOf(change, alert), often].filter((text) => text !== '').join(', ')
+}
+
+function stateText(state: NonNullable<FleetChange['from']>, { change }: FleetChange): string {
+  if (typeof state === 'number') return formatCount(state)
+  return state === 'critical' && (change === 'lost' || change === 'recovered') ? 'must reconnect' : state
+}
+
+/** An alert also ends when its series is no longer watched: it did not get better then. */
+function endOf({ status, because }: Alert): string | undefined {
+  if (status !== 'resolved') return undefined
+  if (because?.is === 'off' || because?.is === 'no-rule') return 'no longer watched'
+  return because?.is === 'gone' ? 'no longer reported' : undefined
+}
+
+function numbersOf({ change }: FleetChange, alert: Alert): string {
+  const { series, usage, limit } = alert
+  if (series === undefined || usage === undefined) return ''
+  if (countsRecords(series)) return countOf(usage, 'record')
+  const percent = percentOf(alert)
+  if (percent === undefined || limit === undefined) return ''
+  return change === 'limit' ? `${formatPercent(percent)} used` : `${formatPercent(percent)} of ${formatCount(limit)}`
+}

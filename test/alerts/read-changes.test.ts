@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import { readRows } from '../../src/accounts/account-rows.ts'
+import { connectWithCode } from '../../src/accounts/connect-account.ts'
+import { importAccounts } from '../../src/accounts/import-accounts.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
+import type { Alert } from '../../src/alerts/alert.ts'
+import { encodeEntry } from '../../src/alerts/outbox.ts'
+import { readChanges } from '../../src/alerts/read-changes.ts'
+import { PARTITIONS } from '../../src/redis/keys.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { metadata, office } from '../accounts/connected.ts'
+import { seedAccount, vault } from '../support/accounts.ts'
+import { tokens } from '../support/fake-provider.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { anAlert } from './an-alert.ts'
+
+const redis = redisOfFile()
+const HOUR = 3_600_000
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const whole = { since: NOW - 24 * HOUR, until: NOW, mostOfEach: 100 }
+const iso = (at: number) => new Date(at).toISOString()
+
+function fleet() {
+  const keys = redis.freshKeys()
+  const { store } = redis
+  const log = (...alerts: Alert[]) =>
+    Promise.all(
+      alerts.map((alert) =>
+        store.xadd(
+          keys.partition(keys.partitionOf(alert.account?.hubId ?? 0)).log,
+          '*',
+          'alert',
+          encodeEntry({ alert }),
+        ),
+      ),
+    )
+  return { keys, store, log, read: (more = {}) => readChanges({ store, keys }, { ...whole, ...more }) }
+}
+
+const on = (hubId: number, more: Partial<Alert> = {}) =>
+  anAlert({ account: { hubId, hubDomain: `n${hubId}.example.com` }, measuredAt: iso(NOW - HOUR), ...more })
+
+test('nothing changed where nothing happened, or only before', async () => {
+  const { read, log } = fleet()
+  await log(on(1, { measuredAt: iso(NOW - 25 * HOUR) }))
+  const { counts, ...nothing } = await read()
+  expect(nothing).toEqual({ since: iso(NOW - 24 * HOUR), until: iso(NOW), items: [], leftOut: 0 })
+  expect(new Set(Object.values(counts))).toEqual(new Set([0]))
+})
+
+test('accounts of all partitions are in one list, and what does not fit is counted', async () => {
+  const { read, log } = fleet()
+  const hubIds = Array.from({ length: 130 }, (_, n) => n + 1)
+  await log(...hubIds.map((hubId) => on(hubId, { percent: hubId, level: hubId === 7 ? 'critical' : 'warning' })))
+  const { items, counts, leftOut } = await read({ mostOfEach: 3 })
+  expect(items.map(({ account }) => account?.hubId)).toEqual([7, 130, 129])
+  expect([counts.entered, leftOut]).toEqual([130, 127])
+})
+
+test('accounts that are connected, come back and are uninstalled are there by their names', async () => {
+  const { read, keys, store } = fleet()
+  const answers = {
+    exchangeCode: async () => tokens('access-1', 'refresh-1'),
+    metadata: async () => metadata({ hubId: 5, hubDomain: 'n5.example.com' }),
+  }
+  const { deps, clock } = office(store, keys, answers)
+  const at = clock.now()
+  const readNow = () => read({ since: at, until: clock.now() })
+  await connectWithCode(deps, new Secret('code'))
+  expect((await readNow()).items).toEqual([
+    { change: 'connected', at: iso(at), account: { hubId: 5, hubDomain: 'n5.example.com' }, times: 1 },
+  ])
+  clock.move(HOUR)
+  await connectWithCode(deps, new Secret('code'))
+  clock.move(HOUR)
+  await beginUninstall(deps, 5, { by: 'cli', reason: 'the customer left' })
+  expect((await readNow()).items).toMatchObject([
+    { change: 'uninstalled', before: 'connected', times: 3, at: iso(at + 2 * HOUR), account: { hubId: 5 } },
+  ])
+  expect((await read({ since: at + HOUR })).items).toMatchObject([{ change: 'uninstalled', before: 'reconnected' }])
+})
+
+test('an imported account is connected, one that is replaced reconnected, one that is kept neither', async () => {
+  const { read, keys, store } = fleet()
+  const { clock } = office(store, keys, {})
+  const since = clock.now()
+  const bring = (text: string, replace = false) => {
+    const rows = readRows(
+      (async function* () {
+        yield Buffer.from(text)
+      })(),
+      'a.csv',
+    )
+    const more = { replace, stop: new AbortController().signal, onProgress: () => {}, onBad: () => {} }
+    return importAccounts({ store, keys, vault, clock }, rows, more)
+  }
+  await bring('hubId,refreshToken\n1,r1\n2,r2\n')
+  await bring('hubId,refreshToken\n1,r1\n')
+  await bring('hubId,refreshToken\n2,r3\n', true)
+  const { items } = await read({ since, until: clock.now() })
+  expect(items.map(({ change, account }) => [change, account?.hubId])).toEqual([
+    ['reconnected', 2],
+    ['connected', 1],
+  ])
+})
+
+test('a step that is sent again is one event', async () => {
+  const { read, keys, store } = fleet()
+  const account = { hubId: 3, obtainedAt: NOW - HOUR, operation: 'one' }
+  await seedAccount(store, keys, account)
+  await seedAccount(store, keys, account)
+  expect((await read()).items).toMatchObject([{ change: 'connected', times: 1 }])
+})
+
+test('where the oldest were cut off it names since when all are kept', async () => {
+  const { read, keys, store } = fleet()
+  expect(await read()).not.toHaveProperty('keptSince')
+  const pipeline = store.pipeline()
+  const { accountLog, log } = keys.partition(3)
+  for (let n = 0; n < 2_000; n++) {
+    pipeline.xadd(accountLog, '*', 'hubId', 64 * n + 3, 'event', 'connected', 'at', NOW - 12 * HOUR + n)
+  }
+  await pipeline.exec()
+  const { keptSince, counts } = await read()
+  expect([keptSince, counts.connected]).toEqual([iso(NOW - 12 * HOUR), 2_000])
+  expect(await read({ since: NOW - 12 * HOUR })).not.toHaveProperty('keptSince')
+  const alert = (n: number) => encodeEntry({ alert: on(3, { id: `b${n}-1`, measuredAt: iso(NOW - 2 * HOUR + n) }) })
+  for (let n = 0; n < 1_000; n++) pipeline.xadd(log, '*', 'alert', alert(n))
+  await pipeline.exec()
+  expect((await read()).keptSince).toBe(iso(NOW - 2 * HOUR))
+})
+
+test('what can not be read of one partition takes nothing else along', async () => {
+  const { read, log, keys, store } = fleet()
+  await log(on(1))
+  await store.xadd(keys.partition(1).log, '*', 'alert', 'no JSON')
+  await store.xadd(keys.partition(1).log, '*', 'alert', '{"alert":{"measuredAt":"2026-11-21T09:30:00.000Z"}}')
+  await store.xadd(keys.partition(1).log, '*', 'alert', '{"alert":null}')
+  await store.xadd(keys.partition(1).accountLog, '*', 'hubId', 'x', 'event', 'connected', 'at', NOW)
+  await store.xadd(keys.partition(1).accountLog, '*', 'other', 'field')
+  await store.xadd(keys.partition(1).accountLog, '*', 'hubId', 65, 'event', 'connected', 'at', NOW)
+  await store.set(keys.account(65).account, 'no hash')
+  await store.set(keys.partition(2).log, 'no stream')
+  await store.set(keys.partition(2).accountLog, 'no stream')
+  const { items } = await read()
+  expect(items.map(({ change, account }) => [change, account?.hubId, account?.hubDomain])).toEqual([
+    ['entered', 1, 'n1.example.com'],
+    ['connected', 65, ''],
+  ])
+})
+
+test('the logs of a fleet on fire, all of them full, are read in bounded time', async () => {
+  const { read, keys, store } = fleet()
+  for (let number = 0; number < PARTITIONS; number++) {
+    const pipeline = store.pipeline()
+    const { log, accountLog } = keys.partition(number)
+    for (let n = 0; n < 1_000; n++) {
+      const records = { shown: 3, total: 3, items: [1, 2, 3].map((objectId) => ({ objectId, label: 'a'.repeat(60) })) }
+      pipeline.xadd(log, '*', 'alert', encodeEntry({ alert: on(64 * n + number + 64, { percent: n, records }) }))
+      pipeline.xadd(accountLog, '*', 'hubId', 64 * n + number, 'event', 'connected', 'at', NOW)
+    }
+    await pipeline.exec()
+  }
+  const before = process.cpuUsage()
+  const { counts, items, leftOut } = await read()
+  const { user, system } = process.cpuUsage(before)
+  expect([counts.entered, counts.connected, items.length, leftOut]).toEqual([64_000, 64_000, 200, 127_800])
+  // It takes about one; every page of it leaves the event loop to others.
+  expect((user + system) / 1_000_000).toBeLessThan(5)
+}, 60_000)

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Alert } from '../../src/alerts/alert.ts'
+import { encodeEntry } from '../../src/alerts/outbox.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { showTimesIn } from '../../src/text/format-time.ts'
+import { anAlert } from '../alerts/an-alert.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { plimsollHere } from '../support/command.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { redisOfFile } from '../support/of-file.ts'
+
+const HOUR = 3_600_000
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const clock = new HandClock(NOW)
+const keys = createKeys('plimsoll')
+const redis = redisOfFile()
+let folder: string
+let store: Store
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-changes-'))
+  writeFileSync(
+    join(folder, 'plimsoll.yaml'),
+    `provider: { clientId: a, clientSecret: b }
+redis: { url: "${redis.url}" }
+encryption: { keys: [ { id: k1, key: "${Buffer.alloc(32, 7).toString('base64')}" } ] }
+http: { publicUrl: https://plimsoll.example.com, timeZone: Europe/Berlin }
+receivers: { ops: { type: email, smtp: "smtps://u:p@mail.example.com", from: a@example.com, to: [b@example.com] } }
+routes: [ { to: [ops] } ]
+`,
+  )
+  store = redis.connect()
+})
+afterAll(() => {
+  showTimesIn(undefined)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const run = (...args: string[]) => plimsollHere(['changes', ...args, '--config', 'plimsoll.yaml'], folder, { clock })
+
+async function logged(hoursAgo: number, more: Partial<Alert>): Promise<void> {
+  const account = { hubId: 7, hubDomain: 'acme.example.com' }
+  const alert = anAlert({ account, measuredAt: new Date(NOW - hoursAgo * HOUR).toISOString(), ...more })
+  const { hubId } = more.account ?? account
+  await store.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
+}
+
+test('where nothing changed it is one line, with the moment in the zone of the config', async () => {
+  expect(await run()).toEqual({ code: 0, out: 'Nothing changed since 2026-11-20 11:00 CET.\n', err: '' })
+})
+
+test('what changed is one line each, by group, the worst first; further back there is more', async () => {
+  const series = { metric: 'customProperties.overall' }
+  await logged(30, { kind: 'token', level: 'critical', rule: 'token' })
+  await logged(3, { series, usage: 900, limit: 1_000, percent: 90 })
+  await logged(2, {
+    kind: 'limit-changed',
+    series,
+    limit: 950,
+    percent: 94.7,
+    previous: { level: 'ok', limit: 1_000, measuredAt: '' },
+  })
+  await seedAccount(store, keys, { hubId: 8, hubDomain: 'globex.example.com', obtainedAt: NOW - HOUR })
+  const day = await run('--since', '24h')
+  expect(day.err).toBe('')
+  expect(
+    day.out.replaceAll(/ {2,}/g, '  '),
+  ).toBe(`1 alert opened, 1 limit moved, 1 account connected since 2026-11-20 11:00 CET.
+
+Got worse
+ACCOUNT  WHAT  CHANGE  AT
+acme.example.com (7)  custom properties  ok → warning, 90 % of 1,000  2026-11-21 08:00 CET
+
+Limits that moved
+ACCOUNT  WHAT  CHANGE  AT
+acme.example.com (7)  limit of custom properties  1,000 → 950  2026-11-21 09:00 CET
+
+Accounts that came and went
+ACCOUNT  WHAT  CHANGE  AT
+globex.example.com (8)  account  connected  2026-11-21 10:00 CET
+`)
+  expect((await run('--since', '2d')).out).toMatch(/^1 account must reconnect, 1 alert opened,/)
+  expect((await run('--since', '2026-11-21T09:30')).out).toMatch(/^1 account connected since 2026-11-21 09:30 CET/)
+})
+
+test('--json has every change, and what is not kept any more is on standard error too', async () => {
+  const { counts, items } = JSON.parse((await run('--json')).out)
+  expect([counts.limit, items.length]).toEqual([1, 3])
+  for (let n = 0; n < 1_000; n++)
+    await logged(1, { account: { hubId: 72, hubDomain: '' }, series: { metric: `m${n}` } })
+  const { out, err } = await run()
+  expect(err).toMatch(/^plimsoll: not all changes before 2026-11-21 10:00 CET are kept\.\n$/)
+  expect(out.split('\n').length).toBeGreaterThan(1_000)
+  expect(JSON.parse((await run('--json')).out).keptSince).toBe('2026-11-21T09:00:00.000Z')
+})

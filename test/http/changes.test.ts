@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest'
+import type { Alert } from '../../src/alerts/alert.ts'
+import { encodeEntry } from '../../src/alerts/outbox.ts'
+import { anAlert } from '../alerts/an-alert.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { openServer } from './open-server.ts'
+
+const redis = redisOfFile()
+const HOUR = 3_600_000
+
+async function opened() {
+  const server = await openServer(redis)
+  const { clock, keys, steps } = server
+  const log = (hubId: number, hoursAgo: number, more: Partial<Alert> = {}) => {
+    const measuredAt = new Date(clock.now() - hoursAgo * HOUR).toISOString()
+    const account = { hubId, hubDomain: `n${hubId}.example.com` }
+    const alert = anAlert({ account, measuredAt, ...more })
+    return steps.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
+  }
+  return { ...server, log }
+}
+
+test('the page of a quiet time is one line; it is in the menu, with three times to choose from', async () => {
+  const { get } = await opened()
+  const { text, words, status } = await get('/changes')
+  expect([status, words]).toEqual([
+    200,
+    expect.stringMatching(/Nothing changed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC\./),
+  ])
+  expect(text).toContain('<a href="/changes" aria-current="page">Changes</a>')
+  expect(text).toContain('<a href="/changes?since=24h" aria-current="true">')
+  for (const since of ['1h', '7d']) expect(text).toContain(`href="/changes?since=${since}"`)
+})
+
+test('the page has what changed since the chosen time, by group, with links to the accounts', async () => {
+  const { get, log, connectAccount } = await opened()
+  const series = { metric: 'customProperties.objectType', objectTypeId: '2-7', label: '<b>Cars</b>' }
+  await log(3, 30, { kind: 'token', level: 'critical', rule: 'token' })
+  await log(1, 5, { series, usage: 960, limit: 1_000, percent: 96, level: 'critical', reason: 'escalated' })
+  await log(2, 4, { series, usage: 700, limit: 1_000, percent: 70, reason: 'recovered', status: 'resolved' })
+  await connectAccount({ hubId: 9, hubDomain: 'new.example.com' })
+  const { text, words } = await get('/changes')
+  expect(words).toMatch(
+    /1 alert got worse, 1 alert ended, 1 account connected since .*Got worse .*n1\.example\.com \(1\).*warning → critical, 96 % of 1,000.*Got better .*n2\.example\.com \(2\).*warning → ok, 70 % of 1,000.*Accounts that came and went .*new\.example\.com \(9\) .*connected/,
+  )
+  expect(text).toContain('<a href="/accounts/1">n1.example.com (1)</a>')
+  expect(text).toContain('&lt;b&gt;Cars')
+  expect(words).not.toContain('n3.example.com')
+  expect((await get('/changes?since=7d')).words).toMatch(
+    /1 account must reconnect,.*n3\.example\.com.*ok → must reconnect/,
+  )
+  expect((await get('/changes?since=1h')).words).toMatch(/ 1 account connected since /)
+  expect((await get('/changes?since=x')).status).toBe(400)
+})
+
+test('of very many changes the page shows a part of each group, and how to see all', async () => {
+  const { get, log } = await opened()
+  for (let hubId = 1; hubId <= 120; hubId++) await log(hubId, 1)
+  const { words } = await get('/changes')
+  expect(words).toMatch(
+    /120 alerts opened since .*20 more changes not shown\. All changes: plimsoll changes --since 20/,
+  )
+})
+
+test('the API gives the same by a moment or by how long ago, and counts what it leaves out', async () => {
+  const { get, log, clock } = await opened()
+  for (let hubId = 1; hubId <= 3; hubId++) await log(hubId, hubId, { percent: 90 + hubId })
+  const { json } = await get('/api/v1/changes?since=24h&limit=2')
+  const since = new Date(clock.now() - 24 * HOUR).toISOString()
+  expect(json).toMatchObject({
+    since,
+    until: new Date(clock.now()).toISOString(),
+    counts: { entered: 3, lost: 0 },
+    leftOut: 1,
+  })
+  expect(json.items.map(({ account }: Alert) => account?.hubId)).toEqual([3, 2])
+  expect(json.items[0]).toMatchObject({
+    change: 'entered',
+    from: 'ok',
+    to: 'warning',
+    times: 1,
+    alert: { percent: 93 },
+  })
+  expect((await get(`/api/v1/changes?since=${since}`)).json.items).toHaveLength(3)
+  expect((await get(`/api/v1/changes?since=${clock.now() - 90 * 60_000}`)).json.items).toHaveLength(1)
+  expect((await get('/api/v1/changes')).json.counts.entered).toBe(3)
+  expect((await get('/api/v1/changes?since=yesterday')).json.errors).toEqual([
+    {
+      parameter: 'since',
+      detail: 'must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970, or how long ago: 24h',
+    },
+  ])
+})
