@@ -1,5 +1,13 @@
 import { defined } from '../runtime/defined.ts'
-import { type Alert, type AlertLevel, alertOf, byConsequence, compareLevels, type Message } from './alert.ts'
+import {
+  type Alert,
+  type AlertLevel,
+  alertOf,
+  byConsequence,
+  compareLevels,
+  type FleetChanges,
+  type Message,
+} from './alert.ts'
 
 export interface DigestFrame {
   period: 'day' | 'week'
@@ -62,8 +70,8 @@ export class DigestDraft {
     if (is !== 'same') this.#changes[is]++
   }
 
-  /** `changes` only where there was a digest before. */
-  message(): Message {
+  /** `changes` only where there was a digest before; `changed`: what happened since that. */
+  message(changed?: FleetChanges): Message {
     const { period, now } = this.#frame
     const { critical, warning } = this.#levels
     return {
@@ -76,6 +84,7 @@ export class DigestDraft {
         period,
         totals: { accounts: this.#accounts.size, critical, warning },
         ...(this.#before === undefined ? {} : { changes: { ...this.#changes, resolved: this.#unseen.size } }),
+        ...defined({ changed }),
       },
     }
   }

@@ -18,7 +18,7 @@ export interface Route {
 }
 
 /** What a route asks of an alert. */
-type Routable = Pick<Alert, 'kind' | 'level' | 'rule' | 'account'>
+export type Routable = Pick<Alert, 'kind' | 'level' | 'rule' | 'account'>
 
 /** Whom an alert is for: the first route that matches decides. Nobody, where none does. */
 export function receiversOf(routes: readonly Route[], alert: Routable): readonly string[] {

@@ -3,11 +3,14 @@ import type { Registry } from '../accounts/registry.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { defined } from '../runtime/defined.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { FleetChange } from './alert.ts'
 import { DigestDraft } from './digest.ts'
 import { type DigestSchedule, type DigestStore, judgeDue, type MadeDigest, nextDigestAt } from './digest-store.ts'
 import { type OpenAlertSettings, openAlertMessages, readAlertedAccounts } from './open-alert-message.ts'
-import { type Route, receiversOf } from './route.ts'
+import { readChanges } from './read-changes.ts'
+import { type Routable, type Route, receiversOf } from './route.ts'
 
 export interface DigestSettings extends OpenAlertSettings {
   /** Of the receivers that get one. */
@@ -30,6 +33,8 @@ interface DigestsWork {
 
 /** Accounts read at once: of a fleet that is on fire not all must be in memory together. */
 const AT_ONCE = 500
+/** Of each group that a digest begins with. */
+const MOST_CHANGES = 10
 
 /** Receivers whose digest is due get it, once for all daemons; those that changed in the config are planned anew. */
 export async function sweepDigests(deps: DigestsWork): Promise<undefined> {
@@ -85,13 +90,26 @@ async function makeDigest(
   { every }: DigestSchedule,
   now: number,
 ): Promise<MadeDigest> {
-  const draft = new DigestDraft({ period: every, max: digest.max, now }, await digests.memory(receiver))
+  const before = await digests.memory(receiver)
+  const draft = new DigestDraft({ period: every, max: digest.max, now }, before)
+  const isMine = (alert: Routable) => receiversOf(digest.routes, alert).includes(receiver)
   const hubIds = await registry.alerting()
   for (let from = 0; from < hubIds.length; from += AT_ONCE) {
     const accounts = await readAlertedAccounts(store, keys, hubIds.slice(from, from + AT_ONCE))
     const alerts = accounts.flatMap((account) => openAlertMessages(digest, account, now))
-    draft.add(alerts, (alert) => receiversOf(digest.routes, alert).includes(receiver))
+    draft.add(alerts, isMine)
   }
+  const asked = { until: now, mostOfEach: MOST_CHANGES, isFor: (change: FleetChange) => isChangeFor(isMine, change) }
+  const changed = before && (await readChanges({ store, keys }, { since: before.at, ...asked }))
   const deliveryId = `msg_${randomBytes(12).toString('hex')}`
-  return { deliveryId, message: draft.message(), memory: draft.memory(), now }
+  return { deliveryId, message: draft.message(changed), memory: draft.memory(), now }
+}
+
+/** A receiver of a level that the alert was at gets all that it did. An account's connects go where alerts about its tokens go. */
+function isChangeFor(isMine: (alert: Routable) => boolean, { account, alert, from, to, via }: FleetChange): boolean {
+  if (alert === undefined) {
+    return isMine({ kind: 'token', level: 'critical', rule: 'token', ...defined({ account }) })
+  }
+  const levels = [alert.level, from, to, via].filter((one) => one === 'warning' || one === 'critical')
+  return levels.some((level) => isMine({ ...alert, level }))
 }

@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import { Registry } from '../../src/accounts/registry.ts'
-import type { Message } from '../../src/alerts/alert.ts'
+import type { Alert, Message } from '../../src/alerts/alert.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { DigestSchedule } from '../../src/alerts/digest-store.ts'
 import { DigestStore } from '../../src/alerts/digest-store.ts'
+import { encodeEntry } from '../../src/alerts/outbox.ts'
 import type { DigestSettings } from '../../src/alerts/send-digests.ts'
 import { sweepDigests } from '../../src/alerts/send-digests.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
@@ -14,10 +15,12 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { properties, readings } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
 import { raw, startFarSide } from '../support/far-side.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { anAlert } from './an-alert.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -152,6 +155,44 @@ describe('a digest', () => {
       ...{ level: 'warning', usage: 850, limit: 1_000, measuredAt: '2026-11-21T07:00:00.000Z' },
     })
     expect(await arrived()).toHaveLength(2)
+  })
+
+  test('begins with what changed since the last one, of what the routes send to its receiver', async () => {
+    const { daemon, arrived, clock, keys, store } = await daemons()
+    const logged = (hubId: number, more: Partial<Alert> = {}) => {
+      const measuredAt = new Date(clock.now()).toISOString()
+      const account = { hubId, hubDomain: `a${hubId}.example.com` }
+      const alert = anAlert({ account, measuredAt, ...more })
+      return store.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
+    }
+    const routes = [
+      { match: { account: ['b*'] }, to: ['others'] },
+      { match: { level: ['critical' as const] }, to: ['ops'] },
+      { to: ['pager'] },
+    ]
+    const own = daemon({ routes })
+    await logged(9)
+    await own()
+    clock.move(MINUTE)
+    await own()
+    expect((await arrived())[0]?.data).not.toHaveProperty('changed')
+
+    clock.move(HOUR)
+    await seedAccount(store, keys, { hubId: 1, hubDomain: 'a1.example.com', obtainedAt: clock.now() })
+    await seedAccount(store, keys, { hubId: 2, hubDomain: 'b2.example.com', obtainedAt: clock.now() })
+    await logged(3, { level: 'critical' })
+    await logged(4, { level: 'warning', reason: 'eased' })
+    await logged(5, { level: 'warning' })
+    await logged(6, { level: 'critical', account: { hubId: 6, hubDomain: 'b6.example.com' } })
+    clock.move(DAY - HOUR)
+    await own()
+    const changed = (await arrived())[1]?.data.changed
+    expect(changed).toMatchObject({ since: '2026-11-21T07:00:00.000Z', until: '2026-11-22T07:00:00.000Z', leftOut: 0 })
+    expect(changed?.items.map(({ change, account }) => [change, account?.hubDomain])).toEqual([
+      ['entered', 'a3.example.com'],
+      ['eased', 'a4.example.com'],
+      ['connected', 'a1.example.com'],
+    ])
   })
 
   test('comes also when nothing is open, and says so', async () => {

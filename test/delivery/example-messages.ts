@@ -1,4 +1,4 @@
-import type { Alert, Message } from '../../src/alerts/alert.ts'
+import type { Alert, FleetChanges, Message } from '../../src/alerts/alert.ts'
 
 export const NOW = Date.parse('2026-11-21T10:05:00.000Z')
 
@@ -80,5 +80,33 @@ export function aMessage(
     timestamp: '2026-11-21T10:00:00.000Z',
     data: { groupKey: 'ops-mail/customProperties.overall', truncated, alerts },
     ...rest,
+  }
+}
+
+/** What a digest begins with: a change of each group. */
+export function someChanges(): FleetChanges {
+  const at = '2026-11-21T10:00:00.000Z'
+  const account = { hubId: 123, hubDomain: 'acme.example.com' }
+  const gone = anAtLimitAlert({ status: 'resolved', reason: 'recovered', because: { is: 'no-rule' } })
+  const series = { metric: 'associations.atLimit' }
+  return {
+    ...{ since: '2026-11-20T08:00:00.000Z', until: at, keptSince: '2026-11-20T12:00:00.000Z', leftOut: 7 },
+    counts: {
+      ...{ lost: 1, entered: 1, worse: 0, limit: 1, eased: 0, left: 1 },
+      ...{ recovered: 0, uninstalled: 0, reconnected: 0, connected: 1 },
+    },
+    items: [
+      {
+        ...{ change: 'lost', at: '2026-11-21T09:00:00.000Z', from: 'ok', to: 'critical', times: 1 },
+        ...{ account: { hubId: 5, hubDomain: 'globex.example.com' }, alert: aTokenAlert() },
+      },
+      { change: 'entered', at, account, from: 'ok', to: 'critical', times: 2, alert: anAlert() },
+      {
+        ...{ change: 'limit', at, account, from: 1_000, to: 800, times: 1 },
+        alert: anAlert({ kind: 'limit-changed', usage: 800, limit: 800, percent: 100 }),
+      },
+      { change: 'left', at, account, from: 'ok', via: 'critical', to: 'ok', times: 4, alert: { ...gone, series } },
+      { change: 'reconnected', at, account: { hubId: 9, hubDomain: '' }, before: 'lost', times: 1 },
+    ],
   }
 }

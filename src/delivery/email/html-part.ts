@@ -1,6 +1,7 @@
 import { countOf, formatPercent } from '../../text/format-number.ts'
 import { Html, html } from '../../text/html.ts'
 import type { MailFact } from './describe-alert.ts'
+import { changeLine, type DescribedChanges } from './describe-changes.ts'
 import type { DescribedRecords } from './describe-records.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
 import type { Action } from './mail-links.ts'
@@ -62,7 +63,7 @@ const ROOM_FOR_SECTIONS = 38_000
 const ROOM_FOR_ROWS = 92_000
 
 export function htmlPart(content: MailContent): string {
-  const { badge, subject, summary, omitted, csv, footer } = content
+  const { badge, subject, changes, summary, omitted, csv, footer } = content
   const { sections, rows, left } = whatFits(content)
   return html`<!doctype html>
 <html lang="en">
@@ -80,6 +81,7 @@ export function htmlPart(content: MailContent): string {
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f3f6">
 <tr><td class="page" align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colorOf(badge)}">
+${changes === undefined ? undefined : changesRow(changes)}
 ${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
 ${sections}
 ${rows.length === 0 ? undefined : rankedTable(rows)}
@@ -96,8 +98,9 @@ ${csv === undefined ? undefined : noteRow(`Attached as a table: ${csv.filename}`
 }
 
 /** As many sections and rows as a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */
-function whatFits({ summary, sections, rows }: MailContent): { sections: Html[]; rows: Html[]; left: number } {
-  let size = 0
+function whatFits(content: MailContent): { sections: Html[]; rows: Html[]; left: number } {
+  const { changes, summary, sections, rows } = content
+  let size = changes === undefined ? 0 : Buffer.byteLength(changesRow(changes).toString())
   const take = (alerts: ListedAlert[], room: number, partOf: (alert: ListedAlert, n: number) => Html): Html[] => {
     const parts: Html[] = []
     for (const [n, alert] of alerts.entries()) {
@@ -117,6 +120,20 @@ function whatFits({ summary, sections, rows }: MailContent): { sections: Html[];
 
 function noteRow(note: string, mark?: Html): Html {
   return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px">${mark}${note}</td></tr>`
+}
+
+/** The first of a digest. */
+function changesRow({ line, note, groups, more }: DescribedChanges): Html {
+  const quiet = (text: string | undefined) =>
+    text === undefined
+      ? undefined
+      : html`<div class="quiet" style="${QUIET};font-size:13px;padding-top:8px">${text}</div>`
+  const lists = groups.map(
+    ({ title, changes }) => html`<div style="padding-top:10px"><b>${title}</b></div>
+${changes.map((one) => html`<div style="word-break:break-word"><bdi>${changeLine(one)}</bdi></div>\n`)}`,
+  )
+  return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:14px;line-height:21px;border-bottom:${LINE_STYLE}"><div style="font-size:15px">${line}</div>
+${lists}${quiet(more)}${quiet(note)}</td></tr>`
 }
 
 function sectionRow(alert: ListedAlert, below: boolean): Html {

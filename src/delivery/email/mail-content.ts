@@ -1,8 +1,9 @@
 import { type Alert, byConsequence, compareLevels, type Message } from '../../alerts/alert.ts'
 import { csvLine } from '../../text/csv.ts'
-import { countOf, formatCount } from '../../text/format-number.ts'
+import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type DescribedAlert, describeAlert, percentOf } from './describe-alert.ts'
+import { type DescribedChanges, describeChanges } from './describe-changes.ts'
 import type { MailLinks } from './mail-links.ts'
 import { accountsIn, badgeOfMessage, subjectLine, totalOf } from './subject.ts'
 
@@ -18,6 +19,8 @@ export interface ListedAlert extends DescribedAlert {
 export interface MailContent {
   badge: string
   subject: string
+  /** Of a digest: what changed since the one before. */
+  changes?: DescribedChanges
   /** For alerts of several accounts: one line above them all. */
   summary?: string
   /** Shown whole, each in a section. */
@@ -52,6 +55,7 @@ export function mailContent(message: Message, now: number, links: MailLinks): Ma
   return {
     badge: badgeOfMessage(message),
     subject: subjectLine(message),
+    ...(data.changed !== undefined && { changes: describeChanges(data.changed) }),
     ...(summary !== undefined && { summary }),
     ...{ sections: listed.slice(0, whole), rows },
     ...(data.truncated > 0 && {
@@ -76,12 +80,8 @@ function headingOf(alerts: Alert[], [worst]: DescribedAlert[]): string {
 }
 
 function summaryOf({ type, data }: Message): string | undefined {
-  const { alerts, truncated, period, changes } = data
-  if (period !== undefined) {
-    const since = changes === undefined ? [] : Object.entries(changes).map(([name, n]) => `${formatCount(n)} ${name}`)
-    const moved = since.length === 0 ? '' : `; since the last one: ${since.join(', ')}`
-    return `${period === 'week' ? 'Weekly' : 'Daily'} digest: ${totalOf(data)}${moved}.`
-  }
+  const { alerts, truncated, period } = data
+  if (period !== undefined) return `${period === 'week' ? 'Weekly' : 'Daily'} digest: ${totalOf(data)}.`
   if (type === 'alert.digest') {
     return `First readings of new accounts: ${totalOf(data)}. Every change from here on is a message of its own.`
   }

@@ -1,4 +1,5 @@
 import { formatPercent } from '../../text/format-number.ts'
+import { changeLine, type DescribedChanges } from './describe-changes.ts'
 import type { DescribedRecords } from './describe-records.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
 
@@ -6,8 +7,9 @@ const BAR_WIDTH = 30
 const NAME_WIDTH = 13
 
 /** The mail as plain text: nothing in it that the other part has alone. */
-export function textPart({ summary, sections, rows, omitted, csv, footer }: MailContent): string {
+export function textPart({ changes, summary, sections, rows, omitted, csv, footer }: MailContent): string {
   const blocks = [
+    changes === undefined ? [] : changesBlock(changes),
     summary ?? [],
     sections.map(sectionText),
     rows.length === 0 ? [] : rows.map(rowText).join('\n').trimStart(),
@@ -16,6 +18,14 @@ export function textPart({ summary, sections, rows, omitted, csv, footer }: Mail
     `-- \n${footer}`,
   ].flat()
   return `${blocks.join(sections.length > 1 ? `\n\n${'='.repeat(60)}\n\n` : '\n\n')}\n`
+}
+
+/** What changed, for people who see no markup. */
+export function changesBlock({ line, note, groups, more }: DescribedChanges): string {
+  const parts = groups.map(
+    ({ title, changes }) => `${title}\n${changes.map((one) => `  ${changeLine(one)}`).join('\n')}`,
+  )
+  return [line, ...parts, more ?? [], note ?? []].flat().join('\n\n')
 }
 
 function sectionText(alert: ListedAlert): string {

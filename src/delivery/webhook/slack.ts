@@ -3,7 +3,9 @@ import { shorten } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Badge, type DescribedAlert, describeAlert } from '../email/describe-alert.ts'
+import { describeChanges } from '../email/describe-changes.ts'
 import { subjectLine } from '../email/subject.ts'
+import { changesBlock } from '../email/text-part.ts'
 import type { BodyContext } from './plimsoll.ts'
 
 /** Slack's own limits: a longer message is refused whole. */
@@ -12,8 +14,8 @@ const MOST_HEADER = 150
 const MOST_TEXT = 3_000
 const MOST_FIELD = 2_000
 const MOST_FIELDS = 10
-/** Two blocks each; header, what is left out and the footer need room too. */
-const MOST_ALERTS = Math.floor((MOST_BLOCKS - 3) / 2)
+/** Two blocks each; header, changes, what is left out and the footer need room too. */
+const MOST_ALERTS = Math.floor((MOST_BLOCKS - 4) / 2)
 const MOST_RECORDS = 20
 
 const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
@@ -34,6 +36,7 @@ export function slackBody(message: Message, { home, links }: BodyContext): strin
     text: escaped(withoutMarkup(subject)),
     blocks: [
       { type: 'header', text: plain(subject, MOST_HEADER) },
+      ...(message.data.changed === undefined ? [] : [section(changesBlock(describeChanges(message.data.changed)))]),
       ...shown.flatMap((alert) => (alerts.length === 1 ? wholeAlert(alert) : rowOf(alert))),
       ...(left > 0 ? [context(`${countOf(left, 'more alert')} not shown: ${link(home, 'status page')}`)] : []),
       context(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`),

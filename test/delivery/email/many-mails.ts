@@ -1,6 +1,6 @@
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { type MailLinks, recordPages } from '../../../src/delivery/email/mail-links.ts'
-import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount } from '../example-messages.ts'
+import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount, someChanges } from '../example-messages.ts'
 
 /** What whoever makes up labels, domains and names might try. */
 export const HOSTILE: Record<string, string> = {
@@ -101,6 +101,10 @@ export const MAILS: Record<string, Message> = {
   'over the limit': aMessage([anAlert({ usage: 1_200, percent: 120, remaining: -200, daysLeft: 0 })]),
   'group of 12': aMessage([...fleet(9), atLimit, aTokenAlert(), onAccount(7, anAlert({ ...recovered }))]),
   'digest of 40': aMessage(fleet(40), { type: 'alert.digest', truncated: 160 }),
+  'digest with changes': aMessage(fleet(5), {
+    type: 'alert.digest',
+    data: { ...aMessage(fleet(5)).data, period: 'day', changed: someChanges() },
+  }),
   resolved: aMessage([anAlert({ ...recovered })], { type: 'alert.resolved' }),
   test: aMessage([testAlert()], { type: 'alert.test' }),
   token: aMessage([aTokenAlert()]),

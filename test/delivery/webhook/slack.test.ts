@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Message } from '../../../src/alerts/alert.ts'
 import { slackBody } from '../../../src/delivery/webhook/slack.ts'
-import { aMessage, anAlert, onAccount } from '../example-messages.ts'
+import { aMessage, anAlert, onAccount, someChanges } from '../example-messages.ts'
 
 const HOME = 'https://plimsoll.example.com/'
 
@@ -54,6 +54,18 @@ test('of many alerts as many are shown as there is room for, the rest is counted
   const body = parsed(aMessage(alerts, { data: { groupKey: 'g', truncated: 30, alerts } }))
   expect(body.blocks.filter(({ type }) => type === 'section')).toHaveLength(23)
   expect(markupOf(body)).toContain(`207 more alerts not shown: <${HOME}|status page>`)
+})
+
+test('a digest begins with what changed since the last one, and has room for it', () => {
+  const alerts = Array.from({ length: 200 }, (_, n) => onAccount(n + 1, anAlert()))
+  const data = { groupKey: 'g', truncated: 30, alerts, period: 'day' as const, changed: someChanges() }
+  const [header, first, ...rest] = parsed(aMessage(alerts, { type: 'alert.digest', data })).blocks
+  expect(header?.type).toBe('header')
+  expect(first).toMatchObject({ text: { text: expect.stringMatching(/^1 account must reconnect, .*\n\nGot worse\n/) } })
+  expect(rest.filter(({ type }) => type === 'section')).toHaveLength(23)
+  const [item] = data.changed.items
+  const long = Array.from({ length: 40 }, () => ({ ...item, account: { hubId: 1, hubDomain: 'a'.repeat(500) } }))
+  parsed(aMessage([], { data: { ...data, alerts: [], changed: { ...data.changed, items: long as never } } }))
 })
 
 test('what is resolved and what is a test look so', () => {
