@@ -20,10 +20,11 @@ export async function listChanges(io: Io, options: CommonOptions & { since: Mome
   for (const { title, changes: of } of groups) {
     io.out('\n')
     say(io, title)
+    const hasWhat = of.some(({ what }) => what !== '')
     printTable(
       io,
-      [named('ACCOUNT'), named('WHAT'), prose('CHANGE'), spare(whole('AT'))],
-      of.map(({ subject, what, moved, at }) => [subject, what, moved, at]),
+      [named('ACCOUNT'), ...(hasWhat ? [named('WHAT')] : []), prose('CHANGE'), spare(whole('AT'))],
+      of.map(({ subject, what, moved, at }) => [subject, ...(hasWhat ? [what] : []), moved, at]),
     )
   }
 }

@@ -80,8 +80,8 @@ ACCOUNT  WHAT  CHANGE  AT
 acme.example.com (7)  limit of custom properties  1,000 → 950  2026-11-21 09:00 CET
 
 Accounts that came and went
-ACCOUNT  WHAT  CHANGE  AT
-globex.example.com (8)  account  connected  2026-11-21 10:00 CET
+ACCOUNT  CHANGE  AT
+globex.example.com (8)  connected  2026-11-21 10:00 CET
 `)
   expect((await run('--since', '2d')).out).toMatch(/^1 account must reconnect, 1 alert opened,/)
   expect((await run('--since', '2026-11-21T09:30')).out).toMatch(/^1 account connected since 2026-11-21 09:30 CET/)

@@ -10,7 +10,7 @@ export interface DescribedChange {
   /** `acme.example.com (123)`, `All accounts`. */
   subject: string
   hubId?: number
-  /** `custom properties`, `account`. */
+  /** `custom properties`; empty for the account itself. */
   what: string
   /** `warning → critical, 96 % of 1,000`, `connected`. */
   moved: string
@@ -54,7 +54,7 @@ export function describeChanges(changes: FleetChanges): DescribedChanges {
 
 /** `acme.example.com (123): custom properties, warning → critical, 96 % of 1,000 (2026-11-21 10:00 CET)`. */
 export function changeLine({ subject, what, moved, at }: DescribedChange): string {
-  return `${subject}: ${what === ACCOUNT ? '' : `${what}, `}${moved} (${at})`
+  return `${subject}: ${what === '' ? '' : `${what}, `}${moved} (${at})`
 }
 
 /** In a summary: how many there are of each. */
@@ -79,9 +79,6 @@ export function changesText({ counts }: Pick<FleetChanges, 'counts'>, none: stri
   return counted.length === 0 ? none : counted.join(', ')
 }
 
-/** What an event is about: in a line of its own it need not be named. */
-const ACCOUNT = 'account'
-
 /** In a line: what happened to an account. */
 const EVENT: Partial<Record<ChangeName, string>> = { lost: 'had to reconnect', uninstalled: 'app uninstalled' }
 
@@ -90,7 +87,7 @@ function describeChange(change: FleetChange): DescribedChange {
   return {
     subject: accountName({ account } as Alert) ?? (alert?.kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
     ...(account !== undefined && { hubId: account.hubId }),
-    what: alert === undefined ? ACCOUNT : whatOf(change, alert),
+    what: alert === undefined ? '' : whatOf(change, alert),
     moved: alert === undefined ? eventText(change) : movedText(change, alert),
     at: formatTime(at),
   }

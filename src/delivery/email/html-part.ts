@@ -132,7 +132,7 @@ function changesRow({ line, note, groups, more }: DescribedChanges): Html {
     ({ title, changes }) => html`<div style="padding-top:10px"><b>${title}</b></div>
 ${changes.map((one) => html`<div style="word-break:break-word"><bdi>${changeLine(one)}</bdi></div>\n`)}`,
   )
-  return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:14px;line-height:21px;border-bottom:${LINE_STYLE}"><div style="font-size:15px">${line}</div>
+  return html`<tr><td class="cell line text" style="${CELL};${TEXT};font-size:14px;line-height:21px;border-bottom:${LINE_STYLE}"><div style="font-size:15px">${line}</div>
 ${lists}${quiet(more)}${quiet(note)}</td></tr>`
 }
 

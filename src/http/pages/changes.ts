@@ -37,14 +37,16 @@ ${soft(more)}
 }
 
 function changeTable(title: string, changes: readonly DescribedChange[]): Html {
+  // An account that came or went is all that its line is about.
+  const hasWhat = changes.some(({ what }) => what !== '')
   return htmlTable(
     title,
-    ['Account', 'What', 'Change', 'When'],
+    ['Account', hasWhat && 'What', 'Change', 'When'],
     changes.map(({ subject, hubId, what, moved, at }) => [
       hubId === undefined ? subject : html`<a href="/accounts/${hubId}">${subject}</a>`,
-      what,
+      hasWhat && what,
       moved,
-      at,
+      html`<span class="whole">${at}</span>`,
     ]),
   )
 }
