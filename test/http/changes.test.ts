@@ -91,3 +91,13 @@ test('the API gives the same by a moment or by how long ago, and counts what it 
     },
   ])
 })
+
+test('an entry of the log that can not be read takes neither the changes nor the transitions down', async () => {
+  const { get, log, keys, steps } = await opened()
+  await log(1, 1)
+  await steps.xadd(keys.partition(1).log, '*', 'alert', 'no JSON')
+  for (const path of ['/api/v1/transitions', '/api/v1/changes']) {
+    const { status, json } = await get(path)
+    expect([path, status, json.items?.length]).toEqual([path, 200, 1])
+  }
+})
