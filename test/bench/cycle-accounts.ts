@@ -49,7 +49,8 @@ export async function seedAccounts(store: Store, keys: Keys, count: number): Pro
 }
 
 /** Most series stand still. */
-const RISING = { overall: { perDay: 1.5, perDayLow: 0.5, perDayHigh: 2.5, scatter: 1.5, shareHigh: 0.005 } }
+const BENDS = { quickening: { perDay: 1.9, share: 0.015 }, slowing: { perDay: 1.3, share: -0.005 } }
+const RISING = { overall: { perDay: 1.5, perDayLow: 0.5, perDayHigh: 2.5, scatter: 1.5, leap: 1.5, bends: BENDS } }
 
 /** Accounts `from` to `to` are due for a poll at `at`, and a share of them for a refresh. */
 export async function bringDue(

@@ -97,7 +97,7 @@ describe('accounts', () => {
     const pace = { perDay: 3, perDayLow: 2, perDayHigh: 6 }
     await storeForecasts(steps, keys, 124, {
       at: clock.now(),
-      rising: { overall: { ...pace, scatter: 0, shareHigh: 0 } },
+      rising: { overall: { ...pace, scatter: 0 } },
       tooFew: { 'type/0-1': 3 },
     })
     const { json } = await get('/api/v1/accounts/124')

@@ -238,7 +238,7 @@ test('an account page shows how many days are left to the limits that have a for
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
   await connectAccount({ hubId: 67 })
   await poll(67, readings(clock.now(), 963))
-  const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4, scatter: 0, shareHigh: 0 }
+  const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4, scatter: 0 }
   await storeForecasts(steps, keys, 67, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   const { text } = await get('/accounts/67')
   expect(text).toContain('12 days left (9 to 19)')

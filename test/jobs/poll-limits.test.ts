@@ -121,7 +121,7 @@ test('a poll judges what it reads by the forecast that was made of the account',
     pageOf,
   } as unknown as PollWork['alerts']
   const { poll, keys, clock } = await imported(async () => metadata(), { alerts })
-  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0, shareHigh: 0 }
+  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0 }
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await poll()
   expect(await outboxOf(redis.store, keys, HUB)).toMatchObject([{ rule: 'soon', usage: 10, daysLeft: 99 }])
@@ -129,7 +129,7 @@ test('a poll judges what it reads by the forecast that was made of the account',
 
 test('a poll ranks its account by the limit that it reaches first', async () => {
   const { poll, keys, clock } = await imported(async () => metadata())
-  const pace = { perDay: 12, perDayLow: 12, perDayHigh: 12, scatter: 0, shareHigh: 0 }
+  const pace = { perDay: 12, perDayLow: 12, perDayHigh: 12, scatter: 0 }
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await poll()
   expect(await redis.store.zscore(keys.partition(keys.partitionOf(HUB)).nearest, HUB)).toBe('82.5')

@@ -215,7 +215,7 @@ async function meddle(keys: Keys, how: string, now: number): Promise<void> {
     await redis.store.hdel(own.account, 'seen')
   }
   if (how === 'forecast') {
-    const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, scatter: 0, shareHigh: 0 } }
+    const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, scatter: 0 } }
     await storeForecasts(redis.store, keys, HUB, { at: now - 2 * 86_400_000, rising, tooFew: {} })
   }
 }

@@ -78,7 +78,7 @@ export async function spoiledFleet(store: Store, keys: Keys) {
   usage = 900
   clock.move(EVERY_MS)
   await round()
-  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0, shareHigh: 0 }
+  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0 }
   const own = keys.account(SPOILED)
   await storeForecasts(store, keys, SPOILED, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await store.set(own.paused, clock.now() - 1)

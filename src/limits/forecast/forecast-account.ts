@@ -96,10 +96,12 @@ export function storeForecasts(
 }
 
 function encode({ at, rising, tooFew }: AccountForecasts): string {
-  const paces = Object.entries(rising).map(([id, { perDay, perDayLow, perDayHigh, scatter, shareHigh }]) => [
-    id,
-    ...[perDay, perDayLow, perDayHigh, scatter, shareHigh].map(short),
-  ])
+  const paces = Object.entries(rising).map(([id, forecast]) => {
+    const { perDay, perDayLow, perDayHigh, scatter, leap = 0, bends } = forecast
+    const { quickening, slowing } = bends ?? {}
+    const bent = quickening && slowing ? [quickening.perDay, quickening.share, slowing.perDay, slowing.share] : []
+    return [id, ...[perDay, perDayLow, perDayHigh, scatter, leap, ...bent].map(short)]
+  })
   return JSON.stringify([at, paces, Object.entries(tooFew)])
 }
 
@@ -109,14 +111,24 @@ export function decodeForecasts(stored: string | null): AccountForecasts | undef
   try {
     const [at, paces, tooFew] = JSON.parse(stored) as [number, [string, ...number[]][], [string, number][]]
     if (!Number.isFinite(at)) return undefined
-    // Earlier versions kept the first three numbers.
-    const rising = paces.map(
-      ([id, perDay = 0, perDayLow = 0, perDayHigh = 0, scatter = 0, shareHigh = 0]) =>
-        [id, { perDay, perDayLow, perDayHigh, scatter, shareHigh }] as const,
-    )
+    const rising = paces.map(([id, ...pace]) => [id, decodePace(pace)] as const)
     return { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
   } catch {
     return undefined
+  }
+}
+
+/** Earlier versions kept the first three numbers, then five; the fifth was a share, and so small that it is no leap. */
+function decodePace(numbers: readonly number[]): Forecast {
+  if (!numbers.every(Number.isFinite)) throw new Error('not a pace')
+  const [perDay = 0, perDayLow = 0, perDayHigh = 0, scatter = 0, leap = 0, ...bent] = numbers
+  const [faster, quickens = 0, slower, slows = 0] = bent
+  return {
+    ...{ perDay, perDayLow, perDayHigh, scatter },
+    ...(leap > 0 ? { leap } : {}),
+    ...(faster && slower
+      ? { bends: { quickening: { perDay: faster, share: quickens }, slowing: { perDay: slower, share: slows } } }
+      : {}),
   }
 }
 

@@ -1,11 +1,12 @@
-import { type DailyPoint, meanPace, steadyPace, stepsOf, type UsagePace } from './pace.ts'
+import { type Bends, bendsOf, daysAlong } from './bend.ts'
+import { type DailyPoint, meanPace, steadyPace, stepsOf, stepsWithin, type UsagePace } from './pace.ts'
 
+/** The pace of a series, and what may come between it and its limit. What is absent does not. */
 export interface Forecast extends UsagePace {
-  /**
-   * How fast usage grows as a share of itself, a day, at the high end of that range: where each day may add to what the next
-   * one adds, as with interest. 0 where it is known not to.
-   */
-  shareHigh: number
+  /** How the pace may change from day to day. */
+  bends?: Bends
+  /** How much may be added at once, beyond the pace. */
+  leap?: number
 }
 
 /** Days from now until the limit. */
@@ -34,12 +35,11 @@ const LAST_DAYS = 3
 export const ENOUGH_POINTS = 7
 /** Three years. A pace does not last longer: then no limit is in sight. */
 export const HORIZON_DAYS = 1095
+/** Further ahead than that no pace is sure to last: it was watched for half as long. Then there is no later end. */
+const LATEST_DAYS = 2 * WINDOW_DAYS
 
 /**
  * How fast a series rises, where it does so for sure: a pace that may as well be chance foretells nothing.
- *
- * Some weeks of counts do not show whether each day adds as much as the one before or the same share. Over days it
- * makes no difference, over months all of it; so the range holds both, unless the shares are seen to become smaller.
  *
  * @param points oldest first, a day at most once
  */
@@ -47,11 +47,33 @@ export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-
   if (points.length < ENOUGH_POINTS) return 'not-enough-history'
   const pace = paceOfBoth(points)
   if (pace === undefined) return 'no-growth'
-  const logarithms = points.map(({ day, usage }) => ({ day, usage: Math.log(Math.max(1, usage)) }))
-  const shares = stepsOf(logarithms)
-  const [older, newer] = [meanPace(shares.slice(0, shares.length / 2)), meanPace(shares.slice(shares.length / 2))]
-  const isSlowing = older !== undefined && newer !== undefined && newer.perDayHigh < older.perDayLow
-  return { ...pace, shareHigh: isSlowing ? 0 : (paceOfBoth(logarithms)?.perDayHigh ?? 0) }
+  const [bends, leap] = [bendsOf(points, pace), leapOf(points, pace.perDay)]
+  return {
+    ...pace,
+    perDayLow: Math.min(pace.perDayLow, paceWithFalls(points)),
+    ...(bends === undefined ? {} : { bends }),
+    ...(leap > 0 ? { leap } : {}),
+  }
+}
+
+/** The largest step but one, beyond the pace: as much may be added tomorrow. The largest may be one of its kind. */
+function leapOf(points: readonly DailyPoint[], perDay: number): number {
+  const beyond = stepsWithin(points).map(({ change, days }) => change - perDay * days)
+  return beyond.sort((a, b) => b - a)[1] ?? 0
+}
+
+/**
+ * What is left of the pace where usage fell: what was cleaned up once will be again, so the deepest fall counts once more.
+ * Nothing limits the pace where nothing fell.
+ */
+function paceWithFalls(points: readonly DailyPoint[]): number {
+  const [first, last] = [points[0], points.at(-1)] as [DailyPoint, DailyPoint]
+  let [highest, fall] = [first.usage, 0]
+  for (const { usage } of points) {
+    highest = Math.max(highest, usage)
+    fall = Math.max(fall, highest - usage)
+  }
+  return fall === 0 ? Number.POSITIVE_INFINITY : (last.usage - first.usage - fall) / (last.day - first.day)
 }
 
 /**
@@ -90,11 +112,19 @@ export function daysLeft(usage: number, limit: number | null, pace: Forecast | u
   const remaining = limit - usage
   const days = remaining / pace.perDay
   if (days > HORIZON_DAYS) return 'not-in-sight'
-  const { earliest, latest } = reachRange(remaining, pace)
-  // A count of n may be any value up to n and a half: of few, a half is a large share.
-  const byShares =
-    pace.shareHigh > 0 ? Math.log(Math.max(1, limit / (usage + 0.5))) / pace.shareHigh : Number.POSITIVE_INFINITY
-  return { days, earliest: Math.min(earliest, byShares), latest: latest > HORIZON_DAYS ? null : latest }
+  const [earliest, latest] = [earliestOf(Math.max(0, remaining - (pace.leap ?? 0)), pace), latestOf(remaining, pace)]
+  return { days, earliest, latest: latest > LATEST_DAYS ? null : latest }
+}
+
+function earliestOf(remaining: number, pace: Forecast): number {
+  if (remaining === 0) return 0
+  const { earliest } = reachRange(remaining, pace)
+  return pace.bends === undefined ? earliest : Math.min(earliest, daysAlong(pace.bends.quickening, remaining))
+}
+
+function latestOf(remaining: number, pace: Forecast): number {
+  const { latest } = reachRange(remaining, pace)
+  return pace.bends === undefined ? latest : Math.max(latest, daysAlong(pace.bends.slowing, remaining))
 }
 
 /**

@@ -21,7 +21,7 @@ export const CONFIDENCE = 0.8
 const Z = 1.2816
 
 /** From one point to the next. */
-interface Step {
+export interface Step {
   /** The day on which it ends. */
   day: number
   change: number
@@ -43,7 +43,7 @@ export function steadyPace(points: readonly DailyPoint[]): UsagePace {
   const slopes = pairwiseSlopes(stretches)
   const perDay = median(slopes)
   const { low, high } = rankRange(slopes, stretches)
-  const { perRootDay, freedom, days } = chanceOf(stretches, perDay)
+  const { perRootDay, freedom, days } = chanceOf(stretches.flatMap(stepsWithin), perDay)
   // The slope of a line through a random walk has 6/5 of the variance of its mean step.
   const luck = studentT(freedom) * perRootDay * Math.sqrt(1.2 / days)
   return {
@@ -61,11 +61,15 @@ export function steadyPace(points: readonly DailyPoint[]): UsagePace {
  */
 export function meanPace(steps: readonly Step[]): Omit<UsagePace, 'scatter'> | undefined {
   if (steps.length < 3) return undefined
-  const days = steps.reduce((sum, step) => sum + step.days, 0)
-  const perDay = steps.reduce((sum, { change }) => sum + change, 0) / days
+  const { perDay, days } = meanOf(steps)
   const variance = steps.reduce((sum, step) => sum + step.days * (step.change / step.days - perDay) ** 2, 0) / days
   const half = studentT(steps.length - 1) * Math.sqrt(variance / (steps.length - 1))
   return { perDay, perDayLow: perDay - half, perDayHigh: perDay + half }
+}
+
+export function meanOf(steps: readonly Step[]): { perDay: number; days: number } {
+  const days = steps.reduce((sum, step) => sum + step.days, 0)
+  return { perDay: steps.reduce((sum, { change }) => sum + change, 0) / days, days }
 }
 
 /** All steps but a one-off jump. */
@@ -119,8 +123,7 @@ function rankRange(slopes: Float64Array, stretches: readonly (readonly DailyPoin
  * of that sum is the one of the steps with the covariance of neighbors: steps that take each other back - days that err for
  * themselves - leave nothing of it.
  */
-function chanceOf(stretches: readonly (readonly DailyPoint[])[], perDay: number) {
-  const steps = stretches.flatMap(stepsWithin)
+export function chanceOf(steps: readonly Step[], perDay: number) {
   let days = 0
   let sum = 0
   let last = 0
@@ -136,11 +139,11 @@ function chanceOf(stretches: readonly (readonly DailyPoint[])[], perDay: number)
 }
 
 /** Student's quantile at CONFIDENCE, both sides, by its expansion around the normal one. */
-function studentT(freedom: number): number {
+export function studentT(freedom: number): number {
   return Z + (Z ** 3 + Z) / (4 * freedom) + (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / (96 * freedom ** 2)
 }
 
-function stepsWithin(points: readonly DailyPoint[]): Step[] {
+export function stepsWithin(points: readonly DailyPoint[]): Step[] {
   return points.slice(1).map(({ day, usage }, n) => {
     const before = points[n] as DailyPoint
     return { day, change: usage - before.usage, days: day - before.day }

@@ -42,11 +42,11 @@ export const ForecastShape = shape(
   'When a series reaches its limit at its pace of the last weeks, or of the last days where that is faster.',
   {
     perDay: z.number().describe('How much usage grows a day.'),
-    perDayLow: z.number().describe('Low end of the range in which the pace lies, in 80 of 100 cases.'),
+    perDayLow: z.number().describe('Low end of the range in which the pace lies, in at least 80 of 100 cases.'),
     perDayHigh: z.number().describe('High end of that range.'),
     days: days('Until the limit at that pace.'),
-    earliest: days('Until the limit at the soonest, in 80 of 100 cases.'),
-    latest: days('Until the limit at the latest; null: further ahead than any forecast.').nullable(),
+    earliest: days('Until the limit at the soonest, in at least 80 of 100 cases.'),
+    latest: days('Until the limit at the latest; null: it may never be reached, or not for 84 days or more.').nullable(),
   },
 )
 export type ForecastShape = z.infer<typeof ForecastShape>

@@ -154,7 +154,7 @@ function live({ steps, needed }: typeof run extends fc.Arbitrary<infer T> ? T : 
       const pace =
         one.perDay === undefined
           ? {}
-          : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99, scatter: 0, shareHigh: 0 } }
+          : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99, scatter: 0 } }
       const forecasts = one.perDay === 1 ? undefined : { at: now - HOUR, rising: pace, tooFew: {} }
       const settings: AlertSettings = {
         ...{ rules, recoverBelow: 3, for: needed, repeatEveryMs: DAY, worseAfterMs: INTERVAL },

@@ -102,7 +102,7 @@ export async function connectRichAccount(server: Server, hubId: number): Promise
 }
 
 function pace(perDay: number, perDayLow: number, perDayHigh: number) {
-  return { perDay, perDayLow, perDayHigh, scatter: 0, shareHigh: 0 }
+  return { perDay, perDayLow, perDayHigh, scatter: 0 }
 }
 
 function readAfter(hour: number, at: number) {

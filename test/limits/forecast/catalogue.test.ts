@@ -176,9 +176,9 @@ test.each([100, 200, 500, 1_000, 10_000])(
   },
 )
 
-test('the range that is stated as holding 80 of 100 truths holds 75 to 90 of them, over 1,000 histories of seven kinds', () => {
+test('the range that is stated as holding at least 80 of 100 truths does, and not all of them, over 1,000 histories of seven kinds', () => {
   const { told, inside } = coverageOf(1_000)
   expect(told).toBeGreaterThan(950)
-  expect(inside / told).toBeGreaterThanOrEqual(0.75)
-  expect(inside / told).toBeLessThanOrEqual(0.9)
+  expect(inside / told).toBeGreaterThanOrEqual(0.8)
+  expect(inside / told).toBeLessThanOrEqual(0.95)
 })

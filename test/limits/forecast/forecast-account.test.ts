@@ -26,7 +26,7 @@ const HUB = 123
 const TODAY = 20_400
 const NOW = TODAY * UTC_DAY_MS + 7 * 3_600_000
 
-const exactly = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0, shareHigh: 0 })
+const exactly = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0 })
 
 /** An account that was polled once a day at noon, the last time yesterday, n days back for the n-th reading from the end. */
 async function polledDaily(days: number, read: (n: number, at: number) => Readings) {
@@ -110,6 +110,15 @@ describe('the forecast of an account', () => {
     expect(await told()).toEqual({ ...first, at: NOW + 1_000 })
   })
 
+  test('keeps what may change its pace, to four digits', async () => {
+    const { deps, told } = await polledDaily(20, (n, at) => readings(at, properties(500 + n * n + 9 * (n % 3), 10_000)))
+    await forecastAccount(deps, HUB, NOW)
+    const overall = (await told())?.rising.overall
+    expect(overall).toMatchObject({ leap: expect.any(Number), bends: { slowing: { share: 0 } } })
+    expect(overall?.bends?.quickening.share).toBeGreaterThan(0)
+    expect(JSON.stringify(overall)).not.toMatch(/\d{7}/)
+  })
+
   test('is not written for an account that leaves, and is forgotten with it', async () => {
     const { deps, keys, stored } = await polledDaily(10, (n, at) => readings(at, properties(n)))
     await forecastAccount(deps, HUB, NOW)
@@ -126,9 +135,12 @@ describe('the forecast of an account', () => {
     expect(await stored()).toBeNull()
   })
 
-  test.each(['{', '[]', '{}', 'null', '["x",[],[]]', '[1]'])('that reads %s is none', (stored) => {
-    expect(decodeForecasts(stored)).toBeUndefined()
-  })
+  test.each(['{', '[]', '{}', 'null', '["x",[],[]]', '[1]', '[1,[["overall","3"]],[]]'])(
+    'that reads %s is none',
+    (stored) => {
+      expect(decodeForecasts(stored)).toBeUndefined()
+    },
+  )
 })
 
 describe('the pace of a series', () => {

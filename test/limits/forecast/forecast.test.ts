@@ -35,7 +35,7 @@ describe('no growth', () => {
 
 describe('days left', () => {
   const pace = (perDay: number, perDayLow = perDay, perDayHigh = perDay): Forecast => ({
-    ...{ perDay, perDayLow, perDayHigh, scatter: 0, shareHigh: 0 },
+    ...{ perDay, perDayLow, perDayHigh, scatter: 0 },
   })
 
   test('are what remains by the pace, and by both ends of its range', () => {
@@ -54,19 +54,55 @@ describe('days left', () => {
     expect(daysLeft(900, null, pace(1))).toBe('no-limit')
   })
 
-  test('are told for three years ahead at most', () => {
-    expect(daysLeft(0, HORIZON_DAYS, pace(1))).toEqual({ days: HORIZON_DAYS, earliest: HORIZON_DAYS, latest: 1095 })
+  test('are told for three years ahead at most, and how many at most for twelve weeks', () => {
+    expect(daysLeft(0, HORIZON_DAYS, pace(1))).toEqual({ days: HORIZON_DAYS, earliest: HORIZON_DAYS, latest: null })
+    expect(daysLeft(0, 84, pace(1))).toMatchObject({ latest: 84 })
+    expect(daysLeft(0, 85, pace(1))).toMatchObject({ latest: null })
     expect(daysLeft(0, HORIZON_DAYS + 1, pace(1))).toBe('not-in-sight')
     expect(daysLeft(0, 1_000, pace(1, 0.5, 2))).toEqual({ days: 1_000, earliest: 500, latest: null })
   })
 
   test('come down by one a day on a line, until it is full', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 300 }), (perDay, days) => {
+      fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 84 }), (perDay, days) => {
         const points = daily(WINDOW_DAYS, (n) => n * perDay)
         const usage = points.at(-1)?.usage ?? 0
         expect(daysLeft(usage, usage + days * perDay, risingOf(points))).toEqual({ days, earliest: days, latest: days })
       }),
     )
+  })
+
+  test('may be fewer by what is added at once, and by a pace that quickens', () => {
+    expect(daysLeft(900, 1_000, { ...pace(10), leap: 30 })).toEqual({ days: 10, earliest: 7, latest: 10 })
+    expect(daysLeft(900, 1_000, { ...pace(10), leap: 130 })).toMatchObject({ days: 10, earliest: 0 })
+    const bends = { quickening: { perDay: 10, share: 0.1 }, slowing: { perDay: 10, share: 0 } }
+    const sooner = daysLeft(900, 1_000, { ...pace(10), bends })
+    expect(sooner).toEqual({ days: 10, earliest: expect.closeTo(10 * Math.log(2)), latest: 10 })
+  })
+
+  test('may be more, or without an end, by a pace that slows down', () => {
+    const slowing = (share: number) => ({ quickening: { perDay: 10, share: 0 }, slowing: { perDay: 10, share } })
+    const later = daysLeft(900, 1_000, { ...pace(10), bends: slowing(-0.05) })
+    expect(later).toEqual({ days: 10, earliest: 10, latest: expect.closeTo(20 * Math.log(2)) })
+    expect(daysLeft(900, 1_000, { ...pace(10), bends: slowing(-0.1) })).toMatchObject({ days: 10, latest: null })
+  })
+})
+
+describe('what may come between', () => {
+  test('is nothing on a line', () => {
+    expect(Object.keys(risingOf(daily(42, (n) => 3 * n)))).toEqual(['perDay', 'perDayLow', 'perDayHigh', 'scatter'])
+  })
+
+  test('is a step like the largest but one: the largest may be one of its kind', () => {
+    const withSteps = (...on: number[]) => daily(42, (n) => 3 * n + 90 * on.filter((day) => n >= day).length)
+    expect(risingOf(withSteps(20)).leap).toBeUndefined()
+    expect(risingOf(withSteps(20, 30)).leap).toBeGreaterThan(80)
+  })
+
+  test('is a cleanup like the deepest one, once more', () => {
+    const cleaned = (by: number) => daily(42, (n) => 500 + 10 * n - (n >= 25 ? by : 0))
+    expect(risingOf(cleaned(60)).perDayLow).toBeCloseTo((410 - 60 - 50) / 41, 5)
+    expect(risingOf(cleaned(300)).perDayLow).toBeLessThan(0)
+    expect(daysLeft(910 - 300, 1_000, risingOf(cleaned(300)))).toMatchObject({ latest: null })
   })
 })

@@ -5,7 +5,7 @@ import type { Readings } from '../../../src/limits/readings.ts'
 
 const NOW = 1_763_719_200_000
 const DAY = 86_400_000
-const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0, shareHigh: 0 }
+const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 }
 const told = (more: Partial<AccountForecasts> = {}): AccountForecasts => ({
   ...{ at: NOW - DAY, rising: { overall: pace }, tooFew: { 'type/0-1': 3 } },
   ...more,
@@ -64,7 +64,7 @@ test.each([
 
 describe('the limit that an account is nearest to', () => {
   const NOW = 1_763_719_200_000
-  const pace = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0, shareHigh: 0 })
+  const pace = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0 })
   const told = (rising: Record<string, ReturnType<typeof pace>>) => ({ at: NOW, rising, tooFew: {} })
 
   function readings(overall: number, types: Record<string, number> = {}, fullest = 0): Readings {

@@ -55,12 +55,12 @@ export const SHAPES = [
     days: 60,
     usage: (n) => Math.round(500 + 10 * after(n) + 4 * noise(n)),
   }),
-  shape('grows by 3 % a day: the days are of an even pace, the range holds the far sooner truth', [6, 0, 0, 77], {
+  shape('grows by 3 % a day: the days are of an even pace, the range holds the far sooner truth', [7, 0, 0, 77], {
     before: 1,
     days: 100,
     usage: (n) => Math.round(100 * 1.03 ** n),
   }),
-  shape('flat, then 3 % a day: said on the second day, right from then on', [2, 0, 0, 30], {
+  shape('flat, then 3 % a day: said on the second day, right but for one day from then on', [2, 1, 0, 30], {
     before: 35,
     days: 100,
     usage: (n) => Math.round(400 * 1.03 ** after(n)),
