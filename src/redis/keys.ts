@@ -76,6 +76,8 @@ function sharedKeys(prefix: string) {
     endpoint: `${prefix}:{0}:endpoint`,
     /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
     pollBudget: `${prefix}:poll-budget`,
+    /** hash: day and outcome -> how many forecasts ended so on that day; 30 days */
+    forecastOutcomes: `${prefix}:forecast-outcomes`,
     /** hash: name -> what is known of a named admin token, its hash among it */
     adminTokens: `${prefix}:admin-tokens`,
     /** zset, expires: digest of a session that was signed out -> when it would have ended, ms */
@@ -235,7 +237,7 @@ function accountKeys(tag: string, hubId: number) {
     history: `${tag}:history:${hubId}`,
     /** hash: series -> state of its alert */
     alerts: `${tag}:alerts:${hubId}`,
-    /** string: how fast its series move, computed once a day (JSON) */
+    /** string: how fast its series move, computed once a day, and what was foretold of those near their limit (JSON) */
     forecast: `${tag}:forecast:${hubId}`,
     /** list: times of the last calls, for the account's share of the provider's bucket */
     calls: `${tag}:calls:${hubId}`,

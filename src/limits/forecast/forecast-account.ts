@@ -1,14 +1,17 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
+import { unlessOfOtherType } from '../../redis/other-type.ts'
 import type { History, Snapshot, SnapshotSeries } from '../history/history.ts'
 import { keptReadings } from '../history/packed.ts'
 import { readAt } from '../readings.ts'
 import { type Metric, type Series, type SeriesName, seriesId, seriesOf } from '../series.ts'
 import { type Forecast, forecast, WINDOW_DAYS } from './forecast.ts'
 import type { DailyPoint } from './pace.ts'
+import { decodePredictions, encodePredictions, followPredictions, type Predictions } from './predictions.ts'
+import { countOutcomes } from './track-record.ts'
 
 /**
- * Computes anew how fast the series of an account move. Its days end at this time of day, not at midnight: what happened today
+ * Computes anew how fast the series of an account move, and judges what was foretold of them. Its days end at this time of day, not at midnight: what happened today
  * would else count tomorrow, a day later than need be. 'none': it was never read, and its earlier forecast is taken
  * away.
  */
@@ -27,8 +30,17 @@ export async function forecastAccount(
   const span = { from: today - WINDOW_DAYS, to: today, offset: now - today * UTC_DAY_MS }
   const snapshots = await history.read(hubId, now - WINDOW_DAYS * UTC_DAY_MS, now)
   const readUntil = (name: SeriesName) => readAt(name, readings)
-  const values = dailyPoints(snapshots, { ...span, readUntil })
-  return storeForecasts(store, keys, hubId, forecastSeries(seriesOf(readings), values, now))
+  const told = forecastSeries(seriesOf(readings), dailyPoints(snapshots, { ...span, readUntil }), now)
+  const before = decodeForecasts(await unlessOfOtherType(store.get(names.forecast), null))
+  const { open, ended } = followPredictions(before?.predictions ?? {}, {
+    readings,
+    snapshots,
+    rising: told.rising,
+    now,
+  })
+  const is = await storeForecasts(store, keys, hubId, { ...told, predictions: open })
+  if (is === 'stored') await countOutcomes(store, keys, ended, now)
+  return is
 }
 
 /**
@@ -70,6 +82,8 @@ export interface AccountForecasts {
   rising: Record<string, Forecast>
   /** How many daily points there are, where they are too few. */
   tooFew: Record<string, number>
+  /** On record, of series that come near their limits; absent: none. */
+  predictions?: Predictions
 }
 
 /** Three days: the pace of six weeks is not another one after a day or two without a new forecast. */
@@ -95,24 +109,27 @@ export function storeForecasts(
   return store.storeForecasts(keys.own(hubId), forecasts === undefined ? '' : encode(forecasts))
 }
 
-function encode({ at, rising, tooFew }: AccountForecasts): string {
+function encode({ at, rising, tooFew, predictions = {} }: AccountForecasts): string {
   const paces = Object.entries(rising).map(([id, forecast]) => {
     const { perDay, perDayLow, perDayHigh, scatter, leap = 0, bends } = forecast
     const { quickening, slowing } = bends ?? {}
     const bent = quickening && slowing ? [quickening.perDay, quickening.share, slowing.perDay, slowing.share] : []
     return [id, ...[perDay, perDayLow, perDayHigh, scatter, leap, ...bent].map(short)]
   })
-  return JSON.stringify([at, paces, Object.entries(tooFew)])
+  const onRecord = encodePredictions(predictions)
+  return JSON.stringify([at, paces, Object.entries(tooFew), ...(onRecord.length > 0 ? [onRecord] : [])])
 }
 
 /** Undefined for what is no forecast: it is made anew within a day. */
 export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
   if (stored === null || stored === '') return undefined
   try {
-    const [at, paces, tooFew] = JSON.parse(stored) as [number, [string, ...number[]][], [string, number][]]
+    type Stored = [number, [string, ...number[]][], [string, number][], unknown]
+    const [at, paces, tooFew, onRecord] = JSON.parse(stored) as Stored
     if (!Number.isFinite(at)) return undefined
     const rising = paces.map(([id, ...pace]) => [id, decodePace(pace)] as const)
-    return { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
+    const told = { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
+    return onRecord === undefined ? told : { ...told, predictions: decodePredictions(onRecord) }
   } catch {
     return undefined
   }

@@ -9,6 +9,7 @@ import {
   storeForecasts,
   UTC_DAY_MS,
 } from '../../../src/limits/forecast/forecast-account.ts'
+import { readTrackRecord } from '../../../src/limits/forecast/track-record.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History } from '../../../src/limits/history/history.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
@@ -19,12 +20,14 @@ import { seedAccount } from '../../support/accounts.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { redisOfFile } from '../../support/of-file.ts'
-import { associations, properties, readings } from '../reports.ts'
+import { associations, pollAccount, properties, readings } from '../reports.ts'
 
 const redis = redisOfFile()
 const HUB = 123
 const TODAY = 20_400
 const NOW = TODAY * UTC_DAY_MS + 7 * 3_600_000
+
+const NO_RECORD = { held: 0, later: 0, sooner: 0, open: 0 }
 
 const exactly = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0 })
 
@@ -117,6 +120,28 @@ describe('the forecast of an account', () => {
     expect(overall).toMatchObject({ leap: expect.any(Number), bends: { slowing: { share: 0 } } })
     expect(overall?.bends?.quickening.share).toBeGreaterThan(0)
     expect(JSON.stringify(overall)).not.toMatch(/\d{7}/)
+  })
+
+  test('is on record from the first day on which a limit is near, and judged when it is reached', async () => {
+    const { deps, keys, told } = await polledDaily(34, (n, at) => readings(at, properties(640 + 10 * n)))
+    const read = NOW - (7 + 12) * 3_600_000
+    const tendOn = (day: number) => forecastAccount(deps, HUB, NOW + day * UTC_DAY_MS)
+    const pollOn = async (day: number, usage: number) => {
+      const at = read + day * UTC_DAY_MS
+      await pollAccount(redis.store, keys, HUB, at, readings(at, properties(usage)))
+    }
+    await tendOn(0)
+    expect((await told())?.predictions).toEqual({ overall: { at: read, limit: 1_000, earliest: 2, latest: 4 } })
+    await pollOn(1, 985)
+    await tendOn(1)
+    expect((await told())?.predictions).toMatchObject({ overall: { at: read } })
+    await pollOn(3, 1_000)
+    await tendOn(3)
+    expect(await told()).not.toHaveProperty('predictions')
+    const record = () => readTrackRecord(redis.store, keys, NOW + 3 * UTC_DAY_MS)
+    expect(await record()).toEqual({ ...NO_RECORD, held: 1 })
+    await tendOn(3)
+    expect(await record()).toEqual({ ...NO_RECORD, held: 1 })
   })
 
   test('is not written for an account that leaves, and is forgotten with it', async () => {
