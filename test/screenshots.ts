@@ -169,7 +169,12 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
   const account = (n: number) => `/accounts/${hubIds[n]}`
   const { items } = await getJson<{ items: { id: string }[] }>(`${url}/api/v1/alerts?limit=1`)
   return {
-    ...{ status: '/', accounts: '/accounts', 'accounts by usage': '/accounts?sort=nearest&order=desc' },
+    ...{
+      status: '/',
+      upcoming: '/upcoming',
+      accounts: '/accounts',
+      'accounts by usage': '/accounts?sort=nearest&order=desc',
+    },
     ...{
       account: account(RICH),
       'account to reconnect': account(DEAD),

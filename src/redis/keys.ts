@@ -196,7 +196,7 @@ function partitionKeys(tag: string) {
     pollFailing: `${tag}:poll-failing`,
     /** string: how often it changed which accounts there are, or what their domains are */
     domainsVersion: `${tag}:domains-version`,
-    /** zset: hubId -> how near its nearest limit is; only accounts that are near one */
+    /** zset: hubId -> how near its nearest limit is, below 0 where one is reached; only accounts that are near one */
     nearest: `${tag}:nearest`,
     /** zset per state: hubId -> hubId, so that a page of them is a range */
     state: Object.fromEntries(ACCOUNT_STATES.map((state) => [state, `${tag}:accounts:${state}`])) as Record<

@@ -18,13 +18,16 @@ export async function readNearestLimits(deps: Sources, count: number, now: numbe
     ),
   )
   const ranked = parts
-    .flatMap((part) =>
-      part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), at: Number(part[n + 1]) }] : [])),
-    )
-    .sort((a, b) => a.at - b.at || a.hubId - b.hubId)
+    .flatMap(rankedIn)
+    .sort((a, b) => a.place - b.place || a.hubId - b.hubId)
     .slice(0, count)
   const limits = await Promise.all(ranked.map(({ hubId }) => readNearLimit(deps, hubId, now)))
   return limits.filter((limit) => limit !== undefined)
+}
+
+/** The members of a part of the ranking, from Redis' list of them and their places. */
+export function rankedIn(part: readonly string[]): { hubId: number; place: number }[] {
+  return part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), place: Number(part[n + 1]) }] : []))
 }
 
 /** Undefined where the account is near none. */

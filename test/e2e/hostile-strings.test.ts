@@ -40,7 +40,7 @@ afterAll(async () => {
 test('no page runs, loads or attempts what a stranger wrote, nor shows what hides or reorders words', () => {
   expect(crawled.filter(({ faults }) => faults.length > 0).map(({ path, faults }) => ({ path, faults }))).toEqual([])
   expect(crawled.length).toBeGreaterThan(40)
-  for (const path of ['/', '/accounts', '/alerts', '/changes', '/deliveries', '/accounts/500']) {
+  for (const path of ['/', '/accounts', '/upcoming', '/alerts', '/changes', '/deliveries', '/accounts/500']) {
     expect(crawled.map((one) => one.path)).toContain(path)
   }
 })

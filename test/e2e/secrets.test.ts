@@ -292,6 +292,7 @@ test('no page, no table, no queue and no metric holds one', async () => {
     '/',
     '/accounts',
     '/changes',
+    '/upcoming',
     '/deliveries',
     '/queues',
     '/metrics',

@@ -6,7 +6,17 @@ import { BEARER, FORM, JSON_BODY, openServer } from './open-server.ts'
 const redis = redisOfFile()
 
 const OPEN = ['/install', '/healthz', '/readyz', '/sign-in', '/assets/plimsoll.css', '/assets/mark.svg']
-const PAGES = ['/', '/accounts', '/accounts/1', '/alerts', '/changes', '/deliveries', '/queues', '/no-such-page']
+const PAGES = [
+  '/',
+  '/accounts',
+  '/accounts/1',
+  '/upcoming',
+  '/alerts',
+  '/changes',
+  '/deliveries',
+  '/queues',
+  '/no-such-page',
+]
 const READS = ['status', 'accounts', 'accounts/1', 'accounts/1/snapshots', 'alerts', 'silences', 'deliveries'].map(
   (path) => `/api/v1/${path}`,
 )

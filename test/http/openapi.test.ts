@@ -4,6 +4,7 @@ import { areaOf, scopeFor } from '../../src/http/access/access.ts'
 import type { ApiRoute } from '../../src/http/api/route.ts'
 import { API_ROUTES } from '../../src/http/api/serve-api.ts'
 import { PROBLEM_KINDS } from '../../src/http/problem.ts'
+import { foresee } from '../support/forecasts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
@@ -117,7 +118,7 @@ test('the kinds of problems are never renamed', () => {
   ])
 })
 
-/** Two accounts, of one a critical series, a silence, and a delivery that was given up. */
+/** Two accounts, of one a critical series that is full soon, a silence, and a delivery that was given up. */
 async function seeded() {
   const tested = { outcome: { outcome: 'retry', reason: 'no answer', answer: 503 }, ms: 4, fix: 'try again' } as const
   const server = await openServer(redis, {
@@ -130,6 +131,8 @@ async function seeded() {
   const full = openState('critical', 'full', now)
   const shown = { '0-1/0-2': { at: now, atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } }
   await poll(1234567, readings(now, 960), { overall: full }, shown)
+  const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 }
+  await foresee(steps, keys, 1234567, { at: now, rising: { overall: pace } })
   const silence = { matchers: [['kind', 'token']], author: 'ann', comment: 'x', createdAt: now, endsAt: now + 60_000 }
   await steps.hset(keys.delivery.silences, 's-4k7mp', JSON.stringify(silence))
   await deps.receiverStore.see(['ops-hook'], now)

@@ -3,6 +3,7 @@ import { alertId } from '../../src/alerts/alert-state.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'
+import { foresee } from '../support/forecasts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EXPLAIN } from './in-browser/scenes.ts'
 import { openServer, openState, readings } from './open-server.ts'
@@ -75,17 +76,44 @@ test('the page of an alert shows when it repeats; of tokens, that it is sent onc
   expect(await repeats('token')).toBe('never: it is sent once, and when it gets worse or is resolved')
 })
 
-test('the nearest limits on the status page have a line of the last seven days', async () => {
-  const { get, poll, clock, steps, keys } = await openAccount()
+test('the limits that are reached next are on the status page, with a line of the last seven days, and on their own', async () => {
+  const { get, connectAccount, poll, clock, steps, keys } = await openAccount()
+  const none = 'No account reaches a limit in the next 30 days, as far as can be foreseen.'
+  for (const path of ['/', '/upcoming']) expect((await get(path)).text).toContain(none)
+  expect((await get('/upcoming')).text).toContain('No forecast of the last 30 days has been judged yet.')
   await poll(4, readings(clock.now(), 700))
   clock.move(900_000)
   await poll(4, readings(clock.now(), 860), { overall: openState('warning', 'full', clock.now()) })
-  await steps.zadd(keys.partition(keys.partitionOf(4)).nearest, clock.now(), 4)
-  expect((await get('/')).text).toMatch(/<svg class="spark warning".*?<path class="usage" d="M0 [\d.]+H[\d.]+V/s)
+  const rising = { overall: { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 } }
+  await foresee(steps, keys, 4, { at: clock.now(), rising })
+  await connectAccount({ hubId: 5, hubDomain: 'full.example.com' })
+  await poll(5, readings(clock.now(), 1_000))
+  await foresee(steps, keys, 5, { at: clock.now() })
+  const { text, words } = await get('/')
+  expect(text).toMatch(/<svg class="spark warning".*?<path class="usage" d="M0 [\d.]+H[\d.]+V/s)
+  expect(words).toContain('86 % 860 of 1,000 about 14 days left (7 to 28)')
+  expect(text).toContain('<a href="/upcoming#full">1 account has reached a limit already</a>')
+  expect(words).not.toContain('full.example.com')
+
+  const page = await get('/upcoming')
+  expect(page.words).toContain('1 account reaches a limit in the next 30 days at this pace.')
+  expect(page.words).toContain(
+    'acme.example.com 4 custom properties 86 % 860 of 1,000 about 14 days left (7 to 28) 2026-12-05',
+  )
+  expect(page.words).toMatch(/1 account has reached a limit already.*full\.example\.com 5 custom properties 100 %/)
+  expect(page.text).toContain('<a href="/upcoming" aria-current="page">Upcoming</a>')
   // One account whose history is damaged does not take the page away.
   await steps.del(keys.account(4).history)
   await steps.rpush(keys.account(4).history, 'not a record')
   expect((await get('/')).text).toContain('acme.example.com')
+})
+
+test.each(['7', '7~x', '~', 'x'])('there are no later limits behind %s', async (after) => {
+  const { get } = await openServer(redis)
+  for (const path of ['/upcoming', '/api/v1/upcoming']) {
+    expect(await get(`${path}?after=${after}`)).toMatchObject({ status: 400 })
+  }
+  expect((await get('/upcoming?after=7~29.9')).text).toContain('First page')
 })
 
 /** Of the account 4: how grave it is, and its words. */

@@ -15,6 +15,7 @@ const LISTS = [
   '/accounts',
   '/accounts?sort=domain',
   '/accounts?alert=open',
+  '/upcoming',
   '/alerts',
   '/changes',
   '/deliveries',

@@ -14,6 +14,7 @@ import { deliveryRoutes } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
 import { type ApiRoute, route, type SentAnswer } from './route.ts'
 import { silenceRoutes } from './silences.ts'
+import { upcomingRoutes } from './upcoming.ts'
 
 const statusRoutes = [
   route('showStatus', 'GET /status', {
@@ -42,6 +43,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...statusRoutes,
   ...accountRoutes,
   ...accountActionRoutes,
+  ...upcomingRoutes,
   ...alertRoutes,
   ...changeRoutes,
   ...silenceRoutes,

@@ -33,6 +33,7 @@ ${content.body}
 const MENU = [
   ['/', 'Status'],
   ['/accounts', 'Accounts'],
+  ['/upcoming', 'Upcoming'],
   ['/alerts', 'Alerts'],
   ['/changes', 'Changes'],
   ['/deliveries', 'Deliveries'],

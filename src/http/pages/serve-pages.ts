@@ -15,6 +15,7 @@ import { showFleet } from './fleet/fleet-page.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
 import { serveQueueBoard, showQueues } from './queues.ts'
 import { serveGuide } from './serve-guide.ts'
+import { showUpcoming } from './upcoming.ts'
 
 /** The pages of the operators. */
 const PAGES: Readonly<Record<string, ShowPage>> = {
@@ -23,6 +24,7 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
   '/accounts/:hubId': showAccount,
   '/accounts/:hubId/series': showSeries,
   '/accounts/:hubId/uninstall': confirmUninstall,
+  '/upcoming': showUpcoming,
   '/alerts': showAlerts,
   '/alerts/:id': showAlert,
   '/changes': showChanges,

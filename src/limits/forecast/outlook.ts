@@ -69,6 +69,11 @@ const MOST_DAYS = 90
 const LEAST_PERCENT = 50
 /** Behind all accounts whose days are known. */
 const WITHOUT_DAYS = 100
+const NOTHING_ELSE = 200
+/** Added for an account with a full series: it comes before all others, and its place still has what fills up next. */
+const FULL = -1_000
+/** An earlier version ranked every full account here; its next poll that finds anything new ranks it anew. */
+const FULL_BEFORE = 0
 
 /** Undefined where no limit is near. */
 export function nearestLimit(
@@ -77,23 +82,38 @@ export function nearestLimit(
   now: number,
 ): NearestLimit | undefined {
   let nearest: NearestLimit | undefined
+  let full: Series | undefined
   for (const series of seriesOf(readings)) {
     const { daysLeft = null } = outlookOf(series, forecasts, now)
-    const nearness = nearnessOf(series, daysLeft)
+    if (daysLeft === 0) full ??= series
+    const nearness = daysLeft === 0 ? undefined : nearnessOf(series, daysLeft)
     if (nearness !== undefined && (nearest === undefined || nearness < nearest.nearness)) {
       nearest = { series, daysLeft, nearness }
     }
   }
-  return nearest
+  if (full === undefined) return nearest
+  return { series: full, daysLeft: 0, nearness: whileFull(nearest?.nearness ?? NOTHING_ELSE) }
 }
 
 function nearnessOf({ percent }: Series, daysLeft: number | null): number | undefined {
-  if (daysLeft !== null && daysLeft < MOST_DAYS) return tenth(daysLeft)
+  if (daysLeft !== null && daysLeft < MOST_DAYS) return tenths(daysLeft)
   if (percent === null || percent < LEAST_PERCENT) return undefined
-  return WITHOUT_DAYS + tenth(Math.max(0, 100 - percent))
+  return WITHOUT_DAYS + Math.round((100 - percent) * 10) / 10
 }
 
-/** Short in Redis, and near enough. */
-function tenth(value: number): number {
-  return Math.round(value * 10) / 10
+function whileFull(nearness: number): number {
+  return Math.round((FULL + nearness) * 10) / 10
 }
+
+/** Both places in the ranking of an account of which a limit comes in so many days: without a full series, and with one. */
+export function placesOf(days: number): readonly [number, number] {
+  return [days, whileFull(days)]
+}
+
+/** The days that an account is ranked by. */
+export function daysOf(place: number): number {
+  return place < 0 ? Math.round((place - FULL) * 10) / 10 : place
+}
+
+/** The range of the ranking that has the accounts with a full series. */
+export const FULL_RANGE = { from: FULL, to: FULL_BEFORE } as const

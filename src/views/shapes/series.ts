@@ -46,7 +46,9 @@ export const ForecastShape = shape(
     perDayHigh: z.number().describe('High end of that range.'),
     days: days('Until the limit at that pace.'),
     earliest: days('Until the limit at the soonest, in at least 80 of 100 cases.'),
-    latest: days('Until the limit at the latest; null: it may never be reached, or not for 84 days or more.').nullable(),
+    latest: days(
+      'Until the limit at the latest; null: it may never be reached, or not for 84 days or more.',
+    ).nullable(),
   },
 )
 export type ForecastShape = z.infer<typeof ForecastShape>

@@ -1,12 +1,13 @@
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { encodeEntry } from '../../../src/alerts/outbox.ts'
 import { DaemonStore, ROLES } from '../../../src/heartbeat/daemons.ts'
-import { storeForecasts } from '../../../src/limits/forecast/forecast-account.ts'
+import { countOutcomes } from '../../../src/limits/forecast/track-record.ts'
 import type { Samples } from '../../../src/limits/samples.ts'
 import type { AccountState } from '../../../src/redis/keys.ts'
 import { seedListed } from '../../accounts/search/seed-listed.ts'
 import { anAlert } from '../../alerts/an-alert.ts'
 import { associations, pollAccount, properties, readings as readingsOf } from '../../limits/reports.ts'
+import { foresee } from '../../support/forecasts.ts'
 import type { TestRedis } from '../../support/redis-server.ts'
 import { openLastingServer, openServer, openState, readings } from '../open-server.ts'
 
@@ -98,7 +99,7 @@ export async function connectRichAccount(server: Server, hubId: number): Promise
   await poll(hubId, readAfter(DAYS * 24, clock.now()), {}, shown)
   await server.connectAccount({ hubId, hubDomain: 'northwind-traders.example.com' })
   const rising = { overall: pace(8, 6, 11), 'type/0-1': pace(2, 1, 3) }
-  await storeForecasts(server.steps, server.keys, hubId, { at: clock.now(), rising, tooFew: {} })
+  await foresee(server.steps, server.keys, hubId, { at: clock.now(), rising })
 }
 
 function pace(perDay: number, perDayLow: number, perDayHigh: number) {
@@ -176,8 +177,11 @@ export async function openWholeFleet(redis: TestRedis) {
   await steps.hset(keys.account(4711).alerts, 'overall', encodeState(openState('critical', 'sum', now - 86_400_000)))
   await connectAccount({ hubId: 4712, hubDomain: HOSTILE, user: HOSTILE, scopes: ['oauth', HOSTILE] })
   await poll(4712, readings(now, 960, { label: HOSTILE }), { overall: openState('critical', HOSTILE, now - MINUTE) })
-  await steps.zadd(keys.partition(keys.partitionOf(4712)).nearest, now, 4712)
-  await steps.zadd(keys.partition(keys.partitionOf(4711)).nearest, now + 1, 4711)
+  await foresee(steps, keys, 4712, { at: now, rising: { overall: { ...pace(3, -1, 5), leap: 2 } } })
+  await foresee(steps, keys, 1002, { at: now, rising: { overall: pace(12, 8, 18) } })
+  await foresee(steps, keys, 1003, { at: now, rising: { overall: pace(7, 4, 9) } })
+  await foresee(steps, keys, 1001, { at: now, rising: { overall: pace(25, 12, 40) } })
+  await countOutcomes(steps, keys, [...Array(33).fill('held'), ...Array(5).fill('later'), 'sooner', 'open'], now)
   await seedListed(
     steps,
     keys,

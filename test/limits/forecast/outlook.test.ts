@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { AccountForecasts } from '../../../src/limits/forecast/forecast-account.ts'
-import { nearestLimit, outlookOf, tenths } from '../../../src/limits/forecast/outlook.ts'
+import { daysOf, FULL_RANGE, nearestLimit, outlookOf, placesOf, tenths } from '../../../src/limits/forecast/outlook.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 
 const NOW = 1_763_719_200_000
@@ -85,9 +85,23 @@ describe('the limit that an account is nearest to', () => {
     expect(found).toMatchObject({ series: { id: 'overall' }, daysLeft: 10, nearness: 10 })
   })
 
-  test('is one that is reached before all others', () => {
-    const found = nearestLimit(readings(999, { '0-1': 1_200 }), told({ overall: pace(1) }), NOW)
-    expect(found).toMatchObject({ series: { id: 'type/0-1' }, daysLeft: 0, nearness: 0 })
+  test('is one that is reached before all others, and the rank still has what fills up next', () => {
+    const found = nearestLimit(readings(990, { '0-1': 1_200 }), told({ overall: pace(1) }), NOW)
+    expect(found).toMatchObject({ series: { id: 'type/0-1' }, daysLeft: 0, nearness: -990 })
+    expect(placesOf(10.3)).toEqual([10.3, -989.7])
+    expect(placesOf(10.3).map(daysOf)).toEqual([10.3, 10.3])
+    const unknown = nearestLimit(readings(990, { '0-1': 1_200 }), undefined, NOW)
+    expect(unknown).toMatchObject({ series: { id: 'type/0-1' }, daysLeft: 0, nearness: -899 })
+    const alone = nearestLimit(readings(100, { '0-1': 1_200 }), undefined, NOW)
+    expect(alone).toMatchObject({ nearness: -800 })
+    for (const nearness of [found, unknown, alone].map((one) => one?.nearness ?? 0)) {
+      expect(nearness).toBeGreaterThan(FULL_RANGE.from)
+      expect(nearness).toBeLessThan(FULL_RANGE.to)
+    }
+  })
+
+  test('that is only hours away is not ranked as a full one', () => {
+    expect(nearestLimit(readings(999), told({ overall: pace(50) }), NOW)?.nearness).toBe(0.1)
   })
 
   test('is the fullest where no days are known', () => {

@@ -1,21 +1,22 @@
 import type { FastifyRequest } from 'fastify'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
+import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'
 import { type FleetStatus, readFleetStatus } from '../../../views/fleet-status.ts'
-import type { NearLimit } from '../../../views/nearest-limits.ts'
+import { readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
 import type { HealthReport } from '../../health.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { readSparkline } from '../account/account-series.ts'
 import type { OperatorPage } from '../page.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
-import { accountLink, badge, fullness, NONE, when } from '../parts/cells.ts'
+import { accountLink, badge, fullness, when } from '../parts/cells.ts'
 import { attemptTable } from '../parts/sent.ts'
 import { htmlTable, nothing } from '../parts/tables.ts'
 import { queueTable } from '../queues.ts'
+import { fullText, NONE_COMES, upcomingDays } from '../upcoming.ts'
 import { needsAction } from './needs-action.ts'
 import { tiles } from './tiles.ts'
 
@@ -25,26 +26,30 @@ const FIRST = 3
 
 /** The fleet at a glance. */
 export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
-  const [status, health] = await Promise.all([readFleetStatus(deps), deps.health()])
-  void deps.directory.warm().catch(() => undefined) // The search reports what fails.
   const now = deps.clock.now()
-  const nearest = status.nearestLimits.slice(0, FIRST).map(async (limit): Promise<ShownLimit> => {
+  const [status, health, upcoming] = await Promise.all([
+    readFleetStatus(deps),
+    deps.health(),
+    readUpcoming(deps, { limit: FIRST }, now),
+  ])
+  void deps.directory.warm().catch(() => undefined) // The search reports what fails.
+  const first = upcoming.items.map(async (limit): Promise<ShownLimit> => {
     const level = levelOfLimit(limit, status.alerts.worst)
     return { limit, level, spark: await readSparkline(deps.history, limit, level, now) }
   })
-  const body = fleetPage({ status, health, nearest: await Promise.all(nearest), mayWrite: request.mayWrite })
+  const body = fleetPage({ status, health, upcoming, first: await Promise.all(first), mayWrite: request.mayWrite })
   return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body }
 }
 
 interface ShownLimit {
-  limit: NearLimit
+  limit: Upcoming['items'][number]
   level: TimedAlert['level'] | undefined
   /** How it moved, where that can be read. */
   spark: Html | undefined
 }
 
 /** Its bar has the color that it has among the open alerts. */
-function levelOfLimit(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
+function levelOfLimit(limit: ShownLimit['limit'], alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
   const name = seriesName(limit)
   return alerts.find(
     ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
@@ -54,13 +59,14 @@ function levelOfLimit(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAle
 interface FleetPage {
   status: FleetStatus
   health: HealthReport
-  /** The first of the nearest limits. */
-  nearest: readonly ShownLimit[]
+  upcoming: Upcoming
+  /** The limits that are reached first. */
+  first: readonly ShownLimit[]
   /** The reader may acknowledge and silence. */
   mayWrite: boolean
 }
 
-function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Html {
+function fleetPage({ status, health, upcoming, first, mayWrite }: FleetPage): Html {
   const now = Date.parse(status.at)
   const { deliveries, queues, daemons } = status
   return html`<div data-live="verdict" role="status">${needsAction(status, health)}</div>
@@ -69,8 +75,9 @@ function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Html {
 ${tiles(status, now)}
 <h2>Open alerts</h2>
 ${openAlerts(status, mayWrite, now)}
-<h2>Nearest limits <a class="more" href="/accounts?sort=nearest">All accounts</a></h2>
-${nearest.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearest)}
+<h2>Upcoming <a class="more" href="/upcoming">${upcoming.accounts > first.length ? `All ${formatCount(upcoming.accounts)} accounts` : 'More'}</a></h2>
+${first.length === 0 ? nothing(NONE_COMES) : upcomingTable(first)}
+${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/upcoming#full">${fullText(upcoming.full.accounts)}</a></p>`}
 <h2>Deliveries</h2>
 ${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now)}
 <div class="beside">
@@ -107,17 +114,17 @@ function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
   )
 }
 
-/** The accounts that are nearest to a limit, each with that limit. */
-function nearestTable(limits: readonly ShownLimit[]): Html {
+/** The accounts that reach a limit next, each with that limit. */
+function upcomingTable(limits: readonly ShownLimit[]): Html {
   return htmlTable(
-    'Nearest limits',
+    'Upcoming limits',
     ['Account', 'What', 'Last 7 days', 'Used', 'Days left'],
     limits.map(({ limit, level, spark }) => [
       accountLink(limit),
       seriesName(limit),
       spark ?? '',
       fullness(limit, level),
-      limit.daysLeft === null ? NONE : formatDaysLeft(limit.daysLeft),
+      upcomingDays(limit),
     ]),
   )
 }

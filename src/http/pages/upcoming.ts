@@ -1,0 +1,92 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { seriesName } from '../../alerts/series-name.ts'
+import { UPCOMING_DAYS } from '../../limits/forecast/predictions.ts'
+import { countOf, formatCount, formatDaysLeft, formatDaysRange } from '../../text/format-number.ts'
+import { formatTime } from '../../text/format-time.ts'
+import { type Html, html } from '../../text/html.ts'
+import { readUpcoming, recordText, type Upcoming } from '../../views/upcoming.ts'
+import { check } from '../query.ts'
+import { placeInUpcoming } from '../search-accounts.ts'
+import type { WebDeps } from '../web-deps.ts'
+import type { OperatorPage } from './page.ts'
+import { accountLink, fullness } from './parts/cells.ts'
+import { withQuery } from './parts/forms.ts'
+import { htmlTable, nothing } from './parts/tables.ts'
+
+const ACCOUNTS_A_PAGE = 50
+const QUERY = z.object({ after: z.string('must be given once').max(60, 'is too long').default('') })
+
+/** Who reaches a limit next, and when; what is full already; how many forecasts came true. */
+export async function showUpcoming(
+  deps: Pick<WebDeps, 'store' | 'keys' | 'clock'>,
+  { query }: Pick<FastifyRequest, 'query'>,
+): Promise<OperatorPage> {
+  const after = placeInUpcoming(check(QUERY, query).after)
+  const upcoming = await readUpcoming(deps, { limit: ACCOUNTS_A_PAGE, after }, deps.clock.now())
+  const { accounts, items, next, record } = upcoming
+  const body = html`<div data-live="upcoming">
+${accounts === 0 ? undefined : html`<p>${upcomingText(accounts)}</p>`}
+${items.length === 0 ? nothing(accounts === 0 ? NONE_COMES : 'No account is left on this page.') : upcomingTable(items)}
+${pager(next, after !== undefined)}
+<p class="soft">${recordText(record)}</p>
+${fullAccounts(upcoming)}
+</div>`
+  return { at: '/upcoming', title: 'Upcoming', body }
+}
+
+export const NONE_COMES = `No account reaches a limit in the next ${UPCOMING_DAYS} days, as far as can be foreseen.`
+
+function upcomingText(accounts: number): string {
+  return `${countOf(accounts, 'account reaches a limit', 'accounts reach a limit')} in the next ${UPCOMING_DAYS} days at this pace.`
+}
+
+function upcomingTable(items: Upcoming['items']): Html {
+  return htmlTable(
+    'Upcoming limits',
+    ['Account', 'What', 'Used', 'Days left', 'Expected'],
+    items.map((item) => [
+      accountLink(item),
+      withMore(seriesName(item), item),
+      fullness(item),
+      upcomingDays(item),
+      html`<time datetime="${item.expectedAt}">${formatTime(item.expectedAt).slice(0, 10)}</time>`,
+    ]),
+  )
+}
+
+/** Days left with their range, in a cell. */
+export function upcomingDays({ daysLeft, earliest, latest }: Upcoming['items'][number]): string {
+  return `${formatDaysLeft(daysLeft)}${formatDaysRange(daysLeft, { earliest, latest })}`
+}
+
+function withMore(name: string, { hubId, more }: { hubId: number; more: number }): Html {
+  if (more === 0) return html`${name}`
+  return html`${name} <a class="soft" href="/accounts/${hubId}">and ${formatCount(more)} more</a>`
+}
+
+function pager(next: string | undefined, isLater: boolean): Html | undefined {
+  if (next === undefined && !isLater) return undefined
+  return html`<nav class="pager" aria-label="Pages">
+${isLater ? html`<a href="/upcoming">First page</a>` : undefined}
+${next === undefined ? undefined : html`<a rel="next" href="${withQuery('/upcoming', { after: next })}">Later limits</a>`}
+</nav>`
+}
+
+/** Folded: they need no forecast, and alerts name them. A link to what is inside opens it. */
+function fullAccounts({ full }: Upcoming): Html | undefined {
+  if (full.accounts === 0) return undefined
+  const isMore = full.accounts > full.items.length
+  return html`<details><summary>${fullText(full.accounts)}</summary>
+<div id="full">${htmlTable(
+    'Accounts that are full',
+    ['Account', 'What', 'Used'],
+    full.items.map((item) => [accountLink(item), withMore(seriesName(item), item), fullness(item)]),
+  )}
+${isMore ? html`<p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>` : undefined}</div></details>`
+}
+
+/** `12 accounts have reached a limit already`. */
+export function fullText(accounts: number): string {
+  return countOf(accounts, 'account has reached a limit already', 'accounts have reached a limit already')
+}

@@ -1,0 +1,141 @@
+import { type Place, placeText } from '../accounts/search/account-query.ts'
+import { daysOf, FULL_RANGE, outlookOf, placesOf, tenths } from '../limits/forecast/outlook.ts'
+import { UPCOMING_DAYS } from '../limits/forecast/predictions.ts'
+import { RECORD_DAYS, readTrackRecord, type TrackRecord } from '../limits/forecast/track-record.ts'
+import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
+import { readAt } from '../limits/readings.ts'
+import { type Series, seriesOf } from '../limits/series.ts'
+import { everyPartition, type PartitionKeys } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
+import { rankedIn } from './nearest-limits.ts'
+import type { FullAccountShape, UpcomingLimitShape, UpcomingShape } from './shapes/upcoming.ts'
+import type { ViewDeps } from './view-deps.ts'
+
+/** Accounts that reach a limit in the next 30 days by forecast: the pages and `GET /api/v1/upcoming` show the same. */
+export type Upcoming = UpcomingShape
+
+type Sources = Pick<ViewDeps, 'store' | 'keys'>
+type Asked = { limit: number; after?: Place | undefined }
+
+const DAY_MS = 86_400_000
+/** Just behind what is full, and the last day. */
+const [NOW, END] = [placesOf(0), placesOf(UPCOMING_DAYS)]
+
+/** From the ranking that polls keep; only the accounts that are shown are read. */
+export async function readUpcoming(deps: Sources, asked: Asked, now: number): Promise<Upcoming> {
+  const { store, keys } = deps
+  const [places, counts, full, record] = await Promise.all([
+    placesAfter(deps, asked),
+    everyPartition(keys, (partition) => countIn(deps, partition)),
+    everyPartition(keys, ({ nearest }) =>
+      store.zrangebyscore(nearest, `(${FULL_RANGE.from}`, FULL_RANGE.to, 'WITHSCORES', 'LIMIT', 0, asked.limit),
+    ),
+    readTrackRecord(store, keys, now),
+  ])
+  const shown = places.slice(0, asked.limit)
+  const last = places.length > asked.limit ? shown.at(-1) : undefined
+  const fullest = full.flatMap(rankedIn).sort((a, b) => a.place - b.place || a.hubId - b.hubId)
+  const [items, fullItems] = await Promise.all([
+    readEach(shown, ({ hubId }) => readNext(deps, hubId, now)),
+    readEach(fullest.slice(0, asked.limit), ({ hubId }) => readFull(deps, hubId)),
+  ])
+  const sum = (of: 'upcoming' | 'full') => counts.reduce((total, each) => total + each[of], 0)
+  return {
+    accounts: sum('upcoming'),
+    items: items.sort((a, b) => a.daysLeft - b.daysLeft),
+    ...(last === undefined ? {} : { next: placeText(last) }),
+    full: { accounts: sum('full'), items: fullItems },
+    record,
+  }
+}
+
+/** One more than asked for, soonest first. Accounts with a full series are ranked apart, by what comes next all the same. */
+async function placesAfter({ store, keys }: Sources, { limit, after }: Asked): Promise<Required<Place>[]> {
+  const from = after === undefined ? NOW : placesOf(Number(after.key))
+  const some = ['WITHSCORES', 'LIMIT', 0, limit + 1] as const
+  const parts = await everyPartition(keys, ({ nearest }) =>
+    Promise.all(
+      from.flatMap((place, n) => [
+        store.zrangebyscore(nearest, `(${place}`, END[n] ?? 0, ...some),
+        // Of those at the same place, the ones behind the account.
+        ...(after === undefined ? [] : [store.zrangebyscore(nearest, place, place, 'WITHSCORES')]),
+      ]),
+    ),
+  )
+  return parts
+    .flat()
+    .flatMap(rankedIn)
+    .map(({ hubId, place }) => ({ hubId, key: daysOf(place) }))
+    .filter(({ hubId, key }) => after === undefined || key > Number(after.key) || hubId > after.hubId)
+    .sort((a, b) => a.key - b.key || a.hubId - b.hubId)
+    .slice(0, limit + 1)
+}
+
+async function countIn({ store }: Sources, { nearest }: PartitionKeys) {
+  const [alone, besideFull, full] = await Promise.all([
+    ...NOW.map((place, n) => store.zcount(nearest, `(${place}`, END[n] ?? 0)),
+    store.zcount(nearest, `(${FULL_RANGE.from}`, FULL_RANGE.to),
+  ])
+  return { upcoming: (alone ?? 0) + (besideFull ?? 0), full: full ?? 0 }
+}
+
+async function readEach<P, R>(places: readonly P[], read: (place: P) => Promise<R | undefined>): Promise<R[]> {
+  return (await Promise.all(places.map(read))).filter((row) => row !== undefined)
+}
+
+/** Undefined where nothing is foretold of it any more, or it can't be read. */
+async function readNext(deps: Sources, hubId: number, now: number): Promise<UpcomingLimitShape | undefined> {
+  const [account, forecasts] = await Promise.all([readOne(deps, hubId), readForecasts(deps.store, deps.keys, hubId)])
+  const coming = seriesOf(account.readings).flatMap((series) => {
+    const { forecast } = outlookOf(series, forecasts, now)
+    return forecast !== null && forecast.days > 0 && forecast.days <= UPCOMING_DAYS ? [{ series, ...forecast }] : []
+  })
+  const [first] = coming.sort((a, b) => a.days - b.days)
+  if (first === undefined) return undefined
+  const { series, days, earliest, latest } = first
+  const expectedAt = Math.max(now, (readAt(series, account.readings) ?? now) + days * DAY_MS)
+  return {
+    ...rowOf(hubId, account.hubDomain, series),
+    ...{ daysLeft: tenths(days), earliest: tenths(earliest), latest: latest === null ? null : tenths(latest) },
+    expectedAt: new Date(expectedAt).toISOString(),
+    more: coming.length - 1,
+  }
+}
+
+async function readFull(deps: Sources, hubId: number): Promise<FullAccountShape | undefined> {
+  const { readings, hubDomain } = await readOne(deps, hubId)
+  const full = seriesOf(readings).filter(({ usage, limit }) => limit !== null && usage >= limit)
+  const [first] = full.sort((a, b) => (b.percent ?? 0) - (a.percent ?? 0))
+  return first && { ...rowOf(hubId, hubDomain, first), more: full.length - 1 }
+}
+
+/** No readings where they can't be read: the account is not among others then. */
+async function readOne({ store, keys }: Sources, hubId: number) {
+  const [kept, hubDomain] = await Promise.all([
+    readReadings(store, keys, hubId),
+    unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null),
+  ])
+  return { readings: typeof kept === 'object' ? kept : { associations: {} }, hubDomain: hubDomain ?? '' }
+}
+
+function rowOf(hubId: number, hubDomain: string, { id: _, ...series }: Series) {
+  return { hubId, hubDomain, ...series }
+}
+
+/** `Of 42 forecasts of the last 30 days, 33 came true (79 %): 5 limits were reached later than forecast, 4 sooner.` */
+export function recordText({ held, later, sooner, open }: TrackRecord): string {
+  const all = held + later + sooner
+  const undecided =
+    open === 0
+      ? ''
+      : ` ${formatCount(open)} more named no last day, and the limit was not reached in ${UPCOMING_DAYS} days.`
+  if (all === 0) return `No forecast of the last ${RECORD_DAYS} days has been judged yet.${undecided}`
+  const share = held === all ? 100 : Math.min(99, Math.round((held * 100) / all))
+  const missed = [
+    ...(later > 0 ? [`${countOf(later, 'limit was', 'limits were')} reached later than forecast, or not yet`] : []),
+    ...(sooner > 0 ? [`${countOf(sooner, 'limit was', 'limits were')} reached sooner than forecast`] : []),
+  ]
+  const told = `Of ${countOf(all, 'forecast')} of the last ${RECORD_DAYS} days, ${formatCount(held)} came true (${share} %)`
+  return `${told}${missed.length === 0 ? '.' : `: ${missed.join('; ')}.`}${undecided}`
+}

@@ -1,0 +1,19 @@
+import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { nearestLimit } from '../../src/limits/forecast/outlook.ts'
+import { readReadings } from '../../src/limits/history/kept-readings.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+
+/** Forecasts as they are made once a day, and the account's place in the ranking as its next poll leaves it. */
+export async function foresee(
+  store: Store,
+  keys: Keys,
+  hubId: number,
+  { at, rising = {}, tooFew = {} }: Pick<AccountForecasts, 'at'> & Partial<AccountForecasts>,
+): Promise<void> {
+  const told = { at, rising, tooFew }
+  await storeForecasts(store, keys, hubId, told)
+  const kept = await readReadings(store, keys, hubId)
+  const nearest = typeof kept === 'object' ? nearestLimit(kept, told, at) : undefined
+  if (nearest !== undefined) await store.zadd(keys.partition(keys.partitionOf(hubId)).nearest, nearest.nearness, hubId)
+}
