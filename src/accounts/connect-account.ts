@@ -132,7 +132,7 @@ export async function connectGrant(deps: ConnectDeps, grant: Grant, whose: Whose
     // What it left at the provider is deleted: the uninstall knew of older tokens only.
     await noteOfGrant(deps, id, { isEnding: 1 })
     await planGrant(deps, id, deps.clock.now())
-    return { is: 'failed', step: 'token', failure: UNINSTALLED }
+    return onlyKept ? otherAccount(deps, outcome, only) : { is: 'failed', step: 'token', failure: UNINSTALLED }
   }
   await forgetGrant(deps, id)
   if (outcome.is !== 'failed' && !('scopes' in outcome)) return otherAccount(deps, outcome, only)
@@ -196,7 +196,7 @@ export async function connectWithRefreshToken(
   return connecting as Promise<ConnectOutcome> // Any account will do.
 }
 
-type GrantTokens = Pick<Grant, 'accessToken' | 'refreshToken' | 'times'>
+type GrantTokens = Pick<Grant, 'accessToken' | 'refreshToken' | 'previous' | 'times'>
 
 /** An answer's life counts from when the request was sent. */
 export function grantOf({ accessToken, lifetimeMs }: TokenAnswer, refreshToken: Secret, sentAt: number): GrantTokens {
@@ -230,7 +230,10 @@ async function storeAccount(
   const { hubId, scopes } = whose
   const fields = fieldsOf(whose)
   let { accessToken, refreshToken, times } = { ...grant, ...whose }
-  let [provedAfter, previous] = ['', '' as Buffer | '']
+  let [provedAfter, previous] = [
+    '',
+    grant.previous === undefined ? '' : deps.vault.seal(grant.previous, hubId, 'refresh'),
+  ]
   for (;;) {
     const { pollAlert, hubDomain: known, generation, ...before } = await openAlerts(deps, hubId)
     const hubDomain = fields.hubDomain ?? known

@@ -43,11 +43,12 @@ export async function finishGrant(deps: FinishDeps, id: string): Promise<Finishe
 async function finish(deps: FinishDeps, id: string): Promise<FinishedGrant> {
   const grant = await readGrant(deps, id)
   if (grant === undefined) return 'gone'
-  if (grant.hubId !== undefined && !grant.isRenewed && (await isConnectedSince(deps, grant.hubId, grant.grantedAt))) {
+  const { hubId, grantedAt, isEnding } = grant
+  if (hubId !== undefined && !grant.isRenewed && (await isConnectedSince(deps, hubId, grantedAt, isEnding))) {
     await forgetGrant(deps, id)
     return 'gone'
   }
-  if (grant.isEnding) return deleteGrant(deps, grant)
+  if (isEnding) return deleteGrant(deps, grant)
   const outcome = await connect(deps, grant)
   if (typeof outcome === 'string') return outcome
   if (deps.clock.now() - grant.grantedAt < GIVE_UP_MS) return later(deps, id)
@@ -73,10 +74,14 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   return outcome.is === 'failed' ? 'gone' : 'connected'
 }
 
-/** An account may be stored late, with a grant that was given before: `grantedAt` has that moment. An import has none. */
-async function isConnectedSince({ store, keys }: FinishDeps, hubId: number, at: number): Promise<boolean> {
-  const [grantedAt, connectedAt] = await store.hmget(keys.account(hubId).account, 'grantedAt', 'connectedAt')
-  return Number(grantedAt ?? connectedAt) >= at
+/**
+ * An account may be stored late, with a grant that was given before: `grantedAt` has that moment. An import has none. `still`: and
+ * it was not uninstalled.
+ */
+async function isConnectedSince({ store, keys }: FinishDeps, hubId: number, at: number, still = false) {
+  const names = ['grantedAt', 'connectedAt', 'uninstallAskedAt'] as const
+  const [grantedAt, connectedAt, uninstallAskedAt] = await store.hmget(keys.account(hubId).account, ...names)
+  return Number(grantedAt ?? connectedAt) >= at && !(still && uninstallAskedAt)
 }
 
 /** A grant may wait for longer than its access token lives. */
@@ -94,9 +99,11 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
     return answer.failure
   }
   const { refreshToken = grant.refreshToken } = answer.value
-  endpoint.succeeded({ rotated: refreshToken.reveal() !== grant.refreshToken.reveal() })
+  const rotated = refreshToken.reveal() !== grant.refreshToken.reveal()
+  endpoint.succeeded({ rotated })
+  const previous = rotated ? grant.refreshToken : undefined
   // A callback that hung may store the account meanwhile, with a token that is over by this.
-  const renewed = { ...grant, ...grantOf(answer.value, refreshToken, sentAt), isRenewed: true }
+  const renewed = { ...grant, previous, ...grantOf(answer.value, refreshToken, sentAt), isRenewed: true }
   await keepGrant(deps, renewed)
   return renewed
 }
@@ -104,15 +111,17 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
 /** Not where an account has that very token: many providers give an account one for all its grants. */
 async function deleteGrant(
   deps: FinishDeps,
-  { id, refreshToken, grantedAt, undeleted }: ParkedGrant,
+  { id, refreshToken, previous, grantedAt, undeleted }: ParkedGrant,
 ): Promise<FinishedGrant> {
-  const hubId = await holderOfToken(deps, refreshToken)
+  const doomed = previous === undefined ? [refreshToken] : [previous, refreshToken]
+  const hubId = await holderOfAny(deps, doomed)
   if (hubId !== undefined) {
     await forgetGrant(deps, id)
     deps.log.info({ code: 'grant.in-use', hubId }, 'a grant that was given up is not deleted: an account has its token')
     return 'gone'
   }
-  const deleted = await deps.provider.deleteRefreshToken(refreshToken)
+  const before = previous && (await deps.provider.deleteRefreshToken(previous))
+  const deleted = before?.ok === false ? before : await deps.provider.deleteRefreshToken(refreshToken)
   if (deleted.ok) {
     await forgetGrant(deps, id)
     deps.log.info({ code: 'grant.deleted', ending: deleted.value }, 'the refresh token of an install was deleted')
@@ -132,7 +141,8 @@ async function deleteGrant(
 }
 
 /** All accounts are read: once for each attempt to delete the token of a grant, which is rare. */
-async function holderOfToken({ store, keys, vault }: FinishDeps, refreshToken: Secret): Promise<number | undefined> {
+async function holderOfAny({ store, keys, vault }: FinishDeps, doomed: Secret[]): Promise<number | undefined> {
+  const names = new Set(doomed.map((token) => token.reveal()))
   for await (const hubIds of liveHubIds({ store, keys })) {
     const stored = await Promise.all(
       hubIds.map((hubId) =>
@@ -142,7 +152,7 @@ async function holderOfToken({ store, keys, vault }: FinishDeps, refreshToken: S
     for (const [index, hubId] of hubIds.entries()) {
       for (const sealed of stored[index] ?? []) {
         const opened = sealed && openToken(vault, sealed, hubId, 'refresh')
-        if (opened?.ok && opened.value.reveal() === refreshToken.reveal()) return hubId
+        if (opened?.ok && names.has(opened.value.reveal())) return hubId
       }
     }
   }

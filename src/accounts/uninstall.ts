@@ -131,17 +131,17 @@ export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<
 const NOTHING = Buffer.alloc(0)
 
 function readAttempt(hubId: number, taken: readonly Buffer[]) {
-  const [hubDomain, askedAt, attempts, tokenAlert, refresh = NOTHING, previous = NOTHING, tokenOf] = taken
+  const [hubDomain, askedAt, attempts, tokenAlert, tokenOf, refresh = NOTHING, ...before] = taken
   return {
     subject: { hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert) },
     ...{ askedAt: Number(askedAt), attempts: Number(attempts) },
     /** As stored; empty = there is none. */
     refresh,
     /**
-     * Those that are to be deleted. The one before may be alive still: it is kept until its successor has worked. A token that
+     * Those that are to be deleted. Those before may be alive still: each is kept until its successor has worked. A token that
      * belongs to another account is that account's to keep.
      */
-    doomed: tokenOf?.length === 0 ? [previous, refresh].filter(({ length }) => length > 0) : [],
+    doomed: tokenOf?.length === 0 ? [...before, refresh].filter(({ length }) => length > 0) : [],
   }
 }
 

@@ -18,6 +18,8 @@ export interface Grant {
   grantedAt: number
   /** Asked for by a link for one account: of another one it is dropped. */
   only: number | undefined
+  /** The refresh token before, which may be alive until its successor has worked. */
+  previous?: Secret | undefined
 }
 
 export interface ParkedGrant extends Grant {
@@ -68,7 +70,7 @@ export async function readGrant(
   { store, keys, vault }: Pick<ParkDeps, 'store' | 'keys' | 'vault'>,
   id: string,
 ): Promise<ParkedGrant | undefined> {
-  const { access, refresh, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
+  const { access, refresh, previous, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
   const number = (field: string) => Number(stored[field]?.toString())
   const [obtainedAt, grantedAt] = [number('obtainedAt'), number('grantedAt')]
@@ -76,6 +78,7 @@ export async function readGrant(
     id,
     accessToken: vault.open(access, NOBODY, 'access'),
     refreshToken: vault.open(refresh, NOBODY, 'refresh'),
+    previous: previous && vault.open(previous, NOBODY, 'refresh'),
     times: { obtainedAt, expiresAt: number('expiresAt') },
     grantedAt,
     only: number('only') || undefined,

@@ -99,6 +99,7 @@ async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered
     ...{ hubId, owner, generation, grants, access: answer.accessToken },
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,
+    isOfPrevious: !isSame(sent, current) && !isSame(next, sent),
     times,
     refreshAt: planRefresh(hubId, times, deps.settings).dueAt,
     // An account whose tokens did not work, or that had none, is not polled.

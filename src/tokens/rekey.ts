@@ -170,12 +170,11 @@ async function accountsOf({ store, keys }: RekeyDeps, partition: number): Promis
     .map(Number)
 }
 
-/** The field that a value was sealed as: the token before the last one was a refresh token in its time. */
-const FIELDS = [
-  ['access', 'access'],
-  ['refresh', 'refresh'],
-  ['previous', 'refresh'],
-] as const satisfies (readonly [string, TokenField])[]
+/** The field that a value was sealed as: those before the last one were refresh tokens in their time. */
+function sealedAs(name: string): TokenField | undefined {
+  if (name === 'access') return 'access'
+  return name === 'refresh' || name.startsWith('previous') ? 'refresh' : undefined
+}
 
 /** Where tokens are stored, and whose they were sealed as. */
 interface Holder {
@@ -185,7 +184,7 @@ interface Holder {
 
 async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pass): Promise<void> {
   const reading = deps.store.pipeline()
-  for (const { key } of holders) reading.hmgetBuffer(key, ...FIELDS.map(([name]) => name))
+  for (const { key } of holders) reading.hgetallBuffer(key)
   const stored = (await reading.exec()) ?? []
 
   const writing = deps.store.pipeline()
@@ -200,7 +199,7 @@ async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pas
       continue
     }
     if (error) throw error
-    const replacements = sealAnew(deps.vault, hubId, (values ?? []) as (Buffer | null)[], pass)
+    const replacements = sealAnew(deps.vault, hubId, (values ?? {}) as Record<string, Buffer>, pass)
     if (replacements.length > 0) writing.rekeyTokens(key, ...replacements)
   }
   const replaced = resultsOf<number>(await writing.exec())
@@ -208,12 +207,12 @@ async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pas
 }
 
 /** Field, as read, encrypted anew - of each value that is under another key than the first. */
-function sealAnew(vault: Vault, hubId: number, values: readonly (Buffer | null)[], pass: Pass): (string | Buffer)[] {
+function sealAnew(vault: Vault, hubId: number, values: Record<string, Buffer>, pass: Pass): (string | Buffer)[] {
   const replacements: (string | Buffer)[] = []
   const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
-  for (const [index, [name, field]] of FIELDS.entries()) {
-    const sealed = values[index]
-    if (!sealed) continue
+  for (const [name, sealed] of Object.entries(values)) {
+    const field = sealedAs(name)
+    if (field === undefined) continue
     let keyId: string | undefined
     try {
       keyId = keyIdOf(sealed)

@@ -48,6 +48,8 @@ export interface AnswerToStore {
   access: Secret
   /** Absent: the one that is stored stays. */
   refresh: Secret | undefined
+  /** It came for the refresh token before the one that is stored, which was refused. */
+  isOfPrevious?: boolean
   times: TokenTimes
   refreshAt: number
   pollAt: number | 'unchanged'
@@ -148,11 +150,11 @@ export class TokenStore {
 
   /** `again`: they were stored before, and may have been lost. */
   async storeTokens(answer: AnswerToStore, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
-    const { hubId, owner, generation, grants, access, refresh, times, refreshAt, alerts } = answer
+    const { hubId, owner, generation, grants, access, refresh, isOfPrevious, times, refreshAt, alerts } = answer
     const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
     return this.#steps.storeTokens(
       this.#keys.own(hubId),
-      `${hubId} ${owner} ${generation} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${grants}`,
+      `${hubId} ${owner} ${generation} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${isOfPrevious === true ? 'previous' : '-'} ${grants}`,
       vault.seal(access, hubId, 'access'),
       refresh === undefined ? '' : vault.seal(refresh, hubId, 'refresh'),
       alerts.changes.length + alerts.entries.length === 0 ? '' : stepJson(alerts),

@@ -292,6 +292,41 @@ test.each([
   },
 )
 
+test.each([
+  ['being uninstalled', false],
+  ['uninstalled', true],
+])(
+  'a grant of an account that is %s since the provider gave another token for it: both go, and the account stays so',
+  async (_, isDone) => {
+    const keys = redis.freshKeys()
+    const deleted: string[] = []
+    const { deps, clock } = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-9', 'refresh-9'),
+      metadata: async () => {
+        clock.move(100)
+        return metadata()
+      },
+      refresh: async () => {
+        await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked' })
+        if (isDone) await runUninstall(deps, HUB)
+        return tokens('access-10', 'refresh-10')
+      },
+      deleteRefreshToken: async (token) => {
+        deleted.push(token.reveal())
+        return { ok: true, value: 'deleted' }
+      },
+    })
+    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+    expect(await connectWithCode(deps, code, { only: 7 })).toMatchObject({ is: 'other-account', isReconnected: false })
+    for (const id of await redis.store.zrange(keys.grants.due, 0, '-1')) {
+      expect(await finishGrant({ ...deps, endpoint: openEndpoint(redis.store, keys, clock) }, id)).toBe('deleted')
+    }
+    if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+    expect(deleted.sort()).toEqual(['refresh-1', 'refresh-10', 'refresh-9'])
+    expect(await redis.store.hget(keys.own(HUB), 'state')).toBe('uninstalled')
+  },
+)
+
 describe('two installs of an account that cross', () => {
   /** The first one's code was exchanged, and it waits for its metadata until the second one is done. */
   async function crossed(

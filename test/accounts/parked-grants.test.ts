@@ -131,7 +131,8 @@ test('a grant whose metadata fails for two hours is deleted at the provider, as 
   await pass(61 * MINUTE)
   // The access token lives for half an hour: it was redeemed anew, and the last refresh token is the one that is deleted.
   expect(await calls('token')).toEqual([200, 200, 200])
-  expect(await calls('delete')).toEqual([500, 500, 204])
+  // The one before may be alive as well.
+  expect(await calls('delete')).toEqual([500, 500, 404, 204])
   const told = logged.lines().filter(({ code }) => String(code).startsWith('grant.'))
   expect(told.map(({ code }) => code)).toEqual([
     'grant.given-up',

@@ -285,6 +285,33 @@ describe('an uninstall', () => {
     expect(await redis.store.exists(one.keys.account(HUB).tokens)).toBe(0)
   })
 
+  test('deletes each token that may be alive, though a refresh under way brings one to two', async () => {
+    const one = await installed()
+    const { refreshing, answer } = await refreshUnderWay(one)
+    const sealed = vault.seal(new Secret('refresh-0'), HUB, 'refresh')
+    await redis.store.hset(one.keys.account(HUB).tokens, 'previous', sealed)
+    await one.begin()
+    answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'gone' })
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(one.provider.calls.map(([, token]) => token).sort()).toEqual(['refresh-0', 'refresh-1', 'refresh-2'])
+  })
+
+  test('deletes also the token of a refresh that came second, which the provider may have given out beside the first', async () => {
+    const one = await installed()
+    const { refreshing, answer } = await refreshUnderWay(one)
+    await endLease(redis.store, one.keys)
+    const second = await refreshUnderWay(one)
+    answer(tokens('access-2', 'refresh-2'))
+    await refreshing
+    second.answer(tokens('access-3', 'refresh-3'))
+    await second.refreshing
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-2', previous: 'refresh-1' })
+    await one.begin()
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(one.provider.calls.map(([, token]) => token).sort()).toEqual(['refresh-1', 'refresh-2', 'refresh-3'])
+  })
+
   test('is called off by connecting again, which keeps its new token', async () => {
     const one = await installed()
     await one.begin()

@@ -19,6 +19,7 @@ const FIELDS: [string, TokenField][] = [
   ['access', 'access'],
   ['refresh', 'refresh'],
   ['previous', 'refresh'],
+  ['previous2', 'refresh'],
 ]
 
 /** Accounts 1 to `count` with three tokens each, under the first key of `vault`. */
@@ -140,6 +141,13 @@ describe('a rekey', () => {
       await redis.store.zadd(sets[state as 'failing'], index + 1, index + 1)
     }
     expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', accounts: 5, replaced: 15 })
+  })
+
+  test('reaches also what is kept only to be deleted', async () => {
+    const keys = await fleet(1)
+    await redis.store.hset(keys.account(1).tokens, 'previous2', old.seal(new Secret('refresh-0'), 1, 'refresh'))
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 4, removable: ['k1'] })
+    expect(await stored(keys, 1)).toEqual({ ...under('k2', 1), previous2: ['k2', 'refresh-0'] })
   })
 
   test('never writes over what somebody else wrote since it was read', async () => {

@@ -33,13 +33,13 @@ for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
 end
 if onlyKept or isNewer then
   local state = redis.call('HGET', ACCOUNT, 'state')
-  if not state or state == 'uninstalled' then return isNewer and 'uninstalled' or 'strange' end
+  if state == 'uninstalled' or (isNewer and not state) then return 'uninstalled' end
+  if not state then return 'strange' end
   if state == 'uninstalling' then
-    local former = redis.call('HGET', tokensKey(), 'refresh')
-    redis.call('HSET', tokensKey(), 'refresh', refresh)
     -- What is another account's is that account's to keep.
-    if redis.call('HDEL', ACCOUNT, 'tokenOf') == 0 and former then redis.call('HSET', tokensKey(), 'previous', former)
-    else redis.call('HDEL', tokensKey(), 'previous') end
+    if redis.call('HDEL', ACCOUNT, 'tokenOf') == 1 then redis.call('DEL', tokensKey()) end
+    if previous ~= '' then keepDoomed(previous) end
+    replaceDoomed(refresh)
     redis.call('ZADD', dueKey('uninstall'), now, hubId)
     return answerWith(operation, 'uninstalling')
   end
@@ -87,12 +87,15 @@ logAccount(hubId, state and 'reconnected' or 'connected', now)
 return answerWith(operation, state and 'replaced' or 'imported')
 
 --!step parkGrant
--- Keeps the tokens of an install whose account is not stored yet, or newer ones of it, and when it is tried next.
+-- Keeps the tokens of an install whose account is not stored yet, or newer ones of it, and when it is tried next. The refresh
+-- token before may be alive until its successor has worked: it is kept, too.
 -- KEYS: the grant, due grants. ARGV: id, next try, obtainedAt, then its fields with their values.
 -- Returns 'parked' | 'gone' (newer tokens of it are there).
 local id, nextAt, obtainedAt = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
-if tonumber(redis.call('HGET', KEYS[1], 'obtainedAt') or 0) > obtainedAt then return 'gone' end
+local before = redis.call('HMGET', KEYS[1], 'obtainedAt', 'refresh')
+if tonumber(before[1] or 0) > obtainedAt then return 'gone' end
+if before[2] and tonumber(before[1]) < obtainedAt then redis.call('HSET', KEYS[1], 'previous', before[2]) end
 redis.call('HSET', KEYS[1], unpack(ARGV, 4))
 redis.call('ZADD', KEYS[2], nextAt, id)
 return 'parked'

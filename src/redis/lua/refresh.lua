@@ -61,12 +61,12 @@ return 1
 -- beside the one that it may still have; so does one that is forgotten already. Of one that was never here nothing is known:
 -- a Redis that was emptied must not end what is alive at the provider.
 -- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
---   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), the account's last grants as
---   read; access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
+--   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), 'previous' where that one was redeemed and the
+--   last one refused ('-': not so), the account's last grants as read; access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
 -- Returns 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
 -- lost waits for whoever has the lease: what he is redeeming for it is newer).
-local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again, grants =
-  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
+local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again, redeemed, grants =
+  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
 local ASKED_AGAIN_MS = 15000
@@ -80,9 +80,7 @@ if not a[1] and tonumber(redis.call('GET', forgottenKey()) or 0) < tonumber(gene
 if again == 'again' and tonumber(a[2] or generation + 2) > generation + 1 then return 'lost' end
 if not isLive(a[1]) then
   if refresh ~= '' then
-    local before = redis.call('HGET', tokensKey(), 'refresh')
-    if before then redis.call('HSET', tokensKey(), 'previous', before) end
-    redis.call('HSET', tokensKey(), 'refresh', refresh)
+    replaceDoomed(refresh)
     redis.call('HSET', ACCOUNT, 'storedBy', owner)
     setState(hubId, 'uninstalling')
     -- One that was uninstalled already begins again.
@@ -101,13 +99,17 @@ end
 -- over already. A grant that was unknown when the refresh began was stored since.
 local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
 local isOfFormerGrant = stored ~= '' and not string.find(',' .. grants .. ',', ',' .. stored .. ',', 1, true)
-if isOfFormerGrant or (stored == own and tonumber(a[2]) > tonumber(generation)) then return 'lost' end
+if isOfFormerGrant or (stored == own and tonumber(a[2]) > tonumber(generation)) then
+  -- A provider may have given out two for one token.
+  if refresh ~= '' and not isOfFormerGrant then keepDoomed(refresh) end
+  return 'lost'
+end
 if again == 'again' and isHeld(a[6], owner) then return 'held' end
 
 if refresh ~= '' then
-  -- The one before stays until the new one has worked once.
+  -- The one that was redeemed stays until the new one has worked once.
   local before = redis.call('HGET', tokensKey(), 'refresh')
-  if before then redis.call('HSET', tokensKey(), 'previous', before) end
+  if before and redeemed ~= 'previous' then redis.call('HSET', tokensKey(), 'previous', before) end
   redis.call('HSET', tokensKey(), 'refresh', refresh, 'access', access)
 else
   redis.call('HDEL', tokensKey(), 'previous')

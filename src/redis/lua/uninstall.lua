@@ -38,7 +38,7 @@ return answerWith(operation, 'begun')
 -- new connection must not have its tokens taken for those of the old one.
 -- ARGV: hubId, owner of the lease, now, ms.
 -- Returns 'over' (unknown, or uninstalled: its time may be over) | 'reconnected' | 'held' | { hubDomain, asked at,
---   attempts, token alert, refresh token, the one before, the account that they belong to if it is another; '' = none }.
+--   attempts, token alert, the account that its tokens belong to if it is another, refresh token ('' = none), those before it }.
 local hubId, owner, now, ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf', 'refreshing')
@@ -49,9 +49,13 @@ end
 if a[1] ~= 'uninstalling' then return 'over' end
 if isHeld(a[6], owner) then return 'held' end
 takeLease(owner, now, ms)
-local tokens = redis.call('HMGET', tokensKey(), 'refresh', 'previous')
-return { a[2] or '', a[3] or '0', a[4] or '0', redis.call('HGET', alertsKey(), 'token') or '', tokens[1] or '', tokens[2] or '',
-  a[5] or '' }
+local taken = { a[2] or '', a[3] or '0', a[4] or '0', redis.call('HGET', alertsKey(), 'token') or '', a[5] or '', '' }
+local tokens = redis.call('HGETALL', tokensKey())
+for n = 1, #tokens, 2 do
+  if tokens[n] == 'refresh' then taken[6] = tokens[n + 1]
+  elseif string.find(tokens[n], '^previous') then taken[#taken + 1] = tokens[n + 1] end
+end
+return taken
 
 --!step recordUninstallFailure
 --!include account-step

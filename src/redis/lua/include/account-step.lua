@@ -47,6 +47,23 @@ local function isLive(state)
   return state and state ~= 'uninstalling' and state ~= 'uninstalled'
 end
 
+-- Refresh tokens that may be alive, and are no use but to be deleted with the uninstall: `previous2` and so on. One of an account
+-- with so many is dropped.
+local MOST_DOOMED = 20
+
+local function keepDoomed(token)
+  for n = 2, MOST_DOOMED do
+    if redis.call('HSETNX', tokensKey(), 'previous' .. n, token) == 1 then return end
+  end
+end
+
+-- Of an account that is being uninstalled.
+local function replaceDoomed(refresh)
+  local before = redis.call('HGET', tokensKey(), 'refresh')
+  if before then keepDoomed(before) end
+  redis.call('HSET', tokensKey(), 'refresh', refresh)
+end
+
 local function setState(hubId, to)
   local from = redis.call('HGET', ACCOUNT, 'state')
   if from == to then return end
