@@ -134,7 +134,7 @@ export async function connectGrant(deps: ConnectDeps, grant: Grant, whose: Whose
     await planGrant(deps, id, deps.clock.now())
     return onlyKept ? otherAccount(deps, outcome, only) : { is: 'failed', step: 'token', failure: UNINSTALLED }
   }
-  await forgetGrant(deps, id)
+  await forgetGrant(deps, { id, times: latest.times })
   if (outcome.is !== 'failed' && !('scopes' in outcome)) return otherAccount(deps, outcome, only)
   // A Redis that takes over may know neither the account nor the grant.
   if (outcome.is !== 'failed') deps.unstored.settle(grantToStore({ ...grant, ...latest }, hubId), true, deps.clock)

@@ -45,7 +45,7 @@ async function finish(deps: FinishDeps, id: string): Promise<FinishedGrant> {
   if (grant === undefined) return 'gone'
   const { hubId, grantedAt, isEnding } = grant
   if (hubId !== undefined && !grant.isRenewed && (await isConnectedSince(deps, hubId, grantedAt, isEnding))) {
-    await forgetGrant(deps, id)
+    await forgetGrant(deps, grant)
     return 'gone'
   }
   if (isEnding) return deleteGrant(deps, grant)
@@ -65,7 +65,7 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   if (!asked.ok) return asked.failure
   // A connection that was made meanwhile came from these tokens, or from a later grant.
   if (!grant.isCrossing && !grant.isRenewed && (await isConnectedSince(deps, asked.value.hubId, grant.grantedAt))) {
-    await forgetGrant(deps, grant.id)
+    await forgetGrant(deps, grant)
     return 'gone'
   }
   const outcome = await connectGrant(deps, grant, asked.value)
@@ -109,28 +109,26 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
 }
 
 /** Not where an account has that very token: many providers give an account one for all its grants. */
-async function deleteGrant(
-  deps: FinishDeps,
-  { id, refreshToken, previous, grantedAt, undeleted }: ParkedGrant,
-): Promise<FinishedGrant> {
+async function deleteGrant(deps: FinishDeps, grant: ParkedGrant): Promise<FinishedGrant> {
+  const { id, refreshToken, previous, grantedAt, undeleted } = grant
   const doomed = previous === undefined ? [refreshToken] : [previous, refreshToken]
   const hubId = await holderOfAny(deps, doomed)
   if (hubId !== undefined) {
-    await forgetGrant(deps, id)
+    await forgetGrant(deps, grant)
     deps.log.info({ code: 'grant.in-use', hubId }, 'a grant that was given up is not deleted: an account has its token')
     return 'gone'
   }
   const before = previous && (await deps.provider.deleteRefreshToken(previous))
   const deleted = before?.ok === false ? before : await deps.provider.deleteRefreshToken(refreshToken)
   if (deleted.ok) {
-    await forgetGrant(deps, id)
+    await forgetGrant(deps, grant)
     deps.log.info({ code: 'grant.deleted', ending: deleted.value }, 'the refresh token of an install was deleted')
     return 'deleted'
   }
   const { code, message, retryAfterMs } = deleted.failure
   const facts = { reason: code, attempts: undeleted + 1 }
   if (deps.clock.now() - grantedAt > ABANDON_MS) {
-    await forgetGrant(deps, id)
+    await forgetGrant(deps, grant)
     const since = { grantedAt: new Date(grantedAt).toISOString() }
     deps.log.error({ code: 'grant.abandoned', ...facts, ...since }, `the token of an install stays alive: ${message}`)
     return 'gone'

@@ -110,6 +110,7 @@ export async function planGrant({ store, keys }: InRedis, id: string, at: number
   await store.zadd(keys.grants.due, 'XX', at, id)
 }
 
-export async function forgetGrant({ store, keys }: InRedis, id: string): Promise<void> {
-  await store.multi().del(keys.grants.grant(id)).zrem(keys.grants.due, id).exec()
+/** Unless another worker was given newer tokens of it. */
+export async function forgetGrant({ store, keys }: InRedis, { id, times }: Pick<Grant, 'id' | 'times'>): Promise<void> {
+  await store.forgetGrant(keys.grants.grant(id), keys.grants.due, id, times.obtainedAt)
 }

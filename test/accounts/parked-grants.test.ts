@@ -15,7 +15,7 @@ import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, storedTokens, vaultKey } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { fakeProvider } from '../support/fake-provider.ts'
+import { failure, fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -307,6 +307,23 @@ test('a daemon that was killed between the redemption and the store of such a gr
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
   await keepGrant(deps, { ...granted, accessToken, refreshToken, times })
   await noteOfGrant(deps, granted.id, { hubId: HUB })
+  await pass(2 * MINUTE)
+  const { refresh } = await storedTokens(redis.store, keys, HUB)
+  expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])
+})
+
+test('a callback that hung and stores its account takes away no newer tokens of its grant', async () => {
+  const { deps, clock, keys, grant, kept, pass } = await begun()
+  const granted = await grant()
+  await keepGrant(deps, granted)
+  clock.move(29.5 * MINUTE)
+  const asking = vi.spyOn(deps.provider, 'metadata').mockImplementationOnce(async () => {
+    const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined }
+    await connectGrant(deps, granted, { ...whose, driftMs: null, times: granted.times })
+    return failure('transient', { status: 500 })
+  })
+  await sweepGrants(deps)
+  expect(asking).toHaveBeenCalledTimes(1)
   await pass(2 * MINUTE)
   const { refresh } = await storedTokens(redis.store, keys, HUB)
   expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])

@@ -100,6 +100,14 @@ redis.call('HSET', KEYS[1], unpack(ARGV, 4))
 redis.call('ZADD', KEYS[2], nextAt, id)
 return 'parked'
 
+--!step forgetGrant
+-- What came of the tokens of a grant is stored. Newer ones that another worker was given meanwhile stay.
+-- KEYS: the grant, due grants. ARGV: id, obtainedAt. Returns 'forgotten' | 'newer'.
+if tonumber(redis.call('HGET', KEYS[1], 'obtainedAt') or 0) > tonumber(ARGV[2]) then return 'newer' end
+redis.call('DEL', KEYS[1])
+redis.call('ZREM', KEYS[2], ARGV[1])
+return 'forgotten'
+
 --!step storeMetadata
 --!include account-step
 -- Stores what the provider says of an account's access token. The mark that it is to be read goes with it, and the account
