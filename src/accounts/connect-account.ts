@@ -18,7 +18,7 @@ import {
   type ParkDeps,
   planGrant,
 } from '../tokens/parked-grants.ts'
-import { CLOCK_SLACK_MS, planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
+import { CLOCK_SLACK_MS, planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { askIdentity, type Identity } from './identity.ts'
 
@@ -198,9 +198,18 @@ export async function connectWithRefreshToken(
 
 type GrantTokens = Pick<Grant, 'accessToken' | 'refreshToken' | 'previous' | 'times'>
 
-/** An answer's life counts from when the request was sent. */
-export function grantOf({ accessToken, lifetimeMs }: TokenAnswer, refreshToken: Secret, sentAt: number): GrantTokens {
-  return { accessToken, refreshToken, times: { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs } }
+/**
+ * An answer's life counts from when the request was sent. `before`: of the same grant, and older by its times as well, whatever
+ * was done to the clock.
+ */
+export function grantOf(
+  { accessToken, lifetimeMs }: TokenAnswer,
+  refreshToken: Secret,
+  sentAt: number,
+  before?: TokenTimes,
+): GrantTokens {
+  const obtainedAt = before === undefined ? sentAt : Math.max(sentAt, before.obtainedAt + 1)
+  return { accessToken, refreshToken, times: { obtainedAt, expiresAt: sentAt + lifetimeMs } }
 }
 
 /** Some answers name the owner alone: the first poll asks for the rest, and until then it is as it is known. */
@@ -256,7 +265,7 @@ async function storeAccount(
     if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }
     if (is === 'crossing') {
       await keep({ accessToken, refreshToken, times })
-      const proof = await proveAlive(deps, refreshToken)
+      const proof = await proveAlive(deps, refreshToken, times)
       if ('is' in proof) return superseded(deps, proof, { hubId, hubDomain, scopes })
       if (proof.refreshToken.reveal() !== refreshToken.reveal()) {
         await keep(proof)
@@ -296,7 +305,11 @@ interface Unproved {
  * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
  * the older one. A refusal counts when it comes twice.
  */
-async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret): Promise<GrantTokens | Unproved> {
+async function proveAlive(
+  { provider, clock }: ConnectDeps,
+  refreshToken: Secret,
+  times: TokenTimes,
+): Promise<GrantTokens | Unproved> {
   let [refusals, sentAt] = [0, 0]
   const result = await askPatiently(
     clock,
@@ -308,7 +321,7 @@ async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret
     },
     (failure) => failure.class === 'transient' || refusals === 1,
   )
-  if (result.ok) return grantOf(result.value, result.value.refreshToken ?? refreshToken, sentAt)
+  if (result.ok) return grantOf(result.value, result.value.refreshToken ?? refreshToken, sentAt, times)
   return { is: refusals > 1 ? 'over' : 'unknown', failure: result.failure }
 }
 

@@ -103,7 +103,7 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   endpoint.succeeded({ rotated })
   const previous = rotated ? grant.refreshToken : undefined
   // A callback that hung may store the account meanwhile, with a token that is over by this.
-  const renewed = { ...grant, previous, ...grantOf(answer.value, refreshToken, sentAt), isRenewed: true }
+  const renewed = { ...grant, previous, ...grantOf(answer.value, refreshToken, sentAt, grant.times), isRenewed: true }
   await keepGrant(deps, renewed)
   return renewed
 }

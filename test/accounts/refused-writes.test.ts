@@ -3,6 +3,7 @@ import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { beginInstall, finishInstall } from '../../src/accounts/install.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { isRedisAway, refusesWrites } from '../../src/redis/away.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
 import {
   parkGrant,
@@ -14,7 +15,7 @@ import {
 import { openServer } from '../http/open-server.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { tokens } from '../support/fake-provider.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
 import { serverOfFile } from '../support/of-file.ts'
 import { HUB, metadata, office } from './connected.ts'
 
@@ -113,6 +114,34 @@ test('the rotated token of a parked grant that Redis refuses is kept, and the on
   expect((await readGrant(deps, grant.id))?.refreshToken.reveal()).toBe('refresh-new')
   expect(await finishGrant(finish, grant.id)).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
+})
+
+test('a grant that is proved while the clock is set back keeps the newer token where Redis refuses then', async () => {
+  let alive = 'refresh-1'
+  const { deps, finish, keys, clock } = begun({
+    refresh: async (token) => {
+      if (token.reveal() !== alive) return failure('rejected')
+      alive += '+'
+      return tokens('access-2', alive)
+    },
+  })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), refreshToken: 'refresh-0' })
+  const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: '' } as const
+  const given = { access: new Secret('access-1'), refresh: new Secret('refresh-1') }
+  const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 }
+  await parkGrant(deps, { ...grant, ...given, times }, clock.now())
+  clock.move(-3_000)
+  const park = deps.tokens.parkGrant.bind(deps.tokens)
+  let parked = 0
+  deps.tokens.parkGrant = async (...asked) => {
+    const is = await park(...asked)
+    if (++parked === 2) await refuse(true)
+    return is
+  }
+  expect(await finishGrant(finish, grant.id)).toBe('later')
+  await refuse(false)
+  expect(await finishGrant(finish, grant.id)).toBe('connected')
+  expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: alive })
 })
 
 test('an account that a failover lost right after its install is connected from the grant', async () => {

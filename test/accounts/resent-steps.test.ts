@@ -64,9 +64,13 @@ test('a store of tokens takes no new token for the one before it, and is told th
 })
 
 test('a store of tokens for an account that is being uninstalled leaves both to be deleted', async () => {
-  const { store, stored, begin } = await installed()
+  const { store, keys, begin } = await installed()
   await begin()
-  const after = { access: undefined, refresh: 'refresh-2', previous: 'refresh-1' }
-  expect([await store(), await stored()]).toEqual(['uninstalled', after])
-  expect([await store(), await stored()]).toEqual(['uninstalled', after])
+  const both = async () => {
+    const { refresh, previous2 } = await redis.store.hgetallBuffer(keys.account(HUB).tokens)
+    return [refresh, previous2].map((sealed) => sealed && vault.open(sealed, HUB, 'refresh').reveal())
+  }
+  expect([await store(), await both()]).toEqual(['uninstalled', ['refresh-2', 'refresh-1']])
+  expect([await store(), await both()]).toEqual(['uninstalled', ['refresh-2', 'refresh-1']])
+  expect(await redis.store.hlen(keys.account(HUB).tokens)).toBe(3)
 })

@@ -108,10 +108,9 @@ test('the token of one that is uninstalled with those before it is deleted, too'
   await one.lose()
   await redis.store.hset(one.keys.account(HUB).account, { state: 'uninstalling', generation: 2 })
   await storeYoungAgain(one.deps)
-  expect([await one.stored(), await one.field('state')]).toMatchObject([
-    { refresh: 'refresh-2', previous: 'refresh-1' },
-    'uninstalling',
-  ])
+  expect([await one.stored(), await one.field('state')]).toMatchObject([{ refresh: 'refresh-2' }, 'uninstalling'])
+  const before = await redis.store.hgetBuffer(one.keys.account(HUB).tokens, 'previous2')
+  expect(before && vault.open(before, HUB, 'refresh').reveal()).toBe('refresh-1')
 })
 
 /** Somebody else has the account by then. */
