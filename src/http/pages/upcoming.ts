@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { seriesName } from '../../alerts/series-name.ts'
 import { UPCOMING_DAYS } from '../../limits/forecast/predictions.ts'
-import { countOf, daysLeftText, formatCount } from '../../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { readUpcoming, recordText, type Upcoming } from '../../views/upcoming.ts'
@@ -57,7 +57,7 @@ function upcomingTable(items: Upcoming['items']): Html {
 
 /** Days left with their range, in a cell. */
 export function upcomingDays({ daysLeft, earliest, latest }: Upcoming['items'][number]): string {
-  return daysLeftText(daysLeft, { earliest, latest })
+  return formatDaysLeft(daysLeft, { earliest, latest })
 }
 
 function withMore(name: string, { hubId, more }: { hubId: number; more: number }): Html {
