@@ -28,7 +28,8 @@ const ROOMS = ['src', 'jobs', 'config']
 const STAMP = join(DIST, '.stamp')
 const CODE = /\.(ts|mjs)$/
 /** What is read while running: Lua steps, what pages load, the demo's config, the guide. An operator's config is nobody else's. */
-const ASSETS = /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|runbook)\.md)$/
+const ASSETS =
+  /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|runbook|deploy\/(README|monitoring))\.md)$/
 /** These bring files of their own that they look for beside their code. */
 const AS_PACKAGES = [/^@bull-board\//, 'pino-pretty']
 

@@ -4,7 +4,8 @@ import { type Html, html } from './html.ts'
 export type LinkTo = (address: string) => string | undefined
 
 /** Our own documents as HTML: headings, paragraphs, lists, tables and fenced code, which is all that they use. */
-export function renderMarkdown(text: string, linkTo: LinkTo): Html {
+export function renderMarkdown(markdown: string, linkTo: LinkTo): Html {
+  const text = markdown.replaceAll(/^<!--[\s\S]*?-->$/gm, '')
   const fences = [...text.matchAll(/^( *)```\w*\n([\s\S]*?)^ *```$/gm)]
   const ends = [0, ...fences.map(({ 0: fence, index }) => index + fence.length)]
   const parts = fences.map(({ index, 1: indent = '', 2: code = '' }, n) => {
@@ -15,7 +16,7 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Html {
 }
 
 /** The name of a heading, as GitHub makes it. */
-function anchorOf(heading: string): string {
+export function anchorOf(heading: string): string {
   const words = heading.toLowerCase().replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
   return words
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')

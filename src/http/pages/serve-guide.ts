@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { renderMarkdown } from '../../text/markdown.ts'
 import { showOperatorPage } from './page.ts'
+import { serveRunbook } from './serve-runbook.ts'
 
 /** The documents that come with this version: from the repository, or from the folder that `npm run build` made. */
 const FOLDER = new URL('../../../config/', import.meta.url)
@@ -10,17 +11,21 @@ const FOLDER = new URL('../../../config/', import.meta.url)
 export function serveGuide(app: FastifyInstance): void {
   const documents = documentsIn(FOLDER)
   for (const [path, file] of documents) {
-    app.get(path, (request, reply) => {
-      const [, title = '', text = ''] = /^# (.*)\n([\s\S]*)$/.exec(readFileSync(new URL(file, FOLDER), 'utf8')) ?? []
-      const body = renderMarkdown(text, (address) => linkFrom(documents, file, address))
-      return showOperatorPage(request, reply, { at: '/guide', title, body })
-    })
+    const read = () => documentOf(readFileSync(new URL(file, FOLDER), 'utf8'))
+    const linkTo = (address: string) => linkFrom(documents, file, address)
+    if (path === '/runbook') serveRunbook(app, read, linkTo)
+    else {
+      app.get(path, (request, reply) => {
+        const { title, text } = read()
+        return showOperatorPage(request, reply, { at: '/guide', title, body: renderMarkdown(text, linkTo) })
+      })
+    }
   }
-  // After signing in nothing is left of an anchor, so a link to a section is a path of its own.
-  app.get('/runbook/:section', (request, reply) => {
-    const { section } = request.params as { section: string }
-    return reply.redirect(`/runbook#${encodeURIComponent(section)}`, 302)
-  })
+}
+
+function documentOf(markdown: string): { title: string; text: string } {
+  const [, title = '', text = ''] = /^# (.*)\n([\s\S]*)$/.exec(markdown) ?? []
+  return { title, text }
 }
 
 /** path -> file */
@@ -30,6 +35,8 @@ function documentsIn(folder: URL): Map<string, string> {
   return new Map([
     ['/guide', 'guide/README.md'],
     ...guide.map((name): [string, string] => [`/guide/${name.slice(0, -'.md'.length)}`, `guide/${name}`]),
+    ['/guide/deploying', 'deploy/README.md'],
+    ['/guide/monitoring', 'deploy/monitoring.md'],
     ['/reference', 'reference.md'],
     ['/runbook', 'runbook.md'],
   ])
@@ -39,6 +46,7 @@ function documentsIn(folder: URL): Map<string, string> {
 function linkFrom(documents: Map<string, string>, file: string, address: string): string | undefined {
   if (/^https?:/.test(address)) return address
   const { pathname, hash } = new URL(address, `file:///${file}`)
-  const to = [...documents].find(([, one]) => `/${one}` === pathname)
-  return to === undefined ? undefined : to[0] + hash
+  const [path] = [...documents].find(([, one]) => `/${one}` === pathname) ?? []
+  if (path === undefined) return undefined
+  return path === '/runbook' ? path + hash.replace('#', '/') : path + hash
 }
