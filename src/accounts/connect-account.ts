@@ -329,7 +329,8 @@ function stateOf({ store, keys }: ConnectDeps, hubId: number): Promise<string | 
   return store.hget(keys.account(hubId).account, 'state')
 }
 
-async function works(deps: ConnectDeps, hubId: number): Promise<boolean> {
+/** Whether its tokens are kept alive, or soon will be. */
+export async function works(deps: ConnectDeps, hubId: number): Promise<boolean> {
   const state = await stateOf(deps, hubId)
   return state === 'active' || state === 'failing' || state === 'parked'
 }

@@ -1,9 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { isSameText, Secret } from '../runtime/secret.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
 import type { GrantToStore } from '../tokens/token-store.ts'
 import type { Vault } from '../tokens/vault.ts'
-import { type CodeDeps, type CodeOutcome, connectWithCode, finishInHand } from './connect-account.ts'
+import { type CodeDeps, type CodeOutcome, connectWithCode, finishInHand, works } from './connect-account.ts'
 
 export interface InstallSettings {
   installUrl: string
@@ -48,7 +49,15 @@ export interface Redirect {
   error?: string | undefined
 }
 
-export type InstallOutcome = CodeOutcome | { is: 'refused'; reason: string } | { is: 'bad-state' } | { is: 'no-code' }
+export type InstallOutcome =
+  | CodeOutcome
+  | { is: 'refused'; reason: string }
+  | { is: 'bad-state' }
+  | { is: 'no-code' }
+  /** The page of a success was loaded again: nothing was exchanged, stored or counted. */
+  | { is: 'shown-again'; success: Success }
+
+type Success = Extract<CodeOutcome, { scopes: string[] }> | { is: 'parked' }
 
 /** The redirect that ends an install. A state is used up by a code that was sent, by nothing else. */
 export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise<InstallOutcome> {
@@ -57,18 +66,52 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
   if (redirect.error !== undefined) return { is: 'refused', reason: redirect.error }
   if (redirect.code === undefined || redirect.code === '') return { is: 'no-code' }
   const inHand = deps.unstored.grant(state.nonce)
-  if (inHand !== undefined) return finishAgain(deps, inHand)
+  const note = { of: deps.keys.usedInstallState(state.nonce), code: redirect.code, until: state.expiresAt }
+  if (inHand !== undefined) return noteSuccess(deps, note, await finishAgain(deps, inHand))
   // In Redis, because the same redirect may reach two daemons. As many are kept as codes are sent within an hour.
-  const used = deps.keys.usedInstallState(state.nonce)
   const lastsMs = Math.max(1, state.expiresAt - deps.clock.now())
-  if ((await deps.store.set(used, '1', 'PX', lastsMs, 'NX')) === null) return { is: 'bad-state' }
+  if ((await deps.store.set(note.of, '1', 'PX', lastsMs, 'NX')) === null)
+    return unlessOfOtherType(showAgain(deps, note), { is: 'bad-state' })
   const outcome = await connectWithCode(deps, new Secret(redirect.code), { id: state.nonce, only: state.only })
-  if (outcome.is === 'waits') await deps.store.del(used)
+  if (outcome.is === 'waits') await deps.store.del(note.of)
+  return noteSuccess(deps, note, outcome)
+}
+
+/** What is kept of a used state: under which key, of which code, until when (ms). */
+interface UsedNote {
+  of: string
+  code: string
+  until: number
+}
+
+/** For a page that is loaded again. The account is stored already: where Redis refuses the note, the state is used up, no more. */
+async function noteSuccess(deps: CodeDeps, { of, code, until }: UsedNote, outcome: CodeOutcome): Promise<CodeOutcome> {
+  if (!('scopes' in outcome || outcome.is === 'parked')) return outcome
+  const signature = sign(deps.vault.derive(STATE_KEY), `code:${code}`)
+  const text = `${outcome.is} ${'scopes' in outcome ? outcome.hubId : 0} ${signature}`
+  const lastsMs = Math.max(1, until - deps.clock.now())
+  await deps.store.set(of, text, 'PX', lastsMs).catch(() => undefined)
   return outcome
 }
 
+/** The success that this very code led to, while its account is connected. Another code with the same state learns nothing. */
+async function showAgain({ store, keys, vault, ...deps }: CodeDeps, { of, code }: UsedNote): Promise<InstallOutcome> {
+  const noted = /^(connected|reconnected|parked) (\d{1,16}) ([\w-]{43})$/.exec((await store.get(of)) ?? '')
+  const [, is, id = '', signature = ''] = noted ?? []
+  if (!vault.deriveEach(STATE_KEY).some((key) => isSameText(signature, sign(key, `code:${code}`))))
+    return { is: 'bad-state' }
+  if (is === 'parked') return { is: 'shown-again', success: { is } }
+  const hubId = Number(id)
+  if (!(await works({ ...deps, store, keys, vault }, hubId))) return { is: 'bad-state' }
+  const { account, tokens } = keys.account(hubId)
+  const [hubDomain, scopes] = await Promise.all([store.hget(account, 'hubDomain'), store.hget(tokens, 'scopes')])
+  const granted = (scopes ?? '').split(' ').filter((scope) => scope !== '')
+  const success = { is: is as 'connected' | 'reconnected', hubId, hubDomain: hubDomain ?? '', scopes: granted }
+  return { is: 'shown-again', success }
+}
+
 /** The customer asks again while Redis has not taken the grant: at once, which is sooner than it is tried otherwise. */
-async function finishAgain(deps: CodeDeps, { id, access, refresh, ...grant }: GrantToStore): Promise<InstallOutcome> {
+async function finishAgain(deps: CodeDeps, { id, access, refresh, ...grant }: GrantToStore): Promise<CodeOutcome> {
   if (deps.unstored.has(id)) return { is: 'unstored' }
   return finishInHand(deps, { ...grant, id, accessToken: access, refreshToken: refresh })
 }
@@ -90,6 +133,11 @@ function readInstallState(keys: readonly Buffer[], state: string, now: number) {
   if (!keys.some((key) => isSameText(signature, sign(key, text)))) return undefined
   const expiresAt = Number.parseInt(expires, 36)
   return expiresAt > now ? { nonce, expiresAt, only: only === undefined ? undefined : Number(only) } : undefined
+}
+
+/** The only account that an install may connect, if its `state` was signed here and names one. */
+export function accountOfState(vault: Pick<Vault, 'deriveEach'>, state = '', now = 0): number | undefined {
+  return readInstallState(vault.deriveEach(STATE_KEY), state, now)?.only
 }
 
 /** Whether a `state` says that it is of a link for one account: for what is shown only, its signature is not checked. */

@@ -26,12 +26,13 @@ test('the install link leads to the provider with a fresh state each time', asyn
 })
 
 test('a finished install stores the account, says so, and wakes the pollers', async () => {
-  const { ask, beginInstall, provider, deps, woken } = await openServer(redis)
+  const publicUrl = 'https://plimsoll.example.com/'
+  const { ask, beginInstall, provider, deps, woken } = await openServer(redis, { publicUrl })
   provider.customer = { hubId: 123, hubDomain: 'acme.example.com' }
   const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
   expect(status).toBe(200)
-  expect(text).toContain('<b>acme.example.com</b> (account 123) is connected')
-  expect(text).not.toContain('None of the scopes')
+  expect(text).toContain('<b>acme.example.com (account 123)</b> is connected to plimsoll.example.com')
+  expect(text).not.toContain('a permission is missing')
   expect((await deps.registry.get(123))?.state).toBe('active')
   expect(provider.codes).toEqual([CODE])
   expect(woken).toEqual([123])
@@ -42,7 +43,7 @@ test('an account that comes back is greeted as one', async () => {
   await connectAccount({ hubId: 123 })
   const { text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
   expect(text).toContain('Connected again')
-  expect(text).toContain('<b>Account 123</b>')
+  expect(text).toContain('<b>account 123</b>')
 })
 
 test.each([
@@ -57,7 +58,7 @@ test.each([
   const { ask, beginInstall, provider } = await openServer(redis)
   provider.customer = { hubId: 5, scopes }
   const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
-  expect([status, text.includes('None of the scopes')]).toEqual([200, warns])
+  expect([status, text.includes('a permission is missing')]).toEqual([200, warns])
 })
 
 test('pollers that cannot be woken do not spoil a finished install', async () => {
@@ -82,14 +83,77 @@ test('a state works once, and none that we did not make works at all', async () 
   const { ask, beginInstall, provider } = await openServer(redis)
   const state = await beginInstall()
   expect((await ask('GET', `/oauth/callback?code=${CODE}&state=${state}`)).status).toBe(200)
-  const forged = [state, 'A'.repeat(32), '', 'x', `${state}&state=${await beginInstall()}`, '*'.repeat(32)]
+  const forged = ['A'.repeat(32), '', 'x', `${state}&state=${await beginInstall()}`, '*'.repeat(32)]
   for (const bad of forged) {
     const answer = await ask('GET', `/oauth/callback?code=${CODE}&state=${bad}`)
     expect(answer.status, bad).toBe(400)
     expect(answer.text).toContain('no longer works')
   }
   expect((await ask('GET', `/oauth/callback?code=${CODE}`)).status).toBe(400)
+  expect((await ask('GET', `/oauth/callback?code=another&state=${state}`)).status).toBe(400)
   expect(provider.codes).toHaveLength(1)
+})
+
+describe('a success that is loaded again', () => {
+  async function installed() {
+    const opened = await openServer(redis)
+    opened.provider.customer = { hubId: 123, hubDomain: 'acme.example.com' }
+    const path = `/oauth/callback?code=${CODE}&state=${await opened.beginInstall()}`
+    const first = await opened.ask('GET', path)
+    return { ...opened, path, first, again: () => opened.ask('GET', path) }
+  }
+
+  test('is the same page, and nothing is exchanged, stored, counted or woken', async () => {
+    const { again, first, provider, steps, keys, woken, get } = await installed()
+    const before = await dump(steps, keys)
+    for (let n = 0; n < 3; n++) {
+      const { status, text } = await again()
+      expect([status, text]).toEqual([200, first.text])
+    }
+    expect([provider.codes, woken, await dump(steps, keys)]).toEqual([[CODE], [123], before])
+    expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="connected"} 1')
+  })
+
+  test('is over with the state, with the account, and where what was kept of it is unreadable', async () => {
+    const { again, deps, clock, keys, path } = await installed()
+    const { account } = keys.account(123)
+    await deps.store.hset(account, 'state', 'uninstalled')
+    expect((await again()).status).toBe(400)
+    await deps.store.hset(account, 'state', 'active')
+    expect((await again()).status).toBe(200)
+    const used = keys.usedInstallState(/state=([^.]+)/.exec(path)?.[1] ?? '')
+    const noted = (await deps.store.get(used)) ?? ''
+    for (const unreadable of ['1', '', 'connected 123 ', noted.replace('123', '12x'), noted.slice(0, -1)]) {
+      await deps.store.set(used, unreadable)
+      expect((await again()).status, unreadable).toBe(400)
+    }
+    await deps.store.set(used, noted)
+    clock.move(3_600_000)
+    expect((await again()).status).toBe(400)
+  })
+
+  test('of which the provider has not said yet whose it is is that page, too', async () => {
+    const { ask, beginInstall, provider } = await openServer(redis)
+    provider.metadataFailure = { class: 'forbidden', code: 'x', message: 'not now', status: 403 }
+    const path = `/oauth/callback?code=${CODE}&state=${await beginInstall()}`
+    const answers = [await ask('GET', path), await ask('GET', path)]
+    expect(answers.map(({ status }) => status)).toEqual([202, 202])
+    expect(answers[1]?.text).toBe(answers[0]?.text)
+  })
+})
+
+test('every page of an install names the app; the account only to the holder of a link that was signed for it', async () => {
+  const { ask, connectAccount, deps, clock } = await openServer(redis, { publicUrl: 'https://crm.example.com/' })
+  await connectAccount({ hubId: 123, hubDomain: 'acme.example.com' })
+  const { url } = reconnectLink(deps.connect.vault, '', 123, clock.now())
+  const { headers } = await ask('GET', url)
+  const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
+  const page = async (of: string) => (await ask('GET', `/oauth/callback?error=access_denied&state=${of}`)).text
+  expect(await page(state)).toContain('App: crm.example.com<br>Account: acme.example.com (account 123)')
+  for (const forged of [`${state.slice(0, -1)}_`, state.replace('.123.', '.124.')]) {
+    expect(await page(forged)).toContain('App: crm.example.com</p>')
+    expect(await page(forged)).not.toContain('acme')
+  }
 })
 
 test('looking at the addresses with HEAD uses nothing up', async () => {
@@ -278,7 +342,7 @@ describe('a link that reconnects one account', () => {
     const before = await dump(steps, keys)
     const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${state}`)
     expect(status).toBe(409)
-    expect(text).toContain('<b>account 123</b> and no other')
+    expect(text).toContain('<b>acme.example.com (account 123)</b> and no other')
     if (owner === undefined) expect(text).toContain('other&lt;b&gt;.example.com (account 7)')
     // Its state is used up.
     const { [keys.usedInstallState(state.split('.')[0] ?? '')]: used, ...after } = await dump(steps, keys)
@@ -340,7 +404,7 @@ describe('a link that reconnects one account', () => {
     const pages = [
       await page(`error=access_denied&state=${forLink}`),
       await page(`state=${forLink}`),
-      await page(`code=${CODE}&state=${used}`),
+      await page(`code=another&state=${used}`),
       await page(`code=${CODE}&state=${forLink.slice(0, -9)}`),
     ]
     provider.tokenFailure = { class: 'rejected', code: 'x', message: 'no such code', status: 400 }

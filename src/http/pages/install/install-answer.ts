@@ -18,12 +18,27 @@ export interface InstallAnswer {
   asksAgain?: boolean
 }
 
-export function answerInstall(outcome: CallbackOutcome, redirect: Redirect, now: number): InstallAnswer {
+/** The app and the account that an install is of. */
+export interface InstallSubject {
+  /** The host of this server: the config has no other name for the app. */
+  app: string
+  /** The account of a link for just one. */
+  account?: string
+}
+
+export function answerInstall(
+  outcome: CallbackOutcome,
+  redirect: Redirect,
+  now: number,
+  subject: InstallSubject,
+): InstallAnswer {
   const again = startAgain(redirect)
   switch (outcome.is) {
     case 'connected':
     case 'reconnected':
-      return connected(outcome)
+      return connected(outcome, subject)
+    case 'shown-again':
+      return outcome.success.is === 'parked' ? PARKED : connected(outcome.success, subject)
     case 'refused':
       return {
         status: 403,
@@ -35,7 +50,7 @@ ${again}`,
       return {
         status: 400,
         title: 'This link no longer works',
-        body: html`<p>It was used before, is more than an hour old, or did not begin here. Nothing was stored.</p>
+        body: html`<p>It was used before, is more than an hour old, or was not started from this site. Nothing was stored.</p>
 ${again}`,
       }
     case 'no-code':
@@ -46,7 +61,7 @@ ${again}`,
 ${again}`,
       }
     case 'other-account':
-      return otherAccount(outcome)
+      return otherAccount(outcome, subject)
     case 'waits':
       return waits(outcome.until - now)
     case 'parked':
@@ -60,31 +75,36 @@ ${again}`,
   }
 }
 
-function connected({ is, hubId, hubDomain, scopes }: Extract<CallbackOutcome, { scopes: string[] }>): InstallAnswer {
-  const name = cleanText(hubDomain, 120)
-  const account = name === '' ? html`<b>Account ${hubId}</b>` : html`<b>${name}</b> (account ${hubId})`
-  const warning = html`<p class="verdict warning">None of the scopes that were granted lets its limits be read, so they can't be watched. Connect it again with a scope such as crm.objects.contacts.read.</p>`
+type Connected = Extract<CallbackOutcome, { scopes: string[] }>
+
+/** As it is named to a customer. */
+export function nameForCustomer(hubId: number, hubDomain: string): string {
+  const domain = cleanText(hubDomain, 120)
+  return domain === '' ? `account ${hubId}` : `${domain} (account ${hubId})`
+}
+
+function connected({ is, hubId, hubDomain, scopes }: Connected, { app }: InstallSubject): InstallAnswer {
+  const warning = html`<p class="verdict warning">Its limits can't be read: a permission is missing. Connect it again with a scope such as crm.objects.contacts.read.</p>`
   return {
     status: 200,
     title: is === 'connected' ? 'Connected' : 'Connected again',
-    body: html`<p>${account} is connected. You can close this page.</p>
+    body: html`<p><b>${nameForCustomer(hubId, hubDomain)}</b> is connected to ${app}. You can close this page.</p>
 ${opensLimits(scopes) ? undefined : warning}`,
   }
 }
 
-function otherAccount({
-  hubId,
-  hubDomain,
-  wanted,
-  isReconnected,
-}: Extract<CallbackOutcome, { wanted: number }>): InstallAnswer {
-  const domain = cleanText(hubDomain, 120)
-  const chosen = domain === '' ? html`account ${hubId}` : html`${domain} (account ${hubId})`
+function otherAccount(
+  { hubId, hubDomain, wanted, isReconnected }: Extract<CallbackOutcome, { wanted: number }>,
+  { account = `account ${wanted}` }: InstallSubject,
+): InstallAnswer {
+  const outcome = isReconnected
+    ? `This account was connected before: it was reconnected. Account ${wanted} was not.`
+    : 'Nothing was stored.'
   return {
     status: 409,
     title: 'This was another account',
-    body: html`<p>The link connects <b>account ${wanted}</b> and no other. You chose ${chosen}. ${isReconnected ? html`This account was connected before: it was reconnected. Account ${wanted} was not.` : 'Nothing was stored.'}</p>
-<p>Open the link again and choose account ${wanted}.</p>`,
+    body: html`<p>The link connects <b>${account}</b> and no other. You chose ${nameForCustomer(hubId, hubDomain)}. ${outcome}</p>
+<p>Open the link again and choose ${account}.</p>`,
   }
 }
 
@@ -92,12 +112,12 @@ export const BAD_LINKS: Readonly<Record<'expired' | 'forged', InstallAnswer>> = 
   expired: {
     status: 410,
     title: 'This link has expired',
-    body: html`<p>Nothing was changed. Ask the people who sent it to you for a new one.</p>`,
+    body: html`<p>Nothing was changed. Ask the sender for a new one.</p>`,
   },
   forged: {
     status: 403,
     title: 'This link is not valid',
-    body: html`<p>Nothing was changed. Part of it may be missing: copy it whole from the message that it came in.</p>`,
+    body: html`<p>Nothing was changed. Part of it may be missing: copy the whole link from the message.</p>`,
   },
 }
 

@@ -1,15 +1,29 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { beginInstall, finishInstall, type Redirect, readReconnectLink } from '../../../accounts/install.ts'
+import {
+  accountOfState,
+  beginInstall,
+  finishInstall,
+  type Redirect,
+  readReconnectLink,
+} from '../../../accounts/install.ts'
 import { LineQuota } from '../../../runtime/logger.ts'
 import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
+import { html } from '../../../text/html.ts'
 import { type Client, clientOf, networkOf } from '../../access/client.ts'
 import { requireRedis } from '../../redis-away.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { plainPage, sendPage } from '../page.ts'
-import { answerInstall, BAD_LINKS, type CallbackOutcome, type InstallAnswer } from './install-answer.ts'
+import {
+  answerInstall,
+  BAD_LINKS,
+  type CallbackOutcome,
+  type InstallAnswer,
+  type InstallSubject,
+  nameForCustomer,
+} from './install-answer.ts'
 
-type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'store' | 'metrics' | 'clock' | 'log'> & {
+type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'publicUrl' | 'store' | 'metrics' | 'clock' | 'log'> & {
   refusedCodes: RefusedCodes
   /** An account was just connected: its first poll should not wait. */
   actions: { connected(hubId: number): Promise<void> }
@@ -25,7 +39,8 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
   // Not for HEAD: checking an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
     const link = readReconnectLink(connect.vault, request.query as object, clock.now())
-    if (link.is === 'expired' || link.is === 'forged') return send(reply, BAD_LINKS[link.is])
+    if (link.is === 'expired' || link.is === 'forged')
+      return send(reply, BAD_LINKS[link.is], { app: new URL(deps.publicUrl).host })
     // The callback needs it: no customer should grant what can't be stored.
     await requireRedis(store)
     const only = link.is === 'good' ? link.hubId : undefined
@@ -37,11 +52,24 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     const waitMs = refusedCodes.waitMs(client, clock.now())
     const outcome: CallbackOutcome = waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirect)
     if (isRefusedCode(outcome)) refusedCodes.add(client, clock.now())
-    noteInstall(deps, quota, outcome, client)
+    if (outcome.is !== 'shown-again') noteInstall(deps, quota, outcome, client)
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
-    return send(reply, answerInstall(outcome, redirect, clock.now()))
+    const subject = await subjectOf(deps, redirect)
+    return send(reply, answerInstall(outcome, redirect, clock.now(), subject), subject)
   })
+}
+
+/** An account is named to the holder of a state that was signed for it alone: no other may learn whose id it is. */
+async function subjectOf(
+  { connect, store, publicUrl, clock }: InstallParts,
+  redirect: Redirect,
+): Promise<InstallSubject> {
+  const app = new URL(publicUrl).host
+  const hubId = accountOfState(connect.vault, redirect.state, clock.now())
+  if (hubId === undefined) return { app }
+  const domain = await store.hget(connect.keys.account(hubId).account, 'hubDomain').catch(() => null)
+  return { app, account: nameForCustomer(hubId, domain ?? '') }
 }
 
 function redirectOf(request: FastifyRequest): Redirect {
@@ -63,7 +91,11 @@ async function wakePollers({ actions, log }: InstallParts, hubId: number): Promi
   }
 }
 
-function send(reply: FastifyReply, { status, title, body, retryAfterSeconds, asksAgain }: InstallAnswer): FastifyReply {
+function send(reply: FastifyReply, answer: InstallAnswer, { app, account }: InstallSubject): FastifyReply {
+  const { status, title, retryAfterSeconds, asksAgain } = answer
+  const about = html`<p class="soft">App: ${app}${account === undefined ? undefined : html`<br>Account: ${account}`}</p>`
+  // A success names both itself.
+  const body = html`${answer.body}\n${status === 200 ? undefined : about}`
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const refresh = asksAgain && retryAfterSeconds !== undefined ? { refreshSeconds: retryAfterSeconds } : {}
   return sendPage(reply, status, plainPage({ title, body, ...refresh }))
@@ -73,7 +105,7 @@ function send(reply: FastifyReply, { status, title, body, retryAfterSeconds, ask
 function noteInstall(
   { metrics, clock, log }: Pick<InstallParts, 'metrics' | 'clock' | 'log'>,
   quota: LineQuota,
-  outcome: CallbackOutcome,
+  outcome: Exclude<CallbackOutcome, { is: 'shown-again' }>,
   from: Client,
 ): void {
   const result = resultOf(outcome)
@@ -89,7 +121,7 @@ function noteInstall(
   else log.warn({ code: 'install.failed', ...facts }, 'an install failed')
 }
 
-function resultOf(outcome: CallbackOutcome): InstallResult {
+function resultOf(outcome: Exclude<CallbackOutcome, { is: 'shown-again' }>): InstallResult {
   if (outcome.is !== 'failed') return outcome.is
   return isRefusedCode(outcome) ? 'rejected' : 'failed'
 }
@@ -112,7 +144,7 @@ const MOST_REFUSED = 10
 const MOST_COUNTED = 10_000
 
 /**
- * Counts the codes that the provider refused, by client address, a minute at a time. Whoever makes up an address gets
+ * Counts the codes that the provider refused, by client address, a minute at a time. A client that makes up an address gets
  * another count, and is held up by the share of the token endpoint that all codes have.
  */
 export class RefusedCodes {
