@@ -256,11 +256,19 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       const cookie = await signIn(token)
       const { text } = await ask('GET', '/', cookie)
       const [, csrf = ''] = /name="csrf" value="([\w-]+)"/.exec(text) ?? []
+      // As browsers do: what a form sets goes along with the next page, which ends it.
+      let done = ''
+      const kept = (answer: Answer) => {
+        const [, value] = /^plimsoll-done=([^;]*)/.exec(answer.headers['set-cookie']?.[0] ?? '') ?? []
+        done = value ?? done
+        return answer
+      }
       return {
         ...{ cookie, csrf },
-        see: (path: string) => ask('GET', path, cookie),
-        send: (path: string, body = '', headers = {}) =>
-          ask('POST', path, { ...cookie, ...FORM, ...headers }, `${body}&csrf=${csrf}`),
+        see: async (path: string) =>
+          kept(await ask('GET', path, { cookie: `${cookie.cookie}; plimsoll-done=${done}` })),
+        send: async (path: string, body = '', headers = {}) =>
+          kept(await ask('POST', path, { ...cookie, ...FORM, ...headers }, `${body}&csrf=${csrf}`)),
       }
     },
     /** Through the install link to the provider; returns the state that comes back. */

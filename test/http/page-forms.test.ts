@@ -121,8 +121,8 @@ describe('a form of a page', () => {
     expect((await see(path)).text).toContain('<button class="second">Remove acknowledgement</button>')
     const remove = async () => (await send(path.replace('?', '/unacknowledge?'))).headers.location
     expect([await remove(), await remove()]).toEqual([`${path}&done=withdrawn`, `${path}&done=not-acknowledged`])
-    const { text } = await see(`${path}&done=withdrawn`)
-    expect(text).toContain('The acknowledgement is removed')
+    const { text } = await see(`${path}&done=not-acknowledged`)
+    expect(text).toContain('It was not acknowledged, or not any more.')
     expect(text).toContain('Acknowledge</button>')
   })
 
@@ -163,6 +163,10 @@ describe('the buttons of an account', () => {
     const { send, page } = await openPage()
     expect(await send('poll')).toMatchObject({ status: 303, headers: { location: '/accounts/7?done=polled' } })
     expect(await page('/accounts/7?done=polled')).toContain('Polled: its limits were read.')
+    // A reload asks for the same address, as does a link that a stranger made up.
+    expect(await page('/accounts/7?done=polled')).not.toContain('Polled: its limits were read.')
+    await send('poll')
+    expect(await page('/accounts/7?done=uninstalling')).not.toContain('role="status"')
     expect((await send('refresh')).headers.location).toBe('/accounts/7?done=refreshed')
   })
 
@@ -194,7 +198,9 @@ describe('the buttons of an account', () => {
       'role="status">Its tokens were not refreshed: no &lt;i&gt;route.<',
     )
     await steps.hdel(keys.account(7).account, 'pollFailureAt', 'failureAt')
+    await send('poll')
     expect(await page('/accounts/7?done=poll-failed')).toContain('not all of them: try again in a while')
+    await send('refresh')
     expect(await page('/accounts/7?done=refresh-failed')).toContain('were not refreshed: try again in a while')
     expect((await send('uninstall', `reason=${'x'.repeat(201)}`)).status).toBe(400)
   })

@@ -60,7 +60,7 @@ export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string):
   }
 }
 
-function cookieOf(cookies: string | undefined, name: string): string {
+export function cookieOf(cookies: string | undefined, name: string): string {
   for (const pair of (cookies ?? '').split(';')) {
     const [key, value] = pair.trim().split('=', 2)
     if (key === name) return value ?? ''

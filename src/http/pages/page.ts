@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html } from '../../text/html.ts'
 import { formTokenField } from '../access/forms.ts'
 import type { WebDeps } from '../web-deps.ts'
-import { type Done, doneNote } from './parts/forms.ts'
+import { type Done, doneNote, NOTE_SHOWN } from './parts/forms.ts'
 
 export interface PageContent {
   title: string
@@ -62,12 +62,14 @@ export function showOperatorPage(request: FastifyRequest, reply: FastifyReply, p
     ([path, name]) => html`<a href="${path}"${path === page.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
   const signOut = html`<form method="post" action="/sign-out">${formTokenField(request.formToken)}<button class="quiet">Sign out</button></form>`
+  const note = doneNote(request, page.why)
+  if (note !== undefined) reply.header('set-cookie', NOTE_SHOWN)
   const body = html`<a class="skip" href="#content">Skip to the content</a>
 <header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
 ${request.signedIn ? signOut : undefined}</header>
 <main id="content" tabindex="-1">
 <h1>${page.title}</h1>
-${doneNote(request.query, page.why)}${page.body}
+${note}${page.body}
 </main>`
   return sendPage(reply, page.status ?? 200, frame(page, 'wide', body))
 }

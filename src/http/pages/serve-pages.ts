@@ -13,6 +13,7 @@ import { showChanges } from './changes.ts'
 import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.ts'
 import { showFleet } from './fleet/fleet-page.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
+import { noteOnce } from './parts/forms.ts'
 import { serveQueueBoard, showQueues } from './queues.ts'
 import { serveGuide } from './serve-guide.ts'
 import { showUpcoming } from './upcoming.ts'
@@ -63,7 +64,8 @@ export function servePages(app: FastifyInstance, deps: WebDeps): void {
       scope.post(path, async (request, reply) => {
         const done = await act(deps, request)
         // Back to a page of ours, which shows the outcome.
-        return typeof done === 'string' ? reply.redirect(done, 303) : showOperatorPage(request, reply, done)
+        if (typeof done !== 'string') return showOperatorPage(request, reply, done)
+        return reply.header('set-cookie', noteOnce(done)).redirect(done, 303)
       })
     }
     done()

@@ -90,6 +90,8 @@ test('without JavaScript the same forms work', SLOW, async () => {
   await page.waitForURL(`${url}/deliveries`)
   await page.getByRole('button', { name: 'Replay all of them' }).click()
   expect(await page.getByRole('status').first().textContent()).toBe('2 deliveries on the way again.')
+  await page.reload()
+  expect(await page.getByRole('status').count()).toBe(0)
   await page.goto(`${url}/alerts`)
   await page.locator('#account-1002 summary').click()
   await page.getByRole('link', { name: /^Acknowledge custom properties of 1002/ }).click()

@@ -1,6 +1,8 @@
+import type { FastifyRequest } from 'fastify'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { cookieOf } from '../../access/session.ts'
 
 /** Values of the query that a filter is made of; what is left out narrows nothing. */
 export type FilterValues = Readonly<Record<string, string | undefined>>
@@ -66,9 +68,23 @@ const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
 
 export type Done = keyof typeof DONE
 
-/** `?done=...` of a page that a form led to; anything else says nothing. `why` follows what has no full stop of its own. */
-export function doneNote(query: unknown, why: Partial<Record<Done, string>> = {}): Html | undefined {
+const DONE_COOKIE = 'plimsoll-done'
+/** The header that ends it with the page that showed the note. */
+export const NOTE_SHOWN = `${DONE_COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict`
+
+/** The header by which the next page shows what was done, once: its address stays, and would say so at every reload. */
+export function noteOnce(path: string): string {
+  const done = new URL(path, 'http://localhost').searchParams.get('done') ?? ''
+  return `${DONE_COOKIE}=${encodeURIComponent(done)}; Max-Age=60; Path=/; HttpOnly; SameSite=Strict`
+}
+
+/** `?done=...` of a page that a form just led to; anything else says nothing. `why` follows what has no full stop of its own. */
+export function doneNote(
+  { query, headers }: Pick<FastifyRequest, 'query' | 'headers'>,
+  why: Partial<Record<Done, string>> = {},
+): Html | undefined {
   const { done, count } = (query ?? {}) as Record<string, unknown>
+  if (done !== cookieOf(headers.cookie, DONE_COOKIE)) return undefined
   if (done === 'replayed') return replayed(count)
   const known = (Object.keys(DONE) as Done[]).find((one) => one === done)
   if (known === undefined) return undefined
