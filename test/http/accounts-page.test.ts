@@ -67,7 +67,7 @@ test.each([
   expect(text).toContain(`${parameter}: `)
 })
 
-test('the fleet page names who is running, and what stands in the queues; the API also who is near a limit', async () => {
+test('the fleet page names who is running, and what waits in the queues; the API also who is near a limit', async () => {
   const depth = { queue: 'poll-limits', waiting: 12, active: 1, delayed: 0, failed: 2 }
   const oldestWaitingAt = Date.parse('2026-11-21T09:58:00Z')
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis, {
@@ -80,7 +80,7 @@ test('the fleet page names who is running, and what stands in the queues; the AP
   await steps.hset(keys.daemons, 'ops-1 pid 7', JSON.stringify(said))
   clock.move(60_000)
   const { text, words } = await get('/')
-  expect(words).toContain('poll-limits 12 1 0 2 3 min ago')
+  expect(words).toContain('poll-limits 2 failed · 12 waiting, the oldest from 3 min ago · 1 running')
   expect(words).toContain('ops-1 pid 7 1.0.0 clock, worker, web 61 min ago silent 2 min ago'.replace('61 min', '1 h'))
   expect(words).toContain('next token expires in 29 min')
   expect(text).toMatch(/<noscript><meta http-equiv="refresh" content="10"><\/noscript>/)

@@ -8,7 +8,7 @@ import { type FleetStatus, timedQueue } from '../../views/fleet-status.ts'
 import { redisAway, requireRedis } from '../redis-away.ts'
 import type { QueueBoardRoutes, WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
-import { NONE, when } from './parts/cells.ts'
+import { when } from './parts/cells.ts'
 import { htmlTable } from './parts/tables.ts'
 
 /** Where the jobs themselves are shown. */
@@ -16,7 +16,7 @@ const BOARD_PATH = '/queues/board'
 /** Queues wait for their Redis as long as it takes; a page does not. */
 const TIMEOUT_MS = 5_000
 
-/** The number of jobs in each queue, and the age of the oldest. */
+/** The jobs in each queue by what they wait for, and the age of the oldest. */
 export async function showQueues(deps: WebDeps): Promise<OperatorPage> {
   await requireRedis(deps.store)
   const queues = (await within(TIMEOUT_MS, deps.queueDepths(), deps.clock)).map(timedQueue)
@@ -25,29 +25,29 @@ export async function showQueues(deps: WebDeps): Promise<OperatorPage> {
 ${queueTable(queues, deps.clock.now())}
 </div>
 <p><a class="button" href="${BOARD_PATH}/">Show the jobs</a></p>
-<p class="soft">Nothing can be changed there, and need not be: what a queue has lost is planned anew by the next tick.</p>`
+<p class="soft">The jobs can only be read there. Lost jobs are scheduled again automatically.</p>`
   return { at: '/queues', title: 'Queues', body, refreshWithoutScript: 10 }
 }
 
-/** How much stands in each queue, and for how long; each leads to its jobs. */
+/** A line for each queue with what is in it, and nothing of what is not; each leads to its jobs. */
 export function queueTable(queues: FleetStatus['queues'], now: number): Html {
   return htmlTable(
     'Queues',
-    [
-      'Queue',
-      { title: 'Waiting', number: true },
-      { title: 'Active', number: true },
-      { title: 'Later', number: true },
-      { title: 'Failed', number: true },
-      'Oldest waiting',
-    ],
-    queues.map(({ queue, waiting, active, delayed, failed, oldestWaitingAt }) => [
-      html`<a href="${BOARD_PATH}/queue/${queue}">${queue}</a>`,
-      ...[waiting, active, delayed].map(formatCount),
-      failed === 0 ? '0' : html`<span class="is-warning">${formatCount(failed)}</span>`,
-      oldestWaitingAt === null ? NONE : when(Date.parse(oldestWaitingAt), now),
-    ]),
+    ['Queue', 'Jobs'],
+    queues.map((queue) => [html`<a href="${BOARD_PATH}/queue/${queue.queue}">${queue.queue}</a>`, jobsText(queue, now)]),
   )
+}
+
+function jobsText({ waiting, active, delayed, failed, oldestWaitingAt }: FleetStatus['queues'][number], now: number) {
+  const oldest = oldestWaitingAt === null ? undefined : html`, the oldest from ${when(Date.parse(oldestWaitingAt), now)}`
+  const parts = [
+    failed === 0 ? undefined : html`<span class="is-warning">${formatCount(failed)} failed</span>`,
+    waiting === 0 ? undefined : html`${formatCount(waiting)} waiting${oldest}`,
+    active === 0 ? undefined : html`${formatCount(active)} running`,
+    delayed === 0 ? undefined : html`${formatCount(delayed)} scheduled for later`,
+  ].filter((part) => part !== undefined)
+  if (parts.length === 0) return html`<span class="soft">empty</span>`
+  return html`${parts.map((part, n) => html`${n === 0 ? '' : ' · '}${part}`)}`
 }
 
 /** Two styles that its scripts make, each by the hash of its text: the colours of a picture, and lists without a scroll bar. */
