@@ -39,10 +39,12 @@ interface Where {
   token?: string
   /** One that is open already, and stays so: it takes a while to start. */
   within?: Browser
+  /** How long a page may take, ms: half a minute where it is not given. */
+  timeoutMs?: number
 }
 
 /** A browser that is signed in through the form, with a window per look. Without a token it stays signed out. */
-export async function openBrowserPages({ url, token, within }: Where): Promise<BrowserPages> {
+export async function openBrowserPages({ url, token, within, timeoutMs }: Where): Promise<BrowserPages> {
   const browser = within ?? (await openChromium())
   const windows = new Map<Look, Promise<Window>>()
   const session = token === undefined ? undefined : await signIn(browser, url, token)
@@ -56,6 +58,7 @@ export async function openBrowserPages({ url, token, within }: Where): Promise<B
     browser,
     visit: async (path, look = LOOKS[2]) => {
       const { page, faults } = await windowOf(look)
+      if (timeoutMs !== undefined) page.setDefaultTimeout(timeoutMs)
       faults.length = 0
       const answer = await page.goto(new URL(path, url).href, { waitUntil: 'load' })
       return { page, faults, status: answer?.status() ?? 0 }

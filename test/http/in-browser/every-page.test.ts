@@ -105,6 +105,7 @@ test('the first stop of the keyboard leads past the menu, and what needs action 
 async function faultsOf(page: Page, look: Look): Promise<string[]> {
   const found = (await page.evaluate(LOOK)) as string[]
   if ((await sidewaysScroll(page)) !== 0) found.push('it scrolls sideways')
+  if (look.device === 'phone') found.push(...((await page.evaluate(SMALL)) as string[]))
   if (look.device === 'desktop') {
     // As wide as it is at 200 %.
     await page.setViewportSize({ width: look.width / 2, height: look.height })
@@ -136,4 +137,14 @@ const LOOK = `(() => {
   const inputs = document.querySelectorAll('input:not([type=hidden]), select, textarea')
   for (const input of inputs) if (input.labels.length === 0) found.push(input.name + ' has no label')
   return found
+})()`
+
+/** Runs in the page: what a finger would miss. A link within a sentence may be as high as its line. */
+const SMALL = `(() => {
+  const targets = 'nav a, button, summary, select, input:not([type=hidden], [type=checkbox], [type=radio]), .button, ' +
+    '.chips a, .filter a, .pager a, .sections a, .choice, td:first-child a'
+  const box = (one) => one.getBoundingClientRect()
+  return [...document.querySelectorAll(targets)]
+    .filter((one) => one.checkVisibility() && box(one).width > 1 && Math.min(box(one).height, box(one).width) < 43.5)
+    .map((one) => 'small: ' + one.outerHTML.slice(0, 120) + ' ' + Math.round(box(one).width) + 'x' + Math.round(box(one).height))
 })()`
