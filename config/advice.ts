@@ -197,7 +197,7 @@ function* adviseHttp({ http, dataDir }: Config): Iterable<Advice> {
   if (http.adminToken === undefined) {
     yield {
       path: ['http'],
-      message: `no adminToken: the first start makes one in ${join(dataDir, 'admin-token')}, for pages and API`,
+      message: `no adminToken: pages and API use the token in ${join(dataDir, 'admin-token')}, which the first start creates`,
     }
   }
 }

@@ -5,12 +5,10 @@ const drillSettings = related(
   z.strictObject({
     every: durationOrNever({ min: '1m', max: '365d' })
       .prefault('7d')
-      .describe(
-        'A receiver that delivered nothing for so long gets a test message, marked as the drill; never: none does.',
-      ),
+      .describe('A receiver that has delivered nothing for this long gets a test message (a drill); never: no drills.'),
     alertAfter: durationOrNever({ min: '1m', max: '730d' })
       .prefault('14d')
-      .describe('A receiver that delivered nothing for so long, drills included, is an alert to the others.'),
+      .describe('A receiver that has delivered nothing for this long, not even a drill, opens an alert at the others.'),
   }),
   ({ every, alertAfter }, report) => {
     if (typeof every !== 'number' || typeof alertAfter !== 'number' || every < alertAfter) return

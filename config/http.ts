@@ -14,7 +14,7 @@ export const http = related(
     })
       .exactOptional()
       .describe(
-        'What pages, API and metrics ask for, beside named tokens (admin-tokens add). Without it the first start makes one in ' +
+        'What pages, API and metrics ask for, beside named tokens (admin-tokens add). Without it the first start creates one in ' +
           'dataDir/admin-token.',
       ),
     metrics: z
@@ -49,7 +49,7 @@ export const heartbeat = related(
       .describe('Share of the accounts whose tokens must be refreshed in time; beside it limits.coverage counts.'),
     overdueRefresh: duration({ min: '10s', max: '1d' })
       .prefault('5m')
-      .describe('How long a refresh may be due, and the token endpoint be in trouble.'),
+      .describe('How long a refresh may be overdue, and the token endpoint may fail.'),
     outboxAge: duration({ min: '1m', max: '3d' })
       .prefault('15m')
       .describe(

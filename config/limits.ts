@@ -28,7 +28,7 @@ const pollOverrides = z.array(
     z.strictObject({
       match: related(z.strictObject(accountMatch()), ({ account, tag }, report) => {
         if (account === undefined && tag === undefined) report([], 'needs account or tag')
-      }).describe('Which accounts. All that is given must fit.'),
+      }).describe('Which accounts. All conditions must match.'),
       every: pollPeriod().exactOptional().describe('Longest period between two polls of such an account.'),
       soonest: pollPeriod().exactOptional().describe('Shortest period between two polls of such an account.'),
       associations: associationPairs.exactOptional().describe('Pairs of object types to poll for such an account.'),
@@ -57,7 +57,7 @@ export const limits = z
       .describe('Ordered pairs of object types to poll; auto: all pairs of the object types that an account has.'),
     pairsPerPoll: wholeNumber(1, 1_000)
       .prefault(20)
-      .describe('With `associations: auto`: the most pairs of one poll. The others have their turn in the next.'),
+      .describe('With `associations: auto`: the most pairs of one poll. The others follow in the next poll.'),
     alertAfter: duration({ min: '1s', max: '365d' })
       .prefault('30m')
       .describe(

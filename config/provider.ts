@@ -6,10 +6,7 @@ const scope = () => plainText(/^[^\s,\p{Cc}]+$/u, 'must be the name of one scope
 
 export const provider = related(
   z.strictObject({
-    api: z
-      .enum(['v1', '2026-03'])
-      .prefault('v1')
-      .describe("Which version of the provider's OAuth and limits endpoints is spoken."),
+    api: z.enum(['v1', '2026-03']).prefault('v1').describe('API version to use.'),
     baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')
@@ -34,14 +31,14 @@ export const provider = related(
     accountRate: z
       .strictObject({
         requests: wholeNumber(1, 10_000).prefault(20).describe('Calls for one account ...'),
-        per: duration({ min: '100ms', max: '1h' }).prefault('10s').describe('... within so long.'),
+        per: duration({ min: '100ms', max: '1h' }).prefault('10s').describe('... within this time.'),
       })
       .prefault({})
       .describe("Plimsoll's own share of one account's rate limit: a sliding window over all workers."),
     tokenRate: z
       .strictObject({
         requests: wholeNumber(1, 1_000_000).prefault(1_000).describe('Token requests of all workers together ...'),
-        per: duration({ min: '100ms', max: '1h' }).prefault('1s').describe('... within so long.'),
+        per: duration({ min: '100ms', max: '1h' }).prefault('1s').describe('... within this time.'),
       })
       .prefault({})
       .describe('Never more than this. What the provider allows is learnt from its 429s; usually it is less.'),

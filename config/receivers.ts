@@ -17,7 +17,7 @@ const digest = () =>
     ({ every, on }, report) => {
       if (on !== undefined && every !== 'week') report(['on'], 'has a meaning only with every: week')
     },
-  ).describe('One message, every day or week, of all that is open and that routes send here; also when nothing is.')
+  ).describe('One message every day or week with all open alerts that routes send here, also when there are none.')
 
 const email = z.strictObject({
   type: z.literal('email').describe('One readable message per group of alerts.'),

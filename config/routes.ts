@@ -36,7 +36,7 @@ const match = z
       .describe('Names of threshold rules; for other kinds the kind itself.'),
     ...accountMatch(),
   })
-  .describe('What the route is for. All that is given must fit; without it the route takes everything.')
+  .describe('What the route is for. All conditions must match; without any the route takes everything.')
 
 const route = z.strictObject({
   match: match.prefault({}),

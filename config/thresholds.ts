@@ -33,16 +33,16 @@ const amount = (allowed: string) => z.number(says(allowed)).min(0, allowed)
 
 const level = z
   .strictObject({
-    percent: fill().exactOptional().describe('Holds from this percentage of the limit on.'),
-    count: wholeNumber(1, 1_000_000_000).exactOptional().describe('Holds from this usage, or number of records, on.'),
+    percent: fill().exactOptional().describe('True at this percentage of the limit or more.'),
+    count: wholeNumber(1, 1_000_000_000).exactOptional().describe('True at this usage, or number of records, or more.'),
     remaining: wholeNumber(0, 1_000_000_000)
       .exactOptional()
-      .describe('Holds when this many are left to the limit, or fewer.'),
+      .describe('True when this many, or fewer, are left to the limit.'),
     daysLeft: amount('must be a number of days')
       .exactOptional()
-      .describe('Holds when the forecast reaches the limit within so many days.'),
+      .describe('True when the forecast reaches the limit within this many days.'),
   })
-  .describe('Conditions, of which any is enough.')
+  .describe('Any one of these conditions is enough.')
 
 export type LevelConfig = z.output<typeof level>
 
@@ -56,7 +56,7 @@ const match = z
     from: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it starts from.'),
     to: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it leads to.'),
   })
-  .describe('What else must fit for the rule to decide. All that is given must fit.')
+  .describe('Further conditions of the rule. All must match.')
 
 export const ruleNameText = () => plainText(/^[^\p{Cc}]{1,100}$/u, 'must be text of at most 100 characters')
 
@@ -70,7 +70,7 @@ const thresholdRule = related(
           'for several series `count` is asked of numbers of records and of usage, not of `associations.fullest`.',
       ),
     match: match.prefault({}),
-    off: toggle().prefault(false).describe('true: what the rule is about is not watched.'),
+    off: toggle().prefault(false).describe('true: what the rule matches is not watched.'),
     warning: level.exactOptional().describe('When the series is at warning: any of these conditions.'),
     critical: level.exactOptional().describe('When the series is at critical: any of these conditions.'),
     recoverBelow: amount('must be a number of at least 0')

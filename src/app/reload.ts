@@ -86,7 +86,7 @@ export function replanInBackground(services: Services): void {
   void replanPolls(services).catch((error: unknown) => {
     services.log.warn(
       { code: 'poll.error', err: error },
-      'accounts with a shorter period could not be planned anew: their turns are unchanged',
+      'polls of accounts with a shorter period could not be rescheduled: their times are unchanged',
     )
   })
 }

@@ -180,7 +180,7 @@ export async function awaitDeparture(
 
 function holdUp({ uninstall, nextUninstallAt }: PlannedAccount): string {
   if (uninstall === null || uninstall.failure === null)
-    return 'no daemon has tried yet, or a refresh of it is still under way: check that one runs, with plimsoll status'
+    return 'no daemon has tried yet, or a refresh of the account still runs: check with plimsoll status that a daemon runs'
   const next = nextUninstallAt === null ? '' : `, the next ${formatMoment(nextUninstallAt)}`
   return `${cleanText(uninstall.failure, 300)} (${countOf(uninstall.attempts, 'failed attempt')}${next})`
 }

@@ -123,8 +123,7 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   const { author = ownName(), comment } = options
   const now = io.clock.now()
   const { until, for: length = 0 } = options
-  if (until === undefined && length === 0)
-    return command.error('error: it also takes how long: --for 2h, or --until 2026-11-21T18:00')
+  if (until === undefined && length === 0) return command.error('error: missing: --for 2h, or --until 2026-11-21T18:00')
   const { made, openAlerts, unknown } = await withParts(io, options, async (parts) => {
     const matchers = matchersOf(options.match, parts.silences.tagNames, command)
     const checked = newSilence({ matchers, author, comment, endsAt: until?.(now) ?? now + length }, now)

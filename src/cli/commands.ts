@@ -51,9 +51,10 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   start: {
     is: 'run the daemon until SIGTERM; SIGHUP reads the config file again',
     options: [
-      option('--roles <list>', 'what this daemon does of clock, worker and web; others must do the rest').argParser(
-        parseRoles,
-      ),
+      option(
+        '--roles <list>',
+        'which of clock, worker and web this daemon runs; other daemons must run the rest',
+      ).argParser(parseRoles),
       option('--repair', 'cut off what is damaged at the end of the file of the private Redis first, and keep a copy'),
     ],
     json: false,
@@ -76,7 +77,7 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       option('--token-lifetime <duration>', 'life of an access token, such as 30m or 20s')
         .argParser(parseLength)
         .default(1_800_000, '30m'),
-      option('--rotate-refresh-tokens', 'every refresh ends the refresh token it was made with'),
+      option('--rotate-refresh-tokens', 'each refresh replaces the refresh token'),
       option('--scenario <scenario>', 'climbing: usage rises until thresholds are crossed')
         .choices(['steady', 'climbing'])
         .default('steady'),
@@ -216,7 +217,7 @@ export function programOptions(): Option[] {
       '-c, --config <file>',
       `config file, also after the command; else $PLIMSOLL_CONFIG or ${DEFAULT_CONFIG}`,
     ),
-    new Option('--color', 'colors also where no terminal is'),
+    new Option('--color', 'colors even if the output is no terminal'),
     new Option('--no-color', 'no colors; so does the environment variable NO_COLOR'),
   ]
 }

@@ -83,12 +83,12 @@ const QUESTIONS: readonly [keyof Answers, flag: string, question: string][] = [
 export async function init(io: Io, { config: file, force, ...given }: InitOptions, command: Command): Promise<void> {
   if (hasPassword(given.smtp)) {
     return command.error(
-      'error: --smtp with a password is seen by all users of this machine: put the address into a file and give --smtp-file FILE',
+      'error: all users of this machine can see a password in --smtp: put the address into a file and give --smtp-file FILE',
     )
   }
   const answers = io.isTerminal ? await ask(io, given) : given
   const missing = missingFlags(answers)
-  if (missing.length > 0) return command.error(`error: it also takes ${missing.join(', ')}`)
+  if (missing.length > 0) return command.error(`error: missing: ${missing.join(', ')}`)
   const path = resolve(io.cwd, file)
   const text = configText(answers, dirname(path), io.cwd)
   const readFile = (wanted: string) => (wanted === path ? text : readFileSync(wanted, 'utf8'))
@@ -156,7 +156,7 @@ function whyNot(
 ): string | undefined {
   if (answer === undefined) {
     if (name === 'smtp' || (name === 'webhook' && (smtp ?? smtpFile) !== undefined)) return undefined
-    return name === 'webhook' ? 'without mail it takes an address for alerts' : 'it takes an answer'
+    return name === 'webhook' ? 'without mail, an address for alerts is required' : 'an answer is required'
   }
   if (name === 'clientSecretFile') {
     try {

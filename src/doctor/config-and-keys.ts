@@ -51,7 +51,7 @@ export async function checkEncryption(installation: Installation): Promise<Findi
   const { redis, keys } = installation
   const vaultKeys = keysOf(installation)
   const known = await redis.store.then((store) => readKnownKeys(store, keys)).catch(() => undefined)
-  if (known === undefined) return [warn(ENCRYPTION, 'not tried: Redis does not answer')]
+  if (known === undefined) return [warn(ENCRYPTION, 'not checked: Redis does not answer')]
   if (known.canaries.size === 0) return [ok(ENCRYPTION, 'nothing is stored yet')]
   if (vaultKeys === undefined) {
     const file = ownKeyFile(installation.config.dataDir)
@@ -84,8 +84,8 @@ export async function checkAdminTokens(installation: Installation): Promise<Find
   if (stored === undefined) return warn(ADMIN_TOKENS, 'not known: Redis does not answer')
   const ignored = stored.filter(({ isOurs }) => !isOurs).length
   if (ignored === 0) return ok(ADMIN_TOKENS, stored.length === 0 ? 'none has a name' : `${stored.length} with a name`)
-  const fix = 'plimsoll admin-tokens list names them: remove them, and make anew those that you know'
-  return warn(ADMIN_TOKENS, `${ignored} of ${stored.length} were not made by this installation, and open nothing`, fix)
+  const fix = 'plimsoll admin-tokens list names them: remove them, and make new ones for those that you know'
+  return warn(ADMIN_TOKENS, `${ignored} of ${stored.length} were not made by this installation and do not work`, fix)
 }
 
 const SEALED = 'sealed-tokens'
@@ -94,7 +94,7 @@ const SEALED = 'sealed-tokens'
 export function checkAnswers(installation: Pick<Installation, 'vaultKeys' | 'config'>): Finding {
   const ring = keysOf(installation)
   const trouble = ring && describeStuck(unopenedAnswers(createVault(ring), installation.config.dataDir))
-  if (trouble === undefined) return ok(SEALED, 'none wait in the data folder that no key opens')
+  if (trouble === undefined) return ok(SEALED, 'the keys open every answer in the data folder')
   const fix =
     'restore the key from a backup and add it to encryption.keys. If it is lost for good, remove these answers alone from ' +
     'dataDir/answers, and connect their accounts again'

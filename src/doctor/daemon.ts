@@ -49,7 +49,7 @@ export function judgeSweeps(
     return warn(DAEMON, `none is at work: the last sweep finished ${new Date(newest).toISOString()}`, start)
   }
   const details = late.map(({ name, detail }) => `${name.slice('sweep:'.length)} ${detail}`)
-  return fail(DAEMON, `does not move in part: ${details.join('; ')}`, 'see its log, and restart it')
+  return fail(DAEMON, `some work does not move: ${details.join('; ')}`, 'see its log, and restart it')
 }
 
 const IN_FORCE = 'config.in-force'

@@ -30,7 +30,7 @@ export async function checkProvider(baseUrl: string, clock: Clock): Promise<Find
 }
 
 function judgeAnswer(host: string, { status }: HttpResponse, ms: number): Finding {
-  if (status >= 500) return warn('provider', `${host} answers ${status}`, 'it is out of order: see its status page')
+  if (status >= 500) return warn('provider', `${host} answers ${status}`, 'the provider fails: see its status page')
   return ok('provider', `${host} answers in ${Math.round(ms)} ms`)
 }
 
@@ -44,7 +44,7 @@ export function judgeClock({ date, age }: HttpResponse['headers'], now: number):
   const fix = 'let this machine keep its time: timedatectl set-ntp true'
   if (Math.abs(skewMs) <= SKEW_WARN_MS)
     return ok('clock', `agrees with the provider's within ${Math.max(1, seconds)} s`)
-  const detail = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the provider's: tokens expire when we don't expect it`
+  const detail = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the provider's: tokens expire sooner or later than planned`
   return Math.abs(skewMs) > SKEW_FAIL_MS ? fail('clock', detail, fix) : warn('clock', detail, fix)
 }
 
@@ -83,11 +83,11 @@ export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
       headers: { accept: 'application/json' },
     })
     if (!isHealth(body)) return warn(PUBLIC_URL, `${probe} answers ${status}, but not as Plimsoll does`, fix)
-    if (status === 200) return ok(PUBLIC_URL, `${probe} answers, and /accounts asks who is there`)
+    if (status === 200) return ok(PUBLIC_URL, `${probe} answers, and /accounts asks for a sign-in`)
     return warn(
       PUBLIC_URL,
-      `${probe} answers ${status}: work does not move on`,
-      'it names what does not move; see the log',
+      `${probe} answers ${status}: work does not move`,
+      'the answer names what does not move; see the log',
     )
   } catch (error) {
     if (!(error instanceof CallError)) throw error

@@ -40,7 +40,7 @@ export interface HeartbeatBounds {
   coverage: CoverageSettings
   /** Share of the accounts whose tokens must be refreshed in time, 0 to 1. */
   tokens: number
-  /** How long a refresh may be due, and the token endpoint be in trouble. */
+  /** How long a refresh may be overdue, and the token endpoint may fail. */
   overdueRefreshMs: number
   /** How long an alert may be on its way. */
   outboxAgeMs: number

@@ -78,9 +78,7 @@ test('--force makes a file for this user alone, and writes through no link', asy
 test('without a terminal what is missing is wrong usage that names the flags', async () => {
   expect(await init('--client-id', 'x')).toMatchObject({
     ...{ code: 2, out: '' },
-    err: expect.stringContaining(
-      'it also takes --client-secret-file, --public-url, --smtp with --mail-to, or --webhook (',
-    ),
+    err: expect.stringContaining('missing: --client-secret-file, --public-url, --smtp with --mail-to, or --webhook ('),
   })
   expect((await init(...APP, '--smtp', 'smtp://localhost:25')).err).toContain('takes --mail-to (')
   expect((await init(...APP, '--mail-to', 'a@example.com')).err).toContain('takes --smtp (')
@@ -126,7 +124,7 @@ test('on a terminal an answer that can not be is asked for again, and the others
   const { code, out } = await plimsollHere(args, folder, { isTerminal: true, stdin: () => typed(...answers) })
   expect(code).toBe(0)
   for (const problem of [
-    'it takes an answer',
+    'an answer is required',
     "none.txt can't be read (ENOENT)",
     'nowhere is no address',
     'without mail',

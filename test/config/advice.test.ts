@@ -22,7 +22,7 @@ test('the smallest file is told what it goes without', () => {
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
     'receivers: no message can reach you when ops fails: with a second receiver, that one does',
-    'http: no adminToken: the first start makes one in /work/dir/.plimsoll/admin-token, for pages and API',
+    'http: no adminToken: pages and API use the token in /work/dir/.plimsoll/admin-token, which the first start creates',
   ])
 })
 

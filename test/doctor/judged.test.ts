@@ -50,13 +50,13 @@ test.each([
     'one kind late',
     { 'refresh-tokens': NOW - 46_000, alerts: NOW },
     'fail',
-    'does not move in part: refresh-tokens last finished 46 s ago, at most 45 s allowed',
+    'some work does not move: refresh-tokens last finished 46 s ago, at most 45 s allowed',
   ],
   [
     'one kind never',
     { alerts: NOW },
     'fail',
-    'does not move in part: refresh-tokens none finished yet, at most 45 s allowed',
+    'some work does not move: refresh-tokens none finished yet, at most 45 s allowed',
   ],
 ])('sweeps: %s', (_, sweeps, level, detail) => {
   expect(judgeSweeps(sweeps as Record<string, number>, EXPECTED, NOW)).toMatchObject({ level, detail })

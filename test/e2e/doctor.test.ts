@@ -103,7 +103,7 @@ test('without Redis that alone fails; what needs it says that it was not tried',
   expect(code).toBe(1)
   const failed = Object.values(found).filter(({ level }) => level === 'fail')
   expect(failed).toMatchObject([{ name: 'redis', detail: 'does not answer: connection refused' }])
-  expect(found.encryption).toMatchObject({ level: 'warn', detail: 'not tried: Redis does not answer' })
+  expect(found.encryption).toMatchObject({ level: 'warn', detail: 'not checked: Redis does not answer' })
 })
 
 test('before the first start all but the data is looked at, and nothing is made', async () => {
@@ -115,7 +115,7 @@ test('before the first start all but the data is looked at, and nothing is made'
   expect(code).toBe(1)
   expect(found).toMatchObject({
     redis: { level: 'fail', detail: expect.stringContaining(`no Plimsoll data at ${data}: plimsoll start begins`) },
-    encryption: { level: 'warn', detail: 'not tried: Redis does not answer' },
+    encryption: { level: 'warn', detail: 'not checked: Redis does not answer' },
     provider: { level: 'ok' },
     'public-url': { level: 'warn' },
   })

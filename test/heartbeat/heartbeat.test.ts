@@ -178,7 +178,7 @@ describe('a bound that is crossed is told to /fail, and the way back to the addr
     await daemon()()
     await service.came(3)
     expect(service.seen.map(({ path }) => path)).toEqual([WELL, FAIL, WELL])
-    expect(service.seen[1]?.body).toMatch(/^Sweeps for alerts have not finished for 60 s/)
+    expect(service.seen[1]?.body).toMatch(/^Sweeps for alerts have not finished for 1 min/)
   })
 })
 

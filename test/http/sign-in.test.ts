@@ -32,7 +32,7 @@ test('a wrong token gets the form again, and a cookie never', async () => {
     const answer = await ask('POST', '/sign-in', FORM, body)
     expect(answer.status).toBe(401)
     expect(answer.headers['set-cookie']).toBeUndefined()
-    expect(answer.text).toContain('That is no admin token.')
+    expect(answer.text).toContain('Wrong admin token.')
   }
 })
 
@@ -48,7 +48,7 @@ test('the link of the daemon signs in once, and who only looks where it leads do
   expect((await ask('GET', '/', { cookie })).status).toBe(200)
   const again = await ask('GET', signInPath)
   expect([again.status, again.headers['set-cookie']]).toEqual([401, undefined])
-  expect(again.text).toContain('That link was used already')
+  expect(again.text).toContain('This link was used before')
   clock.move(12 * 3_600_000)
   expect((await ask('GET', '/', { cookie })).status).toBe(401)
 })

@@ -74,7 +74,7 @@ function refuseFromElsewhere({ headers }: FastifyRequest, publicUrl: string): vo
 function notOurs(): Problem {
   return new Problem(
     403,
-    'This was not sent from a page of Plimsoll that you have open, or you have signed in anew since. Nothing was changed. Load the page again, and try once more.',
+    'This form was not sent from an open page of Plimsoll, or you have signed in again since. Nothing was changed. Reload the page and try again.',
   )
 }
 

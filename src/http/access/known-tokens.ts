@@ -106,7 +106,7 @@ export class KnownTokens {
   }
 
   #tellOf(ignored: number): void {
-    const message = 'admin tokens are stored that this installation did not make: they open nothing'
+    const message = 'admin tokens are stored that this installation did not make: they do not work'
     this.#log.warn({ code: 'http.token-ignored', ignored }, `${message}; see plimsoll admin-tokens list`)
   }
 }

@@ -50,7 +50,7 @@ function showForm({ guard, clock }: SignInParts, request: FastifyRequest, reply:
   if (code === undefined) return sendPage(reply, 200, signInPage(localPath(next)))
   // A program that only checks the link must not use it up.
   if (main === undefined || request.method !== 'GET' || !guard.link.use(code)) {
-    return sendPage(reply, 401, signInPage('/', 'That link was used already, or is none of this server.'))
+    return sendPage(reply, 401, signInPage('/', 'This link was used before, or belongs to another server.'))
   }
   return reply.header('set-cookie', guard.sessions.begin(main, clock.now())).redirect('/', 303)
 }
@@ -72,7 +72,7 @@ async function signIn(
     // Counted, and not held up: no number of guesses finds a token, and a limit would keep out who has one.
     metrics.signInFailures.inc()
     guard.noteRefusal('sign-in', request)
-    return sendPage(reply, 401, signInPage(next, 'That is no admin token.'))
+    return sendPage(reply, 401, signInPage(next, 'Wrong admin token.'))
   }
   guard.known.used(owner)
   if (!owner.scopes.includes('read')) {

@@ -81,7 +81,7 @@ test('what a form complains about is read out with its field', { timeout: 240_00
     await pages.visit('/sign-in', look)
     await page.fill('input[name=token]', 'a guess')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('That is no admin token.').waitFor()
+    await page.getByText('Wrong admin token.').waitFor()
     expect([...(await faultsOf(page, look)), ...(await axeOf(page, look))]).toEqual([])
     await screenshot(page, 'sign in refused', look)
   }

@@ -115,9 +115,12 @@ function noteInstall(
   if (unlogged === undefined) return
   const facts = { outcome: result, address: from.forwardedFor ?? from.peer, reason: reasonOf(outcome), unlogged }
   if (result === 'parked')
-    log.warn({ code: 'install.parked', ...facts }, 'granted, and not confirmed by the provider: asked again')
+    log.warn(
+      { code: 'install.parked', ...facts },
+      'consent given, the provider has not named the account yet: asked again',
+    )
   else if (result === 'unstored')
-    log.error({ code: 'install.unstored', ...facts }, 'granted, and Redis takes nothing: finished once it does')
+    log.error({ code: 'install.unstored', ...facts }, 'consent given, but Redis takes no writes: finished once it does')
   else log.warn({ code: 'install.failed', ...facts }, 'an install failed')
 }
 
