@@ -51,6 +51,9 @@ const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean
   paused: async ({ store, own }) => isNumber((await store.get(own.paused)) ?? '0'),
 }
 
+/** Fields that every account's record has. */
+const NEVER_MISSING = ['state', 'generation', 'connectedAt', 'obtainedAt', 'expiresAt']
+
 /** What can't be read of an account. */
 interface Unreadable {
   keys: KeyName[]
@@ -102,10 +105,12 @@ async function findUnreadable(account: Account): Promise<Unreadable> {
     const isLost = name === 'history' && unreadable.has('readings') && isThere(name)
     if (isLost || (isOfType(name) && !(await isReadable(account)))) unreadable.add(name)
   }
+  const record = isOfType('account') ? await store.hgetall(own.account) : undefined
+  const missing = NEVER_MISSING.filter((name) => record !== undefined && record[name] === undefined)
   const alerts = isOfType('alerts') ? Object.entries(await store.hgetall(own.alerts)) : []
   return {
     keys: [...unreadable],
-    fields: isOfType('account') ? unreadableFields(await store.hgetall(own.account)) : [],
+    fields: record === undefined ? [] : [...unreadableFields(record), ...missing],
     alerts: alerts.flatMap(([field, stored]) => (readableState(stored) === undefined ? [field] : [])),
   }
 }

@@ -366,6 +366,6 @@ async function openAlerts(deps: ConnectDeps, hubId: number) {
   ])
   return {
     ...{ tokenAlert: tokenAlert ?? '', pollAlert: pollAlert ?? '' },
-    ...{ refreshedAt: Number(refreshedAt ?? 0), hubDomain: hubDomain ?? '', generation: generation ?? '' },
+    ...{ refreshedAt: Number(refreshedAt ?? 0), hubDomain: hubDomain ?? '', generation: generation ?? 'none' },
   }
 }

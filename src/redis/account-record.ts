@@ -5,7 +5,9 @@ export class UnreadableRecord extends Error {}
 
 type Form = (text: string) => boolean
 
-const NUMBER: Form = (text) => /^-?\d{1,16}(\.\d+)?$/.test(text)
+/** Of a moment in ms no more is a date. */
+const MOST = 8.64e15
+const NUMBER: Form = (text) => /^-?\d{1,16}(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= MOST
 const moments = [
   'connectedAt',
   'firstConnectedAt',
@@ -25,12 +27,13 @@ const ofUninstalls = [
   'uninstalledAt',
   'purgeAt',
 ] as const
-const others = ['generation', 'tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
+const others = ['tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
 const numbers = [...moments, ...ofRefreshes, ...ofPolls, ...ofFailedPolls, ...ofUninstalls, ...others]
 
 /** Fields of an account's record that are no text. */
 const FORMS: Readonly<Record<string, Form>> = {
   ...Object.fromEntries(numbers.map((name) => [name, NUMBER])),
+  generation: (text) => /^\d{1,16}$/.test(text) && Number(text) <= MOST,
   state: (text) => (ACCOUNT_STATES as readonly string[]).includes(text),
   refreshing: (text) => /^\S+ \d+ \d+$/.test(text),
   gaps: isGaps,

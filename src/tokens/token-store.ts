@@ -1,4 +1,4 @@
-import { UnreadableRecord } from '../redis/account-record.ts'
+import { UnreadableRecord, unreadableFields } from '../redis/account-record.ts'
 import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
@@ -116,12 +116,14 @@ export class TokenStore {
     const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${now}`)
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
     const [lines, refreshToken, previousToken] = answer
-    const context = readContext(lines.toString(), refreshToken, previousToken)
-    const { failures, refreshedAt, rejectedAt, retryAt, times } = context
-    if ([failures, refreshedAt, rejectedAt, retryAt, times.obtainedAt].some((number) => Number.isNaN(number))) {
-      throw new UnreadableRecord(`account ${hubId}: its record has no number where one belongs`)
+    const text = lines.toString()
+    const unreadable = unreadableIn(text)
+    if (unreadable.length > 0) {
+      // Before the token is redeemed: what came of it could not be told from what others stored. Free for when it is fixed.
+      await this.leave(hubId, owner, now)
+      throw new UnreadableRecord(`account ${hubId}: its record has unreadable ${unreadable.join(', ')}`)
     }
-    return { is: 'begun', context }
+    return { is: 'begun', context: readContext(text, refreshToken, previousToken) }
   }
 
   /** Nothing to do after all: give the lease back and put the account where its plan says. */
@@ -241,6 +243,15 @@ export class TokenStore {
       throw error
     }
   }
+}
+
+/** Fields among the lines of the step `beginRefresh` that are not what they should be. A generation there always is. */
+function unreadableIn(lines: string): string[] {
+  const [, state, generation, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt, retryAt, interruptedAt] =
+    lines.split('\n')
+  const others = { state, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt, retryAt, interruptedAt }
+  const there = Object.entries(others).filter(([, text]) => text !== '')
+  return unreadableFields({ generation: generation ?? '', ...Object.fromEntries(there) })
 }
 
 /** From the lines that the step `beginRefresh` returns. The domain is the last: it is the only one that others chose. */

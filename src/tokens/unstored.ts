@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { isRedisAway } from '../redis/away.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -206,6 +207,8 @@ export interface StoreAnswerDeps {
   unstored: Unstored
   clock: Clock
   log: Logger
+  /** Puts aside what can't be read of an account. */
+  mend?: (hubId: number) => Promise<void>
 }
 
 /** A refused write is tried again four times a second: sooner than the next sweep comes by. */
@@ -226,9 +229,11 @@ export async function storeAnswer(
   // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
   const isToBeSealed = onceAMinute(clock)
   for (let attempt = 1; ; attempt++) {
-    const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch((err: unknown) => {
-      if (!unstored.ending.aborted && isToBeSaid())
-        log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
+    const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch(async (err: unknown) => {
+      if (unstored.ending.aborted || !isToBeSaid()) return 'refused' as const
+      log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
+      // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
+      if (!isRedisAway(err)) await deps.mend?.(hubId).catch(() => {})
       return 'refused' as const
     })
     if (is === 'stored' || is === 'lost' || is === 'uninstalled') {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { mendAccount } from '../../jobs/mend-account.ts'
 import { uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
+import { unreadableAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -341,6 +343,99 @@ describe('a late writer', () => {
     expect(await w.record()).toMatchObject({ state: 'active' })
     expect(await w.record()).not.toHaveProperty('rejectedAt')
     expect(await w.outbox()).toEqual([])
+  })
+})
+
+describe('an account whose record was spoiled', () => {
+  const mend = (w: Awaited<ReturnType<typeof worker>>) =>
+    mendAccount(
+      {
+        ...{ store: redis.store, keys: w.keys, clock: w.clock, log: w.deps.log },
+        ...{ queues: { wake: async () => {} }, announceUnreadable: unreadableAnnouncer({ pageOf: String }) },
+      },
+      HUB,
+    )
+
+  test.each([
+    ...['x', '', '1e3', 'nan', '-1', undefined].map((value) => ['generation', value] as const),
+    ...['expiresAt', 'failures', 'interruptedAt', 'refreshedAt'].map((name) => [name, '1e300'] as const),
+  ])('with %s as %s is not redeemed, and is refreshed once that is fixed', async (field, value) => {
+    const w = await dueWorker(async () => tokens('access-2', 'refresh-2'))
+    const account = w.keys.own(HUB)
+    await (value === undefined ? redis.store.hdel(account, field) : redis.store.hset(account, field, value))
+    await expect(w.refresh()).rejects.toThrow(`account ${HUB}: its record has unreadable ${field}`)
+    expect(w.provider.calls).toEqual([])
+    expect(await w.lease()).toBeNull()
+    await mend(w)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    expect(await w.record()).not.toHaveProperty('interruptedAt')
+    expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+
+  test.each([
+    ['at that moment', false],
+    ['and fixed meanwhile', true],
+  ])('%s still takes the answer of a refresh that was under way: nothing newer is there', async (_, isMended) => {
+    const { refreshing, answer, ...w } = await underWay()
+    await redis.store.hset(w.keys.own(HUB), 'generation', 'x')
+    if (isMended) await mend(w)
+    answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
+    if (!isMended) await mend(w)
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+
+  test('does not take an answer over a newer one', async () => {
+    const slow = slowAnswer()
+    const keys = redis.freshKeys()
+    const late = await worker(slow.refresh, {}, keys)
+    late.clock.move(25 * MINUTE)
+    const refreshing = late.refresh()
+    await slow.asked
+    await endLease(redis.store, keys)
+    late.clock.move(1)
+    const quick = fakeProvider({ refresh: async () => tokens('access-9', 'refresh-9') })
+    const other = { ...late.deps, provider: quick, unstored: new Unstored(() => {}) }
+    expect(await refreshAccount(other, HUB)).toMatchObject({ is: 'refreshed' })
+    await redis.store.hset(keys.own(HUB), 'generation', 'x')
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'lost' })
+    expect(await late.tokens()).toMatchObject({ refresh: 'refresh-9' })
+  })
+
+  test('takes the answer once what the step failed at is fixed, though no poll comes by', async () => {
+    const { refreshing, answer, ...w } = await underWay()
+    w.deps.mend = () => mend(w)
+    const { tokens: own } = w.keys.account(HUB)
+    await redis.store.set(own, 'garbage')
+    answer(tokens('access-2', 'refresh-2'))
+    await eventually('the account is fixed', async () =>
+      w.logged.lines().some(({ code }) => code === 'account.unreadable'),
+    )
+    w.clock.move(1_000)
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
+  })
+
+  test('can be connected anew', async () => {
+    const w = await worker(async () => tokens('access-3', 'refresh-3'))
+    await redis.store.hset(w.keys.own(HUB), { generation: 'x', connectedAt: 'x' })
+    w.clock.move(MINUTE)
+    await seedAccount(redis.store, w.keys, { obtainedAt: w.clock.now(), refreshToken: 'refresh-2' })
+    expect(await w.tokens()).toMatchObject({ refresh: 'refresh-2' })
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+
+  test('can be uninstalled', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    await redis.store.hset(w.keys.own(HUB), 'generation', 'x')
+    await uninstall(w.keys, w.clock.now())
+    expect(await w.record()).toMatchObject({ state: 'uninstalling', generation: expect.stringMatching(/^\d+$/) })
   })
 })
 

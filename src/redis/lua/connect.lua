@@ -45,8 +45,11 @@ if onlyKept or isNewer then
   end
 end
 local stored = redis.call('HMGET', ACCOUNT, 'connectedAt', 'generation')
-local isSince = stored[1] and tonumber(stored[1]) + slack >= tonumber(obtainedAt)
-if isSince and (provedAfter == '' or grantOf(provedAfter) ~= grantOf(stored[2])) then return 'crossing' end
+local isSince = stored[1] and (tonumber(stored[1]) or now) + slack >= tonumber(obtainedAt)
+local proved, kept = generationIn(provedAfter), generationIn(stored[2])
+-- What can't be read is compared as it is, or the provider would be asked for ever.
+local isProved = provedAfter == (stored[2] or 'none') or (proved and kept and grantOf(proved) == grantOf(kept))
+if isSince and not isProved then return 'crossing' end
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
@@ -147,7 +150,7 @@ local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
 redis.call('HDEL', tokensKey(), 'access')
 redis.call('HSET', ACCOUNT, 'tokenOf', owner)
-redis.call('HINCRBY', ACCOUNT, 'generation', 1)
+moveGeneration()
 setFields(fields)
 setState(hubId, 'reauthorize')
 redis.call('ZREM', dueKey('refresh'), hubId)

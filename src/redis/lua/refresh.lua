@@ -33,7 +33,7 @@ local lease = tonumber(a[5]) > 0 and math.floor((a[5] - a[4]) / 10) or LONGEST_M
 lease = math.max(SHORTEST_MS, math.min(LONGEST_MS, lease))
 takeLease(owner, now, lease)
 local tokens = redis.call('HMGET', tokensKey(), 'refresh', 'previous')
-local lines = table.concat({ lease, a[1], a[3], a[4] or '0', a[5], a[6] or '0', a[7] or '', a[8] or '', a[9] or '', interruptedAt,
+local lines = table.concat({ lease, a[1], a[3] or '', a[4] or '0', a[5], a[6] or '0', a[7] or '', a[8] or '', a[9] or '', interruptedAt,
   a[13] or '', redis.call('HGET', alertsKey(), 'token') or '', a[14] or '', a[2] or '' }, '\n')
 return { lines, tokens[1] or '', tokens[2] or nil }
 
@@ -71,13 +71,22 @@ local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
 local ASKED_AGAIN_MS = 15000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing')
-endLease(a[6], owner)
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing', 'obtainedAt')
+local hadLease = endLease(a[6], owner)
 -- Done before: the answer was lost with the connection, or nothing was.
 if a[4] == owner then return not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored' end
-if not a[1] and tonumber(redis.call('GET', forgottenKey()) or 0) < tonumber(generation) then return 'unknown' end
+local before, since = generationIn(generation), generationIn(a[2])
+if not a[1] and (generationIn(redis.call('GET', forgottenKey())) or 0) < (before or math.huge) then return 'unknown' end
+local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
+-- Where the generation is no number, or one that the record was given when it was fixed (the first of a grant that is none), it
+-- tells nothing: an answer that is wrongly taken for old would take the only refresh token with it.
+local tells = before and since and not (stored == own and since > before and since % GENERATIONS_OF_A_GRANT == 0)
+local function isOvertaken(by)
+  if tells then return since > before + by end
+  return not hadLease and (generationIn(a[7]) or 0) > tonumber(obtainedAt)
+end
 -- More than it would have written has been written since: it was not lost, or it is over.
-if again == 'again' and tonumber(a[2] or generation + 2) > generation + 1 then return 'lost' end
+if again == 'again' and (not a[1] or isOvertaken(1)) then return 'lost' end
 if not isLive(a[1]) then
   if refresh ~= '' then
     replaceDoomed(refresh)
@@ -97,9 +106,8 @@ if not isLive(a[1]) then
 end
 -- A store that is behind lost writes, with a failover, maybe the grant that the answer is of: what is stored there may be
 -- over already. A grant that was unknown when the refresh began was stored since.
-local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
 local isOfFormerGrant = stored ~= '' and not string.find(',' .. grants .. ',', ',' .. stored .. ',', 1, true)
-if isOfFormerGrant or (stored == own and tonumber(a[2]) > tonumber(generation)) then
+if isOfFormerGrant or (stored == own and isOvertaken(0)) then
   -- A provider may have given out two for one token.
   if refresh ~= '' and not isOfFormerGrant then keepDoomed(refresh) end
   return 'lost'
@@ -115,7 +123,8 @@ else
   redis.call('HDEL', tokensKey(), 'previous')
   redis.call('HSET', tokensKey(), 'access', access)
 end
-redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
+local next = tells and before + 1 or before and math.max(before, since or 0) + 1 or newGeneration()
+redis.call('HSET', ACCOUNT, 'generation', next, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt, 'storedBy', owner)
 if stored ~= own then redis.call('HSET', ACCOUNT, 'grants', grants) end
 -- All that a refresh that worked puts an end to. To look which are there first took longer.

@@ -22,7 +22,7 @@ if refusedSince ~= '' and (state ~= 'reauthorize' or redis.call('HGET', ACCOUNT,
 end
 if redis.call('HLEN', alertsKey()) ~= alertsRead or not alertsAreAsRead(writes.changes) then return 'stale' end
 setState(hubId, 'uninstalling')
-redis.call('HINCRBY', ACCOUNT, 'generation', 1)
+moveGeneration()
 redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by)
 redis.call('HDEL', tokensKey(), 'access')
 redis.call('ZREM', dueKey('refresh'), hubId)
@@ -124,7 +124,7 @@ if now < tonumber(a[2]) then
   return 'kept'
 end
 -- Never lower, or an account that comes back could be given a generation that some slow worker holds still.
-redis.call('SET', forgottenKey(), math.max(a[3] or 0, redis.call('GET', forgottenKey()) or 0))
+redis.call('SET', forgottenKey(), math.max(generationIn(a[3]) or newGeneration(), generationIn(redis.call('GET', forgottenKey())) or 0))
 for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
 redis.call('ZREM', inState('uninstalled'), hubId)
 redis.call('INCR', domainsVersionKey())

@@ -151,6 +151,24 @@ local function endLease(note, owner)
   return redis.call('HDEL', ACCOUNT, 'refreshing') == 1
 end
 
+-- A grant has so many generations of tokens to itself: a store that lost its last writes, with a failover, repeats none of
+-- another grant.
+local GENERATIONS_OF_A_GRANT = 1000000
+
+-- Nil for what is no generation: nothing but this reads one, so that a spoiled record stops no step.
+local function generationIn(text)
+  return string.match(text or '', '^%d+$') and tonumber(text)
+end
+
+-- One that no tokens had: where the stored one can't be read, as `mendAccount` gives it.
+local function newGeneration() return math.floor(redisNow() / 1000) * GENERATIONS_OF_A_GRANT end
+
+-- Whatever is under way with the tokens of before is refused from here on.
+local function moveGeneration()
+  local before = generationIn(redis.call('HGET', ACCOUNT, 'generation'))
+  redis.call('HSET', ACCOUNT, 'generation', (before or newGeneration()) + 1)
+end
+
 -- changes: { { field, state as it was read ('' = none), state from now on ('' = none) }, ... }
 local function alertsAreAsRead(changes)
   for _, change in ipairs(changes) do

@@ -1,9 +1,6 @@
 --!include account-step
 -- What a step shares that gives an account a new grant.
 
--- A grant has so many generations of tokens to itself: a store that lost its last writes, with a failover, repeats none of
--- another grant.
-local GENERATIONS_OF_A_GRANT = 1000000
 -- Of the last grants the account keeps the operations that stored them, the newest first: what was read with them goes along
 -- with each refresh, and tells whether another one was stored since.
 local MOST_GRANTS = 4
@@ -29,6 +26,7 @@ local function beginGrant(hubId, operation, tokens, fields, refreshAt)
   forgetTroubles()
   local a = redis.call('HMGET', ACCOUNT, 'generation', 'grants')
   local before = a[1] or redis.call('GET', forgottenKey())
+  before = before and (generationIn(before) or newGeneration())
   local first = before and (grantOf(before) + 1) * GENERATIONS_OF_A_GRANT or 1
   local grants = { operation }
   for grant in string.gmatch(a[2] or '', '[^,]+') do
