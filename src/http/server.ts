@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { Directory } from '../accounts/search/directory.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -12,6 +11,7 @@ import type { Actions } from './actions.ts'
 import { about, answerClientError, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
 import { type Asset, readAssets, serveAssets } from './assets/serve-assets.ts'
+import { Connections } from './connections.ts'
 import { countRequest, registerGauges } from './metrics.ts'
 import { serveAcknowledgeLinks } from './pages/acknowledge-link.ts'
 import { RefusedCodes, serveInstall } from './pages/install/serve-install.ts'
@@ -58,8 +58,6 @@ export interface HttpServer {
 
 /** A request has ten seconds to arrive; node would look for late ones every thirty. */
 const TIMEOUTS = { requestTimeout: 10_000, connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 }
-/** Leaves room in the table of open files for Redis, the provider and receivers. */
-const MOST_CONNECTIONS = 2_000
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
 /** No route has schemas for fastify: by default it would load a compiler for them, and keep some megabytes of it. */
@@ -76,13 +74,13 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const lasting = { guard: guardOf(deps), refusedCodes: new RefusedCodes(), directory, assets, isClosing: false }
   let answering = await answersBy(deps, lasting)
   registerGauges({ ...deps, directory })
+  const { server, connections } = listenInTurns((request, response) => answering.app.routing(request, response))
   const listening = fastify({
     logger: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: answerClientError,
-    serverFactory: () => listenInTurns((request, response) => answering.app.routing(request, response)),
+    serverFactory: () => server,
   })
-  const unused = trackUnused(listening)
   await listening.listen(deps.listen)
   return {
     ...{ url: urlOf(listening), signInPath: lasting.guard.link.path, routes: answering.routes },
@@ -98,22 +96,21 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     },
     close: async (atMostMs) => {
       lasting.isClosing = true
-      for (const socket of unused) socket.destroy()
+      connections.closeUnused()
       await Promise.all([answering.app.close(), closeWithin(atMostMs, listening, deps.clock)])
     },
   }
 }
 
 /** Requests are begun in turns, so that everything else has its own; connections are so many that each is a small burden. */
-function listenInTurns(begin: RequestListener): Server {
+function listenInTurns(begin: RequestListener) {
   const line = new RequestLine()
   const server = createServer(TIMEOUTS, (request, response) => {
+    connections.note(request, response)
     line.take(request, response, () => begin(request, response))
   })
-  server.maxConnections = MOST_CONNECTIONS
-  // Who has a connection and does not use it makes room.
-  server.on('drop', () => server.closeIdleConnections())
-  return server
+  const connections = new Connections(server)
+  return { server, connections }
 }
 
 interface Lasting {
@@ -241,17 +238,6 @@ function urlOf(app: FastifyInstance): string {
   const wildcard = address.address === '0.0.0.0' || address.address === '::'
   const host = wildcard ? '127.0.0.1' : address.family === 'IPv6' ? `[${address.address}]` : address.address
   return `http://${host}:${address.port}`
-}
-
-/** Browsers open connections ahead of need, and node takes one that has not asked for anything yet for busy. */
-function trackUnused(app: FastifyInstance): ReadonlySet<Socket> {
-  const unused = new Set<Socket>()
-  app.server.on('connection', (socket: Socket) => {
-    unused.add(socket)
-    socket.once('close', () => unused.delete(socket))
-  })
-  app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket))
-  return unused
 }
 
 async function closeWithin(ms: number, app: FastifyInstance, clock: Clock): Promise<void> {
