@@ -11,6 +11,7 @@ import { type AccountKeys, type AccountState, asideOf, type Keys } from '../src/
 import { NO_ALERT_WRITES, stepJson } from '../src/redis/steps.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
+import { LAST_MOMENT } from '../src/runtime/moment.ts'
 import type { Queues } from './queues.ts'
 
 export interface MendWork {
@@ -126,7 +127,7 @@ async function isPacked(asked: Promise<Buffer | null>, decode: (stored: Buffer) 
   }
 }
 
-const isNumber = (text: string) => /^\d{1,16}(\.\d+)?$/.test(text)
+const isNumber = (text: string) => /^\d{1,16}(\.\d+)?$/.test(text) && Number(text) <= LAST_MOMENT
 
 /** A generation that no tokens of the account had: those that are under way with it are refused. */
 const generationAt = (now: number) => String(Math.floor(now / 1_000) * 1_000_000)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { SampleRecord } from '../limits/samples.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
+import { isMoment } from '../runtime/moment.ts'
 import type { Alert, AlertKind, AlertLevel, AlertReason } from './alert.ts'
 
 /** The field of an account's token alert among its alert states. */
@@ -41,17 +42,59 @@ export class UnreadableState extends Error {}
 
 const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
-// biome-ignore lint/suspicious/noExplicitAny: what follows is checked as far as a wrong one could do harm
+// biome-ignore lint/suspicious/noExplicitAny: what follows checks it
 function listIn(stored: string): any[] {
   const list = parsed(stored)
   if (!Array.isArray(list)) throw new UnreadableState('it is no list')
-  const [level, rule, ...[since, transitions, toldAt, said, pending, , acknowledged]] = list
-  const areNumbers = [since, transitions, toldAt].every((number) => Number.isFinite(number))
-  const areObjects = [said, pending, acknowledged].every((one) => one == null || typeof one === 'object')
-  if (!LEVELS.includes(level) || typeof rule !== 'string' || !areNumbers || !areObjects) {
-    throw new UnreadableState('it is no state of an alert')
-  }
+  const [level, rule, ...[since, transitions, toldAt, said, pending, more, acknowledged]] = list
+  const isState =
+    LEVELS.includes(level) &&
+    typeof rule === 'string' &&
+    [since, toldAt].every(isMoment) &&
+    Number.isSafeInteger(transitions) &&
+    (said == null || isSaid(said)) &&
+    (pending == null || isPending(pending)) &&
+    (more == null || more === true || typeof more === 'string') &&
+    (acknowledged == null || isAcknowledged(acknowledged))
+  if (!isState) throw new UnreadableState('it is no state of an alert')
   return list
+}
+
+/** Far beyond any number of the provider and any forecast: what is more would be no date, or no number in a list's order. */
+const isNumber = (value: unknown) => Number.isFinite(value) && Math.abs(value as number) <= Number.MAX_SAFE_INTEGER
+const isDays = (value: unknown) => Number.isFinite(value) && Math.abs(value as number) <= 1e7
+const isId = (value: unknown) => typeof value === 'string' || Number.isSafeInteger(value)
+
+function isSaid(value: unknown): boolean {
+  const { level, usage, limit, daysLeft, at, records, unnamed } = value as Partial<Record<string, unknown>>
+  return (
+    (level === 'warning' || level === 'critical') &&
+    isNumber(usage) &&
+    isMoment(at) &&
+    [limit, unnamed].every((one) => one == null || isNumber(one)) &&
+    (daysLeft == null || isDays(daysLeft)) &&
+    (records == null || (Array.isArray(records) && records.every(isNamed)))
+  )
+}
+
+function isNamed(value: unknown): boolean {
+  return isId(value) || (Array.isArray(value) && isId(value[0]) && typeof value[1] === 'string')
+}
+
+function isPending(value: unknown): boolean {
+  const { warning, critical } = value as Partial<Record<string, unknown>>
+  return Number.isSafeInteger(warning) && Number.isSafeInteger(critical)
+}
+
+function isAcknowledged(value: unknown): boolean {
+  if (!Array.isArray(value)) return false
+  const [at, until, by, comment, ...numbers] = value
+  return (
+    [at, until].every(isMoment) &&
+    typeof by === 'string' &&
+    (comment == null || typeof comment === 'string') &&
+    numbers.every((one) => one === null || isNumber(one))
+  )
 }
 
 function parsed(stored: string): unknown {

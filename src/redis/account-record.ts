@@ -1,3 +1,4 @@
+import { LAST_MOMENT } from '../runtime/moment.ts'
 import { ACCOUNT_STATES } from './keys.ts'
 
 /** The record of an account has what nobody wrote there. The message names the fields. */
@@ -5,9 +6,8 @@ export class UnreadableRecord extends Error {}
 
 type Form = (text: string) => boolean
 
-/** Of a moment in ms no more is a date. */
-const MOST = 8.64e15
-const NUMBER: Form = (text) => /^-?\d{1,16}(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= MOST
+/** No number of a record is larger than a moment. */
+const NUMBER: Form = (text) => /^-?\d{1,16}(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= LAST_MOMENT
 const moments = [
   'connectedAt',
   'firstConnectedAt',
@@ -33,9 +33,9 @@ const numbers = [...moments, ...ofRefreshes, ...ofPolls, ...ofFailedPolls, ...of
 /** Fields of an account's record that are no text. */
 const FORMS: Readonly<Record<string, Form>> = {
   ...Object.fromEntries(numbers.map((name) => [name, NUMBER])),
-  generation: (text) => /^\d{1,16}$/.test(text) && Number(text) <= MOST,
+  generation: (text) => /^\d{1,16}$/.test(text) && NUMBER(text),
   state: (text) => (ACCOUNT_STATES as readonly string[]).includes(text),
-  refreshing: (text) => /^\S+ \d+ \d+$/.test(text),
+  refreshing: (text) => /^\S+ \d{1,15} \d{1,15}$/.test(text),
   gaps: isGaps,
 }
 

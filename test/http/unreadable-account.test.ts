@@ -102,6 +102,27 @@ test.each([
   expect((await open.get(path)).text).toContain(says)
 })
 
+const [AT, LATER] = [1_790_000_000_000, 1_790_000_100_000]
+const saidThen = { level: 'critical', usage: 9_787, at: AT, limit: 10_000 }
+
+test.each([
+  ['moments that are none', [1e300, 1, 1e300, { ...saidThen, at: 1e300 }, null]],
+  ['a moment of its last message that is none', [AT, 1, AT, { ...saidThen, at: 1e300 }, null]],
+  ['an acknowledgement until no moment', [AT, 1, AT, saidThen, null, null, [1e300, 1e300, 'x']]],
+  ['an acknowledgement by a number', [AT, 1, AT, saidThen, null, null, [AT, LATER, 5, 7]]],
+])('an alert with %s takes no page or command down', async (_, rest) => {
+  await restore()
+  const state = JSON.stringify(['critical', 'customProperties.overall', ...rest])
+  await redis.store.hset(open.keys.account(SPOILED).alerts, 'customProperties.overall', state)
+  for (const path of [...LISTS, ...ROUTES, ...OF_ACCOUNT])
+    expect([path, (await open.get(path)).status]).toEqual([path, 200])
+  for (const command of ['status', 'alerts list', `accounts show ${SPOILED}`]) {
+    const config = join(folder, 'plimsoll.yaml')
+    const { code, err } = await plimsollHere([...command.split(' '), '--config', config], folder, { clock: open.clock })
+    expect([command, code, err]).toEqual([command, 0, ''])
+  }
+})
+
 const COMMANDS = [
   ...[
     'accounts list',

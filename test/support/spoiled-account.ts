@@ -9,12 +9,37 @@ export interface Spoil {
 }
 
 const GARBAGE = Buffer.from([0xff, 0xfe, 0x00, 0x22, 0x2c, 0x0a, 0xc3])
-const TEXTS: [what: string, of: (before: Buffer) => Buffer][] = [
+/** Undefined: the value has no such thing in it. */
+const TEXTS: [what: string, of: (before: Buffer) => Buffer | undefined][] = [
   ['garbage bytes', () => GARBAGE],
   ['nothing', () => Buffer.alloc(0)],
   ['half of it', (before) => before.subarray(0, Math.ceil(before.length / 2))],
   ['JSON of another shape', () => Buffer.from('{"a":[1,null]}')],
+  ['an impossible number', (before) => numberIn(before, '9999999999999999')],
+  ['right shape, impossible number', (before) => inside(before, (leaf) => (typeof leaf === 'number' ? 1e300 : leaf))],
+  ['right shape, other type inside', (before) => inside(before, otherType)],
 ]
+
+function numberIn(before: Buffer, text: string): Buffer | undefined {
+  return /^\d+$/.test(before.toString()) ? Buffer.from(text) : undefined
+}
+
+function otherType(leaf: unknown): unknown {
+  if (typeof leaf === 'number') return 'x'
+  return typeof leaf === 'string' ? 5 : leaf
+}
+
+/** JSON with other values in the same places. */
+function inside(before: Buffer, change: (leaf: unknown) => unknown): Buffer | undefined {
+  try {
+    const plain = JSON.stringify(JSON.parse(before.toString()))
+    const value: unknown = JSON.parse(before.toString(), (_, leaf) => (typeof leaf === 'object' ? leaf : change(leaf)))
+    const text = JSON.stringify(value)
+    return typeof value === 'object' && text !== plain ? Buffer.from(text) : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** Every key of the account with each other type, and each text in it with each other text; what `keys.ts` names is all of them. */
 export async function spoilsOf(store: Store, keys: Keys, hubId: number): Promise<Spoil[]> {
@@ -33,7 +58,10 @@ export async function spoilsOf(store: Store, keys: Keys, hubId: number): Promise
         },
       })),
       ...texts.flatMap(({ at, before, write }) =>
-        TEXTS.map(([what, of]) => ({ name: `${name}${at}: ${what}`, do: () => write(of(before)) })),
+        TEXTS.flatMap(([what, of]) => {
+          const text = of(before)
+          return text === undefined ? [] : [{ name: `${name}${at}: ${what}`, do: () => write(text) }]
+        }),
       ),
     ]
   })

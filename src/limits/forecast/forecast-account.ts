@@ -1,6 +1,7 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { unlessOfOtherType } from '../../redis/other-type.ts'
+import { isMoment } from '../../runtime/moment.ts'
 import type { History, Snapshot, SnapshotSeries } from '../history/history.ts'
 import { keptReadings } from '../history/packed.ts'
 import { readAt } from '../readings.ts'
@@ -126,7 +127,8 @@ export function decodeForecasts(stored: string | null): AccountForecasts | undef
   try {
     type Stored = [number, [string, ...number[]][], [string, number][], unknown]
     const [at, paces, tooFew, onRecord] = JSON.parse(stored) as Stored
-    if (!Number.isFinite(at)) return undefined
+    const numbers = [...paces, ...tooFew].flatMap(([, ...some]) => some)
+    if (!isMoment(at) || !numbers.every(Number.isFinite)) return undefined
     const rising = paces.map(([id, ...pace]) => [id, decodePace(pace)] as const)
     const told = { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
     return onRecord === undefined ? told : { ...told, predictions: decodePredictions(onRecord) }

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { LAST_MOMENT } from '../../runtime/moment.ts'
 
+const moment = z.number().min(-LAST_MOMENT).max(LAST_MOMENT)
 const level = z.enum(['warning', 'critical'])
 
 /** A series is near the moment in which a level is entered or left. */
@@ -14,7 +16,7 @@ const near = z.strictObject({
   asks: z.enum(['percent', 'count', 'remaining']),
   of: z.number(),
   /** Since when polls have found it there, ms. */
-  since: z.number(),
+  since: moment,
 })
 
 /** At the pace of the last two readings a series reaches a level, or its limit, in so many days. */
@@ -29,7 +31,7 @@ const wish = z.discriminatedUnion('is', [
   near,
   rising,
   /** The last change of its numbers. */
-  z.strictObject({ is: z.literal('changed'), at: z.number() }),
+  z.strictObject({ is: z.literal('changed'), at: moment }),
   /**
    * - `new`: its first polls: it gets a phase of its own.
    * - `still`: its regular turn: nothing is near a threshold, rising or just changed, or that asks for none that comes sooner.
@@ -61,7 +63,7 @@ export type RisingSeries = z.infer<typeof rising>
 export type TurnBecause = z.infer<typeof because>
 
 /** A list: above 64 bytes Redis keeps the whole record of an account in a dearer form, and few turns are that long. */
-const stored = z.tuple([z.number(), z.number().min(0).max(1), because])
+const stored = z.tuple([moment, z.number().min(0).max(1), because])
 
 export function encodeTurn({ regularAt, urgency, because }: PollTurn): string {
   return JSON.stringify([regularAt, Math.round(urgency * 100) / 100, because] satisfies z.infer<typeof stored>)
