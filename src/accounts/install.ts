@@ -155,8 +155,9 @@ const LINKS: LinkKind<'account'> = {
   parameters: { account: /^[1-9]\d{0,15}$/ },
 }
 
-/** As long as a customer may take to read the mail that it is in. */
+/** As long as a customer may take to read the mail that it is in; to the hour, so that a page asked again has the same link. */
 const LASTS_MS = 7 * 86_400_000
+const HOUR_MS = 3_600_000
 
 /** Those of the links that acknowledge alerts; the purpose keeps the two kinds apart. */
 const KEY = 'acknowledge'
@@ -168,7 +169,7 @@ export function reconnectLink(
   hubId: number,
   now: number,
 ): { url: string; expiresAt: number } {
-  const expiresAt = Math.ceil((now + LASTS_MS) / 1_000) * 1_000
+  const expiresAt = Math.ceil((now + LASTS_MS) / HOUR_MS) * HOUR_MS
   const path = signedPath(LINKS, { account: String(hubId) }, vault.deriveEach(KEY)[0], expiresAt)
   return { url: `${publicUrl}${path}`, expiresAt }
 }

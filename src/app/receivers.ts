@@ -40,7 +40,9 @@ export function createReceiver(
     case 'webhook': {
       const { url, secrets, format } = settings
       const { http, alerts } = config
-      const context = { home: `${http.publicUrl}/`, groupBy: alerts.group.by, links: messageLinks(config) }
+      // Whoever reads a channel may not acknowledge in the name of another.
+      const { acknowledge: _, ...shared } = links
+      const context = { home: `${http.publicUrl}/`, groupBy: alerts.group.by, links: shared }
       return createWebhookReceiver({ name, url, secrets: [...secrets], format, context })
     }
   }
@@ -53,39 +55,32 @@ export function ackLinks(vault: Vault, { alerts }: Pick<Config, 'alerts'>): AckL
   )
 }
 
-/** Where messages lead, the same on each attempt to deliver them. */
-function messageLinks({ http }: Pick<Config, 'http'>): MailLinks {
-  const { publicUrl } = http
-  const linked = (alert: Alert) => ({ ...alert, id: alertOf(alert), hubId: alert.account?.hubId ?? null })
-  return {
-    open: (alert) => publicUrl + alertPath(linked(alert)),
-    silence: (alert) => publicUrl + newSilencePath(matchersFor(linked(alert))),
-    runbook: (alert) => runbookUrl(publicUrl, alert.kind, causeOf(alert)),
-  }
-}
-
 /** The runbook has a section for each. */
 function causeOf({ kind, level, rule, cause }: Alert): string | undefined {
   if (kind === 'token') return rule === UNINSTALL_RULE ? 'uninstall' : level === 'critical' ? 'reauthorize' : 'failing'
   return cause
 }
 
-/** Where mails lead besides: what they permit is signed, and lasts from now on. */
+/** Where messages and pages lead: what a link permits is signed, and lasts from now on. */
 export function mailLinks(
   config: Pick<Config, 'http' | 'provider' | 'thresholds' | 'alerts'>,
   vault: Vault,
   clock: Pick<Clock, 'now'>,
 ): MailLinks {
   const { http, provider, thresholds } = config
+  const { publicUrl } = http
   const acknowledge = ackLinks(vault, config)
+  const linkedTo = (alert: Alert) => ({ ...alert, id: alertOf(alert), hubId: alert.account?.hubId ?? null })
   return {
-    ...messageLinks(config),
+    open: (alert) => publicUrl + alertPath(linkedTo(alert)),
+    silence: (alert) => publicUrl + newSilencePath(matchersFor(linkedTo(alert))),
+    runbook: (alert) => runbookUrl(publicUrl, alert.kind, causeOf(alert)),
     acknowledge: (alert) => {
       const linked = { hubId: alert.account?.hubId ?? NOBODY, alertId: alertOf(alert) }
-      return http.publicUrl + acknowledge.pathTo(linked, clock.now())
+      return publicUrl + acknowledge.pathTo(linked, clock.now())
     },
     reconnect: ({ account }) =>
-      account === undefined ? undefined : reconnectLink(vault, http.publicUrl, account.hubId, clock.now()).url,
+      account === undefined ? undefined : reconnectLink(vault, publicUrl, account.hubId, clock.now()).url,
     record: recordPages(provider.installUrl),
     rule: (name) => placeOf(name, thresholds),
   }

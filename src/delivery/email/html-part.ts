@@ -4,7 +4,7 @@ import type { MailFact } from './describe-alert.ts'
 import { changeLine, type DescribedChanges } from './describe-changes.ts'
 import type { DescribedRecords } from './describe-records.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
-import type { Action } from './mail-links.ts'
+import { type Action, RECONNECT } from './mail-links.ts'
 import { barOf, ownHeading } from './text-part.ts'
 
 const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
@@ -204,11 +204,11 @@ function rankedTable(rows: Html[]): Html {
 ${rows}</table></td></tr>`
 }
 
-function tableRow({ badge, heading, topic, percent, limit, daysLeft, sinceLast, url }: ListedAlert): Html {
+function tableRow({ badge, heading, topic, percent, limit, daysLeft, sinceLast, url, actions }: ListedAlert): Html {
   const account =
     heading === undefined ? undefined : html`<tr><th align="left" colspan="3">${linked(heading, url)}</th></tr>`
   const moved = sinceLast === undefined ? undefined : html` <i>${sinceLast}</i>`
-  const what = html`<b class="badge ${badge}">${badge}</b>${moved} <bdi>${topic}</bdi>`
+  const what = html`<b class="badge ${badge}">${badge}</b>${moved} <bdi>${topic}</bdi>${actions.flatMap(({ name, url }) => (name === RECONNECT ? [html` ${linked(name, url)}`] : []))}`
   // What is no share of anything has the width of the numbers for its words.
   if (percent === undefined && daysLeft === undefined) {
     return html`${account}<tr valign="top"><td colspan="3">${what}</td></tr>

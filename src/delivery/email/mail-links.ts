@@ -25,6 +25,9 @@ export interface Action {
   url: string
 }
 
+/** The action that is sent on to the customer. */
+export const RECONNECT = 'Reconnect link'
+
 /** What there is to do about an alert, the first first. */
 export function actionsOf(alert: Alert, links: MailLinks): Action[] {
   const { kind, status } = alert
@@ -34,7 +37,7 @@ export function actionsOf(alert: Alert, links: MailLinks): Action[] {
   const open = isOpen ? links.open?.(alert) : undefined
   const actions: [name: string, url: string | undefined][] = [
     open === undefined ? [alert.account === undefined ? 'Open page' : 'Open account', alert.url] : ['Open alert', open],
-    ['Reconnect', isFiring && wantsReconnect(alert) ? links.reconnect?.(alert) : undefined],
+    [RECONNECT, isFiring && wantsReconnect(alert) ? links.reconnect?.(alert) : undefined],
     ['Acknowledge', isOpen ? links.acknowledge?.(alert) : undefined],
     ['Silence', isFiring ? links.silence?.(alert) : undefined],
     ['Runbook', isFiring ? links.runbook?.(alert) : undefined],
@@ -46,7 +49,12 @@ export function actionsOf(alert: Alert, links: MailLinks): Action[] {
 }
 
 /** The refresh token is refused, or a scope is missing: only the customer can help. */
-function wantsReconnect({ kind, level, cause, rule }: Alert): boolean {
+export function wantsReconnect({
+  kind,
+  level,
+  cause,
+  rule,
+}: Pick<Alert, 'kind' | 'level' | 'cause' | 'rule'>): boolean {
   return kind === 'token' ? level === 'critical' && rule === 'token' : kind === 'poll' && cause === 'scopes'
 }
 

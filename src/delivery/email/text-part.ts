@@ -2,6 +2,7 @@ import { formatPercent } from '../../text/format-number.ts'
 import { changeLine, type DescribedChanges } from './describe-changes.ts'
 import type { DescribedRecords } from './describe-records.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
+import { RECONNECT } from './mail-links.ts'
 
 const BAR_WIDTH = 30
 const NAME_WIDTH = 13
@@ -58,10 +59,11 @@ function recordsText({ note, rows, left }: DescribedRecords): string {
   return [`Records (${note})`, ...lines.flat(), left ?? []].flat().join('\n')
 }
 
-function rowText({ badge, heading, headline, daysLeft, sinceLast, url }: ListedAlert): string {
+function rowText({ badge, heading, headline, daysLeft, sinceLast, url, actions }: ListedAlert): string {
   const isSaid = daysLeft === undefined || daysLeft === 'full' || headline.includes(daysLeft)
   const moved = sinceLast === undefined ? '' : ` (${sinceLast})`
-  const line = `  [${badge}]${moved} ${headline}${isSaid ? '' : `, ${daysLeft} left`}`
+  const reconnect = actions.flatMap(({ name, url }) => (name === RECONNECT ? [`\n    ${name}: ${url}`] : []))
+  const line = `  [${badge}]${moved} ${headline}${isSaid ? '' : `, ${daysLeft} left`}${reconnect.join('')}`
   return heading === undefined ? line : [`\n${heading}`, url === undefined ? [] : `  ${url}`, line].flat().join('\n')
 }
 

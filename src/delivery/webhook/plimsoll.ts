@@ -17,5 +17,5 @@ export interface BodyContext {
   links?: MailLinks
 }
 
-/** The body of one format. Made anew for each attempt, and the same each time: copies can be compared. */
+/** The body of one format. Made anew for each attempt, and the same each time within the hour: copies can be compared. */
 export type BodyOf = (message: Message, context: BodyContext) => string

@@ -4,6 +4,7 @@ import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Badge, type DescribedAlert, describeAlert } from '../email/describe-alert.ts'
 import { describeChanges } from '../email/describe-changes.ts'
+import { RECONNECT } from '../email/mail-links.ts'
 import { subjectLine } from '../email/subject.ts'
 import { changesBlock } from '../email/text-part.ts'
 import type { BodyContext } from './plimsoll.ts'
@@ -54,7 +55,10 @@ function wholeAlert({ badge, happened, facts, records, actions }: DescribedAlert
 }
 
 function rowOf({ badge, subject, headline, actions }: DescribedAlert): object[] {
-  return [section(`${MARK[badge]} ${badge} ${subject}: ${headline}`), ...linksOf(actions.slice(0, 1))]
+  return [
+    section(`${MARK[badge]} ${badge} ${subject}: ${headline}`),
+    ...linksOf(actions.filter(({ name }, n) => n === 0 || name === RECONNECT)),
+  ]
 }
 
 function linksOf(actions: DescribedAlert['actions']): object[] {

@@ -67,15 +67,12 @@
   }
 })()
 
-// A button that copies the text of the field beside it; without it the field can be selected.
-;(() => {
-  for (const button of document.querySelectorAll('button[data-copy]')) {
-    button.hidden = false
-    button.addEventListener('click', async () => {
-      const field = document.getElementById(button.dataset.copy)
-      field.select()
-      await navigator.clipboard.writeText(field.value).catch(() => document.execCommand('copy'))
-      button.textContent = 'Copied'
-    })
-  }
-})()
+// A button copies the field, or the link, that it names; both work without it. Live parts change their buttons: one listener for all.
+document.addEventListener('click', async ({ target }) => {
+  const button = target.closest('button[data-copy]')
+  if (button === null) return
+  const field = document.getElementById(button.dataset.copy)
+  field.select?.()
+  await navigator.clipboard.writeText(field.value ?? field.href).catch(() => document.execCommand('copy'))
+  button.textContent = 'Copied'
+})

@@ -12,13 +12,14 @@ const account = {
 }
 
 describe('the alert about an account that must be reconnected', () => {
-  test('says why, since when, and where the customer connects again', () => {
+  test('says why, since when, and how the customer connects again, without a page to sign in at', () => {
     const { entries, changes } = announcer.reauthorize(account, 'the provider answered 400')
     const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', level: 'critical', reason: 'entered', status: 'firing' })
     expect(alert.message).toMatch(
-      /the provider answered 400.*2026-11-21 09:59.*https:\/\/plimsoll\.example\.com\/accounts\/\d+/,
+      /the provider answered 400.*2026-11-21 09:59.*Send its reconnect link \(plimsoll accounts reconnect-link 123\) to an administrator/,
     )
+    expect(alert.message).not.toContain('https://')
     expect(changes).toEqual([['token', '', expect.any(String)]])
     expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, 'x').entries[0]).toContain('last worked never')
   })

@@ -46,12 +46,16 @@ describe('what there is to do', () => {
     expect(html).toContain('href="https://plimsoll.example.com/acknowledge/a-1?a=1&amp;b=2"')
   })
 
-  const lost = ['Open alert', 'Reconnect', 'Acknowledge', 'Silence', 'Runbook']
+  const lost = ['Open alert', 'Reconnect link', 'Acknowledge', 'Silence', 'Runbook']
   test.each<[string, Alert, string[]]>([
     ['a limit', anAlert(), ['Open alert', 'Acknowledge', 'Silence', 'Runbook']],
     ['a token that is lost', aTokenAlert(), lost],
     ['a scope that is missing', aTokenAlert({ kind: 'poll', level: 'warning', cause: 'scopes' }), lost],
-    ['a token that may yet be saved', aTokenAlert({ level: 'warning' }), lost.filter((name) => name !== 'Reconnect')],
+    [
+      'a token that may yet be saved',
+      aTokenAlert({ level: 'warning' }),
+      lost.filter((name) => name !== 'Reconnect link'),
+    ],
     ['a limit that moved', anAlert({ kind: 'limit-changed' }), ['Open account', 'Silence', 'Runbook']],
     ['what is over', anAlert({ status: 'resolved', reason: 'recovered' }), ['Open account']],
     ['a test', aTokenAlert({ kind: 'test', reason: 'test' }), ['Open account']],

@@ -50,6 +50,13 @@ test('among 87 alerts about limits the one dead token is the first line of every
     const visited = await pages.visit(path)
     const line = await visited.page.locator('.by-account summary').first().textContent()
     expect(line).toMatch(new RegExp(`^${name}: 4 critical, 1 warning; worst: tokens`))
+    await visited.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    expect(await visited.page.getByRole('button', { name: 'Copy reconnect link' }).count()).toBe(1)
+    await visited.page.getByRole('button', { name: `Copy reconnect link of ${name}` }).click()
+    await visited.page.getByRole('button', { name: 'Copied' }).waitFor()
+    const copied = new URL(String(await visited.page.evaluate('navigator.clipboard.readText()')))
+    // It needs no sign-in: the customer opens it.
+    expect((await server.ask('GET', copied.pathname + copied.search)).status).toBe(302)
   }
   const accounts = await pages.visit('/accounts')
   expect(await accounts.page.locator('tbody tr a').first().textContent()).toBe(name)

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { reconnectLink } from '../../../accounts/install.ts'
 import { crmSite } from '../../../delivery/email/mail-links.ts'
 import type { Value } from '../../../limits/history/change.ts'
 import { unlessUnreadable } from '../../../limits/history/packed.ts'
@@ -16,6 +15,7 @@ import { unknownAccount } from '../../problem.ts'
 import { check, hubIdOf, oneOf } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
+import { reconnectField } from '../parts/alert-links.ts'
 import { accountTitle, when } from '../parts/cells.ts'
 import { notificationTable } from '../parts/sent.ts'
 import { factList, htmlTable, nothing } from '../parts/tables.ts'
@@ -106,14 +106,12 @@ function actions(deps: WebDeps, hubId: number, token: string | undefined): Html 
   const site = crmSite(deps.install.installUrl)
   const crm = site && html`<a class="button" href="${site}/contacts/${hubId}" rel="noreferrer">Open in CRM</a>`
   if (token === undefined) return html`<div class="buttons">${crm}</div>`
-  const reconnect = reconnectLink(deps.connect.vault, deps.publicUrl, hubId, deps.clock.now()).url
   const send = (what: string, text: string) =>
     html`<form method="post" action="${path}/${what}">${formTokenField(token)}<button class="second">${text}</button></form>`
   return html`<div class="buttons">
 ${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${crm}
 <a class="button grave" href="${path}/uninstall">Uninstall</a>
-<label class="copy">Reconnect link <input id="reconnect" value="${reconnect}" readonly size="24"></label>
-<button type="button" class="second" data-copy="reconnect" hidden>Copy reconnect link</button>
+${reconnectField(deps, hubId)}
 </div>`
 }
 

@@ -18,6 +18,7 @@ import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { check, oneOf } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
+import { reconnectUrl } from '../parts/alert-links.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
 import { when } from '../parts/cells.ts'
 import { choice, type FilterValues, hidden, select, withQuery } from '../parts/forms.ts'
@@ -60,6 +61,7 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
     next: next === undefined ? undefined : alertPlaceText(next),
     silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
     token: tokenOfWriter(request),
+    reconnect: (hubId) => reconnectUrl(deps, hubId),
     now,
   })
   return { at: '/alerts', title: 'Open alerts', body }
@@ -76,14 +78,15 @@ interface AlertsPage {
   silences: readonly SilenceView[]
   /** Of the forms, for a reader who may change something. */
   token: string | undefined
+  reconnect: (hubId: number) => string
   now: number
 }
 
-function alertsPage({ accounts, counts, query, next, silences, token, now }: AlertsPage): Html {
+function alertsPage({ accounts, counts, query, next, silences, token, reconnect, now }: AlertsPage): Html {
   const { after, ...filter } = query
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
   const mayWrite = token !== undefined
-  const list = accountAlerts(accounts, now, { mayWrite, choose: mayWrite })
+  const list = accountAlerts(accounts, now, { mayWrite, choose: mayWrite, reconnect: mayWrite ? reconnect : undefined })
   return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}</p>
 ${filterForm(filter)}
 <div data-live="alerts">

@@ -11,6 +11,7 @@ import type { HealthReport } from '../../health.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { readSparkline } from '../account/account-series.ts'
 import type { OperatorPage } from '../page.ts'
+import { reconnectUrl } from '../parts/alert-links.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
 import { accountLink, badge, fullness, when } from '../parts/cells.ts'
 import { attemptTable } from '../parts/sent.ts'
@@ -37,7 +38,8 @@ export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise
     const level = levelOfLimit(limit, status.alerts.worst)
     return { limit, level, spark: await readSparkline(deps.history, limit, level, now) }
   })
-  const body = fleetPage({ status, health, upcoming, first: await Promise.all(first), mayWrite: request.mayWrite })
+  const alerts = openAlerts(deps, request, status)
+  const body = fleetPage({ status, health, upcoming, first: await Promise.all(first), alerts })
   return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body }
 }
 
@@ -62,11 +64,11 @@ interface FleetPage {
   upcoming: Upcoming
   /** The limits that are reached first. */
   first: readonly ShownLimit[]
-  /** The reader may acknowledge and silence. */
-  mayWrite: boolean
+  /** The list of the open ones. */
+  alerts: Html
 }
 
-function fleetPage({ status, health, upcoming, first, mayWrite }: FleetPage): Html {
+function fleetPage({ status, health, upcoming, first, alerts }: FleetPage): Html {
   const now = Date.parse(status.at)
   const { deliveries, queues, daemons } = status
   return html`<div data-live="verdict" role="status">${needsAction(status, health)}</div>
@@ -74,7 +76,7 @@ function fleetPage({ status, health, upcoming, first, mayWrite }: FleetPage): Ht
 <div data-live="fleet">
 ${tiles(status, now)}
 <h2>Open alerts</h2>
-${openAlerts(status, mayWrite, now)}
+${alerts}
 <h2>Upcoming <a class="more" href="/upcoming">${upcoming.accounts > first.length ? `All ${formatCount(upcoming.accounts)} accounts` : 'More'}</a></h2>
 ${first.length === 0 ? nothing(NONE_COMES) : upcomingTable(first)}
 ${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/upcoming#full">${fullText(upcoming.full.accounts)}</a></p>`}
@@ -89,11 +91,12 @@ ${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}
 </div>`
 }
 
-function openAlerts({ alerts }: FleetStatus, mayWrite: boolean, now: number): Html {
+function openAlerts(deps: WebDeps, { mayWrite }: FastifyRequest, { at, alerts }: FleetStatus): Html {
   if (alerts.accounts.length === 0) return nothing('No alert is open.')
   const shown = alerts.accounts.reduce((sum, { critical, warning }) => sum + critical + warning, 0)
   const more = alerts.critical + alerts.warning - shown
-  return html`${accountAlerts(alerts.accounts, now, { mayWrite })}
+  const reconnect = mayWrite ? (hubId: number) => reconnectUrl(deps, hubId) : undefined
+  return html`${accountAlerts(alerts.accounts, Date.parse(at), { mayWrite, reconnect })}
 ${more > 0 ? html`<p><a href="/alerts">${countOf(more, 'more alert')}</a></p>` : undefined}`
 }
 

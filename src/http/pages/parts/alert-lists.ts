@@ -1,4 +1,5 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
+import { wantsReconnect } from '../../../delivery/email/mail-links.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, daysLeftText, formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -13,6 +14,8 @@ interface AlertListMore {
   mayWrite: boolean
   /** Accounts and alerts can be chosen, for the form around them. */
   choose?: boolean
+  /** The signed link of an account, where that must be reconnected and the reader may send it. */
+  reconnect?: ((hubId: number) => string) | undefined
 }
 
 /** Open alerts, a line for each account, the one with the worst alert first; a line opens to its alerts. */
@@ -21,7 +24,11 @@ export function accountAlerts(accounts: readonly AccountAlertsShape[], now: numb
 ${accounts.filter(({ alerts }) => alerts.length > 0).map((account) => lineOf(account, now, more))}</ul>`
 }
 
-function lineOf(account: AccountAlertsShape, now: number, { mayWrite, choose = false }: AlertListMore): Html {
+function lineOf(
+  account: AccountAlertsShape,
+  now: number,
+  { mayWrite, choose = false, reconnect }: AlertListMore,
+): Html {
   const { hubId, alerts } = account
   const worst = alerts[0] as TimedAlert
   const name = accountText(account)
@@ -33,9 +40,14 @@ ${choose ? html`<label class="pick"><input type="checkbox" name="account" value=
 ${alertTable(alerts, now, { mayWrite, choose })}
 ${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
 </details>
-<span class="actions">${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath({ account: String(hubId) })}">Silence${of}</a>` : undefined}</span>
+<span class="actions">${reconnect === undefined || hubId === null || !alerts.some(wantsReconnect) ? undefined : copiedLink(hubId, reconnect(hubId), name)}${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath({ account: String(hubId) })}">Silence${of}</a>` : undefined}</span>
 </li>
 `
+}
+
+function copiedLink(hubId: number, url: string, name: string): Html {
+  const id = `reconnect-${hubId}`
+  return html`<a id="${id}" href="${url}">Reconnect link<span class="unseen"> of ${name}</span></a><button type="button" class="small" data-copy="${id}">Copy<span class="unseen"> reconnect link of ${name}</span></button>`
 }
 
 /** An alert as the reader of a page sees it: its account, its id, its level. */
