@@ -10,7 +10,7 @@ import type { AccessTokens } from '../tokens/access-token.ts'
 import { connected, startUninstall } from './account-actions.ts'
 import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
 import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
-import { ackLinks } from './receivers.ts'
+import { ackLinks, mailLinks } from './receivers.ts'
 import type { Services } from './services.ts'
 import { ruleSetOf } from './settings.ts'
 import { buildStores } from './stores.ts'
@@ -49,6 +49,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     connect: services,
     tags: config.tags,
     ackLinks: ackLinks(vault, config),
+    links: mailLinks(config, vault, services.clock),
     explain: { ...ruleSetOf(config), alertAfter: config.limits.alertAfter },
     receivers: Object.keys(config.receivers),
     queueBoard,

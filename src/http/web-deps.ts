@@ -4,6 +4,7 @@ import type { Tags } from '../accounts/match-account.ts'
 import type { Directory } from '../accounts/search/directory.ts'
 import type { AckLinks } from '../alerts/acknowledge.ts'
 import type { SilenceStore } from '../alerts/silence-store.ts'
+import type { MailLinks } from '../delivery/email/mail-links.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
@@ -18,6 +19,8 @@ export interface WebDeps extends ViewDeps {
   tags: Tags
   silences: SilenceStore
   ackLinks: AckLinks
+  /** Where an alert leads to, as its mails have it. */
+  links: MailLinks
   queueBoard: QueueBoardRoutes
   install: InstallSettings
   /** How a code becomes an account, and what links are signed by. */

@@ -14,6 +14,7 @@ import { AckLinks, acknowledgeAlert, unacknowledgeAlert } from '../../src/alerts
 import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
+import { mailLinks } from '../../src/app/receivers.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
 import { AdminTokenStore, mainToken, OF_CONFIG, type Scope } from '../../src/http/access/admin-tokens.ts'
@@ -40,6 +41,7 @@ import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { configOf, SMALLEST } from '../config/load-text.ts'
 import { CodeDoor, openEndpoint } from '../support/endpoint.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -122,6 +124,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const deliveries = new Deliveries(store, keys)
   const queues = createQueues(redis.connect('queues'), keys.queues, clock, logs.log)
   const acknowledgeForMs = 7 * DAY_MS
+  const config = configOf(SMALLEST)
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
     probesOnly: false,
@@ -160,6 +163,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     receiverStore: new ReceiverStore(store, keys),
     receivers: ['ops-hook', 'ops-mail'],
     queueDepths: () => readQueueDepths(queues, store),
+    links: mailLinks({ ...config, http: { ...config.http, publicUrl: 'http://127.0.0.1' } }, connect.vault, clock),
     queueBoard: openQueueBoard(queues),
     metrics: createMetrics(),
     actions: {

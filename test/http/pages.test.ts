@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { alertId } from '../../src/alerts/alert-state.ts'
+import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
+import { describeAlert } from '../../src/delivery/email/describe-alert.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'
@@ -76,6 +78,50 @@ test('the page of an alert shows when it repeats; of tokens, that it is sent onc
   expect(await repeats('token')).toBe('never: it is sent once, and when it gets worse or is resolved')
 })
 
+/** The page of an alert of account 4, as `who` sees it. */
+async function alertPage(get: (path: string) => Promise<{ text: string }>, field: string, since: number) {
+  const { text } = await get(`/alerts/${alertId(4, field, since)}?account=4`)
+  return text.slice(text.indexOf('<h1>'), text.indexOf('<h2>Notifications'))
+}
+
+test('the page of an alert begins with the rows and buttons of its mail, of the last reading', async () => {
+  const { get, poll, clock, deps } = await openAccount()
+  const since = clock.now()
+  await poll(4, readings(since, 960), { overall: openState('critical', 'full', since) })
+  clock.move(7_200_000)
+  await poll(4, readings(clock.now(), 970))
+  const text = await alertPage(get, 'overall', since)
+  const row = (name: string) => new RegExp(`<dt>${name}</dt><dd>(.*?)</dd>`).exec(text)?.[1]
+  expect(text).toContain('<p class="verdict critical">Still critical: custom properties 97 % of 1,000.</p>')
+  expect(row('Usage')).toBe('970 of 1,000 (97 %), 30 left')
+  expect(row('Since')).toMatch(/\(2 h ago\)$/)
+  expect(row('Measured')).toMatch(/\(now\)$/)
+  expect(row('To do')).toMatch(/^Delete custom properties that are not in use, or have the limit raised/)
+  expect(text).toContain('<a class="button" href="/accounts/4">Open account</a>')
+  expect(text).toContain('<a class="button" href="/runbook/limit">Runbook</a>')
+  expect(text).not.toContain('Reconnect')
+  const [account] = await readAlertedAccounts(deps.store, deps.keys, [4])
+  const settings = { rules: deps.explain.rules, pageOf: () => 'https://x.test/accounts/4', page: 'https://x.test/' }
+  const [inMail] = account === undefined ? [] : openAlertMessages(settings, account, clock.now())
+  const { facts = [] } = inMail === undefined ? {} : describeAlert(inMail, clock.now())
+  for (const { name, value } of facts.filter((one) => one.name !== 'Why now'))
+    expect([name, row(name)]).toEqual([name, value])
+})
+
+test('the page of a token alert has the link for the customer, for a reader who may send it', async () => {
+  const { get, ask, poll, clock, addToken } = await openAccount()
+  const since = clock.now()
+  await poll(4, readings(since, 10), { token: openState('critical', 'token', since) })
+  const text = await alertPage(get, 'token', since)
+  expect(text).toContain('href="/runbook/token-reauthorize">Runbook</a>')
+  const [, link = ''] = /id="reconnect" value="http:\/\/127\.0\.0\.1([^"]+)"/.exec(text) ?? []
+  expect((await ask('GET', link.replaceAll('&amp;', '&'))).status).toBe(302)
+  const reader = { authorization: `Bearer ${await addToken('reader', 'read')}` }
+  const seen = await alertPage((path) => get(path, reader), 'token', since)
+  expect(seen).toContain('>Runbook</a>')
+  expect(seen).not.toMatch(/signature|\/silences\/new/)
+})
+
 test('the limits that are reached next are on the status page, with a line of the last seven days, and on their own', async () => {
   const { get, connectAccount, poll, clock, steps, keys } = await openAccount()
   const none = 'No account reaches a limit in the next 30 days, as far as can be foreseen.'
@@ -97,9 +143,7 @@ test('the limits that are reached next are on the status page, with a line of th
 
   const page = await get('/upcoming')
   expect(page.words).toContain('1 account reaches a limit in the next 30 days at this pace.')
-  expect(page.words).toContain(
-    'acme.example.com 4 custom properties 86 % 860 of 1,000 14 days (7 to 28) 2026-12-05',
-  )
+  expect(page.words).toContain('acme.example.com 4 custom properties 86 % 860 of 1,000 14 days (7 to 28) 2026-12-05')
   expect(page.words).toMatch(/1 account has reached a limit already.*full\.example\.com 5 custom properties 100 %/)
   expect(page.text).toContain('<a href="/upcoming" aria-current="page">Upcoming</a>')
   // One account whose history is damaged does not take the page away.

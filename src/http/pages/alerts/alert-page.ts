@@ -1,14 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { findAlert, findAlertOf } from '../../../alerts/acknowledge.ts'
-import { alertOfTransition } from '../../../alerts/alert.ts'
+import { type Alert, alertOfTransition } from '../../../alerts/alert.ts'
 import { type OpenAlert, type OpenState, readOpenAlerts, subjectOf } from '../../../alerts/open-alerts.ts'
+import { type DescribedAlert, describeAlert } from '../../../delivery/email/describe-alert.ts'
+import type { DescribedRecords } from '../../../delivery/email/describe-records.ts'
+import { type MailLinks, RECONNECT } from '../../../delivery/email/mail-links.ts'
 import { NOBODY } from '../../../redis/steps.ts'
+import { defined } from '../../../runtime/defined.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type TimedAlert, timedAlert } from '../../../views/find-alerts.ts'
-import { type Notification, readNotifications } from '../../../views/notifications.ts'
+import { readNotifications } from '../../../views/notifications.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { Problem } from '../../problem.ts'
@@ -18,11 +21,13 @@ import { RANGE, readAccountPage } from '../account/account-page.ts'
 import { type RangeName, rangeChoice, seriesChart } from '../account/account-series.ts'
 import { ruleText } from '../account/series-table.ts'
 import type { OperatorPage } from '../page.ts'
-import { alertPath, matchersFor } from '../parts/alert-links.ts'
-import { acknowledgedText, alertFullness } from '../parts/alert-lists.ts'
-import { accountLink, accountText, levelBadge, when } from '../parts/cells.ts'
+import { alertPath, matchersFor, reconnectField } from '../parts/alert-links.ts'
+import { acknowledgedText } from '../parts/alert-lists.ts'
+import { accountLink, accountText, badge, levelBadge, when } from '../parts/cells.ts'
 import type { Done } from '../parts/forms.ts'
 import { notificationTable } from '../parts/sent.ts'
+import { htmlTable } from '../parts/tables.ts'
+import { alertNow } from './alert-now.ts'
 import { coveredBy, readSilenceForm } from './silence-fields.ts'
 import { silenceForm } from './silence-form.ts'
 
@@ -30,8 +35,9 @@ import { silenceForm } from './silence-form.ts'
 export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const now = deps.clock.now()
   const { range } = check(RANGE, request.query)
-  const { id, hubId } = await askedFor(deps, request)
-  const [silences, told, found] = await Promise.all([
+  const asked = await askedFor(deps, request)
+  const { id, hubId } = asked
+  const [silences, notified, found] = await Promise.all([
     deps.silences.active(now),
     readNotifications({ ...deps, group: deps.explain.group }, hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
@@ -40,9 +46,15 @@ export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise
   const [open] = withMarks(ofId, silences, now)
   if (open === undefined) throw notOpen(id)
   const alert = timedAlert(open)
-  const transitions = told.filter((one) => alertOfTransition(one.alert.id) === id)
+  const transitions = notified.filter((one) => alertOfTransition(one.alert.id) === id)
   const about = await aboutAlert(deps, open, range)
-  const body = html`${facts(alert, { ...about, why: about.why ?? lastMessage(transitions) }, now)}
+  const current = await alertNow(deps, asked, { last: transitions[0]?.alert, records: about.records }, now)
+  if (current === undefined) throw notOpen(id)
+  const described = describeAlert(current, now, linksFor(deps, request))
+  const body = html`<p class="verdict ${open.level}">${described.happened}</p>
+${facts(alert, described, about, now)}
+${buttons(deps, described, open)}
+${described.records === undefined ? undefined : recordTable(described.records)}
 ${about.chart}
 ${await forms(deps, request, alert)}
 <h2>Notifications</h2>
@@ -67,7 +79,7 @@ function notOpen(id: string): Problem {
   return new Problem(404, `No alert ${id.slice(0, 40)} is open. If it was, it is resolved.`)
 }
 
-/** What is known of an alert beside what it says itself. */
+/** Known of an alert beside its own numbers. */
 interface AboutAlert {
   /** Why it is where it is, in a sentence; undefined where nothing more is known. */
   why?: string | undefined
@@ -77,6 +89,8 @@ interface AboutAlert {
   repeatFrom: number | null | undefined
   /** How its series moved, where it is about one. */
   chart?: Html
+  /** Those behind the series, as last read. */
+  records?: NonNullable<Alert['records']> | undefined
 }
 
 async function aboutAlert(
@@ -94,29 +108,52 @@ async function aboutAlert(
     repeatFrom,
     why: shown.explained?.why,
     rule: rule == null ? undefined : ruleText(rule),
+    records: shown.current?.records ?? undefined,
     chart: html`${choice}${seriesChart(read.all, shown, { height: 160 })}`,
   }
 }
 
-/** Kinds that are not about a number say in words what happened, and what to do. */
-function lastMessage(transitions: readonly Notification[]): string | undefined {
-  const message = transitions.find(({ alert }) => alert.message !== undefined)?.alert.message
-  return message === undefined ? undefined : cleanText(message, 500)
-}
-
-function facts(alert: TimedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
+/** The mail's own, of which the page has the rule in a row of its own; below them what holds it back. */
+function facts(alert: TimedAlert, described: DescribedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
   const { level, silencedBy } = alert
+  const rows = described.facts.filter(({ name }) => name !== 'Why now')
   return html`<dl class="facts">
 <div><dt>Level</dt><dd>${levelBadge(level)}</dd></div>
 <div><dt>Account</dt><dd>${accountLink(alert)}</dd></div>
-<div><dt>Usage</dt><dd>${alertFullness(alert)}</dd></div>
-<div><dt>Since</dt><dd>${when(Date.parse(alert.since), now)} <span class="soft">${formatTime(alert.since)}</span></dd></div>
+${rows.map(({ name, value }) => html`<div${name === 'To do' ? html` class="across"` : undefined}><dt>${name}</dt><dd>${value}</dd></div>\n`)}
 <div><dt>Rule</dt><dd>${rule ?? cleanText(alert.rule)}</dd></div>
 <div><dt>Acknowledged</dt><dd>${acknowledgedText(alert, now)}</dd></div>
 <div><dt>Silenced</dt><dd>${silencedBy === undefined ? 'no' : html`by <a href="/alerts#${silencedBy}">${silencedBy}</a>`}</dd></div>
 ${repeats(alert, repeatFrom, now)}<div><dt>Alert</dt><dd><code>${alert.id.replace(/-\d+$/, '')}</code></dd></div>
 ${why === undefined ? undefined : html`<div class="across"><dt>Why</dt><dd>${why}</dd></div>`}
 </dl>`
+}
+
+/** A reader who may change nothing gets no link that permits anything. */
+function linksFor({ links }: WebDeps, { mayWrite }: FastifyRequest): MailLinks {
+  const { acknowledge: _, open: __, reconnect, silence, ...others } = links
+  return mayWrite ? { ...others, ...defined({ reconnect, silence }) } : others
+}
+
+/** The mail's own, with the link for the customer as a field to copy from. */
+function buttons(deps: WebDeps, { actions }: DescribedAlert, { hubId }: OpenAlert): Html {
+  return html`<div class="buttons">${actions.map(({ name, url }) =>
+    name === RECONNECT && hubId !== null
+      ? reconnectField(deps, hubId)
+      : html`<a class="button" href="${url.startsWith(`${deps.publicUrl}/`) ? url.slice(deps.publicUrl.length) : url}">${name}</a>\n`,
+  )}</div>`
+}
+
+function recordTable({ note, rows, left }: DescribedRecords): Html {
+  const columns = ['Record', 'Id', { title: 'Associations', number: true }]
+  const cells = rows.map(({ label, id, usage, isNew, url }) => [
+    html`${label ?? '(no name)'}${isNew ? html` ${badge('off', 'new')}` : undefined}`,
+    url === undefined ? id : html`<a href="${url}" rel="noreferrer">${id}</a>`,
+    usage,
+  ])
+  return html`<h2>Records <span class="soft">${note}</span></h2>
+${rows.length === 0 ? undefined : htmlTable('Records', columns, cells)}
+${left === undefined ? undefined : html`<p class="soft">${left}</p>`}`
 }
 
 function repeats(alert: TimedAlert, from: number | null | undefined, now: number): Html | undefined {
