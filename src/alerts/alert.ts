@@ -234,11 +234,11 @@ export interface Ranked {
   daysLeft?: number
 }
 
-/** By what happens if no one acts: all tokens end, one account's token ends, no alert arrives, limits go unread, a limit is reached. */
+/** Within a level by what happens if no one acts: all tokens end, one account's token ends, no alert arrives, limits go unread, a limit is reached. */
 const KINDS: readonly AlertKind[] = ['fleet', 'token', 'delivery', 'poll', 'limit', 'limit-changed', 'test']
 
 /** Compared number by number; less is worse. */
-export type Rank = readonly [kind: number, level: number, daysLeft: number, percent: number, usage: number]
+export type Rank = readonly [level: number, kind: number, daysLeft: number, percent: number, usage: number]
 
 /** Alerts without a forecast come after those with one, and before none. */
 const NO_FORECAST = 99_999
@@ -249,8 +249,8 @@ const MOST_PERCENT = 1_000_000
 export function rankOf(alert: Ranked): Rank {
   const { kind, level, percent = 0, usage = 0 } = alert
   return [
-    KINDS.indexOf(kind),
     level === 'critical' ? 0 : 1,
+    KINDS.indexOf(kind),
     daysUntilFull(alert),
     -Math.round(Math.min(percent, MOST_PERCENT) * 100),
     -usage,

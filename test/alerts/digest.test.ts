@@ -34,7 +34,7 @@ describe('a digest', () => {
     })
   })
 
-  test('ranks by consequence: all accounts, tokens, then limits by level, days left and fullness', () => {
+  test('ranks critical before warning, then by consequence: all accounts, tokens, limits by days left and fullness', () => {
     const alerts = [
       open('w-90', { percent: 90 }),
       open('w-days', { percent: 70, daysLeft: 3 }),
@@ -45,7 +45,7 @@ describe('a digest', () => {
       lost('w-token'),
       open('w-full', { percent: 100 }),
     ]
-    const ranked = ['fleet', 'w-token', 'c-days', 'c-99', 'c-96', 'w-full', 'w-days', 'w-90'].map((id) => `${id}-1`)
+    const ranked = ['fleet', 'c-days', 'c-99', 'c-96', 'w-token', 'w-full', 'w-days', 'w-90'].map((id) => `${id}-1`)
     expect(draft(alerts).data.alerts.map(({ id }) => id)).toEqual(ranked)
     expect(draft(alerts.toReversed()).data.alerts.map(({ id }) => id)).toEqual(ranked)
   })

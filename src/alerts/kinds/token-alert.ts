@@ -29,14 +29,14 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       if (openState(subject)?.level === 'critical') return NO_ALERT_WRITES
       const message =
         `This account's tokens can't be refreshed: the provider refuses its refresh token (${reason}). Either ` +
-        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. ${sendLink(account)}`
+        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. Only a new connection helps: ${sendLink(account)}`
       return notifyAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
         `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
-        `polled under this name. Import it with its own token (--replace), or reconnect it. ${sendLink(account)}`
+        `polled under this name. Import it with its own token (--replace), or connect it: ${sendLink(account)}`
       return notifyAlert(about(settings, account), { level: 'critical', message })
     },
     recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),
@@ -53,7 +53,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
 
 /** The link itself is not kept with the alert: it lasts a week, and each message and page signs its own. */
 function sendLink({ hubId }: Pick<AnnouncedAccount, 'hubId'>): string {
-  return `Send its reconnect link (plimsoll accounts reconnect-link ${hubId}) to an administrator of the account.`
+  return `plimsoll accounts reconnect-link ${hubId} prints the link for that.`
 }
 
 /** Uninstalled, revoked - or lost by us: that must not be kept quiet. */

@@ -12,7 +12,7 @@ import {
 } from '../../text/format-number.ts'
 import { formatTime, formatTimeAndAge } from '../../text/format-time.ts'
 import { type DescribedRecords, describeRecords } from './describe-records.ts'
-import { type Action, actionsOf, type MailLinks, safeUrl } from './mail-links.ts'
+import { type Action, actionsOf, type MailLinks, safeUrl, wantsReconnect } from './mail-links.ts'
 
 export type Badge = 'CRITICAL' | 'WARNING' | 'RESOLVED' | 'TEST'
 
@@ -96,10 +96,10 @@ function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
       if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
       if (isOver) return 'tokens are refreshed again'
       // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
-      return level === 'critical' ? 'tokens refused: reconnect it' : "tokens can't be refreshed for now"
+      return level === 'critical' ? 'tokens refused, must be reconnected' : "tokens can't be refreshed for now"
     case 'poll':
       if (isOver) return 'limits are read again'
-      if (cause === 'unreadable') return 'what was stored of it could not be read'
+      if (cause === 'unreadable') return 'stored data could not be read'
       return cause === 'scopes' ? "limits can't be read: scope missing" : "limits can't be read: polls fail"
     case 'fleet':
       return isOver ? 'accounts work again' : 'many accounts fail the same way'
@@ -218,7 +218,7 @@ function factsOf(alert: Alert, now: number, links: MailLinks): MailFact[] {
     ['Forecast', status === 'firing' ? forecastOf(alert) : undefined],
     ['Measured', series === undefined ? undefined : formatTimeAndAge(measuredAt, now)],
     ['Why now', whyNow(alert, links.rule)],
-    ['To do', status === 'firing' && series !== undefined ? toDo(kind, series.metric) : undefined],
+    ['To do', status === 'firing' ? toDo(alert) : undefined],
   ]
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
 }
@@ -260,10 +260,13 @@ function whyNow({ kind, rule, reason, because }: Alert, placeOf: MailLinks['rule
   return because === undefined ? name : `${sayBecause(because)}; ${name}`
 }
 
-/** Kinds without a series have it in their message. */
-function toDo(kind: Alert['kind'], metric: string): string {
+/** Other kinds have it in their message. */
+function toDo(alert: Alert): string | undefined {
+  const { kind, series } = alert
+  if (wantsReconnect(alert)) return 'Send the reconnect link to an administrator of the account.'
+  if (series === undefined) return undefined
   if (kind === 'limit-changed') return 'Check that the account has enough room left.'
-  const what = metric.startsWith('associations.')
+  const what = series.metric.startsWith('associations.')
     ? 'Remove associations of these records'
     : 'Delete custom properties that are not in use'
   return `${what}, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.`

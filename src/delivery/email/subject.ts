@@ -1,8 +1,9 @@
 import { type Alert, byConsequence, type Message } from '../../alerts/alert.ts'
 import { seriesName } from '../../alerts/series-name.ts'
+import { defined } from '../../runtime/defined.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
-import { countOf, formatCount } from '../../text/format-number.ts'
-import { accountName, badgeOf, headlineOf, lastedFor } from './describe-alert.ts'
+import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
+import { accountName, badgeOf, headlineOf, lastedFor, percentOf } from './describe-alert.ts'
 
 /** As much as mail programs show, beside the account's name. */
 const LONGEST = 60
@@ -18,8 +19,9 @@ export function subjectLine(message: Message): string {
   if (type === 'alert.digest') return badge + digestOf(data)
   // A newer message took over all that it showed.
   if (first === undefined) return `${badge}${countOf(data.truncated, 'more alert')}`
-  const end = endOf(first, data)
   const account = accountName(first)
+  if (account !== undefined && accountsIn(alerts) > 1) return badge + ofSeveral(alerts, first, data.truncated, badge)
+  const end = endOf(first, data)
   const room = LONGEST - badge.length - end.length
   // Where all accounts are meant they are part of the effect.
   const what =
@@ -27,6 +29,45 @@ export function subjectLine(message: Message): string {
       ? shown(effectOf(first), MAX_LENGTH - badge.length - end.length)
       : `${shown(account, 100)}: ${shown(effectOf(first), room - 2)}`
   return badge + what + end
+}
+
+/** `2 of 6 accounts: association limit full, worst acme-01.example.com`: the cause first, the name last, where it may be cut off. */
+function ofSeveral(alerts: readonly Alert[], first: Alert, truncated: number, badge: string): string {
+  const all = accountsIn(alerts)
+  const worst = accountsIn(alerts.filter(({ status, level }) => status === first.status && level === first.level))
+  const count =
+    truncated > 0
+      ? countOf(alerts.length + truncated, 'alert')
+      : `${worst < all ? `${formatCount(worst)} of ` : ''}${countOf(all, 'account')}`
+  const effect = sharedEffect(first)
+  const more = alerts.every((alert) => sharedEffect({ ...first, ...aboutOf(alert) }) === effect) ? '' : ' and more'
+  const name = first.account === undefined || first.status === 'resolved' ? '' : shown(shortName(first.account), 100)
+  const before = name === '' ? '' : first.kind === 'limit' ? ', worst ' : ', e.g. '
+  const room = LONGEST - badge.length - count.length - before.length - 2
+  const whole = effect + more
+  return `${count}: ${shown(whole.length <= room ? whole : effect, room)}${before}${name}`
+}
+
+function aboutOf({ kind, rule, cause, series }: Alert): Partial<Alert> {
+  return { kind, rule, ...defined({ cause, series }) }
+}
+
+function shortName({ hubId, hubDomain }: NonNullable<Alert['account']>): string {
+  return cleanText(hubDomain, 80) || `account ${hubId}`
+}
+
+/** The effect without what differs from account to account, but for how full the worst is. */
+function sharedEffect(alert: Alert): string {
+  const { kind, series, status, reason } = alert
+  const [cause = ''] = headlineOf(alert).split(/, |: /, 1)
+  if (kind === 'limit-changed') return 'limit changed'
+  if (series === undefined || reason === 'uninstalled') return cause.replace(/ for now$/, '')
+  const limit = series.from === undefined ? 'custom properties' : 'association limit'
+  if (status === 'resolved') return `${limit} back to normal`
+  const percent = percentOf(alert)
+  if (series.metric === 'associations.atLimit' || (percent ?? 0) >= 100) return `${limit} full`
+  if (series.metric === 'associations.nearLimit') return `${limit} near`
+  return percent === undefined ? limit : `${limit} ${formatPercent(percent)}`
 }
 
 export function badgeOfMessage({ type, data }: Message): string {
@@ -40,10 +81,6 @@ export function badgeOfMessage({ type, data }: Message): string {
 
 function endOf(first: Alert, { alerts, truncated }: Message['data']): string {
   const more = alerts.length - 1 + truncated
-  const accounts = accountsIn(alerts)
-  // What was left out may be about accounts that are not named here.
-  if (accounts > 1 && truncated > 0) return ` and ${formatCount(more)} more (${formatCount(accounts)}+ accounts)`
-  if (accounts > 1) return ` (${formatCount(accounts)} accounts)`
   if (more > 0) return ` and ${formatCount(more)} more`
   const lasted = lastedFor(first)
   return lasted === undefined ? '' : ` after ${lasted}`
@@ -87,7 +124,16 @@ export function accountsIn(alerts: readonly Alert[]): number {
   return new Set(alerts.flatMap(({ account }) => account?.hubId ?? [])).size
 }
 
-/** Mail programs decode `=?utf-8?q?...?=` wherever it is: a label could so bring back what cleaning took out. */
+/** Cut between words. Mail programs decode `=?utf-8?q?...?=` wherever it is: a label could so bring back what cleaning took out. */
 function shown(text: string, room: number): string {
-  return shorten(cleanText(text, 2 * MAX_LENGTH).replaceAll('=?', '= ?'), room)
+  const clean = cleanText(text, 2 * MAX_LENGTH).replaceAll('=?', '= ?')
+  const cut = shorten(clean, room)
+  if (cut === clean || clean.startsWith(`${cut.slice(0, -1)} `)) return withoutJoint(cut)
+  const words = cut.slice(0, Math.max(0, cut.lastIndexOf(' ')))
+  return words === '' ? cut : withoutJoint(`${words}…`)
+}
+
+/** What led to the word that was cut off. */
+function withoutJoint(text: string): string {
+  return text.endsWith('…') ? text.replace(/(\s*[,:→–-]|\s+(of|is|now))*…$/u, '…') : text
 }

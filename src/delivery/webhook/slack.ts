@@ -16,7 +16,8 @@ const MOST_TEXT = 3_000
 const MOST_FIELD = 2_000
 const MOST_FIELDS = 10
 /** Two blocks each; header, changes, what is left out and the footer need room too. */
-const MOST_ALERTS = Math.floor((MOST_BLOCKS - 4) / 2)
+const MOST_ACCOUNTS = Math.floor((MOST_BLOCKS - 4) / 2)
+const MOST_OF_ONE = 10
 const MOST_RECORDS = 20
 
 const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
@@ -28,17 +29,18 @@ const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVE
  */
 export function slackBody(message: Message, { home, links }: BodyContext): string {
   const subject = subjectLine(message)
-  const alerts = message.data.alerts
-    .toSorted(byConsequence)
-    .map((alert) => describeAlert(alert, Date.parse(message.timestamp), links))
-  const shown = alerts.slice(0, MOST_ALERTS)
-  const left = alerts.length - shown.length + message.data.truncated
+  const byAccount = Map.groupBy(message.data.alerts.toSorted(byConsequence), ({ account }) => account?.hubId)
+  const accounts = [...byAccount.values()].map((own) =>
+    own.map((alert) => describeAlert(alert, Date.parse(message.timestamp), links)),
+  )
+  const shown = accounts.slice(0, MOST_ACCOUNTS)
+  const left = accounts.slice(MOST_ACCOUNTS).flat().length + message.data.truncated
   return JSON.stringify({
     text: escaped(withoutMarkup(subject)),
     blocks: [
       { type: 'header', text: plain(subject, MOST_HEADER) },
       ...(message.data.changed === undefined ? [] : [section(changesBlock(describeChanges(message.data.changed)))]),
-      ...shown.flatMap((alert) => (alerts.length === 1 ? wholeAlert(alert) : rowOf(alert))),
+      ...shown.flatMap((own) => (message.data.alerts.length === 1 ? own.flatMap(wholeAlert) : blockOf(own))),
       ...(left > 0 ? [context(`${countOf(left, 'more alert')} not shown: ${link(home, 'status page')}`)] : []),
       context(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`),
     ],
@@ -54,11 +56,14 @@ function wholeAlert({ badge, happened, facts, records, actions }: DescribedAlert
   ]
 }
 
-function rowOf({ badge, subject, headline, actions }: DescribedAlert): object[] {
-  return [
-    section(`${MARK[badge]} ${badge} ${subject}: ${headline}`),
-    ...linksOf(actions.filter(({ name }, n) => n === 0 || name === RECONNECT)),
-  ]
+/** One account: its alerts a line each, and the links of the worst. */
+function blockOf(own: readonly DescribedAlert[]): object[] {
+  const lines = own.slice(0, MOST_OF_ONE).map(({ badge, headline }) => `${MARK[badge]} ${badge} ${headline}`)
+  const more = own.length > lines.length ? [countOf(own.length - lines.length, 'more alert')] : []
+  const actions = own.flatMap((one, nth) =>
+    one.actions.filter(({ name }, n) => (nth === 0 && n === 0) || name === RECONNECT),
+  )
+  return [section([own[0]?.subject ?? '', ...lines, ...more].join('\n')), ...linksOf(actions.slice(0, 2))]
 }
 
 function linksOf(actions: DescribedAlert['actions']): object[] {

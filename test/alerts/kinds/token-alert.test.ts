@@ -17,7 +17,7 @@ describe('the alert about an account that must be reconnected', () => {
     const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', level: 'critical', reason: 'entered', status: 'firing' })
     expect(alert.message).toMatch(
-      /the provider answered 400.*2026-11-21 09:59.*Send its reconnect link \(plimsoll accounts reconnect-link 123\) to an administrator/,
+      /the provider answered 400.*2026-11-21 09:59.*plimsoll accounts reconnect-link 123 prints the link/,
     )
     expect(alert.message).not.toContain('https://')
     expect(changes).toEqual([['token', '', expect.any(String)]])

@@ -258,7 +258,7 @@ describe('an account with several alerts', () => {
 test('the first trouble is the worst by consequence, and the badge the worst level', () => {
   const failing = onAccount(7, aTokenAlert({ level: 'warning' }))
   const { subject } = renderEmail(aMessage([anAlert(), failing]), NOW)
-  expect(subject).toBe("[CRITICAL] account-7.example.com (7): tokens can't be refreshed for now (2 accounts)")
+  expect(subject).toBe('[CRITICAL] 1 of 2 accounts: custom properties 96 %, worst acme.example.com')
 })
 
 /** As a poll writes it. */
@@ -302,9 +302,7 @@ Sent by Plimsoll, 2026-11-21 10:00 UTC.
 test('several limits that moved share a subject, and each has a row or a section', () => {
   const changes = [1, 2, 3].map((hubId) => onAccount(hubId, aChange()))
   const message = aMessage(changes)
-  expect(subjectLine(message)).toBe(
-    '[WARNING] account-1.example.com (1): limit of custom properties is now… (3 accounts)',
-  )
+  expect(subjectLine(message)).toBe('[WARNING] 3 accounts: limit changed, e.g. account-1.example.com')
   expect(renderEmail(message, NOW).text.match(/The limit went down/g)).toHaveLength(3)
   const digest = renderEmail({ ...message, type: 'alert.digest' }, NOW)
   expect(digest.text.match(/limit of custom properties is now 500, 96 % used/g)).toHaveLength(3)

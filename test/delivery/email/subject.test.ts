@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
+import { headlineOf } from '../../../src/delivery/email/describe-alert.ts'
 import { subjectLine } from '../../../src/delivery/email/subject.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount } from '../example-messages.ts'
 
@@ -41,7 +43,7 @@ describe('the subject of', () => {
     [
       'records at their limit',
       aMessage([anAtLimitAlert({ usage: 1212 })]),
-      '[CRITICAL] acme.example.com (123): 1,212 records at the limit, Contacts → Compani…',
+      '[CRITICAL] acme.example.com (123): 1,212 records at the limit, Contacts…',
     ],
     [
       'one record near its limit',
@@ -51,7 +53,7 @@ describe('the subject of', () => {
     [
       'the fullest record',
       aMessage([anAlert({ series: { metric: 'associations.fullest', ...pair }, percent: 92.34, limit: 10_000 })]),
-      '[CRITICAL] acme.example.com (123): fullest record 92.3 % of 10,000, Contacts → Co…',
+      '[CRITICAL] acme.example.com (123): fullest record 92.3 % of 10,000, Contacts…',
     ],
     [
       'an alert for the days that are left',
@@ -71,7 +73,7 @@ describe('the subject of', () => {
     [
       'a token that is lost',
       aMessage([aTokenAlert()]),
-      '[CRITICAL] acme.example.com (123): tokens refused: reconnect it',
+      '[CRITICAL] acme.example.com (123): tokens refused, must be reconnected',
     ],
     [
       'a token that may yet be saved',
@@ -118,22 +120,48 @@ describe('the subject of', () => {
     [
       'three accounts',
       aMessage([onAccount(7, warning), anAlert(), onAccount(8, warning)]),
-      '[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000 (3 accounts)',
+      '[CRITICAL] 1 of 3 accounts: custom properties 96 %, worst acme.example.com',
     ],
     [
       'three accounts and more that are not shown',
       aMessage([onAccount(7, warning), anAlert(), onAccount(8, warning)], { truncated: 1500 }),
-      '[CRITICAL] acme.example.com (123): custom properties… and 1,502 more (3+ accounts)',
+      '[CRITICAL] 1,503 alerts: custom properties 96 %, worst acme.example.com',
     ],
     [
       'two accounts with different troubles',
       aMessage([onAccount(7, warning), aTokenAlert()]),
-      '[CRITICAL] acme.example.com (123): tokens refused: reconnect it (2 accounts)',
+      '[CRITICAL] 1 of 2 accounts: tokens refused and more, e.g. acme.example.com',
+    ],
+    [
+      'six accounts with full associations',
+      aMessage(Array.from({ length: 6 }, (_, n) => onAccount(n, anAtLimitAlert(), `acme-0${n}.example.com`))),
+      '[CRITICAL] 6 accounts: association limit full, worst acme-00.example.com',
+    ],
+    [
+      'three accounts that are well again',
+      aMessage(
+        [1, 2, 3].map((hubId) => onAccount(hubId, resolved)),
+        { type: 'alert.resolved' },
+      ),
+      '[RESOLVED] 3 accounts: custom properties back to normal',
+    ],
+    [
+      'a trouble of all accounts',
+      aMessage([
+        without(
+          aTokenAlert({
+            kind: 'fleet',
+            message: "All 24 accounts: tokens can't be refreshed (client secret rejected). X",
+          }),
+          'account',
+        ),
+      ]),
+      "[CRITICAL] All 24 accounts: tokens can't be refreshed (client secret rejected)",
     ],
     [
       'a group in which the worst is over',
       aMessage([resolved, onAccount(7, warning)]),
-      '[WARNING] account-7.example.com (7): custom properties 86 % of 1,000 (2 accounts)',
+      '[WARNING] 1 of 2 accounts: custom properties 86 %, worst account-7.example.com',
     ],
     [
       'a digest',
@@ -152,6 +180,37 @@ describe('the subject of', () => {
     expect(subjectLine(message)).toBe(expected)
   })
 })
+
+test('no subject has more than 60 characters before a name, and none is cut inside a word', () => {
+  const some = fc.constantFrom(
+    anAlert(),
+    warning,
+    resolved,
+    anAtLimitAlert({ usage: 123_456 }),
+    anAlert({ series: { ...contacts, label: 'Internationalisierungsbeauftragte of Subsidiaries' }, percent: 99.9 }),
+    anAlert({ series: { metric: 'associations.fullest', ...pair }, percent: 92.34, limit: 10_000 }),
+    aTokenAlert(),
+    aTokenAlert({ level: 'warning' }),
+    aTokenAlert({ level: 'warning', rule: 'uninstall' }),
+    aTokenAlert({ kind: 'poll', level: 'warning', cause: 'scopes' }),
+    anAlert({ kind: 'limit-changed', limit: 12_000 }),
+  )
+  const alerts = fc.array(some, { minLength: 1, maxLength: 30 })
+  fc.assert(
+    fc.property(alerts, fc.constantFrom(0, 0, 12_345), fc.boolean(), (found, truncated, isOneAccount) => {
+      const own = found.map((alert, n) => onAccount(isOneAccount ? 1 : n + 1, alert, 'name'))
+      const subject = subjectLine(aMessage(own, { truncated }))
+      expect(subject.replace(/name( \(\d+\))?/, '').length).toBeLessThanOrEqual(60)
+      const words = subject.split('…')[0]?.split(' ').at(-1) ?? ''
+      if (subject.includes('…')) expect(found.flatMap(wordsAbout)).toContain(words)
+    }),
+  )
+})
+
+/** All that a subject may be cut behind. */
+function wordsAbout(alert: Alert): string[] {
+  return `${headlineOf(alert)} the limit`.split(/ |: |, /)
+}
 
 describe('what strangers put in', () => {
   const called = (hubDomain: string) => subjectLine(aMessage([anAlert({ account: { hubId: 1, hubDomain } })]))
@@ -181,6 +240,6 @@ describe('what strangers put in', () => {
       expect(Array.from(subject).length).toBeLessThanOrEqual(180)
       expect(subject.isWellFormed()).toBe(true)
     }
-    expect(subjectLine(aMessage(alerts))).toMatch(/ \(3 accounts\)$/)
+    expect(subjectLine(aMessage(alerts))).toMatch(/^\[CRITICAL\] 2 of 3 accounts: custom properties 96 %, worst /)
   })
 })

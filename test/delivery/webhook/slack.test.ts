@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import type { Message } from '../../../src/alerts/alert.ts'
+import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { slackBody } from '../../../src/delivery/webhook/slack.ts'
-import { aMessage, anAlert, onAccount, someChanges } from '../example-messages.ts'
+import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount, someChanges } from '../example-messages.ts'
 
 const HOME = 'https://plimsoll.example.com/'
 
@@ -41,6 +41,39 @@ test('one alert is told whole: headline, what happened, the facts, where to look
   expect(blocks.map(({ type }) => type)).toEqual(['header', 'section', 'context', 'context'])
   expect(blocks[1]).toMatchObject({ text: { text: expect.stringMatching(/^🔴 .*96 % of 1,000/) } })
   expect(markupOf(parsed(aMessage()))[1]).toBe('<https://plimsoll.example.com/accounts/123|Open account>')
+})
+
+test('an account is one block: its alerts a line each, critical before warning, with the link that reconnects it', () => {
+  const alerts = [
+    onAccount(7, anAlert({ level: 'warning', percent: 86 })),
+    onAccount(8, aTokenAlert({ level: 'warning' })),
+    onAccount(7, aTokenAlert()),
+    onAccount(7, anAtLimitAlert({ level: 'warning' })),
+  ]
+  const links = {
+    open: ({ id }: Alert) => `${HOME}alerts/${id}`,
+    reconnect: ({ account }: Alert) => `${HOME}install?${account?.hubId}`,
+  }
+  const { blocks } = payload.parse(
+    JSON.parse(slackBody(aMessage(alerts), { receiver: 'chat', home: HOME, groupBy: ['rule'], links })),
+  )
+  const sections = blocks.flatMap((one) => (one.type === 'section' ? one.text.text : []))
+  expect(sections).toEqual([
+    [
+      'account-7.example.com (7)',
+      '🔴 CRITICAL tokens refused, must be reconnected',
+      '🟠 WARNING Contacts → Companies: 212 records at the association limit',
+      '🟠 WARNING custom properties 86 % of 1,000',
+    ].join('\n'),
+    "account-8.example.com (8)\n🟠 WARNING tokens can't be refreshed for now",
+  ])
+  expect(blocks[2]).toMatchObject({
+    elements: [{ text: `<${HOME}alerts/a-7|Open alert> · <${HOME}install?7|Reconnect link>` }],
+  })
+  // One alert alone has it too.
+  expect(slackBody(aMessage([aTokenAlert()]), { receiver: 'chat', home: HOME, groupBy: [], links })).toContain(
+    'install?123|Reconnect link',
+  )
 })
 
 test('records are named', () => {
