@@ -89,14 +89,14 @@ export function isBroken({ state }: ReceiverStatus): boolean {
   return state === 'failing' || state === 'disabled'
 }
 
-/** `fails since 2026-11-21 10:00 UTC, 7 attempts: connection refused`. */
+/** `has been failing since 2026-11-21 10:00 UTC, 7 attempts: connection refused`. */
 export function receiverText({ state, failingSince, failedAttempts, lastDeliveredAt, reason }: ReceiverStatus): string {
   const why = cleanText(reason ?? 'not known', 200)
   switch (state) {
     case 'disabled':
       return `switched off: ${why}`
     case 'failing':
-      return `fails since ${formatTime(failingSince ?? '')}, ${countOf(failedAttempts, 'attempt')}: ${why}`
+      return `has been failing since ${formatTime(failingSince ?? '')}, ${countOf(failedAttempts, 'attempt')}: ${why}`
     case 'delivers':
       return `delivered last ${formatTime(lastDeliveredAt ?? '')}`
     case 'new':

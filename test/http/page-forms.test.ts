@@ -264,6 +264,11 @@ test('deliveries are narrowed by receiver and outcome, and each names its alerts
   const { get } = await badDay(redis)
   const { text } = await get('/deliveries')
   expect(text).toMatch(/href="\/accounts\/1001">acme\.example\.com<\/a>.*critical: custom properties/s)
+  // A line each: what explains it is folded.
+  const [table = ''] = /<table aria-label="Deliveries that were given up">.*?<\/table>/s.exec(text) ?? []
+  expect(table.match(/<details><summary>Details/g)).toHaveLength(2)
+  expect(table.replace(/<details>.*?<\/details>/gs, '')).not.toContain('answered 500')
+  expect(table).toMatch(/<details>.*?Reason: answered 500.*?<\/details>/s)
   const rows = async (query: string) =>
     ((await get(`/deliveries${query}`)).text.split('id="attempts"')[1] ?? '').match(/title="d-[\w-]+"/g)
   expect(await rows('?receiver=ops-hook')).toEqual(['title="d-dead"'])

@@ -135,15 +135,16 @@ test('each receiver is told of where it matters: deliveries, status, metrics', a
   const deliveries = await get('/deliveries')
   for (const words of [
     'chat new nothing sent yet',
-    'hook failing fails since 2026-11-21 10:00 UTC, 1 attempt: answered 500',
+    'hook failing has been failing since 2026-11-21 10:00 UTC, 1 attempt: answered 500',
     'mail delivers delivered last 2026-11-21 10:00 UTC',
     'pager disabled switched off: answered 410',
-    '500 1.2 s answered 500',
+    'Attempt: 1 Answer: 500 Took: 1.2 s Reason: answered 500',
   ]) {
     expect(deliveries.words).toContain(words)
   }
   const { words } = await get('/')
-  for (const said of [' hook fails since ', ' pager switched off: ', '2 receivers fail']) expect(words).toContain(said)
+  for (const said of [' hook has been failing since ', ' pager switched off: ', '2 receivers fail'])
+    expect(words).toContain(said)
   const lines = (await get('/metrics')).text.split('\n')
   expect(lines.filter((line) => line.startsWith('plimsoll_receiver_failing{'))).toEqual([
     'plimsoll_receiver_failing{receiver="chat"} 0',

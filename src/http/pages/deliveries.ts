@@ -22,7 +22,7 @@ import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { badge, when } from './parts/cells.ts'
 import { choice, hidden, select } from './parts/forms.ts'
-import { attemptTable, carriedAlerts } from './parts/sent.ts'
+import { attemptTable, deliveryTable } from './parts/sent.ts'
 import { htmlTable, nothing } from './parts/tables.ts'
 
 const ATTEMPTS_A_PAGE = 30
@@ -130,7 +130,7 @@ ${waitingTable(page)}
 ${givenUpTable(page)}
 <h2 id="attempts">Newest attempts</h2>
 ${filterForm(page)}
-${attempts.length === 0 ? nothing(isNarrowed ? 'No attempt fits.' : 'Nothing has been sent yet.') : attemptTable(attempts, now, carried)}`
+${attempts.length === 0 ? nothing(isNarrowed ? 'No matching attempts.' : 'Nothing has been sent yet.') : attemptTable(attempts, now, carried)}`
 }
 
 const LOOK: Record<ReceiverStatus['state'], string> = {
@@ -163,16 +163,15 @@ function testForm(receiver: string, token: string): Html {
 function waitingTable({ waiting, pending, carried, now }: DeliveriesPage): Html | undefined {
   if (waiting.length === 0) return undefined
   return html`<h2>Waiting</h2>
-${htmlTable(
+${deliveryTable(
   'Deliveries on the way',
-  ['Next attempt', 'Receiver', 'Message', { title: 'Failed attempts', number: true }, 'Last reason'],
-  waiting.map(({ id, nextAt, receiver, type, attempts, reason }) => [
-    when(nextAt, now),
-    receiver,
-    carriedAlerts({ id, type }, carried),
-    String(attempts),
-    cleanText(reason, 300),
-  ]),
+  'Next attempt',
+  waiting.map(({ id, nextAt, receiver, type, attempts, reason }) => ({
+    ...{ at: when(nextAt, now), id, receiver, type },
+    outcome: attempts === 0 ? 'not tried yet' : `${countOf(attempts, 'attempt')} failed`,
+    details: [['Last reason', cleanText(reason, 300) || undefined]],
+  })),
+  carried,
 )}
 ${andMore(pending - waiting.length)}`
 }
@@ -180,21 +179,19 @@ ${andMore(pending - waiting.length)}`
 function givenUpTable({ givenUp, dead, carried, receivers, filter, token, now }: DeliveriesPage): Html | undefined {
   if (dead === 0) return undefined
   const names = receivers.map(({ receiver }) => receiver)
-  const mayReplay = token !== undefined
   return html`<h2>Given up</h2>
 <p class="soft">${countOf(dead, 'delivery was', 'deliveries were')} given up in the last 30 days. Sent again, each goes out under its own id, and is tried for another three days.</p>
 ${token === undefined ? undefined : replayForm(names, filter.receiver, token)}
-${htmlTable(
+${deliveryTable(
   'Deliveries that were given up',
-  ['Given up', 'Receiver', 'Message', { title: 'Attempts', number: true }, 'Reason', mayReplay && 'To do'],
-  givenUp.map(({ id, endedAt, receiver, type, attempts, reason }) => [
-    when(endedAt, now),
-    receiver,
-    carriedAlerts({ id, type }, carried),
-    String(attempts),
-    cleanText(reason, 300),
-    mayReplay && replayOne(id, receiver, token),
-  ]),
+  'Given up',
+  givenUp.map(({ id, endedAt, receiver, type, attempts, reason }) => ({
+    ...{ at: when(endedAt, now), id, receiver, type },
+    outcome: `${countOf(attempts, 'attempt')} failed`,
+    details: [['Reason', cleanText(reason, 300) || undefined]],
+    form: token === undefined ? undefined : replayOne(id, receiver, token),
+  })),
+  carried,
 )}
 ${andMore(dead - givenUp.length)}`
 }

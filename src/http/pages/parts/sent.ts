@@ -16,44 +16,78 @@ export function attemptTable(
   now: number,
   carried: ReadonlyMap<string, Carried> = new Map(),
 ): Html {
-  return htmlTable(
+  return deliveryTable(
     'Newest attempts to deliver',
-    [
-      'When',
-      'Receiver',
-      'Message',
-      { title: 'Attempt', number: true },
-      'Outcome',
-      { title: 'Answer', number: true },
-      { title: 'Took', number: true },
-      'Reason',
-      'Next attempt',
-    ],
-    attempts.map((attempt) => [
-      when(attempt.at === null ? null : Date.parse(attempt.at), now),
-      html`<span class="whole">${attempt.receiver}</span>`,
-      carriedAlerts(attempt, carried),
-      String(attempt.attempt),
-      badge(LOOK[attempt.outcome] ?? 'off', attempt.outcome),
-      attempt.answer === null ? '' : String(attempt.answer),
-      attempt.ms === null ? '' : html`<span class="whole">${formatSeconds(attempt.ms)}</span>`,
-      cleanText(attempt.reason, 300),
-      attempt.nextAt === null ? '' : when(Date.parse(attempt.nextAt), now),
-    ]),
+    'When',
+    attempts.map((one) => ({
+      at: when(one.at === null ? null : Date.parse(one.at), now),
+      ...{ id: one.id, receiver: one.receiver, type: one.type },
+      outcome: badge(LOOK[one.outcome] ?? 'off', one.outcome),
+      details: [
+        ['Attempt', String(one.attempt)],
+        ['Answer', one.answer === null ? undefined : String(one.answer)],
+        ['Took', one.ms === null ? undefined : formatSeconds(one.ms)],
+        ['Reason', cleanText(one.reason, 300) || undefined],
+        ['Next attempt', one.nextAt === null ? undefined : when(Date.parse(one.nextAt), now)],
+      ],
+    })),
+    carried,
   )
 }
 
-/** The alerts of a delivery, a line each; what its message is where nothing is known of them. */
-export function carriedAlerts({ id, type }: { id: string; type: string }, all: ReadonlyMap<string, Carried>): Html {
-  const { alerts, more } = all.get(id) ?? { alerts: [], more: 0 }
-  const rest = alerts.length === 0 ? (more === 0 ? type : countOf(more, 'alert')) : `and ${more} more`
-  const isRestShown = alerts.length === 0 || more > 0
-  return html`<span title="${id}">${alerts.map(line)}${isRestShown ? html`<span class="soft">${rest}</span>` : undefined}</span>`
+interface DeliveryRow {
+  at: Html
+  id: string
+  receiver: string
+  type: string
+  outcome: Html | string
+  /** Folded; what is undefined is left out. */
+  details: readonly (readonly [name: string, value: Html | string | undefined])[]
+  /** The form in its last cell. */
+  form?: Html | undefined
+}
+
+/** Deliveries, a line each: when, to whom, what, with which outcome. All else of one is folded into its line. */
+export function deliveryTable(
+  caption: string,
+  at: string,
+  rows: readonly DeliveryRow[],
+  carried: ReadonlyMap<string, Carried>,
+): Html {
+  const hasForms = rows.some(({ form }) => form !== undefined)
+  return htmlTable(
+    caption,
+    [at, 'Receiver', 'Message', 'Outcome', 'Details', hasForms && 'To do'],
+    rows.map((row) => {
+      const [first, ...others] = linesOf(row, carried)
+      const { alerts = [], more = 0 } = carried.get(row.id) ?? {}
+      const count = alerts.length === 0 ? 0 : alerts.length + more
+      const facts = row.details.flatMap(([name, value]) => (value === undefined ? [] : [html`${name}: ${value}<br>`]))
+      const details = [...others.map((line) => html`${line}<br>`), ...facts]
+      return [
+        ...[row.at, html`<span class="whole">${row.receiver}</span>`],
+        html`<span title="${row.id}">${first}${count > 1 ? html` <span class="soft">and ${formatCount(count - 1)} more</span>` : undefined}</span>`,
+        row.outcome,
+        details.length === 0
+          ? ''
+          : html`<details><summary>Details<span class="unseen"> of ${row.id}</span></summary>${details}</details>`,
+        hasForms && (row.form ?? ''),
+      ]
+    }),
+  )
+}
+
+/** The alerts of a delivery, and how many it has beside those; what its message is where nothing is known of them. */
+function linesOf({ id, type }: DeliveryRow, carried: ReadonlyMap<string, Carried>): Html[] {
+  const { alerts, more } = carried.get(id) ?? { alerts: [], more: 0 }
+  if (alerts.length > 0)
+    return [...alerts.map(line), ...(more > 0 ? [html`<span class="soft">${countOf(more, 'more alert')}</span>`] : [])]
+  return [html`<span class="soft">${more === 0 ? type : countOf(more, 'alert')}</span>`]
 }
 
 function line({ account, level, status, ...alert }: Alert): Html {
   const what = `${status === 'resolved' ? 'resolved' : level}: ${about(alert)}`
-  return html`${account === undefined ? undefined : html`${accountLink(account)} `}<span class="soft">${what}</span><br>`
+  return html`${account === undefined ? undefined : html`${accountLink(account)} `}<span class="soft">${what}</span>`
 }
 
 function about({ kind, series, rule }: Pick<Alert, 'kind' | 'series' | 'rule'>): string {
