@@ -41,7 +41,7 @@ export const provider = related(
         per: duration({ min: '100ms', max: '1h' }).prefault('1s').describe('... within this time.'),
       })
       .prefault({})
-      .describe('Never more than this. What the provider allows is learnt from its 429s; usually it is less.'),
+      .describe('Never more than this. Plimsoll learns from 429s what the provider allows; usually it is less.'),
     errorCeiling: share()
       .prefault('5%')
       .describe('Share of all calls that may be errors: retries wait rather than push it higher.'),

@@ -30,7 +30,7 @@ export async function eachAccount(
     for (let hubId = claims.begin(); hubId !== undefined; hubId = claims.begin()) {
       const begun = hubId
       await work(begun).catch((error: unknown) => {
-        deps.log.error({ code: `${kind}.error`, hubId: begun, err: error }, 'this account could not be worked on')
+        deps.log.error({ code: `${kind}.error`, hubId: begun, err: error }, 'this account could not be processed')
         return mend(deps, kind, begun)
       })
       claims.end(begun)
@@ -97,7 +97,7 @@ class ChunkClaims {
       isUnderWay = true
       await this.renew().catch((error: unknown) => {
         const event = { code: `${this.#kind}.error`, err: error } as const
-        this.#deps.log.warn(event, 'claims are not renewed: what they are on may be done twice')
+        this.#deps.log.warn(event, 'claims are not renewed: their work may be done twice')
       })
       isUnderWay = false
     })

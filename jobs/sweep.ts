@@ -185,8 +185,8 @@ export async function sweepCoverage({ coverage, announceFleet, queues, clock, lo
   // Of two daemons that sweep at once, the second finds the alert open.
   if (writes.changes.length === 0 || (await coverage.changeAlert(writes)) === 'stale') return
   if (trouble === undefined)
-    log.info({ code: 'coverage.recovered', ...found }, 'the fleet is read as it should be again')
-  else log.error({ code: `coverage.${trouble}`, ...found, reason }, 'the fleet is not read as it should be')
+    log.info({ code: 'coverage.recovered', ...found }, 'enough accounts have fresh readings again')
+  else log.error({ code: `coverage.${trouble}`, ...found, reason }, 'too few accounts have fresh readings')
   await queues.wake('alerts', now)
 }
 
@@ -201,7 +201,7 @@ export async function sweepGrants(deps: GrantsWork): Promise<undefined> {
       deps.metrics.parkedGrants.inc({ outcome })
       return outcome
     } catch (error) {
-      deps.log.error({ code: 'grant.error', err: error }, 'a parked grant could not be worked on')
+      deps.log.error({ code: 'grant.error', err: error }, 'a parked grant could not be processed')
       return 'later'
     }
   }

@@ -71,7 +71,8 @@ async function tendDigest(
   const facts = { receiver, dueAt: new Date(dueAt).toISOString(), nextAt: new Date(nextAt).toISOString() }
   if (judged.is === 'missed') {
     const moved = await digests.move({ receiver, at: plannedAt }, nextAt, schedule)
-    if (moved === 'moved') log.warn({ code: 'digest.missed', ...facts }, 'too late for this digest: the next one comes')
+    if (moved === 'moved')
+      log.warn({ code: 'digest.missed', ...facts }, 'too late for this digest: only the next one is sent')
     return
   }
   const made = await makeDigest(deps, receiver, schedule, now)

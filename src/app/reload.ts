@@ -65,7 +65,10 @@ async function lookAround(services: Services, reports: WriterReports, applied: r
   const others = receiversIn(applied).flatMap((name) => receivers.get(name) ?? [])
   endpoint.probe()
   await reports.report().catch((error: unknown) => {
-    log.warn({ code: 'vault.unreported', err: error }, 'could not report which key encrypts here: tried again soon')
+    log.warn(
+      { code: 'vault.unreported', err: error },
+      'could not report to other daemons which key encrypts here: tried again soon',
+    )
   })
   await Promise.all([checkHeldNow(services, now), deliveries.enable(others, now)]).catch((error: unknown) => {
     log.warn(
@@ -110,7 +113,10 @@ export async function replanPolls(deps: ReplanWork): Promise<void> {
     accounts += moved.filter((isMoved) => isMoved).length
   }
   if (accounts > 0)
-    log.info({ code: 'poll.replanned', accounts }, 'their period is shorter now: they are polled sooner')
+    log.info(
+      { code: 'poll.replanned', accounts },
+      'the period of these accounts is shorter now: they are polled sooner',
+    )
 }
 
 async function replanPoll({ polls, polling, clock }: ReplanWork, hubId: number): Promise<boolean> {

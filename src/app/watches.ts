@@ -80,7 +80,7 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
     const before = watch.trouble
     watch.trouble = judgeData({ began, installation, evicted })
     if (watch.trouble === undefined) {
-      if (before !== undefined) log.info({ code: 'redis.data-back' }, 'Redis holds again what this daemon began with')
+      if (before !== undefined) log.info({ code: 'redis.data-back' }, 'Redis has its data again')
       return
     }
     if (before?.isOurs !== watch.trouble.isOurs) {

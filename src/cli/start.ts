@@ -90,7 +90,10 @@ function reopen(logFile: LogFile | undefined, log: Logger): void {
   try {
     logFile?.reopen()
   } catch (error) {
-    log.error({ code: 'log.not-reopened', err: error }, 'the log file could not be opened anew: the old one goes on')
+    log.error(
+      { code: 'log.not-reopened', err: error },
+      'the log file could not be reopened: logging continues in the old one',
+    )
   }
 }
 

@@ -184,7 +184,7 @@ function registerRedisGauges({ metrics, store }: WebDeps): void {
   value(metrics, 'redis_memory_used_bytes', 'What Redis has in memory.', () => sum('usedMemory'))
   const most = 'How much that may be; 0: as much as the machine has.'
   value(metrics, 'redis_memory_max_bytes', most, () => sum('maxMemory'))
-  const evicted = 'Keys that Redis threw away for want of memory since it started: each may have been a token.'
+  const evicted = 'Keys that Redis deleted because its memory was full, since it started: each may have been a token.'
   countedElsewhere(metrics, 'redis_evicted_keys', evicted, () => sum('evictedKeys'))
   const saved = 'Whether Redis could write its files when it last tried: 1 or 0, by file: aof, rdb.'
   gauge(metrics, { name: 'redis_last_save_ok', help: saved, labels: ['file'] }, async () => {

@@ -281,7 +281,7 @@ export class TokenEndpoint {
     }
     if (pace.closedUntil > Math.max(before.pace.closedUntil, pace.at)) {
       const facts = { waitMs: pace.closedUntil - pace.at, mostPerSecond: Math.round(pace.ceiling * 10) / 10 }
-      this.#deps.log.warn({ code: 'endpoint.429', ...facts }, 'the provider wants fewer token requests')
+      this.#deps.log.warn({ code: 'endpoint.429', ...facts }, 'the provider accepts fewer token requests')
     }
   }
 
