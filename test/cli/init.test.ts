@@ -81,7 +81,7 @@ test('without a terminal what is missing is wrong usage that names the flags', a
     err: expect.stringContaining('missing: --client-secret-file, --public-url, --smtp with --mail-to, or --webhook ('),
   })
   expect((await init(...APP, '--smtp', 'smtp://localhost:25')).err).toContain('missing: --mail-to (')
-  expect((await init(...APP, '--mail-to', 'a@example.com')).err).toContain('takes --smtp (')
+  expect((await init(...APP, '--mail-to', 'a@example.com')).err).toContain('missing: --smtp (')
 })
 
 test('a password is taken from a file or a question, not from an argument', async () => {
