@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -8,7 +8,8 @@ import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { askServer, LOADS } from './ask-server.ts'
 import { lockHolders, type ServerProcess, spawnServer, takeServerLock } from './server-program.ts'
-import { explainStart } from './start-failure.ts'
+import { explainStart, notWhole } from './start-failure.ts'
+import { storedFiles } from './stored-files.ts'
 
 /**
  * A private redis-server for installations without one: persistent (append-only file), inside the data folder, reachable only
@@ -36,9 +37,9 @@ const ANSWER_WITHIN_MS = 5_000
 /** The path of a Unix socket may be no longer than this (sun_path is 108 bytes on Linux, 104 elsewhere). */
 const LONGEST_SOCKET_PATH = 100
 
-/** Whether a server was started on the folder: a command that only reads must not start one. Redis 6 has a single file. */
+/** Whether the folder has data of a server: a command that only reads must not start one on nothing. */
 export function holdsEmbeddedRedis(dataDir: string): boolean {
-  return ['appendonlydir', 'appendonly.aof'].some((name) => existsSync(join(dataDir, 'redis', name)))
+  return storedFiles(join(dataDir, 'redis')) !== undefined
 }
 
 /** Throws when it can't be used within that time, with what to do. */
@@ -105,8 +106,13 @@ class Server {
 
   /** Starts the server unless another process holds its folder. Why it does not answer, or undefined. Throws if it ends. */
   async #start(withinMs: number): Promise<string | undefined> {
-    const lock = takeServerLock(this.#lockFile())
+    const lock = takeServerLock(join(this.#folder, 'server.lock'))
     if (lock === undefined) return NOT_LISTENING
+    const { lost } = storedFiles(this.#folder) ?? {}
+    if (lost !== undefined) {
+      closeSync(lock)
+      throw notWhole(this.#folder, lost)
+    }
     const output = openSync(this.#logFile(), 'a', 0o600)
     const loggedBefore = fstatSync(output).size
     try {
@@ -235,7 +241,7 @@ class Server {
   }
 
   #describe(why: string, withinMs?: number): string {
-    const holders = lockHolders(this.#lockFile())
+    const holders = lockHolders(join(this.#folder, 'server.lock'))
     const whose = holders.length === 0 ? '' : ` (${holders.join('; ')})`
     const waited = withinMs === undefined ? '' : ` within ${withinMs / 1_000} s`
     if (why !== NOT_LISTENING) {
@@ -251,10 +257,6 @@ class Server {
 
   #logged(from: number): string {
     return readFileSync(this.#logFile()).subarray(from).toString()
-  }
-
-  #lockFile(): string {
-    return join(this.#folder, 'server.lock')
   }
 
   #logFile(): string {

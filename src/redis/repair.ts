@@ -1,7 +1,8 @@
-import { closeSync, cpSync, existsSync } from 'node:fs'
+import { closeSync, cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import { checkAppendOnlyFile, takeServerLock } from './server-program.ts'
+import { storedFiles } from './stored-files.ts'
 
 /** What a repair of the append-only file came to. */
 export interface Repair {
@@ -14,27 +15,49 @@ export interface Repair {
 
 /**
  * Cuts off the end of the append-only file from the first damage on; undefined where it is whole. Throws where Redis' own
- * program can't repair it, or a server is at work on it.
+ * program can't repair it, with all as it was, or where a server is at work on it.
  */
 export function repairAppendOnlyFile(dataDir: string, now: number): Repair | undefined {
   const folder = openDataFolder(dataDir, 'redis')
-  // Redis 6 has a single file.
-  const name = ['appendonlydir', 'appendonly.aof'].find((one) => existsSync(join(folder, one)))
-  if (name === undefined) return undefined
+  const stored = storedFiles(folder)
+  if (stored === undefined) return undefined
   const lock = takeServerLock(join(folder, 'server.lock'))
   if (lock === undefined) throw new Error(`a redis-server is at work in ${folder}: stop the daemons, then repair`)
   try {
-    const file = join(folder, name, ...(name === 'appendonlydir' ? ['appendonly.aof.manifest'] : []))
-    if (checkAppendOnlyFile(file).isWhole) return undefined
+    if (stored.lost !== undefined) throw notToBeRepaired(folder, stored.lost)
+    if (checkAppendOnlyFile(stored.file).isWhole) return undefined
+    const original = join(folder, stored.name)
     const copy = join(folder, `damaged-${new Date(now).toISOString().replaceAll(':', '')}`)
-    cpSync(join(folder, name), copy, { recursive: true })
-    const { isWhole, said } = checkAppendOnlyFile(file, 'fix')
+    copyWhole(original, copy)
+    const { isWhole, said } = checkAppendOnlyFile(stored.file, 'fix')
     const [, ofBytes, cutBytes] = /from (\d+) bytes, with (\d+) bytes/.exec(said) ?? []
     if (isWhole) return { cutBytes: Number(cutBytes ?? 0), ofBytes: Number(ofBytes ?? 0), copy }
-    throw new Error(
-      `${file} can't be repaired: restore the folder ${folder} from a backup. redis-check-aof: ${said.trim()}`,
-    )
+    putBack(copy, original)
+    throw notToBeRepaired(folder, `redis-check-aof: ${said.trim().split('\n').at(-1)}`)
   } finally {
     closeSync(lock)
   }
+}
+
+function notToBeRepaired(folder: string, why: string): Error {
+  return new Error(
+    `the data in ${folder} can't be repaired: restore the folder from a backup. It is unchanged. The cause: ${why}`,
+  )
+}
+
+function copyWhole(from: string, to: string): void {
+  try {
+    cpSync(from, to, { recursive: true })
+  } catch (error) {
+    rmSync(to, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** By renaming: the disk may be full. What was tried may have been cut all the same. */
+function putBack(copy: string, original: string): void {
+  const tried = `${copy}-tried`
+  renameSync(original, tried)
+  renameSync(copy, original)
+  rmSync(tried, { recursive: true, force: true })
 }

@@ -9,13 +9,23 @@ export class ServerStartError extends Error {
   }
 }
 
+/** No part of a file that can be cut off: its base, or the list of its files. */
+const LOST =
+  /append only file \S+\.base\.|Internal error in RDB|Terminating server after rdb file reading failure|Wrong signature trying to load|AOF manifest|AOF file .* doesn't exist|Error reading the RDB preamble/
 const DAMAGED = /Bad file format reading the append only file|Unexpected end of file reading the append only file/
 
 /** `ended`: how its process ended; `logged`: what it wrote to its log since it was started. */
 export function explainStart(folder: string, ended: string, logged: string): ServerStartError {
+  if (LOST.test(logged)) return notWhole(folder, `its data can't be read${lastWords(logged)}`)
   const isDamaged = DAMAGED.test(logged)
   const why = isDamaged ? DAMAGE : `${ended}${lastWords(logged)}`
   return new ServerStartError(`the embedded Redis did not start: ${why}; see ${folder}/redis.log`, isDamaged)
+}
+
+/** `why`: what only a backup gives back. */
+export function notWhole(folder: string, why: string): ServerStartError {
+  const wayOut = `restore the folder ${folder} from a backup; start --repair can't help; see ${folder}/redis.log`
+  return new ServerStartError(`the embedded Redis did not start: ${why}: ${wayOut}`, false)
 }
 
 const DAMAGE =

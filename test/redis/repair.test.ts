@@ -1,9 +1,9 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { connectRedis } from '../../src/redis/connect.ts'
-import { openEmbeddedRedis } from '../../src/redis/embedded.ts'
+import { holdsEmbeddedRedis, openEmbeddedRedis } from '../../src/redis/embedded.ts'
 import { repairAppendOnlyFile } from '../../src/redis/repair.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -62,7 +62,37 @@ test('a server at work on the file is not disturbed', async () => {
   await using(async () => expect(() => repairAppendOnlyFile(dataDir, NOW)).toThrow('a redis-server is at work in'))
 })
 
-test('damage before the end can not be cut off: the copy is kept, and a backup is the way out', () => {
-  appendFileSync(join(dataDir, 'redis', 'appendonlydir', 'appendonly.aof.1.base.rdb'), DAMAGE)
-  expect(() => repairAppendOnlyFile(dataDir, NOW)).toThrow(/can't be repaired: restore the folder .* from a backup/)
+const MANIFEST = 'appendonly.aof.manifest'
+const BASE = 'appendonly.aof.1.base.rdb'
+const inFolder = (name: string) => join(dataDir, 'redis', 'appendonlydir', name)
+
+test.each<[what: string, spoil: () => void]>([
+  ['its base is damaged', () => appendFileSync(inFolder(BASE), DAMAGE)],
+  ['its base is garbage', () => writeFileSync(inFolder(BASE), DAMAGE)],
+  ['its manifest is empty', () => writeFileSync(inFolder(MANIFEST), '')],
+  ['its manifest is garbage', () => writeFileSync(inFolder(MANIFEST), DAMAGE)],
+  ['its manifest names what is not there', () => rmSync(inFolder(BASE))],
+  ['its manifest is missing', () => rmSync(inFolder(MANIFEST))],
+])('data that no repair gives back is unchanged, without a copy, and a backup is the way out: %s', async (_, spoil) => {
+  spoil()
+  const before = contents()
+  const refused = /: restore the folder \S+ from a backup/
+  expect(() => repairAppendOnlyFile(dataDir, NOW)).toThrow(
+    /^the data in \S+ can't be repaired: restore the folder from a backup\. [^\n]*$/,
+  )
+  expect(contents()).toEqual(before)
+  await expect(openEmbeddedRedis(dataDir, systemClock, log)).rejects.toThrow(refused)
+  await expect(openEmbeddedRedis(dataDir, systemClock, log)).rejects.toMatchObject({ isDamaged: false })
+  expect(holdsEmbeddedRedis(dataDir)).toBe(true)
 })
+
+/** All data files, and the copies, with what is in them. */
+function contents(): [string, string][] {
+  const files = readdirSync(join(dataDir, 'redis'), { recursive: true, withFileTypes: true }).filter((one) =>
+    one.isFile(),
+  )
+  const paths = files
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => !path.endsWith('redis.log'))
+  return paths.sort().map((path) => [path, readFileSync(path, 'latin1')])
+}
