@@ -106,7 +106,7 @@ class Server {
 
   /** Starts the server unless another process holds its folder. Why it does not answer, or undefined. Throws if it ends. */
   async #start(withinMs: number): Promise<string | undefined> {
-    const lock = takeServerLock(join(this.#folder, 'server.lock'))
+    const lock = takeServerLock(this.#folder)
     if (lock === undefined) return NOT_LISTENING
     const { lost } = storedFiles(this.#folder) ?? {}
     if (lost !== undefined) {
@@ -241,7 +241,7 @@ class Server {
   }
 
   #describe(why: string, withinMs?: number): string {
-    const holders = lockHolders(join(this.#folder, 'server.lock'))
+    const holders = lockHolders(this.#folder)
     const whose = holders.length === 0 ? '' : ` (${holders.join('; ')})`
     const waited = withinMs === undefined ? '' : ` within ${withinMs / 1_000} s`
     if (why !== NOT_LISTENING) {

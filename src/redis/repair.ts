@@ -21,7 +21,7 @@ export function repairAppendOnlyFile(dataDir: string, now: number): Repair | und
   const folder = openDataFolder(dataDir, 'redis')
   const stored = storedFiles(folder)
   if (stored === undefined) return undefined
-  const lock = takeServerLock(join(folder, 'server.lock'))
+  const lock = takeServerLock(folder)
   if (lock === undefined) throw new Error(`a redis-server is at work in ${folder}: stop the daemons, then repair`)
   try {
     if (stored.lost !== undefined) throw notToBeRepaired(folder, stored.lost)

@@ -30,11 +30,12 @@ const O_EXLOCK = 0x20
 /**
  * The lock on the folder of a server, or undefined while another process holds it. It belongs to the open file: the server
  * inherits that, so the kernel keeps the lock for as long as the server or a child of it lives - stopped, hung or without
- * its parent - and not a moment longer. Node has no flock(): a helper takes it for the file that we hold open.
+ * its parent - and not a moment longer. It is on the folder itself: a file in it could be deleted, and locked again beside the
+ * old one. Node has no flock(): a helper takes it for the folder that we hold open.
  */
-export function takeServerLock(file: string): number | undefined {
-  if (process.platform !== 'linux') return openLocked(file)
-  const fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600)
+export function takeServerLock(folder: string): number | undefined {
+  if (process.platform !== 'linux') return openLocked(folder)
+  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY)
   const { status, error } = spawnSync('flock', ['-n', String(LOCK_FD)], {
     stdio: ['ignore', 'ignore', 'ignore', fd],
     env: plainEnvironment(),
@@ -45,12 +46,12 @@ export function takeServerLock(file: string): number | undefined {
   const why = (error as NodeJS.ErrnoException | undefined)?.code
   if (why === 'ENOENT')
     throw new Error('there is no flock on this machine: apt-get install util-linux, or set redis.url')
-  throw new Error(`flock could not lock ${file}: ${why ?? `it ended with ${status}`}`)
+  throw new Error(`flock could not lock ${folder}: ${why ?? `it ended with ${status}`}`)
 }
 
-function openLocked(file: string): number | undefined {
+function openLocked(folder: string): number | undefined {
   try {
-    return openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, 0o600)
+    return openSync(folder, constants.O_RDONLY | constants.O_NONBLOCK | O_EXLOCK)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined
     throw error
@@ -58,18 +59,18 @@ function openLocked(file: string): number | undefined {
 }
 
 /** The processes that hold the lock, for people: stopped ones can be continued. Empty where the system does not show them. */
-export function lockHolders(file: string): string[] {
+export function lockHolders(folder: string): string[] {
   try {
-    const path = realpathSync(file)
+    const path = realpathSync(folder)
     return readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) && holds(pid, path) ? [describeProcess(pid)] : []))
   } catch {
     return []
   }
 }
 
-function holds(pid: string, file: string): boolean {
+function holds(pid: string, folder: string): boolean {
   try {
-    return readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === file
+    return readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === folder
   } catch {
     return false // It ended, or belongs to another user.
   }

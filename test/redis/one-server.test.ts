@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -253,6 +253,14 @@ describe('however its processes end', () => {
     writeFileSync(join(redisDir, 'server.lock'), String(process.pid))
     await openOn(5_000)
     theServer()
+  })
+
+  test('a server whose lock, socket and log were deleted is found all the same, and none is started beside it', async () => {
+    await openOn()
+    const server = theServer()
+    for (const name of readdirSync(redisDir)) if (name !== 'appendonlydir') rmSync(join(redisDir, name))
+    await expect(openOn(300)).rejects.toThrow(`process ${server}`)
+    expect(theServer()).toBe(server)
   })
 
   test('two daemons that come and go at once, with others between them, never use two servers', async () => {
