@@ -232,6 +232,10 @@ export interface Ranked {
   usage?: number
   percent?: number
   daysLeft?: number
+  /** Those that are as bad: the account with the lower number first, of one account the older alert. */
+  account?: { hubId: number }
+  /** ISO 8601, or ms. */
+  since?: string | number
 }
 
 /** Within a level by what happens if no one acts: all tokens end, one account's token ends, no alert arrives, limits go unread, a limit is reached. */
@@ -270,5 +274,14 @@ export function compareRanks(a: readonly number[], b: readonly number[]): number
 
 /** For `sort`: the one order of alerts, on pages, in lists, mails and digests. What is resolved comes last. */
 export function byConsequence(a: Ranked, b: Ranked): number {
-  return Number(a.status === 'resolved') - Number(b.status === 'resolved') || compareRanks(rankOf(a), rankOf(b))
+  return (
+    Number(a.status === 'resolved') - Number(b.status === 'resolved') ||
+    compareRanks(rankOf(a), rankOf(b)) ||
+    (a.account?.hubId ?? 0) - (b.account?.hubId ?? 0) ||
+    sinceOf(a) - sinceOf(b)
+  )
+}
+
+function sinceOf({ since = 0 }: Ranked): number {
+  return typeof since === 'string' ? Date.parse(since) : since
 }

@@ -49,7 +49,7 @@ export async function readOpenAlerts(
   const all = await Promise.all(hubIds.map((hubId) => ofAccount(store, keys, hubId, isWanted)))
   return all
     .flat()
-    .sort((a, b) => byConsequence(a.ranked, b.ranked) || a.open.since - b.open.since)
+    .sort((a, b) => byConsequence(a.ranked, b.ranked))
     .map(({ open }) => open)
 }
 
@@ -60,11 +60,17 @@ async function ofAccount(store: Store, keys: Keys, hubId: number, isWanted: (ope
 }
 
 /** By the last message: a list that is ordered by each new reading would move under the reader's hands. */
-export function rankedState({ hubId, field, state: { level, said } }: OpenState): Ranked {
+export function rankedState({ hubId, field, state: { level, said, since } }: OpenState): Ranked {
   const series = parseSeriesId(field)
   const { usage, limit, daysLeft } = said ?? {}
   const percent = usage === undefined || !limit ? undefined : (usage / limit) * 100
-  return { kind: kindOf(hubId, field), level, ...defined({ series, usage, percent, daysLeft }) }
+  return {
+    kind: kindOf(hubId, field),
+    level,
+    account: { hubId },
+    since,
+    ...defined({ series, usage, percent, daysLeft }),
+  }
 }
 
 function openAlert(
