@@ -151,14 +151,14 @@ const MOST_CHARACTERS = 200
 /** `account=123`, as people write it. */
 export function parseMatcher(text: string, tags: readonly string[]): ParsedMatcher {
   const at = text.indexOf('=')
-  if (at === -1) return fault(`"${shown(text)}" is no matcher: write NAME=VALUE, such as account=123 or level=warning`)
+  if (at === -1) return fault(`"${shown(text)}" is not a matcher: write NAME=VALUE, such as account=123 or level=warning`)
   return checkMatcher(text.slice(0, at).trim(), text.slice(at + 1).trim(), tags)
 }
 
 /** A matcher in two parts. What could match nothing is refused: a silence that silences nothing is found out too late. */
 export function checkMatcher(name: string, value: string, tags: readonly string[]): ParsedMatcher {
   const known = MATCHER_NAMES.find((one) => one === name)
-  if (known === undefined) return fault(`"${shown(name)}" is nothing to match by${hint(name, MATCHER_NAMES)}`)
+  if (known === undefined) return fault(`"${shown(name)}" is not a matcher name${hint(name, MATCHER_NAMES)}`)
   if (value === '') return fault(`${known} has no value: * matches any text`)
   if (value.length > MOST_CHARACTERS) return fault(`the value of ${known} is longer than ${MOST_CHARACTERS} characters`)
   if (/\p{Cc}/u.test(value)) return fault(`the value of ${known} is not text on one line`)

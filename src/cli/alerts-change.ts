@@ -60,7 +60,7 @@ export async function unack(io: Io, given: string, options: CommonOptions, comma
   const { id } = alert
   if (is === 'not-open') throw new CommandError(`alert ${id} has just been closed`)
   if (options.json === true) return printJson(io, 'alerts unack', { ...named(alert), outcome: is })
-  const outcome = is === 'withdrawn' ? 'is not acknowledged any more: it repeats again' : 'was not acknowledged'
+  const outcome = is === 'withdrawn' ? 'is no longer acknowledged: it repeats again' : 'was not acknowledged'
   say(io, `alert ${id} of ${whose(alert)} ${outcome}`)
 }
 
@@ -80,7 +80,7 @@ function theOne(given: string, found: FoundAlert, command: Command): OpenState {
       return found.alert
     case 'no-id':
       return command.error(
-        `error: "${given}" is no id of an alert, nor its first six characters or more: plimsoll alerts list shows them`,
+        `error: "${given}" is not the id of an alert, nor its first six characters or more: plimsoll alerts list shows them`,
       )
     case 'several':
       throw new CommandError(`several open alerts begin with ${given}: ${found.ids.join(', ')}`)
@@ -190,7 +190,7 @@ export async function showSilences(io: Io, options: CommonOptions & { all?: bool
   const openAlerts = (one: Silence) => counts.get(one.id) ?? 0
   const json = () => silences.map((one) => silenceJson(one, openAlerts(one), now))
   if (options.json === true) return printJson(io, 'alerts silences', json())
-  if (silences.length === 0) return say(io, 'no silence is in force')
+  if (silences.length === 0) return say(io, 'no silences in force')
   printTable(
     io,
     [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), whole('LEFT'), number('OPEN ALERTS')],

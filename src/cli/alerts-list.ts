@@ -104,7 +104,7 @@ export async function listTransitions(io: Io, options: LogOptions): Promise<void
   }
   const json = () => found.map((one) => transitionJson(one, held))
   if (options.json === true) return printJson(io, 'alerts log', json())
-  if (found.length === 0) return say(io, `no alert did anything since ${formatMoment(since)}`)
+  if (found.length === 0) return say(io, `no alert changed since ${formatMoment(since)}`)
   printTable(
     io,
     [

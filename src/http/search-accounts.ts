@@ -26,7 +26,7 @@ export function findAccounts(
 export function placeInAccounts(parameter: string, text: string, sort: AccountSort): Place | undefined {
   if (text === '') return undefined
   const place = parsePlace(text, sort)
-  if (place === undefined) throw wrongParameter(parameter, 'is no place in a list of this order')
+  if (place === undefined) throw wrongParameter(parameter, 'is not a place in a list of this order')
   return place
 }
 

@@ -41,7 +41,7 @@ export type AlertPlace = readonly number[]
 /** A place as text: a cursor of the API and of the page. */
 export const PLACE = z
   .string('must be given once')
-  .regex(/^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){5}$/, 'is no place in this list')
+  .regex(/^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){5}$/, 'is not a place in this list')
 
 export function alertPlaceText(place: AlertPlace): string {
   return place.join('_')

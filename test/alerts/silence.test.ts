@@ -72,9 +72,9 @@ describe('a silence covers', () => {
 
 describe('a matcher that could match nothing is refused', () => {
   test.each([
-    ['account', '"account" is no matcher: write NAME=VALUE, such as account=123 or level=warning'],
-    ['acount=123', '"acount" is nothing to match by, did you mean account?'],
-    ['zz=1', '"zz" is nothing to match by; there are account, level, kind, rule, tag, series, objectType, from, to'],
+    ['account', '"account" is not a matcher: write NAME=VALUE, such as account=123 or level=warning'],
+    ['acount=123', '"acount" is not a matcher name, did you mean account?'],
+    ['zz=1', '"zz" is not a matcher name; there are account, level, kind, rule, tag, series, objectType, from, to'],
     ['account=', 'account has no value: * matches any text'],
     ['account=a b', 'account must be a hub id, or a domain in which * matches any text'],
     ['account=1,level=warning', 'account must be a hub id, or a domain in which * matches any text'],

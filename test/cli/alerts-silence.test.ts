@@ -75,7 +75,7 @@ describe('alerts silence', () => {
     const { run } = await installation()
     const { code, out, err } = await run('silence', '--match', 'account=77', '--for', '1d', '--comment', 'soon')
     expect(code).toBe(0)
-    expect(out).toContain('It covers no alert that is open now.')
+    expect(out).toContain('It covers no open alerts.')
     expect(err).toBe('plimsoll: no account is called 77 now; the silence is kept\n')
   })
 
@@ -189,7 +189,7 @@ describe('alerts ack', () => {
     })
     expect(await run('ack', '12345')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('"12345" is no id of an alert, nor its first six characters or more'),
+      err: expect.stringContaining('"12345" is not the id of an alert, nor its first six characters or more'),
     })
   })
 })

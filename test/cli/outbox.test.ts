@@ -171,9 +171,9 @@ describe('alerts log', () => {
   })
 
   test('says so when there is nothing to tell', async () => {
-    expect((await run('alerts', 'log', '--since', '1m')).out).toMatch(/^no alert did anything since /)
+    expect((await run('alerts', 'log', '--since', '1m')).out).toMatch(/^no alert changed since /)
     expect((await run('alerts', 'list')).out).toBe('no alert is open\n')
-    expect((await run('alerts', 'silences')).out).toBe('no silence is in force\n')
+    expect((await run('alerts', 'silences')).out).toBe('no silences in force\n')
   })
 
   test('a time without offset is in http.timeZone, as the times that are shown; for a replay, too', async () => {

@@ -70,7 +70,7 @@ test.each([
   [{ matchers: [] }, ['matchers: at least one is needed; kind=* matches all alerts']],
   [
     { matchers: [{ name: 'acount', value: '1' }] },
-    ['matchers.0: "acount" is nothing to match by, did you mean account?'],
+    ['matchers.0: "acount" is not a matcher name, did you mean account?'],
   ],
   [{ matchers: [{ name: 'tag', value: 'vib' }] }, ['matchers.0: no tag is "vib", did you mean vip?']],
   [{ comment: '  ' }, ['comment: must not be empty: give the reason']],
@@ -87,7 +87,7 @@ test.each([
   [
     { matchers: [{ name: '__proto__', value: 'x' }] },
     [
-      'matchers.0: "__proto__" is nothing to match by; there are account, level, kind, rule, tag, series, objectType, from, to',
+      'matchers.0: "__proto__" is not a matcher name; there are account, level, kind, rule, tag, series, objectType, from, to',
     ],
   ],
   [{ matchers: [{ name: 'rule', value: '' }] }, ['matchers.0: rule has no value: * matches any text']],

@@ -53,7 +53,7 @@ export function smtpFailure(error: unknown, secrets: readonly Secret[]): string 
       return 'the mail server closed the connection'
     case 'EAUTH':
     case 'ENOAUTH':
-      return 'login failed: the mail server offers no way to log in that fits'
+      return 'login failed: the mail server offers no login method that Plimsoll supports'
     case 'EENVELOPE':
       return 'no usable sender or recipient address'
     case 'EPROTOCOL':

@@ -90,7 +90,7 @@ function alertsPage({ accounts, counts, query, next, silences, token, reconnect,
   return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}</p>
 ${filterForm(filter)}
 <div data-live="alerts">
-${accounts.length === 0 ? nothing(isNarrowed ? 'No open alert fits.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
+${accounts.length === 0 ? nothing(isNarrowed ? 'No matching alerts.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
 ${pager(filter, after, next)}
 </div>
 <h2 id="silences">Silences in force</h2>

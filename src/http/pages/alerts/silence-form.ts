@@ -151,6 +151,6 @@ function faultText(name: string, fault: string | undefined): Html | undefined {
 
 function coversText(covers: number | undefined): Html | undefined {
   if (covers === undefined) return undefined
-  if (covers === 0) return html`<p role="status" class="covers">It covers no alert that is open now.</p>`
+  if (covers === 0) return html`<p role="status" class="covers">It covers no open alerts.</p>`
   return html`<p role="status" class="covers">It covers <b>${countOf(covers, 'open alert')}</b>.</p>`
 }

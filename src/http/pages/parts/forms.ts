@@ -43,7 +43,7 @@ const DONE = {
   acknowledged: 'Acknowledged: no notification until it gets worse or the acknowledgement ends.',
   already: 'It was acknowledged before, and still is.',
   withdrawn: 'The acknowledgement is removed: notifications are sent as before.',
-  'not-acknowledged': 'It was not acknowledged, or not any more.',
+  'not-acknowledged': 'It was not acknowledged, or the acknowledgement has ended.',
   'some-worse': 'Acknowledged, except for what got worse since the page was loaded.',
   'nothing-chosen': 'Nothing was chosen: tick an account or an alert first.',
   silenced: 'Silenced: no notification before the silence ends.',
@@ -95,7 +95,7 @@ export function doneNote(
 function replayed(count: unknown): Html | undefined {
   if (typeof count !== 'string' || !/^\d{1,7}$/.test(count)) return undefined
   return count === '0'
-    ? note('warning', 'Nothing was sent again: nothing that was given up fits, or its receiver is switched off.')
+    ? note('warning', 'Nothing was sent again: no matching deliveries were given up, or the receiver is switched off.')
     : note('good', `${countOf(Number(count), 'delivery', 'deliveries')} on the way again.`)
 }
 
