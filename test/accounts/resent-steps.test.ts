@@ -10,6 +10,14 @@ import { HUB } from './connected.ts'
 const redis = redisOfFile()
 const NOW = 1_763_719_200_000
 
+interface Connecting {
+  obtainedAt?: number
+  refresh?: string
+  only?: '' | 'kept'
+}
+
+const sealed = (token: string, field: 'access' | 'refresh') => vault.seal(new Secret(token), HUB, field)
+
 async function installed() {
   const operation = newOperation()
   const keys = redis.freshKeys()
@@ -26,6 +34,14 @@ async function installed() {
     keys,
     begin: (by = newOperation()) =>
       redis.store.beginUninstall(keys.own(HUB), HUB, NOW, 'asked', 0, stepJson(NO_ALERT_WRITES), 'cli', '', by),
+    connect: (grant: string, { obtainedAt = NOW, refresh = 'refresh-2', only = '' }: Connecting = {}) =>
+      redis.store.connectAccount(
+        ...[keys.own(HUB), HUB, NOW, sealed('access-2', 'access'), sealed(refresh, 'refresh'), 'oauth'],
+        ...[obtainedAt, NOW + 1_800_000, NOW + 900_000, '{}', stepJson(NO_ALERT_WRITES)],
+        ...[grant, ...CROSSES_NOBODY, only],
+      ),
+    replace: (by: string) =>
+      redis.store.importAccount(keys.own(HUB), HUB, NOW, sealed('refresh-2', 'refresh'), 'replace', '{}', by),
     state: () => redis.store.hget(keys.own(HUB), 'state'),
     stored: () => storedTokens(redis.store, keys, HUB),
     store: () => tokens.storeTokens(answer, vault, false),
@@ -33,19 +49,34 @@ async function installed() {
 }
 
 test('a connect leaves an account that was uninstalled since as it is', async () => {
-  const { keys, begin, state } = await installed()
-  const sealed = (token: string, field: 'access' | 'refresh') => vault.seal(new Secret(token), HUB, field)
-  const [access, refresh] = [sealed('access-2', 'access'), sealed('refresh-2', 'refresh')]
-  const times = [NOW, NOW + 1_800_000, NOW + 900_000]
-  const sent = [newOperation(), ...CROSSES_NOBODY]
-  const connect = () =>
-    redis.store.connectAccount(
-      ...[keys.own(HUB), HUB, NOW],
-      ...[access, refresh, 'oauth', ...times, '{}', stepJson(NO_ALERT_WRITES), ...sent],
-    )
-  expect(await connect()).toBe('reconnected')
+  const { connect, begin, state } = await installed()
+  const grant = newOperation()
+  expect(await connect(grant)).toBe('reconnected')
   expect(await begin()).toBe('begun')
-  expect([await connect(), await state()]).toEqual(['reconnected', 'uninstalling'])
+  expect([await connect(grant), await state()]).toEqual(['reconnected', 'uninstalling'])
+})
+
+test('a connect that comes after newer tokens of its grant leaves those', async () => {
+  const { connect, stored } = await installed()
+  const grant = newOperation()
+  expect(await connect(grant, { obtainedAt: NOW + 1, refresh: 'refresh-3' })).toBe('reconnected')
+  expect([await connect(grant), await stored()]).toMatchObject(['reconnected', { refresh: 'refresh-3' }])
+})
+
+test('a connect that leaves its refresh token to the uninstall under way leaves the one before to it as well', async () => {
+  const { connect, begin, stored } = await installed()
+  const [grant, after] = [newOperation(), { access: undefined, refresh: 'refresh-2', previous: 'refresh-1' }]
+  await begin()
+  expect([await connect(grant, { only: 'kept' }), await stored()]).toEqual(['uninstalling', after])
+  expect([await connect(grant, { only: 'kept' }), await stored()]).toEqual(['uninstalling', after])
+})
+
+test('an import that replaces leaves an account that was uninstalled since as it is', async () => {
+  const { replace, begin, state } = await installed()
+  const operation = newOperation()
+  expect(await replace(operation)).toBe('replaced')
+  expect(await begin()).toBe('begun')
+  expect([await replace(operation), await state()]).toEqual(['replaced', 'uninstalling'])
 })
 
 test('an uninstall leaves an account that was connected since as it is', async () => {
@@ -54,6 +85,15 @@ test('an uninstall leaves an account that was connected since as it is', async (
   expect(await begin(operation)).toBe('begun')
   await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: NOW })
   expect([await begin(operation), await state()]).toEqual(['begun', 'active'])
+})
+
+test('an uninstall of what was being uninstalled leaves an account that was connected since as it is', async () => {
+  const { keys, begin, state } = await installed()
+  const operation = newOperation()
+  await begin()
+  expect(await begin(operation)).toBe('already')
+  await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: NOW })
+  expect([await begin(operation), await state()]).toEqual(['already', 'active'])
 })
 
 test('a store of tokens takes no new token for the one before it, and is told that they are stored', async () => {
