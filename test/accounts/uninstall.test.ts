@@ -5,7 +5,7 @@ import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, purgeAccount, runUninstall } from '../../src/accounts/uninstall.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import type { Keys } from '../../src/redis/keys.ts'
+import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
@@ -59,7 +59,8 @@ async function refreshUnderWay({ deps, keys }: Awaited<ReturnType<typeof install
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), inFlight: new InFlight(4), announce },
   }
   const provider = fakeProvider({ refresh: slow.refresh })
-  const refreshing = refreshAccount({ ...deps, ...more, provider }, HUB, '1')
+  const generation = (await redis.store.hget(keys.own(HUB), 'generation')) ?? ''
+  const refreshing = refreshAccount({ ...deps, ...more, provider }, HUB, generation)
   await slow.asked
   return { refreshing, answer: slow.answer }
 }
@@ -557,8 +558,8 @@ describe('an account that was uninstalled', () => {
 
 describe('a refresh that comes back after the account was forgotten', () => {
   /** A refresh whose worker stalls for longer than its lease, while the account is uninstalled and forgotten. */
-  async function stalled() {
-    const one = await installed()
+  async function stalled(before?: Awaited<ReturnType<typeof installed>>) {
+    const one = before ?? (await installed())
     const { refreshing, answer } = await refreshUnderWay(one)
     await one.begin()
     await endLease(redis.store, one.keys)
@@ -575,6 +576,19 @@ describe('a refresh that comes back after the account was forgotten', () => {
     expect(await runUninstall(one.forgetting, HUB)).toEqual({ is: 'finished' })
     expect(one.provider.calls.map(([, token]) => token)).toEqual(['refresh-1', 'refresh-2'])
     expect(await one.registry.get(HUB)).toBeUndefined()
+  })
+
+  test('has it deleted also where one of its partition was forgotten since, with fewer tokens behind it', async () => {
+    const connected = await installed()
+    const [other, obtainedAt] = [HUB + PARTITIONS, connected.clock.now()]
+    await seedAccount(redis.store, connected.keys, { hubId: other, obtainedAt })
+    await seedAccount(redis.store, connected.keys, { obtainedAt })
+    const one = await stalled(connected)
+    await beginUninstall(one.deps, other, { by: 'cli', reason: 'asked by ops' })
+    expect(await runUninstall(one.forgetting, other)).toEqual({ is: 'finished' })
+    one.end('refresh-2')
+    expect(await one.refreshing).toEqual({ is: 'gone' })
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalling' })
   })
 
   test('writes nothing over the tokens of a new connection', async () => {
