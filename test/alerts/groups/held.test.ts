@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
 import { checkHeld } from '../../../src/alerts/groups/held.ts'
+import { collectOutbox } from '../../../src/alerts/relay.ts'
 import { NOBODY } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { redisOfFile } from '../../support/of-file.ts'
@@ -318,6 +319,59 @@ describe('of two workers that look at one group at once', () => {
     await closeGroups({ ...one.deps, store, silences: { active: SILENCED } }, NOW + WAIT)
     await one.expectBalance({ pending: 2, withheld: 0 })
     expect(await one.told()).toEqual(['aaaa-3'])
+  })
+})
+
+describe('of two workers, one of which has another config and a clock that is minutes ahead,', () => {
+  const closedAt = NOW + INTERVAL
+
+  /** The beginning of an alert waits in a group that the other one knows nothing of, and which closes late: it was closed just now. */
+  async function begun() {
+    const one = relay()
+    const ahead = { ...one.deps, group: { ...one.deps.group, by: ['kind'] as const } }
+    await one.commit({ alert: anAlert({ id: 'before-1' }) })
+    await collectOutbox(ahead, NOW - WAIT)
+    await closeGroups(ahead, NOW)
+    await one.commit({ alert: ENTERED })
+    await collectOutbox(ahead, NOW)
+    return { one, ahead }
+  }
+
+  test('none tells the beginning of what the other has just told as worse', async () => {
+    const { one, ahead } = await begun()
+    let others = 1
+    const store = overtakenAt(redis.store, 'closeGroup', async () => {
+      if (others-- < 1) return
+      await one.commit({ alert: anAlert({ id: 'aaaa-2', level: 'critical', reason: 'escalated' }) })
+      await one.collect(NOW)
+      await one.close(NOW + WAIT)
+    })
+    await closeGroups({ ...ahead, store }, closedAt)
+    await closeGroups(ahead, closedAt)
+    expect((await one.told()).sort()).toEqual(['aaaa-2', 'before-1'])
+    await one.expectBalance({ pending: 2, withheld: 1, where: { outbox: 0, groups: 0, held: 0, deliveries: 2 } })
+  })
+
+  test('none keeps to itself the end of what the other has just told', async () => {
+    const { one, ahead } = await begun()
+    const [isAboutTo, isTold] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = overtakenAt(redis.store, 'withholdAlerts', () => {
+      isAboutTo.resolve()
+      return isTold.promise
+    })
+    let withholding: Promise<unknown> = Promise.resolve()
+    const store = overtakenAt(redis.store, 'closeGroup', async () => {
+      await one.commit({ alert: OVER })
+      await one.collect(NOW)
+      withholding = closeGroups({ ...one.deps, store: slow }, NOW + WAIT)
+      await isAboutTo.promise
+    })
+    await closeGroups({ ...ahead, store }, closedAt)
+    isTold.resolve()
+    await withholding
+    await one.close(NOW + WAIT)
+    expect((await one.told()).sort()).toEqual(['aaaa-1', 'aaaa-3', 'before-1'])
+    await one.expectBalance({ pending: 3, withheld: 0 })
   })
 })
 
