@@ -112,3 +112,23 @@ test('a clock that was set back does not keep a group from closing', async () =>
   await one.close(NOW + WAIT + INTERVAL)
   expect(await one.pending()).toHaveLength(2)
 })
+
+test('of an alert that is over it is known for a day that it is, and nothing else is kept', async () => {
+  const one = relay()
+  const passOf = async (id: string, now: number) => {
+    await one.pass(now, { alert: anAlert({ id: `${id}-1` }) })
+    await one.pass(now + INTERVAL, { alert: anAlert({ id: `${id}-2`, status: 'resolved', reason: 'recovered' }) })
+  }
+  const { told, lastSent, over } = one.keys.delivery
+  const kept = async () => [
+    ...(await redis.store.zrange(told, '0', '-1')),
+    ...(await redis.store.hkeys(lastSent)),
+    ...(await redis.store.zrange(over, '0', '-1')),
+  ]
+  await passOf('a', NOW)
+  expect(await kept()).toEqual(['mail|a'])
+  await passOf('b', NOW + DAY)
+  expect(await kept()).toEqual(['mail|a', 'mail|b'])
+  await passOf('c', NOW + 2 * DAY)
+  expect(await kept()).toEqual(['mail|b', 'mail|c'])
+})

@@ -233,6 +233,7 @@ test('what waits under a name that its rule had is not sent after what is newer'
 test('nothing of a group, a mass or a digest is kept for good', async () => {
   const one = await sentMass()
   await one.pass(NOW + INTERVAL, of(6), { ...of(7), firstReading: true })
+  await one.pass(NOW + INTERVAL, of(8, { level: 'critical' }))
   await one.close(NOW + 3 * INTERVAL)
   const kept = await redis.store.keys(one.keys.delivery.groupState('*').replace('group-state', 'group-*'))
   expect(kept.filter((key) => key.includes('group-state')).length).toBeGreaterThan(2)
