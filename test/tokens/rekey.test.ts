@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -239,6 +239,23 @@ describe('the keys after a rekey', () => {
     const rekeyed = await rekeyAll(deps(keys, both, store), watch())
     expect(rekeyed).toMatchObject({ is: 'clean', replaced: 9, removable: ['k1'] })
     expect(await stored(keys, 64)).toEqual(under('k2', 64))
+  })
+
+  test('are not forgotten when a daemon with another one came behind the back of the last pass, and goes on', async () => {
+    const keys = await fleet(2)
+    const daemon = { store: redis.store, keys, vault: old, log: logLines().log }
+    let reads = 0
+    const store = storeWith(async () => {
+      reads++
+      // As above: what it writes is in a partition that the last pass has behind it.
+      if (reads !== 8) return
+      const reports = await startWriterReports(daemon, 'host pid 1')
+      onTestFinished(() => reports.stop())
+      await connect(keys, 64, old)
+    })
+    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
+    expect(rekeyed).toMatchObject({ is: 'writing', removable: [], writers: [{ daemon: 'host pid 1', keyId: 'k1' }] })
+    await expect(checkKeys(redis.store, keys, createVault([k2]))).rejects.toThrow('k1')
   })
 
   test('are not forgotten while values under another key keep appearing, and the key is named', async () => {
