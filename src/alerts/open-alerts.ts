@@ -101,7 +101,7 @@ function whoKnows({ at, by, comment, until }: Acknowledged): OpenAlert['acknowle
 
 export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   'token-endpoint': "tokens can't be refreshed",
-  clock: "this machine's clock",
+  clock: "this machine's clock is wrong",
   coverage: 'limits: too many accounts without a fresh reading',
   data: 'Redis: what it held is gone',
 }

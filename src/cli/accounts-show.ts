@@ -4,7 +4,6 @@ import type { AccountSort } from '../accounts/search/account-query.ts'
 import { Directory } from '../accounts/search/directory.ts'
 import { pageOfAccounts } from '../accounts/search/search-accounts.ts'
 import { type AlertKind, type AlertLevel, compareRanks } from '../alerts/alert.ts'
-import { kindOf } from '../alerts/alert-state.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import type { Stores } from '../app/stores.ts'
 import type { AccountState } from '../redis/keys.ts'
@@ -18,7 +17,8 @@ import {
   readAccountView,
   withPlan,
 } from '../views/account-view.ts'
-import { type AlertCounts, surveyAlerts } from '../views/find-alerts.ts'
+import { alertCountsText } from '../views/alert-texts.ts'
+import { surveyAlerts } from '../views/find-alerts.ts'
 import { gapsText, leftOutText, watchText } from '../views/poll-texts.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
@@ -57,11 +57,16 @@ export async function listAccounts(io: Io, options: ListOptions, command: Comman
   printTable(
     io,
     [
-      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), spare(whole('ALERTS')), spare(whole('READ'))],
+      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), whole('ALERTS'), spare(whole('READ'))],
       ...[spare(whole('TOKEN ENDS')), prose('TROUBLE')],
     ],
     found.map((account) => [
-      ...[String(account.hubId), account.hubDomain, stateText(account), countsText(open.get(account.hubId)?.counts)],
+      ...[
+        String(account.hubId),
+        account.hubDomain,
+        stateText(account),
+        alertCountsText(open.get(account.hubId)?.counts),
+      ],
       ...[
         ageCell(account.polledAt, now),
         leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
@@ -83,7 +88,7 @@ async function find(parts: Stores, options: ListOptions, command: Command) {
   const { store, keys } = parts
   const [{ accounts }, survey] = await Promise.all([
     pageOfAccounts({ ...parts, directory: new Directory(store, keys) }, query),
-    surveyAlerts(parts, ({ hubId, field }) => kind === undefined || kindOf(hubId, field) === kind, level),
+    surveyAlerts(parts, { kind, level, silences: await parts.silences.active(now) }, now),
   ])
   const open = new Map(survey.accounts.map((one) => [one.hubId, one]))
   const matching =
@@ -102,12 +107,6 @@ function stateText({ state, unreadable }: Account): string {
 /** After all that has an alert. */
 const NO_ALERT = Number.POSITIVE_INFINITY
 const BY_STATE: readonly AccountState[] = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled']
-
-function countsText({ critical, warning }: AlertCounts = { critical: 0, warning: 0 }): string {
-  return [critical > 0 ? `${critical} critical` : '', warning > 0 ? `${warning} warning` : '']
-    .filter(Boolean)
-    .join(', ')
-}
 
 function noneText({ state, level, kind, tag, search, stale }: ListOptions): string {
   if ([level, kind, tag, search].some((given) => given !== undefined)) return 'no account matches'

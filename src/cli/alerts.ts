@@ -13,7 +13,7 @@ import {
   watchOption,
 } from './arguments.ts'
 
-const MARKS = ['active', 'acknowledged', 'silenced']
+const MARKS = ['active', 'acknowledged', 'silenced', 'handled']
 const LEVELS = ['warning', 'critical'] as const
 const alert = () => argument('<alert>', 'its id, or the first six characters of it, or more')
 

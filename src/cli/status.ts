@@ -1,6 +1,7 @@
 import { subjectOf } from '../alerts/open-alerts.ts'
 import type { Services } from '../app/services.ts'
 import { formatTime } from '../text/format-time.ts'
+import { alertCountsText } from '../views/alert-texts.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
 import {
   budgetText,
@@ -73,7 +74,7 @@ function factsOf(fleet: FleetStatus): Fact[] {
     ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
     ['call budget', pollBudget === null ? '' : budgetText(pollBudget)],
-    ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
+    ['open alerts', alertCountsText(alerts) || 'none'],
     ['deliveries', `${deliveries.pending} pending`],
     ...deliveries.receivers.filter(isBroken).map((one): Fact => [`receiver ${one.receiver}`, receiverText(one)]),
     ['heartbeat', heartbeat === null ? '' : `${momentOr(heartbeat.at, 'never')}, ${heartbeatText(heartbeat)}`],

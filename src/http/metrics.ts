@@ -79,9 +79,17 @@ function registerFleetGauges(deps: WebDeps): void {
   value(metrics, 'accounts_stale', stale, async () => (await covered()).stale)
   const failing = 'Polled accounts whose last poll failed, wholly or in part.'
   value(metrics, 'accounts_poll_failing', failing, async () => (await covered()).failing)
-  gauge(metrics, { name: 'alerts_open', help: 'Alerts that are open, by level.', labels: ['level'] }, async () =>
-    Object.entries((await surveyAlerts(deps)).counts).map(([level, count]) => [{ level }, count]),
-  )
+  const counted = sharedRead(async () => {
+    const now = clock.now()
+    return (await surveyAlerts(deps, { silences: await deps.silences.active(now) }, now)).counts
+  })
+  const open = 'Alerts that are open and neither acknowledged nor silenced, by level.'
+  gauge(metrics, { name: 'alerts_open', help: open, labels: ['level'] }, async () => {
+    const { critical, warning } = await counted()
+    return Object.entries({ critical, warning }).map(([level, count]) => [{ level }, count])
+  })
+  const handled = 'Alerts that are open and acknowledged or silenced.'
+  value(metrics, 'alerts_handled', handled, async () => (await counted()).handled)
 }
 
 const OUTBOX_PARTS = {

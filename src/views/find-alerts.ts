@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { isAccount } from '../accounts/match-account.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { compareRanks, rankOf } from '../alerts/alert.ts'
-import { currentAcknowledgement } from '../alerts/alert-state.ts'
+import { currentAcknowledgement, kindOf } from '../alerts/alert-state.ts'
 import {
   type OpenAlert,
   type OpenState,
@@ -14,12 +14,12 @@ import {
 import { type Silence, silenceOf } from '../alerts/silence.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { AccountAlertsShape, AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
-import { withMarks } from './silenced.ts'
+import { isHandled, isHandledState, withMarks } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 export const OPEN_KINDS = ['limit', 'token', 'poll', 'fleet', 'delivery'] as const
-/** `active`: nothing keeps it from being sent; `silenced`, `acknowledged`: that does. */
-export const MARKS = ['active', 'acknowledged', 'silenced'] as const
+/** `active`: nothing keeps it from being sent; `silenced`, `acknowledged`: that does; `handled`: either. */
+export const MARKS = ['active', 'acknowledged', 'silenced', 'handled'] as const
 
 /** Which open alerts are wanted; what is left out does not matter. */
 export interface OpenAlertFilter {
@@ -33,15 +33,16 @@ export interface OpenAlertFilter {
   mark?: (typeof MARKS)[number] | undefined
 }
 
-export type AlertCounts = Record<AlertLevel, number>
+/** Alerts by level. Those that an operator has acknowledged or silenced are in neither level, but `handled`. */
+export type AlertCounts = Record<AlertLevel | 'handled', number>
 
-/** Where an account stands in the list: the rank of its worst alert, then its number. */
+/** Where an account stands in the list: whether all of its alerts are handled, the rank of its worst one, then its number. */
 export type AlertPlace = readonly number[]
 
 /** A place as text: a cursor of the API and of the page. */
 export const PLACE = z
   .string('must be given once')
-  .regex(/^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){5}$/, 'is not a place in this list')
+  .regex(/^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){6}$/, 'is not a place in this list')
 
 export function alertPlaceText(place: AlertPlace): string {
   return place.join('_')
@@ -52,7 +53,7 @@ export function readPlace(text: string): AlertPlace {
   return text.split('_').map(Number)
 }
 
-/** The open alerts of one account, worst first; `hubId` null: those that are about no account. */
+/** The open alerts of one account, worst first, handled ones last; `hubId` null: those that are about no account. */
 export interface AccountAlerts {
   hubId: number | null
   hubDomain: string
@@ -63,15 +64,22 @@ export interface AccountAlerts {
 export interface FoundAlerts {
   /** Of all that fit but for the level. */
   counts: AlertCounts
-  /** The account with the worst alert first. */
+  /** The account with the worst alert that nobody has handled first. */
   accounts: AccountAlerts[]
-  /** Those of all of them, the worst first. */
+  /** Those of all of them, the worst first, handled ones last. */
   alerts: OpenAlert[]
   /** After which the next page begins; undefined on the last one. */
   next: AlertPlace | undefined
 }
 
 type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry'>
+
+/** What is shown of the open alerts. */
+interface AlertSearch extends OpenAlertFilter {
+  silences: readonly Silence[]
+  /** Called with each alert that fits but for level and mark: what else is to be known of all needs no read of its own. */
+  visit?: (open: OpenState, isHandled: boolean) => void
+}
 
 interface Page {
   after?: AlertPlace | undefined
@@ -81,22 +89,20 @@ interface Page {
 }
 
 /** A page of the open alerts that fit, by account. Numbers are read only of those that are shown. */
-export async function findAlerts(
-  deps: Sources,
-  { silences, ...filter }: OpenAlertFilter & { silences: readonly Silence[] },
-  page: Page,
-  now: number,
-): Promise<FoundAlerts> {
-  const isWanted = (open: OpenState) => fits(open, filter, silences, now)
-  const { level } = filter
-  const isShown = (open: OpenState) => (level === undefined || open.state.level === level) && isWanted(open)
-  const survey = await surveyAlerts(deps, isWanted, level)
+export async function findAlerts(deps: Sources, search: AlertSearch, page: Page, now: number): Promise<FoundAlerts> {
+  const { silences, level } = search
+  const survey = await surveyAlerts(deps, search, now)
   const rest = survey.accounts
     .filter(({ place }) => page.after === undefined || compareRanks(place, page.after) > 0)
     .sort((a, b) => compareRanks(a.place, b.place))
   const shown = firstOf(rest, page)
   const hubIds = shown.map(({ hubId }) => hubId)
-  const alerts = withMarks(await readOpenAlerts(deps.store, deps.keys, hubIds, isShown), silences, now)
+  const isShown = (open: OpenState) =>
+    (level === undefined || open.state.level === level) &&
+    fits(open, search) &&
+    hasMark(search.mark, open, silences, now)
+  const found = withMarks(await readOpenAlerts(deps.store, deps.keys, hubIds, isShown), silences, now)
+  const alerts = found.toSorted((a, b) => Number(isHandled(a)) - Number(isHandled(b)))
   const byAccount = Map.groupBy(alerts, ({ hubId }) => hubId ?? NOBODY)
   return {
     ...{ counts: survey.counts, alerts },
@@ -118,23 +124,53 @@ interface Surveyed {
 /** What is open at all accounts, from the states alone: of a large fleet no more is kept than a count and a place for each account. */
 export async function surveyAlerts(
   { store, keys, registry }: Sources,
-  isWanted: (open: OpenState) => boolean = () => true,
-  level?: AlertLevel,
+  search: AlertSearch,
+  now: number,
 ): Promise<{ counts: AlertCounts; accounts: Surveyed[] }> {
-  const total = { warning: 0, critical: 0 }
+  const { silences, level, mark, visit } = search
+  // A reader who asks for handled alerts gets them by level.
+  const isByLevel = mark !== undefined && mark !== 'active'
+  const total = noAlerts()
   const accounts: Surveyed[] = []
   for await (const some of readOpenStates(store, keys, await registry.alerting())) {
-    for (const [hubId, all] of Map.groupBy(some.filter(isWanted), (open) => open.hubId)) {
-      for (const { state } of all) total[state.level]++
-      const own = level === undefined ? all : all.filter(({ state }) => state.level === level)
-      const [worst] = own.map((open) => rankOf(rankedState(open))).sort(compareRanks)
+    const fitting = some.filter((open) => fits(open, search))
+    for (const [hubId, all] of Map.groupBy(fitting, (open) => open.hubId)) {
+      const counts = noAlerts()
+      const places: number[][] = []
+      for (const open of all) {
+        const isKnown = isHandledState(open, silences, now)
+        const isCounted = isByLevel || !isKnown
+        visit?.(open, isKnown)
+        const isWanted = hasMark(mark, open, silences, now)
+        const counted = isCounted ? open.state.level : 'handled'
+        if (isWanted || !isCounted) total[counted]++
+        if (!isWanted || (level !== undefined && open.state.level !== level)) continue
+        counts[counted]++
+        places.push([Number(isKnown), ...rankOf(rankedState(open))])
+      }
+      const [worst] = places.sort(compareRanks)
       if (worst === undefined) continue
-      const critical = own.filter(({ state }) => state.level === 'critical').length
-      const counts = { critical, warning: own.length - critical }
-      accounts.push({ hubId, hubDomain: own[0]?.hubDomain ?? '', counts, place: [...worst, hubId] })
+      accounts.push({ hubId, hubDomain: all[0]?.hubDomain ?? '', counts, place: [...worst, hubId] })
     }
   }
   return { counts: total, accounts }
+}
+
+export function noAlerts(): AlertCounts {
+  return { critical: 0, warning: 0, handled: 0 }
+}
+
+function hasMark(mark: OpenAlertFilter['mark'], open: OpenState, silences: readonly Silence[], now: number): boolean {
+  switch (mark) {
+    case undefined:
+      return true
+    case 'acknowledged':
+      return currentAcknowledgement(open.state, now) !== undefined
+    case 'silenced':
+      return silenceOf(silences, silenceable(open), now) !== undefined
+    default:
+      return isHandledState(open, silences, now) === (mark === 'handled')
+  }
 }
 
 function firstOf(rest: readonly Surveyed[], { accounts, alerts }: Page): Surveyed[] {
@@ -143,24 +179,17 @@ function firstOf(rest: readonly Surveyed[], { accounts, alerts }: Page): Surveye
   for (const one of rest) {
     if (shown.length >= accounts || count >= alerts) break
     shown.push(one)
-    count += one.counts.critical + one.counts.warning
+    count += one.counts.critical + one.counts.warning + one.counts.handled
   }
   return shown
 }
 
-function fits(open: OpenState, filter: OpenAlertFilter, silences: readonly Silence[], now: number): boolean {
-  const { kind, hubId, account, carriers, mark } = filter
-  const alert = silenceable(open)
-  if (kind !== undefined && alert.kind !== kind) return false
+/** But for its level and its mark. */
+function fits(open: OpenState, { kind, hubId, account, carriers }: OpenAlertFilter): boolean {
+  if (kind !== undefined && kindOf(open.hubId, open.field) !== kind) return false
   if (hubId !== undefined && open.hubId !== hubId) return false
   if (account !== undefined && !isAbout(open, account.toLowerCase())) return false
-  if (carriers !== undefined && !carriers.some((wanted) => open.hubId !== NOBODY && isAccount(wanted, open)))
-    return false
-  if (mark === undefined) return true
-  const acknowledged = currentAcknowledgement(open.state, now) !== undefined
-  if (mark === 'acknowledged') return acknowledged
-  const silenced = silenceOf(silences, alert, now) !== undefined
-  return mark === 'silenced' ? silenced : !silenced && !acknowledged
+  return carriers === undefined || carriers.some((wanted) => open.hubId !== NOBODY && isAccount(wanted, open))
 }
 
 function isAbout({ hubId, hubDomain }: OpenState, text: string): boolean {

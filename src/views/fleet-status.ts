@@ -87,7 +87,8 @@ async function dueStatus({ due }: Sources, kind: DueKind, now: number): Promise<
 async function alertStatus(deps: Sources, now: number): Promise<FleetStatus['alerts']> {
   // Each of the worst alerts is of one of as many accounts.
   const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
-  const { counts, accounts, alerts } = await findAlerts(deps, { silences: await deps.silences.active(now) }, page, now)
+  const search = { silences: await deps.silences.active(now), mark: 'active' as const }
+  const { counts, accounts, alerts } = await findAlerts(deps, search, page, now)
   return {
     ...counts,
     worst: alerts.slice(0, WORST_ALERTS).map(timedAlert),

@@ -1,5 +1,6 @@
 import type { Registry } from '../accounts/registry.ts'
-import { type OpenAlert, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
+import { currentAcknowledgement } from '../alerts/alert-state.ts'
+import { type OpenAlert, type OpenState, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
 import { covers, isInForce, matcherText, type Silence, silenceOf } from '../alerts/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -16,6 +17,17 @@ export function withMarks(alerts: readonly OpenAlert[], silences: readonly Silen
       ...(silence === undefined ? {} : { silencedBy: silence.id }),
     }
   })
+}
+
+/** Someone knows of it already, or asked for silence; of an alert with its marks. */
+export function isHandled({ acknowledged, silencedBy }: Pick<OpenAlert, 'acknowledged' | 'silencedBy'>): boolean {
+  return acknowledged !== undefined || silencedBy !== undefined
+}
+
+/** The same of an alert as it is stored. */
+export function isHandledState(open: OpenState, silences: readonly Silence[], now: number): boolean {
+  if (currentAcknowledgement(open.state, now) !== undefined) return true
+  return silenceOf(silences, silenceable(open), now) !== undefined
 }
 
 /** How many open alerts each silence means, by its id. */

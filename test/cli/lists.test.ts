@@ -115,6 +115,19 @@ test.each<[string, number[]]>([
   expect(await ids('alerts', 'list', ...options.split(' '))).toEqual(expected)
 })
 
+test('what an operator has acknowledged is in no count of status and of the list of accounts', async () => {
+  const acknowledged = { at: NOW, by: 'ann', until: NOW + 60 * MINUTE }
+  await open(UNREAD, 'poll', { ...openedState('warning', 'poll', NOW - 30 * MINUTE), acknowledged })
+  const { out } = await run('status')
+  expect(out).toMatch(/^open alerts +88 critical \+ 1 handled$/m)
+  expect(out).not.toContain('n3.example.com')
+  expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 handled/m)
+  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
+  expect(await ids('alerts', 'list', '--state', 'handled')).toEqual([UNREAD])
+  expect((await ids('alerts', 'list')).at(-1)).toBe(UNREAD)
+  await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
+})
+
 test('alerts are listed newest first, or by account', async () => {
   const newest = await ids('alerts', 'list', '--sort', 'newest')
   expect([newest[0], ...newest.slice(-2)]).toEqual([FULL, UNREAD, DEAD])

@@ -42,7 +42,7 @@ test('the status page shows the fleet at a glance', async () => {
   expect(text).toContain('http-equiv="refresh" content="10"')
 })
 
-test('what needs action leads to where it is done, and says whether someone works on it', async () => {
+test('what an operator has acknowledged is in no count and no worst, and shown beside', async () => {
   const { get, connectAccount, poll, clock } = await openServer(redis)
   const since = clock.now()
   const acknowledged = { by: 'ann', at: since, until: since + 3_600_000, level: 'critical' as const }
@@ -54,12 +54,19 @@ test('what needs action leads to where it is done, and says whether someone work
     await poll(hubId, readings(since, 960), { overall: { ...openState('critical', 'a rule', since), ...more } })
   }
   const { text } = await get('/')
-  expect(text).toContain('<a href="/alerts?level=critical">Review</a> <span>2 critical alerts, 1 acknowledged')
-  // Also in the line of the account, on both pages.
-  for (const page of [text, (await get('/alerts')).text]) {
-    expect(page).toMatch(/2\.example\.com<\/b>: 1 critical;.*; acknowledged by ann<\/summary>/)
-    expect(page).not.toMatch(/1\.example\.com<\/b>.*; acknowledged by/)
-  }
+  expect(text).toContain(
+    '<a href="/alerts?level=critical&amp;mark=active">Review</a> <span>1 critical alert; worst: 1.example.com, custom properties 96 %</span>',
+  )
+  expect(text).toContain('<a href="/alerts?mark=handled">+ 1 handled</a>')
+  expect(text).not.toContain('<b>2.example.com</b>')
+  const alerts = (await get('/alerts')).text
+  expect(alerts).toMatch(
+    /1\.example\.com<\/b>: 1 critical;.*2\.example\.com<\/b>: 1 handled;.*; acknowledged by ann<\/summary>/s,
+  )
+  expect(alerts).toContain('>critical 1</a>')
+  const handled = (await get('/alerts?mark=handled')).text
+  expect(handled).toContain('<b>2.example.com</b>: 1 critical;')
+  expect(handled).not.toContain('<b>1.example.com</b>')
 })
 
 test('the page of an alert shows when it repeats; of tokens, that it is sent once', async () => {

@@ -34,10 +34,14 @@ test('a silence is made, listed with how many open alerts it means, and ended', 
   clock.move(60_000)
   const [hubId] = (await get('/api/v1/alerts')).json.items.map((alert: { hubId: number }) => alert.hubId)
   expect((await get(`/api/v1/accounts/${hubId}`)).json.alerts).toMatchObject([{ silencedBy: id }, { silencedBy: id }])
-  expect((await get('/api/v1/status')).json.alerts.worst).toContainEqual(expect.objectContaining({ silencedBy: id }))
-  for (const page of ['/', `/accounts/${hubId}`]) expect((await get(page)).text, page).toContain(`href="/alerts#${id}"`)
+  const counted = { critical: 0, warning: 0, handled: 2, worst: [], accounts: [] }
+  expect((await get('/api/v1/status')).json.alerts).toEqual(counted)
+  expect((await get('/')).text).toContain('>+ 2 handled</a>')
+  for (const page of ['/alerts', `/accounts/${hubId}`])
+    expect((await get(page)).text, page).toContain(`href="/alerts#${id}"`)
   const ended = await ask('DELETE', `/api/v1/silences/${id}`, BEARER)
-  expect((await get('/')).text).not.toContain('Silenced')
+  expect((await get('/')).text).not.toContain('handled')
+  expect((await get('/api/v1/status')).json.alerts).toMatchObject({ critical: 1, warning: 1, handled: 0 })
   expect(ended).toMatchObject({ status: 200, json: { id, active: false, endsAt: new Date(clock.now()).toISOString() } })
   expect(looks).toEqual([clock.now()])
   expect((await get('/api/v1/silences')).json).toEqual({ items: [] })
@@ -53,8 +57,8 @@ test('one that means a single level marks that alone, and its author may be name
   expect(json).toMatchObject({ author: 'ann', openAlerts: 1 })
   const { items } = (await get('/api/v1/alerts')).json
   expect(items.map((item: { level: string; silencedBy?: string }) => [item.level, item.silencedBy])).toEqual([
-    ['critical', json.id],
     ['warning', undefined],
+    ['critical', json.id],
   ])
 })
 

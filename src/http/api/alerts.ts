@@ -44,7 +44,9 @@ export const alertRoutes = [
         .max(120)
         .optional()
         .describe("Only those with this in the account's domain or number."),
-      mark: oneOf(MARKS).optional().describe('Only those that are acknowledged, silenced, or neither (`active`).'),
+      mark: oneOf(MARKS)
+        .optional()
+        .describe('Only those that are acknowledged, silenced, either (`handled`) or neither (`active`).'),
       limit: atMost(500, 100),
       after: cursor(PLACE).optional(),
     }),

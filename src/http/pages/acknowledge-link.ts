@@ -6,6 +6,7 @@ import { cleanText } from '../../text/clean-text.ts'
 import { formatCount, formatPercent } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
+import { accountText } from '../../views/alert-texts.ts'
 import { timedAcknowledgement } from '../../views/find-alerts.ts'
 import { FEW_FIELDS, OPEN_FORM, readForms } from '../access/forms.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
@@ -13,7 +14,7 @@ import { check } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { plainPage, sendPage } from './page.ts'
-import { accountText, levelBadge, when } from './parts/cells.ts'
+import { levelBadge, when } from './parts/cells.ts'
 
 /**
  * For people, by a signed link: in a mail, or on the page of alerts. Programs that follow links to see what is behind them

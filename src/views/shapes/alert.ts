@@ -75,8 +75,9 @@ export type OpenAlertShape = z.infer<typeof OpenAlertShape>
 export const AccountAlertsShape = shape('AccountAlerts', 'The open alerts of one account.', {
   hubId: hubId.nullable().describe('The account; null for alerts that are about no account.'),
   hubDomain,
-  critical: count('Its alerts at critical.'),
-  warning: count('Its alerts at warning.'),
+  critical: count('Its alerts at critical that are neither acknowledged nor silenced.'),
+  warning: count('The same at warning.'),
+  handled: count('Its alerts that are acknowledged or silenced.'),
   alerts: z.array(OpenAlertShape).describe('Worst first, at most 20.'),
 })
 export type AccountAlertsShape = z.infer<typeof AccountAlertsShape>

@@ -121,10 +121,13 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   pollBudget: PollBudgetShape.nullable().describe('Null where `limits.callsPerHour` is not set.'),
   uninstalls: DueShape.describe('Deletions of refresh tokens.'),
   alerts: z.object({
-    warning: count('Open at warning.'),
-    critical: count('Open at critical.'),
-    worst: z.array(OpenAlertShape).describe('Up to 20, worst consequence first.'),
-    accounts: z.array(AccountAlertsShape).describe('Up to eight accounts, the one with the worst alert first.'),
+    warning: count('Open at warning, and neither acknowledged nor silenced.'),
+    critical: count('The same at critical.'),
+    handled: count('Open, and acknowledged or silenced.'),
+    worst: z.array(OpenAlertShape).describe('Up to 20 that are not handled, worst consequence first.'),
+    accounts: z
+      .array(AccountAlertsShape)
+      .describe('Up to eight accounts of these, the one with the worst alert first.'),
   }),
   deliveries: z.object({
     pending: count('Waiting for their first or next attempt.'),

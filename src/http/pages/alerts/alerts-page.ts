@@ -2,8 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { cleanText } from '../../../text/clean-text.ts'
+import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import {
+  type AlertCounts,
   accountAlertsJson,
   alertPlaceText,
   findAlerts,
@@ -70,7 +72,7 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
 interface AlertsPage {
   accounts: readonly AccountAlertsShape[]
   /** Of all that fit but for the level. */
-  counts: Record<AlertLevel, number>
+  counts: AlertCounts
   query: AlertQuery
   /** Where the next page begins. */
   next: string | undefined
@@ -87,7 +89,7 @@ function alertsPage({ accounts, counts, query, next, silences, token, reconnect,
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
   const mayWrite = token !== undefined
   const list = accountAlerts(accounts, now, { mayWrite, choose: mayWrite, reconnect: mayWrite ? reconnect : undefined })
-  return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}</p>
+  return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning + counts.handled, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}${handledLink(counts, filter)}</p>
 ${filterForm(filter)}
 <div data-live="alerts">
 ${accounts.length === 0 ? nothing(isNarrowed ? 'No matching alerts.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
@@ -120,8 +122,13 @@ function levelLink(level: AlertLevel | undefined, count: number, filter: FilterV
   return html`<a href="${withQuery('/alerts', { ...filter, level })}"${current}>${level ?? 'all'} ${count}</a>`
 }
 
+function handledLink({ handled }: AlertCounts, filter: FilterValues): Html | undefined {
+  if (handled === 0) return undefined
+  return html`<a href="${withQuery('/alerts', { ...filter, mark: 'handled' })}">+ ${formatCount(handled)} handled</a>`
+}
+
 const KIND = choice('kind', 'Kind', 'every kind', ['limit', 'token', 'poll', 'fleet', 'delivery'])
-const MARK = choice('mark', 'State', 'every state', ['active', 'acknowledged', 'silenced'])
+const MARK = choice('mark', 'State', 'every state', MARKS)
 
 function filterForm({ level, kind, account, mark }: Omit<AlertQuery, 'after'>): Html {
   return html`<form action="/alerts" class="search" role="search">

@@ -19,7 +19,7 @@ import { htmlTable, nothing } from '../parts/tables.ts'
 import { queueTable } from '../queues.ts'
 import { fullText, NONE_COMES, upcomingDays } from '../upcoming.ts'
 import { needsAction } from './needs-action.ts'
-import { tiles } from './tiles.ts'
+import { handledLink, tiles } from './tiles.ts'
 
 const REFRESH_SECONDS = 10
 /** Of lists that have a page of their own. */
@@ -92,12 +92,15 @@ ${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}
 }
 
 function openAlerts(deps: WebDeps, { mayWrite }: FastifyRequest, { at, alerts }: FleetStatus): Html {
-  if (alerts.accounts.length === 0) return nothing('No alert is open.')
-  const shown = alerts.accounts.reduce((sum, { critical, warning }) => sum + critical + warning, 0)
-  const more = alerts.critical + alerts.warning - shown
+  const { critical, warning, handled, accounts } = alerts
+  const shown = accounts.reduce((sum, one) => sum + one.critical + one.warning, 0)
+  const more = critical + warning - shown
+  const known = handled > 0 ? html`<p>${handledLink(handled)}</p>` : undefined
+  if (accounts.length === 0)
+    return html`${nothing(handled === 0 ? 'No alert is open.' : 'Nothing is left to handle.')}${known}`
   const reconnect = mayWrite ? (hubId: number) => reconnectUrl(deps, hubId) : undefined
-  return html`${accountAlerts(alerts.accounts, Date.parse(at), { mayWrite, reconnect })}
-${more > 0 ? html`<p><a href="/alerts">${countOf(more, 'more alert')}</a></p>` : undefined}`
+  return html`${accountAlerts(accounts, Date.parse(at), { mayWrite, reconnect })}
+${more > 0 ? html`<p><a href="/alerts?mark=active">${countOf(more, 'more alert')}</a></p>` : undefined}${known}`
 }
 
 /** Who is running; one that fell silent is shown for a day. */

@@ -4,13 +4,12 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { Cause } from '../../../tokens/endpoint/breaker.ts'
+import { accountText, worstText } from '../../../views/alert-texts.ts'
 import { isBroken, receiverText } from '../../../views/deliveries.ts'
 import { budgetText, endpointStatusText, heartbeatText, isLow, shareText } from '../../../views/fleet-health.ts'
 import { type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
 import type { OpenAlertShape } from '../../../views/shapes/alert.ts'
 import { type HealthReport, RECEIVERS } from '../../health.ts'
-import { worstText } from '../parts/alert-lists.ts'
-import { accountText } from '../parts/cells.ts'
 
 /** What someone has to do: a verb, with what is wrong, and the page where it is done. */
 export interface NeededAction {
@@ -133,16 +132,7 @@ function limitActions({ alerts }: FleetStatus): NeededAction[] {
     const count = alerts[level]
     if (count === 0) return []
     const example = worst?.level === level ? `; worst: ${accountText(worst)}, ${worstText(worst)}` : ''
-    const says = `${countOf(count, level === 'critical' ? 'critical alert' : 'warning')}${knownText(alerts, level)}${example}`
-    return [{ level, verb: 'Review', says: cleanText(says, 300), at: `/alerts?level=${level}` }]
+    const says = `${countOf(count, level === 'critical' ? 'critical alert' : 'warning')}${example}`
+    return [{ level, verb: 'Review', says: cleanText(says, 300), at: `/alerts?level=${level}&mark=active` }]
   })
-}
-
-/** Whether someone works on it already; said only where each of them was read. */
-function knownText({ worst, ...counts }: FleetStatus['alerts'], level: AlertLevel): string {
-  const shown = worst.filter((alert) => alert.level === level)
-  const known = shown.filter(({ acknowledged }) => acknowledged !== undefined).length
-  const all = counts[level]
-  if (known === 0 || shown.length < all) return ''
-  return `, ${known === all ? '' : `${formatCount(known)} `}acknowledged`
 }

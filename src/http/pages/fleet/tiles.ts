@@ -48,9 +48,15 @@ function coverageTile({ coverage }: FleetStatus): Html {
 }
 
 function alertsTile({ alerts }: FleetStatus): Html {
-  return html`<section class="tile"><h2>Alerts</h2><p class="figure">${formatCount(alerts.critical + alerts.warning)}</p>
-<ul><li><a href="/alerts?level=critical">${formatCount(alerts.critical)} critical</a></li>
-<li><a href="/alerts?level=warning">${formatCount(alerts.warning)} warning</a></li></ul></section>`
+  const { critical, warning, handled } = alerts
+  const bad = critical > 0 ? ' bad' : ''
+  return html`<section class="tile${bad}"><h2>Alerts</h2><p class="figure">${formatCount(critical + warning)}</p>
+<ul><li><a href="/alerts?level=critical&amp;mark=active">${formatCount(critical)} critical</a></li>
+<li><a href="/alerts?level=warning&amp;mark=active">${countOf(warning, 'warning')}</a></li>${handled > 0 ? html`<li>${handledLink(handled)}</li>` : undefined}</ul></section>`
+}
+
+export function handledLink(handled: number): Html {
+  return html`<a href="/alerts?mark=handled">+ ${formatCount(handled)} handled</a>`
 }
 
 function endpointTile(status: FleetStatus): Html | undefined {

@@ -1,12 +1,13 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { wantsReconnect } from '../../../delivery/email/mail-links.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { countOf, daysLeftText, formatCount, formatPercent } from '../../../text/format-number.ts'
+import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { accountText, alertCountsText, worstText } from '../../../views/alert-texts.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
-import { accountText, fullness, levelBadge, NONE, when } from './cells.ts'
+import { fullness, levelBadge, NONE, when } from './cells.ts'
 import { htmlTable } from './tables.ts'
 
 interface AlertListMore {
@@ -33,10 +34,10 @@ function lineOf(
   const worst = alerts[0] as TimedAlert
   const name = accountText(account)
   const of = html`<span class="unseen"> ${name}</span>`
-  const more = account.critical + account.warning - alerts.length
-  return html`<li id="account-${hubId ?? 0}" class="${worst.level}">
+  const more = account.critical + account.warning + account.handled - alerts.length
+  return html`<li id="account-${hubId ?? 0}" class="${account.critical + account.warning === 0 ? 'handled' : worst.level}">
 ${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
-<details><summary><b>${name}</b>: ${countsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span>${quietText(alerts, more)}</summary>
+<details><summary><b>${name}</b>: ${alertCountsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span>${quietText(alerts, more)}</summary>
 ${alertTable(alerts, now, { mayWrite, choose })}
 ${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
 </details>
@@ -53,21 +54,6 @@ function copiedLink(hubId: number, url: string, name: string): Html {
 /** An alert as the reader of a page sees it: its account, its id, its level. */
 function asSeen({ hubId, id, level }: TimedAlert): string {
   return `${hubId ?? 0}/${id}/${level}`
-}
-
-/** `3 critical, 2 warning`. */
-function countsText({ critical, warning }: Pick<AccountAlertsShape, 'critical' | 'warning'>): string {
-  return [critical > 0 ? `${critical} critical` : '', warning > 0 ? `${warning} warning` : '']
-    .filter((text) => text !== '')
-    .join(', ')
-}
-
-/** `Companies → Contacts: fullest record 100 %, full`. */
-export function worstText(alert: TimedAlert): string {
-  const { percent, daysLeft } = alert
-  const full = percent === undefined ? '' : ` ${formatPercent(percent)}`
-  const days = daysLeft === undefined ? '' : `, ${daysLeftText(daysLeft)}`
-  return `${subjectOf(alert)}${full}${days}`
 }
 
 /** Who knows of them already, and what is silenced. */

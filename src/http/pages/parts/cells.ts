@@ -4,6 +4,7 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount, formatDistance, formatPercent } from '../../../text/format-number.ts'
 import { formatSecond, iso } from '../../../text/format-time.ts'
 import { Html, html } from '../../../text/html.ts'
+import { accountText } from '../../../views/alert-texts.ts'
 
 /** In a cell that has nothing to show. */
 export const NONE = html`<span class="soft none">–</span>`
@@ -37,24 +38,13 @@ export function stateBadge(state: AccountState): Html {
   return badge(STATE_LOOK[state], state)
 }
 
-interface NamedAccount {
-  hubId: number | null
-  hubDomain?: string
-}
-
-/** An account as people call it; alerts that are about no account are about all of them. */
-export function accountText({ hubId, hubDomain = '' }: NamedAccount): string {
-  if (hubId === null) return 'All accounts'
-  return cleanText(hubDomain, 80) || `account ${hubId}`
-}
-
 /** For the head of a page. */
 export function accountTitle({ hubId, hubDomain }: { hubId: number; hubDomain: string }): string {
   return cleanText(hubDomain, 120) || `Account ${hubId}`
 }
 
 /** An account on the way to its page: its domain, and its number beside it. */
-export function accountLink({ hubId, hubDomain = '' }: NamedAccount): Html {
+export function accountLink({ hubId, hubDomain = '' }: Parameters<typeof accountText>[0]): Html {
   if (hubId === null) return html`all accounts`
   const link = html`<a href="/accounts/${hubId}">${accountText({ hubId, hubDomain })}</a>`
   return cleanText(hubDomain, 80) === '' ? link : html`${link} <span class="soft">${hubId}</span>`

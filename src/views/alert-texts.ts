@@ -1,0 +1,25 @@
+import { subjectOf } from '../alerts/open-alerts.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf, daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
+import { type AlertCounts, noAlerts, type TimedAlert } from './find-alerts.ts'
+
+/** An account as people call it; alerts that are about no account are about all of them. */
+export function accountText({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string {
+  if (hubId === null) return 'All accounts'
+  return cleanText(hubDomain, 80) || `account ${hubId}`
+}
+
+/** `2 critical, 1 warning + 4 handled`: nothing of what there is none of. */
+export function alertCountsText({ critical, warning, handled }: AlertCounts = noAlerts()): string {
+  const open = [critical > 0 ? `${formatCount(critical)} critical` : '', warning > 0 ? countOf(warning, 'warning') : '']
+  const parts = [open.filter(Boolean).join(', '), handled > 0 ? `${formatCount(handled)} handled` : '']
+  return parts.filter(Boolean).join(' + ')
+}
+
+/** `Companies → Contacts: fullest record 100 %, full`. */
+export function worstText(alert: TimedAlert): string {
+  const { percent, daysLeft } = alert
+  const full = percent === undefined ? '' : ` ${formatPercent(percent)}`
+  const days = daysLeft === undefined ? '' : `, ${daysLeftText(daysLeft)}`
+  return `${subjectOf(alert)}${full}${days}`
+}
