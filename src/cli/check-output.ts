@@ -54,15 +54,15 @@ export function checkOutput(io: Io, at: number, options: OutputOptions): CheckOu
 
 /** One line for whoever shows one line: what is wrong, then counts for programs behind the bar. */
 function summaryLine(counts: CheckCounts): string {
-  const { accounts, notOk, series, critical, warning, unknown, withoutLimit } = counts
+  const { accounts, notOk, series, critical, warning, handled, unknown, withoutLimit } = counts
   const status = statusOf(counts)
   const figures = `accounts=${accounts} critical=${critical} warning=${warning} unknown=${unknown}`
-  return `PLIMSOLL ${status.toUpperCase()} - ${words()} | ${figures} series=${series} without_limit=${withoutLimit}`
+  return `PLIMSOLL ${status.toUpperCase()} - ${words()}${handled > 0 ? ` + ${formatCount(handled)} handled` : ''} | ${figures} series=${series} without_limit=${withoutLimit} handled=${handled}`
 
   function words(): string {
     if (accounts === 0) return 'there is no live account'
     if (status === 'ok') {
-      return `${countOf(accounts, 'account')}: ${countOf(series, 'series', 'series')} within their thresholds`
+      return `${countOf(accounts, 'account')}: ${countOf(series - handled, 'series', 'series')} within their thresholds`
     }
     const breaches = `${formatCount(warning)} series at warning, ${formatCount(critical)} critical`
     const judged = `${formatCount(notOk)} of ${countOf(accounts, 'account')}`
@@ -116,11 +116,16 @@ function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOu
   }
 }
 
+/** With --all everything; else what is ok or handled is left out. */
+function isShown({ level, handled }: JudgedSeries, showAll: boolean): boolean {
+  return showAll || (level !== 'ok' && !handled)
+}
+
 /** What is not known of an account is one row: its old readings say nothing more. */
 function rowsOf(account: JudgedAccount, showAll: boolean): Row[] {
   const { reason, series } = account
-  const shown = series.filter(({ level }) => (level === 'unknown' ? reason === null : showAll || level !== 'ok'))
-  const rows: Row[] = shown.map((one) => ({ level: one.level, account, series: one }))
+  const shown = series.filter((one) => (one.level === 'unknown' ? reason === null : isShown(one, showAll)))
+  const rows: Row[] = shown.map((one) => ({ level: one.handled ? 'ok' : one.level, account, series: one }))
   return reason === null ? rows : [{ level: 'unknown', account }, ...rows]
 }
 
@@ -137,11 +142,11 @@ function printRows(io: Io, columns: readonly Column[], rows: readonly string[][]
 
 function seriesCells({ level, account, series }: Row, now: number): string[][] {
   if (series === undefined) return []
-  const { usage, rule, measuredAt } = series
+  const { usage, rule, measuredAt, handled } = series
   const threshold = thresholdText(series.threshold)
   return [
     [
-      ...[level, String(account.hubId), account.hubDomain, seriesName(series)],
+      ...[handled ? 'handled' : level, String(account.hubId), account.hubDomain, seriesName(series)],
       ...[formatCount(usage), ...limitCells(series)],
       ...[threshold === '' ? rule : `${rule}: ${threshold}`, ageCell(measuredAt, now)],
     ],
@@ -165,15 +170,19 @@ function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
 }
 
 function isFine({ level, series }: JudgedAccount): boolean {
-  return level === 'ok' && series.every((one) => one.level === 'ok')
+  return level === 'ok' && !series.some((one) => isShown(one, false))
 }
 
 function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boolean): CheckedAccountShape {
-  const shown = series.filter(({ level }) => showAll || level !== 'ok')
   return {
     ...account,
     readAt: iso(readAt),
-    series: shown.map((one) => ({ ...seriesJson(one), level: one.level, rule: one.rule, threshold: one.threshold })),
+    series: series
+      .filter((one) => isShown(one, showAll))
+      .map((one) => {
+        const { level, rule, threshold, handled } = one
+        return { ...seriesJson(one), level, rule, threshold, handled }
+      }),
   }
 }
 
@@ -191,7 +200,7 @@ function csvOutput(io: Io, showAll: boolean): CheckOutput {
   return {
     account: (judged) => {
       begin()
-      const shown = judged.series.filter(({ level }) => showAll || level !== 'ok')
+      const shown = judged.series.filter((one) => isShown(one, showAll))
       for (const series of shown) io.out(csvLine(csvCells(judged, series)))
       if (shown.length === 0 && judged.reason !== null) io.out(csvLine(csvCells(judged, undefined)))
     },

@@ -66,7 +66,8 @@ async function judgeAll(
   const progress = showProgress(shown, live === undefined ? 'accounts judged' : 'accounts polled', total)
   let polled = 0
   const poll = live && (await livePoll(live, io.stop, () => progress.at(++polled, total)))
-  const request = { ...settingsOf(parts.config), hubIds, ...(poll === undefined ? {} : { poll }) }
+  const silences = await parts.silences.active(io.clock.now())
+  const request = { ...settingsOf(parts.config, silences), hubIds, ...(poll === undefined ? {} : { poll }) }
   try {
     for await (const accounts of checkFleet(parts, request)) {
       if (io.stop.aborted) throw new CommandError('stopped before all accounts were judged')
@@ -82,11 +83,12 @@ async function judgeAll(
   }
 }
 
-function settingsOf(config: Config): JudgeSettings {
+function settingsOf(config: Config, silences: JudgeSettings['silences']): JudgeSettings {
   const { thresholds, tags, limits } = config
   const polling = { ...limits, accounts: withTags(limits.accounts, tags) }
   const coverage = coverageSettings(config)
   return {
+    silences,
     rules: withTags(thresholds, tags),
     staleAfter: (account, pairs) => staleAfter(coverage, longestTurn(pollSettingsOf(polling, account), pairs)),
     pairsOf: (account) => {

@@ -1,6 +1,6 @@
 import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
-import { readableState } from '../alerts/alert-state.ts'
+import { currentAcknowledgement, readableState } from '../alerts/alert-state.ts'
 import { storedStates } from '../alerts/open-alerts.ts'
 import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
 import { currentSeries } from './account-view.ts'
@@ -65,13 +65,14 @@ async function judgeOne(
     return judgeAccount({ ...request, trouble: 'what is stored of its readings is spoilt' }, account, [], now)
   }
   const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
-  const withLevels = series.map((one) => ({ ...one, open: openLevel(states[one.id]) }))
-  return judgeAccount({ ...request, trouble }, account, withLevels, now)
+  const withAlerts = series.map((one) => ({ ...one, ...openAlert(states[one.id], now) }))
+  return judgeAccount({ ...request, trouble }, account, withAlerts, now)
 }
 
-function openLevel(stored: string | undefined): AlertLevel | undefined {
-  const level = stored === undefined ? 'ok' : (readableState(stored)?.level ?? 'ok')
-  return level === 'ok' ? undefined : level
+function openAlert(stored: string | undefined, now: number): { open: AlertLevel; isAcknowledged: boolean } | undefined {
+  const state = stored === undefined ? undefined : readableState(stored)
+  if (state === undefined || state.level === 'ok') return undefined
+  return { open: state.level, isAcknowledged: currentAcknowledgement(state, now) !== undefined }
 }
 
 /** What a check found, over all accounts. */
@@ -81,9 +82,11 @@ export interface CheckCounts {
   notOk: number
   /** Series that a rule watches. */
   series: number
-  /** Series at this level. */
+  /** Series at this level that nobody has handled. */
   critical: number
   warning: number
+  /** Series at a level that an operator has acknowledged or silenced. */
+  handled: number
   /** Accounts of which not all is known: no fresh reading. */
   unknown: number
   /** Series that can't be judged because their limit is not known. */
@@ -91,7 +94,7 @@ export interface CheckCounts {
 }
 
 export function noCounts(): CheckCounts {
-  return { accounts: 0, notOk: 0, series: 0, critical: 0, warning: 0, unknown: 0, withoutLimit: 0 }
+  return { accounts: 0, notOk: 0, series: 0, critical: 0, warning: 0, handled: 0, unknown: 0, withoutLimit: 0 }
 }
 
 export function addAccount(counts: CheckCounts, { level, reason, series }: JudgedAccount): void {
@@ -100,7 +103,7 @@ export function addAccount(counts: CheckCounts, { level, reason, series }: Judge
   if (reason !== null) counts.unknown++
   counts.series += series.length
   for (const one of series) {
-    if (one.level === 'critical' || one.level === 'warning') counts[one.level]++
+    if (one.level === 'critical' || one.level === 'warning') counts[one.handled ? 'handled' : one.level]++
     if (one.level === 'unknown' && reason === null) counts.withoutLimit++
   }
 }

@@ -3,6 +3,7 @@ import type { AccountName } from '../accounts/match-account.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { judgeReading } from '../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
+import { type Silence, silenceOf } from '../alerts/silence.ts'
 import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -17,6 +18,8 @@ export interface JudgeSettings {
   staleAfter: (account: AccountName, pairs: number) => number
   /** The pairs that an account is asked for, where that is known. */
   pairsOf: (account: AccountName) => readonly { from: string; to: string }[]
+  /** In force. */
+  silences: readonly Silence[]
 }
 
 /** What of an account is needed to judge it. */
@@ -25,9 +28,10 @@ export type JudgedSubject = Pick<
   'hubId' | 'hubDomain' | 'state' | 'polledAt' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'
 >
 
-/** A series as it was last read, with the level of the alert that is open about it. */
+/** A series as it was last read, with the level of the alert that is open about it, and whether an operator knows of that. */
 export interface CheckedSeries extends CurrentSeries {
   open?: AlertLevel | undefined
+  isAcknowledged?: boolean
 }
 
 /** A series as it was last read, and how it stands. */
@@ -38,6 +42,8 @@ export interface JudgedSeries extends CurrentSeries {
   rule: string
   /** The conditions of its level; null where no level holds. */
   threshold: Level | null
+  /** An operator has acknowledged its alert at that level, or silenced it: it makes nothing worse. */
+  handled: boolean
 }
 
 export interface JudgedAccount {
@@ -67,11 +73,12 @@ export function judgeAccount(
   now: number,
 ): JudgedAccount {
   const isStale = staleness(settings, account, current, now)
-  const series = current.flatMap((one) => judgeSeries(settings, account, one, isStale))
+  const series = current.flatMap((one) => judgeSeries(settings, account, one, { isStale, now }))
   const readAt = current.reduce<number | null>((newest, { measuredAt }) => later(newest, measuredAt), null)
   const reason = trouble ?? whyUnknown(settings, account, { current, series, readAt }, isStale)
   const { hubId, hubDomain, state } = account
-  const level = worstOf([...series.map((one) => one.level).filter(isBreach), reason === null ? 'ok' : 'unknown'])
+  const breaches = series.filter((one) => isBreach(one.level) && !one.handled)
+  const level = worstOf([...breaches.map((one) => one.level), reason === null ? 'ok' : 'unknown'])
   return { hubId, hubDomain, state, level, reason, readAt, series }
 }
 
@@ -93,22 +100,24 @@ export function byLevel(a: CheckLevel, b: CheckLevel): number {
   return RANK[b] - RANK[a]
 }
 
-function isBreach(level: CheckLevel): boolean {
+function isBreach(level: CheckLevel): level is AlertLevel {
   return level === 'critical' || level === 'warning'
 }
 
 function judgeSeries(
   settings: JudgeSettings,
   account: JudgedSubject,
-  { open, ...series }: CheckedSeries,
-  isStale: IsStale,
+  { open, isAcknowledged = false, ...series }: CheckedSeries,
+  { isStale, now }: { isStale: IsStale; now: number },
 ): JudgedSeries[] {
   const rule = ruleFor(settings.rules, account, series)
   const judged = judgeReading(rule, series)
   if (rule === undefined || judged === 'off') return []
   const level = isStale(series.measuredAt, series) ? 'unknown' : worstOf([judged, open ?? 'ok'])
-  const threshold = level === 'warning' || level === 'critical' ? (levelOf(rule, level, series) ?? null) : null
-  return [{ ...series, level, rule: rule.name, threshold }]
+  if (!isBreach(level)) return [{ ...series, level, rule: rule.name, threshold: null, handled: false }]
+  const alert = { kind: 'limit' as const, level, rule: rule.name, account, series }
+  const handled = (isAcknowledged && open === level) || silenceOf(settings.silences, alert, now) !== undefined
+  return [{ ...series, level, rule: rule.name, threshold: levelOf(rule, level, series) ?? null, handled }]
 }
 
 function whyUnknown(

@@ -74,7 +74,7 @@ describe('the exit code', () => {
     expect(ran).toMatchObject({ code: 3, err: '' })
     expect(firstLine(ran)).toBe(
       'PLIMSOLL UNKNOWN - 2 of 2 accounts: 0 series at warning, 0 critical, 2 accounts without fresh reading' +
-        ' | accounts=2 critical=0 warning=0 unknown=2 series=0 without_limit=0',
+        ' | accounts=2 critical=0 warning=0 unknown=2 series=0 without_limit=0 handled=0',
     )
     expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +never read/m)
     expect(await asked()).toEqual([])
@@ -83,7 +83,7 @@ describe('the exit code', () => {
   test('is 0 where all is within its thresholds: --live reads first', async () => {
     const line =
       'PLIMSOLL OK - 2 accounts: 6 series within their thresholds' +
-      ' | accounts=2 critical=0 warning=0 unknown=0 series=6 without_limit=0\n'
+      ' | accounts=2 critical=0 warning=0 unknown=0 series=6 without_limit=0 handled=0\n'
     expect(await check('--live')).toEqual({ code: 0, out: line, err: '' })
     expect((await asked()).sort()).toEqual([...Array(2).fill('associations'), ...Array(2).fill('customProperties')])
     expect(await check()).toEqual({ code: 0, out: line, err: '' })
@@ -115,6 +115,29 @@ describe('the exit code', () => {
         .map((line) => line.slice(0, 11).trim()),
     ).toEqual(['critical  2', 'warning   1'])
     expect(await check(String(ACME))).toMatchObject({ code: 1 })
+  })
+
+  test('leaves out what an operator has acknowledged or silenced', async () => {
+    const [{ id }] = JSON.parse((await command('alerts', 'list', '--level', 'critical', '--json')).out)
+    expect(await command('alerts', 'ack', id)).toMatchObject({ code: 0 })
+    const rest = await check()
+    expect(rest).toMatchObject({ code: 1, err: '' })
+    expect(firstLine(rest)).toBe(
+      'PLIMSOLL WARNING - 1 of 2 accounts: 1 series at warning, 0 critical, 0 accounts without fresh reading + 1 handled' +
+        ' | accounts=2 critical=0 warning=1 unknown=0 series=6 without_limit=0 handled=1',
+    )
+    expect(rest.out).not.toContain('globex')
+    expect((await check('--all')).out).toMatch(/^handled +2 +globex\.example\.com +custom properties +990 /m)
+    const silence = ['--match', `account=${ACME}`, '--for', '1h', '--comment', 'moves']
+    const silenced = await command('alerts', 'silence', ...silence)
+    expect(firstLine(await check())).toMatch(
+      /^PLIMSOLL OK - 2 accounts: 4 series within their thresholds \+ 2 handled /,
+    )
+    expect(await check()).toMatchObject({ code: 0 })
+    const [silenceId = ''] = /s-\w+/.exec(silenced.out) ?? []
+    expect(await command('alerts', 'unsilence', silenceId)).toMatchObject({ code: 0 })
+    expect(await command('alerts', 'unack', id)).toMatchObject({ code: 0 })
+    expect(await check()).toMatchObject({ code: 2 })
   })
 
   test('commits what --live read like any poll, alerts included', async () => {
@@ -222,7 +245,7 @@ describe('for programs', () => {
     expect(await check('--live', String(ACME))).toMatchObject({ code: 0 })
     await put(ACME, { ...customProperties(100), overallLimit: 0 })
     const ran = await check('--live', String(ACME))
-    expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^PLIMSOLL OK .* without_limit=1$/m) })
+    expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^PLIMSOLL OK .* without_limit=1 handled=0$/m) })
     expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +custom properties +100 +customProperties/m)
   })
 })

@@ -115,7 +115,10 @@ test('alerts: open, logged, explained, acknowledged, silenced, tested', async ()
 })
 
 test('what the fleet is like: status, check, outbox, plan, doctor', async () => {
-  expect((await told('status')).alerts.worst).toHaveLength(1)
+  expect((await told('status')).alerts).toMatchObject({ critical: 0, handled: 1, worst: [] })
+  const [{ id }] = await told('alerts list')
+  await told('alerts unack', [id])
+  expect((await told('status')).alerts).toMatchObject({ critical: 1, handled: 0, worst: [{ id }] })
   expect(await told('check', [], 2)).toMatchObject({ status: 'critical', exitCode: 2 })
   expect((await told('check', ['--all', ACME, '77'], 2)).accounts).toHaveLength(2)
   expect(await told('outbox verify')).toMatchObject({ balanced: true, where: { outbox: 1 } })

@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
+import type { Silence } from '../../src/alerts/silence.ts'
 import type { CurrentSeries } from '../../src/views/account-view.ts'
 import { addAccount, noCounts, statusOf } from '../../src/views/check-fleet.ts'
-import { type JudgedSubject, judgeAbsent, judgeAccount } from '../../src/views/judge-account.ts'
+import {
+  type CheckedSeries,
+  type JudgedSubject,
+  type JudgeSettings,
+  judgeAbsent,
+  judgeAccount,
+} from '../../src/views/judge-account.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000
@@ -36,13 +43,13 @@ function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
   return { id: 'at/0-1/0-2', ...name, usage, limit: null, percent: null, measuredAt, ...NO_OUTLOOK }
 }
 
-const judge = (series: CurrentSeries[], subject = account(), trouble?: string) =>
-  judgeAccount(
-    { rules: RULES, staleAfter: () => FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }], trouble },
-    subject,
-    series,
-    NOW,
-  )
+const SETTINGS: JudgeSettings = {
+  ...{ rules: RULES, silences: [], staleAfter: () => FRESH_MS },
+  pairsOf: () => [{ from: '0-1', to: '0-2' }],
+}
+
+const judge = (series: CheckedSeries[], subject = account(), trouble?: string, silences: Silence[] = []) =>
+  judgeAccount({ ...SETTINGS, silences, trouble }, subject, series, NOW)
 
 describe('a series is judged by its reading alone', () => {
   test.each([
@@ -57,7 +64,7 @@ describe('a series is judged by its reading alone', () => {
     [atLimit(1), 'warning', { count: 1 }],
   ])('%o is %s', (series, level, threshold) => {
     expect(judge([series]).series).toEqual([
-      { ...series, level, threshold, rule: series.from === undefined ? 'overall' : 'full' },
+      { ...series, level, threshold, rule: series.from === undefined ? 'overall' : 'full', handled: false },
     ])
   })
 
@@ -87,7 +94,8 @@ test('an open alert counts, whatever keeps it open, where the reading is fresh',
 })
 
 test('a reading of one of many pairs may be as old as their turns take, and that of the account may not', () => {
-  const settings = { rules: RULES, pairsOf: () => [], staleAfter: (_: unknown, pairs: number) => HOUR * (1 + pairs) }
+  const staleAfter = (_: unknown, pairs: number) => HOUR * (1 + pairs)
+  const settings: JudgeSettings = { ...SETTINGS, pairsOf: () => [], staleAfter }
   const pair = (to: string, age: number) =>
     [atLimit(0, NOW - age), { ...atLimit(0, NOW - age), metric: 'associations.fullest' as const }].map((one) => ({
       ...one,
@@ -97,6 +105,41 @@ test('a reading of one of many pairs may be as old as their turns take, and that
   expect(judged(3 * HOUR).reason).toBeNull()
   expect(judged(3 * HOUR + 1).reason).toContain('not read since')
   expect(judgeAccount(settings, account(), pair('0-2', HOUR + 1), NOW).reason).toContain('not read since')
+})
+
+describe('a series whose alert an operator has handled', () => {
+  const known = (open: 'warning' | 'critical') => ({ open, isAcknowledged: true })
+  const silence = (name: 'account' | 'level', value: string): Silence => ({
+    ...{ id: 's-1', matchers: [{ name, value }], author: 'ann', comment: '', createdAt: NOW, endsAt: NOW + 1 },
+  })
+
+  test('makes nothing worse, and is counted by itself', () => {
+    const judged = judge([{ ...overall(990), ...known('critical') }, atLimit(1)])
+    expect(judged).toMatchObject({
+      level: 'warning',
+      series: [{ level: 'critical', handled: true }, { handled: false }],
+    })
+    const counts = noCounts()
+    addAccount(counts, judged)
+    expect(counts).toMatchObject({ notOk: 1, critical: 0, warning: 1, handled: 1 })
+    expect(statusOf(counts)).toBe('warning')
+  })
+
+  test('counts again once it is worse than what was acknowledged', () => {
+    expect(judge([{ ...overall(850), ...known('warning') }]).level).toBe('ok')
+    expect(judge([{ ...overall(990), ...known('warning') }]).level).toBe('critical')
+  })
+
+  test('may be silenced before its alert opens, at one level alone too', () => {
+    expect(judge([overall(990)], account(), undefined, [silence('account', '123')]).level).toBe('ok')
+    expect(judge([overall(990)], account(), undefined, [silence('account', '124')]).level).toBe('critical')
+    expect(judge([overall(990)], account(), undefined, [silence('level', 'warning')]).level).toBe('critical')
+  })
+
+  test('is no comfort where its reading is old', () => {
+    const old = { ...overall(990, 1_000, NOW - 2 * FRESH_MS), ...known('critical') }
+    expect(judge([old])).toMatchObject({ level: 'unknown', series: [{ level: 'unknown', handled: false }] })
+  })
 })
 
 describe('an account', () => {
@@ -142,12 +185,10 @@ describe('an account', () => {
     for (const state of ['failing', 'parked'] as const) {
       expect(judge([overall(1), atLimit(0)], account({ state }))).toMatchObject({ level: 'ok', reason: null })
     }
-    const settings = {
-      rules: RULES.slice(0, 2),
-      staleAfter: () => FRESH_MS,
-      pairsOf: () => [{ from: '0-1', to: '0-2' }],
-    }
-    expect(judgeAccount(settings, failing, [overall(1)], NOW)).toMatchObject({ level: 'ok', reason: null })
+    expect(judgeAccount({ ...SETTINGS, rules: RULES.slice(0, 2) }, failing, [overall(1)], NOW)).toMatchObject({
+      level: 'ok',
+      reason: null,
+    })
   })
 
   test('of which one series is critical is critical, although another one is not known', () => {
@@ -178,7 +219,7 @@ describe('of all accounts the worst wins', () => {
     const counts = noCounts()
     for (const one of [ok, warning, critical, unknown, withoutLimit]) addAccount(counts, one)
     expect(counts).toEqual({
-      ...{ accounts: 5, notOk: 3, series: 5, critical: 1, warning: 2, unknown: 1, withoutLimit: 1 },
+      ...{ accounts: 5, notOk: 3, series: 5, critical: 1, warning: 2, handled: 0, unknown: 1, withoutLimit: 1 },
     })
   })
 })

@@ -21,6 +21,7 @@ const CheckedSeriesShape = shape('CheckedSeries', 'A series, judged by its last 
   level: checkLevel.describe('`unknown`: its limit is not known, or its reading is too old.'),
   rule: text('Name of the rule that decided.'),
   threshold: ConditionsShape.nullable().describe('Of its level; null where no level holds.'),
+  handled: z.boolean().describe('Its alert at that level is acknowledged or silenced: it makes nothing worse.'),
 })
 
 export const CheckedAccountShape = shape('CheckedAccount', 'An account, judged by its last readings.', {
@@ -29,7 +30,9 @@ export const CheckedAccountShape = shape('CheckedAccount', 'An account, judged b
   level: checkLevel.describe('The worst there is.'),
   reason: strangersText('Why not all is known of it; null: all is.').nullable(),
   readAt: momentOrNull('When anything of it was last read.'),
-  series: z.array(CheckedSeriesShape).describe('Those that are not ok; with --all every one that a rule watches.'),
+  series: z
+    .array(CheckedSeriesShape)
+    .describe('Those that are neither ok nor handled; with --all every one that a rule watches.'),
 })
 export type CheckedAccountShape = z.infer<typeof CheckedAccountShape>
 
@@ -40,8 +43,9 @@ export const CheckShape = shape('Check', 'All accounts, judged by their last rea
     accounts: count('All that were checked.'),
     notOk: count('Of these, not ok.'),
     series: count('Series that a rule watches.'),
-    critical: count('Of these, at critical.'),
-    warning: count('Of these, at warning.'),
+    critical: count('Of these, at critical and not handled.'),
+    warning: count('Of these, at warning and not handled.'),
+    handled: count('Of these, at a level that is acknowledged or silenced.'),
     unknown: count('Accounts without fresh reading.'),
     withoutLimit: count('Series whose limit is not known.'),
   }),
