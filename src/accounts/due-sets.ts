@@ -38,6 +38,12 @@ interface Claimed {
   next: number | undefined
 }
 
+export interface DueOutlook {
+  count: number
+  next: number | undefined
+  first: number | undefined
+}
+
 /**
  * The one source of truth for "when next": a sorted set per kind and partition. Nothing else remembers what is due, so
  * nothing can disagree with it.
@@ -190,10 +196,12 @@ export class DueSets {
     return sum(counts)
   }
 
-  /** How many are due since `at` or longer, and the earliest moment that anything is due, or undefined. */
-  async outlook(kind: DueKind, at: number): Promise<{ count: number; next: number | undefined }> {
+  /** How many are due since `at` or longer; the earliest moment that anything is due, and whose that is, or undefined. */
+  async outlook(kind: DueKind, at: number): Promise<DueOutlook> {
     const parts = await everyPartition(this.#keys, ({ due }) => this.#store.dueOutlook(due[kind], at))
-    return { count: sum(parts.map(([count]) => count)), next: earliest(parts.map(([, moment]) => moment)) }
+    const next = earliest(parts.map(([, moment]) => moment))
+    const first = parts.find(([, moment]) => moment !== '' && Number(moment) === next)
+    return { count: sum(parts.map(([count]) => count)), next, first: first && Number(first[2]) }
   }
 
   /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */

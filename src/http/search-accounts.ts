@@ -4,23 +4,48 @@ import type { AccountQuery, AccountSort, Place } from '../accounts/search/accoun
 import { parsePlace } from '../accounts/search/account-query.ts'
 import { findAccount } from '../accounts/search/directory.ts'
 import { type AccountPage, pageOfAccounts } from '../accounts/search/search-accounts.ts'
+import type { DueKind } from '../redis/keys.ts'
+import { OVERDUE_AFTER_MS } from '../views/fleet-status.ts'
 import { Problem, wrongParameter } from './problem.ts'
 import { parseHubId } from './query.ts'
 import type { WebDeps } from './web-deps.ts'
 
-interface AccountSearch extends Omit<AccountQuery, 'staleBefore'> {
+interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overdue'> {
   /** Only those whose newest reading is too old. */
   stale: boolean
+  /** Only those for which this should have been done by now. */
+  overdue?: DueKind | undefined
 }
 
 /** One page of accounts, for people and for programs. */
 export function findAccounts(
   deps: Pick<WebDeps, 'store' | 'keys' | 'registry' | 'directory' | 'coverage' | 'clock'>,
-  { stale, ...query }: AccountSearch,
+  { stale, overdue, ...query }: AccountSearch,
 ): Promise<AccountPage> {
-  const staleBefore = stale ? deps.clock.now() - deps.coverage.settings.freshnessMs : undefined
-  return pageOfAccounts(deps, { ...query, staleBefore })
+  const now = deps.clock.now()
+  return pageOfAccounts(deps, {
+    ...query,
+    staleBefore: stale ? now - deps.coverage.settings.freshnessMs : undefined,
+    overdue: overdue && { kind: overdue, since: now - OVERDUE_AFTER_MS },
+  })
 }
+
+/** The page of the account that a search names whole, by its number or its domain; undefined where it is a search. */
+export async function pathOfNamed(
+  { registry, directory }: Pick<WebDeps, 'registry' | 'directory'>,
+  query: unknown,
+): Promise<string | undefined> {
+  const { q, ...others } = query as Record<string, unknown>
+  const isNarrowed = NARROWING.some((name) => (others[name] ?? '') !== '')
+  if (typeof q !== 'string' || isNarrowed) return undefined
+  const hubId = parseHubId(q.trim())
+  if (hubId !== undefined) return (await registry.get(hubId)) && `/accounts/${hubId}`
+  const domain = q.trim().toLowerCase()
+  const found = domain === '' ? undefined : await findAccount(directory, domain)
+  return found?.is === 'found' ? `/accounts/${found.hubId}` : undefined
+}
+
+const NARROWING = ['state', 'alert', 'tag', 'stale', 'overdue', 'after', 'before']
 
 /** Where a page begins or ends, by what the one beside it called it; '' = nowhere in particular. */
 export function placeInAccounts(parameter: string, text: string, sort: AccountSort): Place | undefined {

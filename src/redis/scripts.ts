@@ -37,7 +37,7 @@ const STEPS = {
   readDomains: on<[found: string, hubId: string]>(1),
   searchAccounts: on<[found: string[], hubId: string, key: string]>(1),
   countStates: on<number[]>(1),
-  dueOutlook: on<[count: number, earliest: string]>(1),
+  dueOutlook: on<[count: number, earliest: string, hubId: string]>(1),
   bringForward: on<number>(1),
   claimTokens: on<string[]>(1),
   moveClaims: on<string[]>(1),

@@ -24,7 +24,8 @@ export type DueStatus = DueShape
 
 type Sources = Omit<ViewDeps, 'samples' | 'history' | 'historyKeep' | 'receivers' | 'explain'>
 
-const OVERDUE_AFTER_MS = 60_000
+/** What is due for longer is not being done: a sweep comes every few seconds. */
+export const OVERDUE_AFTER_MS = 60_000
 const WORST_ALERTS = 20
 const WORST_ACCOUNTS = 8
 /** Of one account; its own page has all. */

@@ -113,7 +113,7 @@ describe('the due sets', () => {
     expect(await due.countDue('poll', clock.now())).toBe(3)
     expect(await due.countDue('poll', clock.now() + 1)).toBe(4)
     expect(await due.countDue('uninstall', clock.now())).toBe(0)
-    expect(await due.outlook('poll', clock.now())).toEqual({ count: 3, next: clock.now() })
+    expect(await due.outlook('poll', clock.now())).toEqual({ count: 3, next: clock.now(), first: 1 })
     expect(await due.outlook('uninstall', clock.now())).toEqual({ count: 0, next: undefined })
   })
 })

@@ -81,7 +81,7 @@ test('the fleet page names who is running, and what waits in the queues; the API
   clock.move(60_000)
   const { text, words } = await get('/')
   expect(words).toContain('poll-limits 2 failed · 12 waiting, the oldest from 3 min ago · 1 running')
-  expect(words).toContain('ops-1 pid 7 1.0.0 clock, worker, web 61 min ago silent 2 min ago'.replace('61 min', '1 h'))
+  expect(words).toContain('ops-1 pid 7 1.0.0 clock, worker, web 61 min ago silent 2 min ago')
   expect(words).toContain('next token expires in 29 min')
   expect(text).toMatch(/<noscript><meta http-equiv="refresh" content="10"><\/noscript>/)
 
@@ -110,4 +110,40 @@ test('a refresh that waits is told with how late it is', async () => {
   clock.move(5 * 60_000)
   expect((await get('/')).text).toContain('1 overdue, late by 5 min')
   expect((await get('/api/v1/status')).json.tokens).toMatchObject({ overdue: 1, lateMs: 300_000 })
+})
+
+test('a search that names an account whole leads to its page', async () => {
+  const { get, connectAccount } = await openServer(redis)
+  for (const [hubId, hubDomain] of [
+    [47, 'acme.example.com'],
+    [4711, 'acme.example.com.test'],
+    [5, 'twice.example.com'],
+    [6, 'twice.example.com'],
+  ] as const) {
+    await connectAccount({ hubId, hubDomain })
+  }
+  const ledTo = async (query: string) => {
+    const { status, headers } = await get(`/accounts?${query}`)
+    return status === 302 ? headers.location : status
+  }
+  expect(await ledTo('q=47')).toBe('/accounts/47')
+  expect(await ledTo('q=+Acme.example.com+')).toBe('/accounts/47')
+  expect(await ledTo('q=acme.example.com.test&alert=&tag=&sort=worst')).toBe('/accounts/4711')
+  for (const query of ['q=471', 'q=acme', 'q=twice.example.com', 'q=', 'q=47&state=failing', 'q=47&stale=1', 'q=48']) {
+    expect(await ledTo(query), query).toBe(200)
+  }
+  expect(await ledTo('q=47&q=48')).toBe(400)
+})
+
+test('the accounts for which something should have been done by now are a list, which says so', async () => {
+  const { get, connectAccount, clock, steps, keys } = await openServer(redis)
+  for (const hubId of [1, 2, 3]) await connectAccount({ hubId })
+  await steps.zadd(keys.partition(2).due.refresh, clock.now() - 60_000, 2)
+  await steps.zadd(keys.partition(3).due.refresh, clock.now() - 59_000, 3)
+  const { text } = await get('/accounts?overdue=refresh')
+  const [, list = ''] = text.split('data-live="accounts"')
+  expect([...list.matchAll(/href="\/accounts\/(\d)"/g)].map(([, hubId]) => hubId)).toEqual(['2'])
+  expect(text).toContain('<option value="refresh" selected>')
+  expect((await get('/accounts?overdue=poll')).words).toContain('No account matches.')
+  expect((await get('/accounts?overdue=tea')).status).toBe(400)
 })

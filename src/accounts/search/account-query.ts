@@ -1,4 +1,4 @@
-import type { AccountState } from '../../redis/keys.ts'
+import type { AccountState, DueKind } from '../../redis/keys.ts'
 import type { Tag } from '../match-account.ts'
 
 /** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. `worst`: by state, then by the nearest limit. */
@@ -16,6 +16,8 @@ export interface AccountFilter {
   state?: AccountState | undefined
   /** Their newest reading is older than this moment, ms. */
   staleBefore?: number | undefined
+  /** Due since a moment or longer, ms. */
+  overdue?: { kind: DueKind; since: number } | undefined
   alert?: AlertFilter | undefined
   tag?: Tag | undefined
 }

@@ -140,8 +140,8 @@ async function matchingEntries({ directory }: AccountLists, query: AccountQuery)
   return among.map((entries) => entries.filter(isNamed))
 }
 
-function isFiltered({ state, staleBefore, alert }: AccountFilter): boolean {
-  return state !== undefined || staleBefore !== undefined || alert !== undefined
+function isFiltered({ state, staleBefore, overdue, alert }: AccountFilter): boolean {
+  return [state, staleBefore, overdue, alert].some((given) => given !== undefined)
 }
 
 async function everyMatch(

@@ -78,11 +78,12 @@ function orderAsk({ sort, reverse }: Stretch): object {
   return { reverse, ...(set === undefined ? {} : { set }) }
 }
 
-function filterAsk({ state, staleBefore, alert }: AccountFilter): object {
+function filterAsk({ state, staleBefore, overdue, alert }: AccountFilter): object {
   return {
     states: state === undefined ? ACCOUNT_STATES : [state],
     anyState: state === undefined,
     ...(staleBefore === undefined ? {} : { staleBefore }),
+    ...(overdue === undefined ? {} : { overdue }),
     ...(alert === undefined ? {} : { alert: alert === 'open' ? 'any' : alert }),
   }
 }

@@ -4,6 +4,19 @@
   const EVERY_MS = 10_000
   const PATIENCE_MS = 8_000
   const NAME = 'data-live'
+
+  /** `/` is a way into the search, wherever no one types. */
+  document.addEventListener('keydown', (event) => {
+    const isTyped =
+      event.target instanceof Element && event.target.closest('input, select, textarea, [contenteditable]')
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyped) return
+    const field = document.querySelector('[role=search] input:not([type=hidden])')
+    if (field === null) return
+    event.preventDefault()
+    field.focus()
+    field.select()
+  })
+
   const regions = [...document.querySelectorAll(`[${NAME}]`)]
   if (regions.length === 0) return
 

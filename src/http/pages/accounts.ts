@@ -10,7 +10,7 @@ import {
 } from '../../accounts/search/account-query.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import type { NearestLimit } from '../../limits/forecast/outlook.ts'
-import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'
+import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/keys.ts'
 import { daysLeftText, formatCount, formatPercent } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type PlannedAccount, withPlan } from '../../views/account-view.ts'
@@ -28,6 +28,8 @@ const ACCOUNTS_A_PAGE = 50
 
 const once = (most: number) => z.string('must be given once').max(most, 'is too long')
 
+const OVERDUE_KINDS = ['refresh', 'poll', 'uninstall'] as const satisfies DueKind[]
+
 // The form sends an empty text for "any".
 const ACCOUNT_SEARCH = z.object({
   q: once(200).default(''),
@@ -35,6 +37,7 @@ const ACCOUNT_SEARCH = z.object({
   alert: oneOf(['', ...ALERT_FILTERS]).default(''),
   tag: once(200).default(''),
   stale: oneOf(['', '0', '1']).default(''),
+  overdue: oneOf(['', ...OVERDUE_KINDS]).default(''),
   sort: oneOf(['', ...ACCOUNT_SORTS]).default(''),
   order: oneOf(['', 'asc', 'desc']).default(''),
   after: once(400).default(''),
@@ -86,6 +89,8 @@ interface AccountsAddress {
   tag: string | undefined
   /** Only those whose newest reading is too old. */
   stale: boolean
+  /** Only those for which this should have been done by now. */
+  overdue: DueKind | undefined
   sort: AccountSort
   descending: boolean
   after: Place | undefined
@@ -93,7 +98,7 @@ interface AccountsAddress {
 }
 
 function addressOf(query: unknown): AccountsAddress {
-  const { q, state, alert, tag, stale, order, ...given } = check(ACCOUNT_SEARCH, query)
+  const { q, state, alert, tag, stale, overdue, order, ...given } = check(ACCOUNT_SEARCH, query)
   const sort = given.sort || 'worst'
   return {
     text: q.trim(),
@@ -101,6 +106,7 @@ function addressOf(query: unknown): AccountsAddress {
     alert: alert || undefined,
     tag: tag || undefined,
     stale: stale === '1',
+    overdue: overdue || undefined,
     sort,
     descending: order === 'desc',
     after: placeInAccounts('after', given.after, sort),
@@ -111,13 +117,14 @@ function addressOf(query: unknown): AccountsAddress {
 /** The address with some of it changed. Another list begins at its first page. */
 function accountsPath(asked: AccountsAddress, change: Partial<AccountsAddress> = {}): string {
   const elsewhere = { ...asked, after: undefined, before: undefined, ...change }
-  const { text, state, alert, tag, stale, sort, descending, after, before } = elsewhere
+  const { text, state, alert, tag, stale, overdue, sort, descending, after, before } = elsewhere
   return withQuery('/accounts', {
     q: text,
     state,
     alert,
     tag,
     stale: stale ? '1' : undefined,
+    overdue,
     sort: sort === 'worst' ? undefined : sort,
     order: descending ? 'desc' : undefined,
     after: after && placeText(after),
@@ -158,14 +165,17 @@ const ALERT = {
 
 const SORT = { name: 'sort', label: 'Order by', of: ACCOUNT_SORTS.map((sort) => [sort, SORT_NAMES[sort]] as const) }
 
+const OVERDUE = choice('overdue', 'Overdue', 'or not', OVERDUE_KINDS)
+
 function searchForm(
-  { text, state, alert, tag, stale, sort, descending }: AccountsAddress,
+  { text, state, alert, tag, stale, overdue, sort, descending }: AccountsAddress,
   tags: readonly string[],
 ): Html {
   return html`<form method="get" action="/accounts" class="search" role="search">
 <label class="wide">Hub id or part of a domain <input type="search" name="q" value="${text}" maxlength="200"></label>
 ${select(ALERT, alert)}
 ${tags.length === 0 ? undefined : select(choice('tag', 'Tag', 'any', tags), tag)}
+${overdue === undefined ? undefined : select(OVERDUE, overdue)}
 ${select(SORT, sort)}
 <label class="tick"><input type="checkbox" name="order" value="desc"${checked(descending)}> Reverse order</label>
 <label class="tick"><input type="checkbox" name="stale" value="1"${checked(stale)}> Without a fresh reading</label>
@@ -179,9 +189,9 @@ function checked(is: boolean): Html | undefined {
 }
 
 function noneFound(asked: AccountsAddress): Html {
-  const { text, state, alert, tag, stale, after, before } = asked
+  const { text, state, alert, tag, stale, overdue, after, before } = asked
   if (after !== undefined || before !== undefined) return nothing('No account is left on this page.')
-  const isAll = text === '' && state === undefined && alert === undefined && tag === undefined && !stale
+  const isAll = text === '' && !stale && [state, alert, tag, overdue].every((given) => given === undefined)
   if (isAll) return html`<p class="nothing">No account is connected yet. <a href="/install">Connect one</a>.</p>`
   return html`<p class="nothing">No account matches. <a href="/accounts">Show all</a></p>`
 }

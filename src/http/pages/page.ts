@@ -51,8 +51,8 @@ export interface OperatorPage extends PageContent {
   why?: Partial<Record<Done, string>>
 }
 
-/** What an address of the operators shows. */
-export type ShowPage = (deps: WebDeps, request: FastifyRequest) => Promise<OperatorPage>
+/** What an address of the operators shows, or the address that it leads to. */
+export type ShowPage = (deps: WebDeps, request: FastifyRequest) => Promise<OperatorPage | string>
 /** Does what a form asks for: then the address to go to, or the page that says what is wrong with the form. */
 export type DoForm = (deps: WebDeps, request: FastifyRequest) => Promise<string | OperatorPage>
 

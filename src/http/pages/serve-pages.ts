@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { acceptOwnForms } from '../access/forms.ts'
+import { pathOfNamed } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { confirmUninstall, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
 import { showAccount } from './account/account-page.ts'
@@ -21,7 +22,7 @@ import { showUpcoming } from './upcoming.ts'
 /** The pages of the operators. */
 const PAGES: Readonly<Record<string, ShowPage>> = {
   '/': showFleet,
-  '/accounts': showAccounts,
+  '/accounts': async (deps, request) => (await pathOfNamed(deps, request.query)) ?? showAccounts(deps, request),
   '/accounts/:hubId': showAccount,
   '/accounts/:hubId/series': showSeries,
   '/accounts/:hubId/uninstall': confirmUninstall,
@@ -50,7 +51,10 @@ const FORMS: Readonly<Record<string, DoForm>> = {
 
 export function servePages(app: FastifyInstance, deps: WebDeps): void {
   for (const [path, show] of Object.entries(PAGES)) {
-    app.get(path, async (request, reply) => showOperatorPage(request, reply, await show(deps, request)))
+    app.get(path, async (request, reply) => {
+      const page = await show(deps, request)
+      return typeof page === 'string' ? reply.redirect(page, 302) : showOperatorPage(request, reply, page)
+    })
   }
   app.get('/accounts/:hubId/series.csv', (request, reply) => sendSeries(deps, request, reply))
   serveGuide(app)

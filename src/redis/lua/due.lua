@@ -90,9 +90,10 @@ end
 return claimed
 
 --!step dueOutlook
--- Reads only. KEYS: due set. ARGV: a moment. Returns { how many are due since then or longer, the earliest moment or '' }.
+-- Reads only. KEYS: due set. ARGV: a moment.
+-- Returns { how many are due since then or longer, the earliest moment or '', the hubId that is due then or '' }.
 local earliest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return { redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), earliest[2] or '' }
+return { redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), earliest[2] or '', earliest[1] or '' }
 
 --!step bringForward
 --!include read-fields

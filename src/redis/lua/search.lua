@@ -10,6 +10,7 @@
 --   set: which; reverse: the other way round
 --   after: { id, key } that came last; bound: { id, key } that nothing wanted comes after
 --   states, anyState: in these states; staleBefore: read before that; alert: one is open, 'any' or of that level
+--   overdue: { kind, since }: due since then or longer
 --   among: only these hubIds. each: they are few, and looked up one by one, in no order and without `after`, `bound` and `limit`
 --   limit, most
 -- Returns { { hubId, key, ... }, hubId and key to go on from ('' = the end is reached) }.
@@ -26,6 +27,8 @@ end
 
 local among = ask.among and asSet(ask.among)
 local stale = ask.staleBefore and asSet(redis.call('ZRANGEBYSCORE', AT .. ':fresh', '-inf', '(' .. ask.staleBefore))
+local overdue = ask.overdue
+  and asSet(redis.call('ZRANGEBYSCORE', AT .. ':due:' .. ask.overdue.kind, '-inf', ask.overdue.since))
 local alerting = ask.alert and asSet(redis.call('SMEMBERS', AT .. ':alerting'))
 
 local function isOfState(id)
@@ -50,7 +53,10 @@ local function isOpen(id)
 end
 
 local function matches(id)
-  return (not among or among[id]) and (not stale or stale[id]) and (not alerting or alerting[id] and isOpen(id))
+  return (not among or among[id])
+    and (not stale or stale[id])
+    and (not overdue or overdue[id])
+    and (not alerting or alerting[id] and isOpen(id))
 end
 
 local function keyOf(id)

@@ -88,7 +88,7 @@ function modelBy(
   return [...keyed, ...others.sort((a, b) => a.hubId - b.hubId)].map(({ hubId }) => hubId)
 }
 
-function fits(account: ListedAccount, { text, state, staleBefore, alert, tag }: AccountFilter): boolean {
+function fits(account: ListedAccount, { text, state, staleBefore, overdue, alert, tag }: AccountFilter): boolean {
   const { hubId, hubDomain, level } = account
   const named = text === '' || hubDomain.toLowerCase().includes(text.toLowerCase()) || String(hubId).startsWith(text)
   const tagged =
@@ -99,6 +99,7 @@ function fits(account: ListedAccount, { text, state, staleBefore, alert, tag }: 
     tagged &&
     (state === undefined || account.state === state) &&
     (staleBefore === undefined || (account.readAt !== undefined && account.readAt < staleBefore)) &&
+    (overdue === undefined || (account[overdue.kind === 'poll' ? 'poll' : 'refresh'] ?? NOW + 9) <= overdue.since) &&
     (alert === undefined || level === alert || (alert === 'open' && (level === 'warning' || level === 'critical')))
   )
 }
@@ -127,6 +128,10 @@ const query = fc.record({
   text: fc.constantFrom('', '', 'acme', 'TEST', '12', 'nobody'),
   state: fc.constantFrom(undefined, undefined, ...ACCOUNT_STATES),
   staleBefore: fc.constantFrom(undefined, undefined, NOW + 2),
+  overdue: fc.option(fc.record({ kind: fc.constantFrom('poll', 'refresh'), since: fc.constant(NOW + 1) }), {
+    nil: undefined,
+    freq: 1,
+  }),
   alert: fc.constantFrom(undefined, undefined, ...ALERT_FILTERS),
   tag: fc.constantFrom(undefined, undefined, { name: 'some', accounts: ['64', '*acme*'] }),
 })

@@ -72,7 +72,7 @@ function fleetPage({ status, health, upcoming, first, alerts }: FleetPage): Html
   const now = Date.parse(status.at)
   const { deliveries, queues, daemons } = status
   return html`<div data-live="verdict" role="status">${needsAction(status, health)}</div>
-<form action="/accounts" class="search" role="search"><label class="wide">Account <input name="q" placeholder="domain or number" autocomplete="off"></label><button>Search</button> <a href="/accounts">All ${formatCount(status.accounts.total)} accounts</a></form>
+<form action="/accounts" class="search" role="search"><label class="wide">Account <input name="q" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">All ${formatCount(status.accounts.total)} accounts</a></form>
 <div data-live="fleet">
 ${tiles(status, now)}
 <h2>Open alerts</h2>
