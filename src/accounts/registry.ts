@@ -70,6 +70,17 @@ export class Registry {
     return Object.fromEntries(counts) as Record<AccountState, number>
   }
 
+  /** Those of the accounts that are in the state. */
+  async among(state: AccountState, hubIds: readonly number[]): Promise<Set<number>> {
+    const parts = await everyPartition(this.#keys, async (partition, number) => {
+      const own = hubIds.filter((hubId) => this.#keys.partitionOf(hubId) === number)
+      if (own.length === 0) return []
+      const scores = await this.#store.zmscore(partition.state[state], ...own)
+      return own.filter((_, n) => scores[n] !== null)
+    })
+    return new Set(parts.flat())
+  }
+
   /** hubIds with an alert open or pending. */
   async alerting(): Promise<number[]> {
     const members = await everyPartition(this.#keys, (partition) => this.#store.smembers(partition.alerting))

@@ -151,7 +151,8 @@ const MOST_CHARACTERS = 200
 /** `account=123`, as people write it. */
 export function parseMatcher(text: string, tags: readonly string[]): ParsedMatcher {
   const at = text.indexOf('=')
-  if (at === -1) return fault(`"${shown(text)}" is not a matcher: write NAME=VALUE, such as account=123 or level=warning`)
+  if (at === -1)
+    return fault(`"${shown(text)}" is not a matcher: write NAME=VALUE, such as account=123 or level=warning`)
   return checkMatcher(text.slice(0, at).trim(), text.slice(at + 1).trim(), tags)
 }
 

@@ -1,8 +1,9 @@
 import type { App } from '../app.ts'
-import { type HealthReport, RECEIVERS } from '../http/health.ts'
+import type { HealthReport } from '../http/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { findServiceManager, type ServiceManager } from '../runtime/service-manager.ts'
 import { countOf } from '../text/format-number.ts'
+import { RECEIVERS } from '../views/fleet-verdict.ts'
 import type { Io } from './io.ts'
 
 /** What the service manager hears of the daemon; without one nothing happens. */

@@ -1,5 +1,6 @@
 import { subjectOf } from '../alerts/open-alerts.ts'
 import type { Services } from '../app/services.ts'
+import { countOf, formatCount, formatDistance } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
@@ -12,11 +13,12 @@ import {
   shareText,
   skewText,
 } from '../views/fleet-health.ts'
-import { type FleetStatus, newFleetText, readFleetStatus } from '../views/fleet-status.ts'
+import { type DueStatus, type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import { newFleetText } from '../views/fleet-verdict.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
-import { type Fact, printFacts } from './say.ts'
-import { accountCells, ageCell, named, number, printTable, spare, state, usageCell, whole } from './table.ts'
+import { type Fact, printFacts, say } from './say.ts'
+import { accountCells, ageCell, named, number, printTable, prose, spare, state, usageCell, whole } from './table.ts'
 import { showing, withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll status`. */
@@ -34,10 +36,17 @@ export async function status(io: Io, options: CommonOptions & { watch?: boolean 
   })
 }
 
-/** What needs action first. */
+/** The verdict, what needs action, then everything else. */
 function print(io: Io, fleet: FleetStatus): void {
-  const { worst } = fleet.alerts
+  const { worst, critical, warning } = fleet.alerts
+  const { says, troubles } = fleet.verdict
   const now = io.clock.now()
+  say(io, says, '')
+  if (troubles.length > 1) {
+    const rows = troubles.map((one) => [one.level, one.verb, one.says])
+    printTable(io, [state('LEVEL'), whole('TO DO'), prose('WHAT')], rows)
+    io.out('\n')
+  }
   if (worst.length > 0) {
     printTable(
       io,
@@ -47,9 +56,10 @@ function print(io: Io, fleet: FleetStatus): void {
         ageCell(alert.since, now),
       ]),
     )
-    io.out('\n')
+    const more = critical + warning - worst.length
+    say(io, ...(more > 0 ? [`and ${countOf(more, 'more alert')}: plimsoll alerts list shows all`] : []), '')
   }
-  printFacts(io, factsOf(fleet))
+  printFacts(io, factsOf(fleet, now))
 }
 
 function endpointFact(fleet: FleetStatus): string {
@@ -63,15 +73,21 @@ function momentOr(at: string | null, none: string): string {
   return at === null ? none : formatTime(at)
 }
 
-function factsOf(fleet: FleetStatus): Fact[] {
+/** Also how old that is: where no daemon runs it does not get any newer. */
+function dueText({ overdue, nextAt, sweptAt }: DueStatus, now: number): string {
+  const checked = sweptAt === null ? 'never checked' : `checked ${formatDistance(Date.parse(sweptAt) - now)}`
+  return `${formatCount(overdue)} overdue, next ${momentOr(nextAt, 'never')}, ${checked}`
+}
+
+function factsOf(fleet: FleetStatus, now: number): Fact[] {
   const { accounts, tokens, polls, coverage, pollBudget, alerts, deliveries, heartbeat, daemons } = fleet
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   const reading = accounts.newFleet === null ? '' : `; ${newFleetText(accounts.newFleet)}`
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}${reading}`],
-    ['token refreshes', `${tokens.overdue} overdue, next ${momentOr(tokens.nextAt, 'never')}`],
+    ['token refreshes', dueText(tokens, now)],
     ['token endpoint', endpointFact(fleet)],
-    ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],
+    ['limit polls', dueText(polls, now)],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
     ['call budget', pollBudget === null ? '' : budgetText(pollBudget)],
     ['open alerts', alertCountsText(alerts) || 'none'],

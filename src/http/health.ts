@@ -1,4 +1,5 @@
 import type { DataTrouble } from '../redis/installation.ts'
+import { RECEIVERS } from '../views/fleet-verdict.ts'
 
 /** How the daemon is, for probes. */
 export interface HealthReport {
@@ -43,9 +44,6 @@ export interface HealthFacts {
   /** Of a clock whose ticks others follow: when it handed each kind on, ms, and the longest that may lie between two. */
   ticks?: { last: Partial<Record<string, number>>; expected: Record<string, number> } | undefined
 }
-
-/** The name of the check that is not about the daemon itself. */
-export const RECEIVERS = 'receivers'
 
 /** Longer than any job takes whose calls all run into their deadline. */
 const LONGEST_STANDSTILL_MS = 120_000

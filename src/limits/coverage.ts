@@ -127,6 +127,13 @@ export class CoverageStore {
       .sort((a, b) => a - b)
   }
 
+  /** The account whose newest reading is the oldest; undefined: none is polled. */
+  async stalest(): Promise<number | undefined> {
+    const parts = await everyPartition(this.#keys, ({ fresh }) => this.#store.zrange(fresh, '0', '0', 'WITHSCORES'))
+    const [first] = parts.filter(({ length }) => length > 0).sort(([, a], [, b]) => Number(a) - Number(b))
+    return first && Number(first[0])
+  }
+
   /** The reason of the account whose polls began to fail last: a good example, where many fail. */
   async newestReason(): Promise<string | undefined> {
     const newest = await everyPartition(this.#keys, ({ pollFailing }) =>

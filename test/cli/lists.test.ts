@@ -70,7 +70,8 @@ test('a dead token among 87 limits is the first line of alerts list, of accounts
   expect((await ids('alerts', 'list')).slice(0, 3)).toEqual([DEAD, FULL, FULL])
   expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
   for (const command of [['alerts', 'list'], ['status']]) {
-    expect((await run(...command)).out.split('\n')[1]).toMatch(/^critical +2 +n2\.example\.com +tokens: .* 90 min/)
+    const [, first] = (await run(...command)).out.split(/^LEVEL +HUB ID .*\n/m)
+    expect(first).toMatch(/^critical +2 +n2\.example\.com +tokens: .* 90 min/)
   }
   expect((await run('accounts', 'list')).out.split('\n')[1]).toMatch(
     /^2 +n2\.example\.com +active +1 critical +20 min$/,
@@ -113,19 +114,6 @@ test.each<[string, number[]]>([
   ['--state acknowledged', []],
 ])('alerts list %s', async (options, expected) => {
   expect(await ids('alerts', 'list', ...options.split(' '))).toEqual(expected)
-})
-
-test('what an operator has acknowledged is in no count of status and of the list of accounts', async () => {
-  const acknowledged = { at: NOW, by: 'ann', until: NOW + 60 * MINUTE }
-  await open(UNREAD, 'poll', { ...openedState('warning', 'poll', NOW - 30 * MINUTE), acknowledged })
-  const { out } = await run('status')
-  expect(out).toMatch(/^open alerts +88 critical \+ 1 handled$/m)
-  expect(out).not.toContain('n3.example.com')
-  expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 handled/m)
-  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
-  expect(await ids('alerts', 'list', '--state', 'handled')).toEqual([UNREAD])
-  expect((await ids('alerts', 'list')).at(-1)).toBe(UNREAD)
-  await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
 })
 
 test('alerts are listed newest first, or by account', async () => {
@@ -171,4 +159,37 @@ test('with --watch a list is shown again every few seconds, until it is told to 
   expect({ code, err, documents: out.trim().split('\n').length }).toEqual({ code: 0, err: '', documents: 4 })
   for (const line of out.trim().split('\n')) expect(JSON.parse(line)).toMatchObject([{ hubId: DEAD }])
   expect(lines).toHaveLength(4)
+})
+
+test('status begins with the verdict and what needs action, and says how many alerts it leaves out', async () => {
+  const { out } = await run('status')
+  expect(out).toMatch(
+    /^Critical: no daemon runs: nothing is refreshed, polled or sent \(and 3 more\)\n\nLEVEL +TO DO +WHAT\ncritical +Start a daemon +no daemon runs/,
+  )
+  expect(out).toMatch(/^critical +Review +88 critical alerts; worst: n1\.example\.com, custom properties of 2-\d+\n/m)
+  expect(out).toContain('\nand 69 more alerts: plimsoll alerts list shows all\n')
+  expect(out).toMatch(/^open alerts +88 critical, 1 warning$/m)
+  expect(out).toMatch(/^token refreshes +0 overdue, next .* never checked$/m)
+  const { verdict } = JSON.parse((await run('status', '--json')).out)
+  expect(out.split('\n')[0]).toBe(verdict.says)
+})
+
+test('what an operator has acknowledged is in no count of status and of the list of accounts', async () => {
+  const acknowledged = { at: NOW, by: 'ann', until: NOW + 60 * MINUTE }
+  await open(UNREAD, 'poll', { ...openedState('warning', 'poll', NOW - 30 * MINUTE), acknowledged })
+  const { out } = await run('status')
+  expect(out).toMatch(/^open alerts +88 critical \+ 1 handled$/m)
+  expect(out).not.toContain('n3.example.com')
+  expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 handled/m)
+  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
+  expect(await ids('alerts', 'list', '--state', 'handled')).toEqual([UNREAD])
+  expect((await ids('alerts', 'list')).at(-1)).toBe(UNREAD)
+  await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
+})
+
+test('alerts of an account are shown however narrow the terminal is', async () => {
+  const { out } = await plimsollHere(['accounts', 'list', '--config', config], folder, {
+    ...{ clock, isTerminal: true, columns: 80 },
+  })
+  expect(out).toMatch(/^1 +n1\.example\.com +active +87 critical/m)
 })

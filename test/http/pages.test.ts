@@ -57,6 +57,7 @@ test('what an operator has acknowledged is in no count and no worst, and shown b
   expect(text).toContain(
     '<a href="/alerts?level=critical&amp;mark=active">Review</a> <span>1 critical alert; worst: 1.example.com, custom properties 96 %</span>',
   )
+  expect(text).toContain('Critical: 1 critical alert; worst: 1.example.com, custom properties 96 % + 1 handled</a>')
   expect(text).toContain('<a href="/alerts?mark=handled">+ 1 handled</a>')
   expect(text).not.toContain('<b>2.example.com</b>')
   const alerts = (await get('/alerts')).text
@@ -247,17 +248,29 @@ test("the provider's own words are whole sentences in the verdict: a capital let
   expect(text).not.toContain('..')
 })
 
-test('an empty fleet is told where to begin', async () => {
-  const { get } = await openServer(redis)
+test('an empty installation shows what is left to be done, not lists of nothing', async () => {
+  const { get, deps } = await openServer(redis)
   const { text } = await get('/')
   expect(text).not.toContain('All is well.')
-  expect(text).toContain('No accounts yet: <a href="/install">connect the first</a>.')
+  expect(text).toContain('<a href="/">No accounts yet.</a>')
+  expect(text).not.toContain('class="nothing">No alert')
+  const steps = () => get('/').then(({ words }) => words.slice(words.indexOf('First steps')))
+  expect(await steps()).toMatch(
+    /^First steps to do Connect an account .* to do Send a test to a receiver 0 of 2 receivers delivered done Set thresholds 1 rule in the config Running daemons /,
+  )
+  const tested = { id: 'msg_1', receiver: 'ops-mail', ms: 1, now: deps.clock.now() }
+  await deps.receiverStore.see(deps.receivers, deps.clock.now())
+  await deps.receiverStore.recordTest(tested, { outcome: 'delivered', answer: 250 })
+  expect(await steps()).toContain('done Send a test to a receiver 1 of 2 receivers delivered')
 })
 
 test('the status page says so when nothing moves', async () => {
   const checks = [{ name: 'sweep:poll-limits', ok: false, detail: 'none finished yet' }]
   const { get } = await openServer(redis, { health: async () => ({ alive: false, ready: true, checks }) })
-  expect((await get('/')).text).toContain('<b>Fix sweep:poll-limits</b> <span>none finished yet</span>')
+  const { text } = await get('/')
+  expect(text).toContain('>Fix the daemon</a> <span>sweep:poll-limits: none finished yet</span>')
+  // Also where the page itself is of something else.
+  expect((await get('/deliveries')).text).toContain('Critical: sweep:poll-limits: none finished yet')
 })
 
 test("a stranger's words never become markup, wherever they are shown", async () => {

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
-import { neededActions, needsAction } from '../../src/http/pages/fleet/needs-action.ts'
 import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
-import type { FleetStatus } from '../../src/views/fleet-status.ts'
 import { properties, readings as readingsOf } from '../limits/reports.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { openServer, readings, wordsOf } from './open-server.ts'
+import { openServer, readings } from './open-server.ts'
 
 const redis = redisOfFile()
 
@@ -43,7 +41,7 @@ test('status, page and metrics tell the same coverage', async () => {
     ...{ share: 0.5, objective: 0.95, polled: 4, stale: 2, failing: 1, notWatched: 1 },
   })
   const words = (await get('/')).text
-  expect(words).toContain('50 % of the accounts have a fresh reading')
+  expect(words).toContain('odd65.example.com and 1 more account: no fresh reading (50 % have one)')
   expect(words).toContain('<a href="/accounts?stale=1">2 stale</a>')
   expect(words).toContain('1 cannot be watched')
   const { text } = await get('/metrics')
@@ -118,6 +116,7 @@ const FAILED = { outcome: 'retry', answer: 500, reason: 'answered 500: Internal 
 /** One receiver that delivers, one that fails, one that is switched off, one that had nothing to do yet. */
 async function fourReceivers() {
   const server = await openServer(redis)
+  await server.connectAccount({ hubId: 1 })
   const { receiverStore, clock } = server.deps
   await receiverStore.see(['chat', 'hook', 'mail', 'pager'], clock.now())
   await receiverStore.recordTest(
@@ -154,67 +153,14 @@ test('each receiver is told of where it matters: deliveries, status, metrics', a
   ])
 })
 
-/** What needs action where a quiet fleet's status is changed so. */
-async function quietFleet() {
-  const { connectAccount, get } = await openServer(redis)
-  await connectAccount({ hubId: 1, hubDomain: 'acme.example.com' })
-  const status: FleetStatus = (await get('/api/v1/status')).json
-  const health = { alive: true, ready: true, checks: [] }
-  return {
-    status,
-    textOf: (changed: Partial<FleetStatus>) => wordsOf(String(needsAction({ ...status, ...changed }, health))).trim(),
-    verbsOf: (changed: Partial<FleetStatus>) =>
-      neededActions({ ...status, ...changed }, health).map(({ verb }) => verb),
+test('of more than seven lines the first six are shown, and the others folded', async () => {
+  const { get, deps } = await openServer(redis)
+  const names = Array.from({ length: 9 }, (_, n) => `hook-${n}`)
+  await deps.receiverStore.see(names, deps.clock.now())
+  for (const receiver of names) {
+    await deps.receiverStore.recordTest({ id: receiver, receiver, ms: 1, now: deps.clock.now() }, FAILED)
   }
-}
-
-test('a fleet without trouble is well, and one that is still read for the first time is not called so', async () => {
-  const { status, textOf } = await quietFleet()
-  expect(textOf({})).toBe('All is well.')
-  const newFleet = { read: 3, total: 10_000 }
-  expect(textOf({ accounts: { ...status.accounts, newFleet } })).toBe(
-    'Nothing needs action so far; reading a new fleet: 3 of 10,000.',
-  )
-})
-
-test('the heartbeat, overdue uninstalls and silent daemons need action', async () => {
-  const { status, textOf, verbsOf } = await quietFleet()
-  const beat = { at: status.at, ok: true, late: false, since: status.at, reasons: [], ping: null }
-  expect(verbsOf({ heartbeat: beat })).toEqual([])
-  expect(verbsOf({ heartbeat: { ...beat, late: true } })).toEqual(['Check the heartbeat'])
-  expect(textOf({ heartbeat: { ...beat, ok: false, reasons: ['An alert waits for 2 h.'] } })).toContain(
-    'Check the heartbeat out of bounds: An alert waits for 2 h.',
-  )
-  expect(verbsOf({ uninstalls: { overdue: 9, nextAt: status.at, lateMs: 1 } })).toEqual(['Check uninstalls'])
-  const silent = { name: 'a', version: '1', roles: ['clock', 'worker', 'web'] as const, silent: true }
-  const times = { startedAt: status.at, lastSeenAt: status.at }
-  expect(verbsOf({ daemons: [{ ...silent, ...times, roles: [...silent.roles] }] })).toEqual(['Start a daemon'])
-})
-
-test('a token endpoint that fails names the cause, how many accounts and when the first token ends', async () => {
-  const { status, textOf } = await quietFleet()
-  const tokenEndpoint = {
-    ...{ breaker: 'open' as const, cause: 'credentials' as const, detail: 'x', since: status.at },
-    ...{ requestsPerSecond: 10, clockSkewMs: null },
-  }
-  const nearestExpiryAt = new Date(Date.parse(status.at) + 240_000).toISOString()
-  const { byState } = status.accounts
-  expect(
-    textOf({
-      tokenEndpoint,
-      tokens: { ...status.tokens, nearestExpiryAt },
-      accounts: { ...status.accounts, byState: { ...byState, active: 20, failing: 4 } },
-    }),
-  ).toBe('Needs action Fix the secret Failing: client secret rejected, 24 accounts, first token expires in 4 min')
-})
-
-test('of more than seven the first six are named, and how many more there are', async () => {
-  const { status, textOf } = await quietFleet()
-  const receivers = Array.from({ length: 9 }, (_, n) => ({
-    ...{ receiver: `hook-${n}`, state: 'failing' as const, lastDeliveredAt: null, failingSince: status.at },
-    ...{ failedAttempts: 1, reason: 'answered 500' },
-  }))
-  const text = textOf({ deliveries: { ...status.deliveries, receivers } })
-  expect(text.match(/Fix the receiver/g)).toHaveLength(6)
-  expect(text).toContain('Review and 3 more')
+  const [shown = '', folded = ''] = (await get('/')).text.split('<summary>3 more</summary>')
+  expect(shown.match(/Fix the receiver/g)).toHaveLength(6)
+  expect(folded.match(/Fix the receiver/g)).toHaveLength(3)
 })

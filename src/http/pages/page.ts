@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html } from '../../text/html.ts'
+import type { FleetVerdict } from '../../views/fleet-verdict.ts'
 import { formTokenField } from '../access/forms.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { type Done, doneNote, NOTE_SHOWN } from './parts/forms.ts'
+import { type VerdictReader, verdictLine } from './verdict-line.ts'
 
 export interface PageContent {
   title: string
@@ -49,6 +51,8 @@ export interface OperatorPage extends PageContent {
   status?: number
   /** Why what a form asked for was not done. */
   why?: Partial<Record<Done, string>>
+  /** On all of Plimsoll, where the page is made of it. */
+  verdict?: FleetVerdict
 }
 
 /** What an address of the operators shows, or the address that it leads to. */
@@ -57,7 +61,13 @@ export type ShowPage = (deps: WebDeps, request: FastifyRequest) => Promise<Opera
 export type DoForm = (deps: WebDeps, request: FastifyRequest) => Promise<string | OperatorPage>
 
 /** Answers an operator, who may be signed in. */
-export function showOperatorPage(request: FastifyRequest, reply: FastifyReply, page: OperatorPage): FastifyReply {
+export async function showOperatorPage(
+  verdicts: VerdictReader,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: OperatorPage,
+): Promise<FastifyReply> {
+  const verdict = page.verdict ?? (await verdicts.read())
   const links = MENU.map(
     ([path, name]) => html`<a href="${path}"${path === page.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
@@ -67,6 +77,7 @@ export function showOperatorPage(request: FastifyRequest, reply: FastifyReply, p
   const body = html`<a class="skip" href="#content">Skip to the content</a>
 <header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
 ${request.signedIn ? signOut : undefined}</header>
+${verdictLine(verdict, request.method === 'GET')}
 <main id="content" tabindex="-1">
 <h1>${page.title}</h1>
 ${note}${page.body}

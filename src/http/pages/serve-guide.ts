@@ -3,21 +3,22 @@ import type { FastifyInstance } from 'fastify'
 import { renderMarkdown } from '../../text/markdown.ts'
 import { showOperatorPage } from './page.ts'
 import { serveRunbook } from './serve-runbook.ts'
+import type { VerdictReader } from './verdict-line.ts'
 
 /** The documents that come with this version: from the repository, or from the folder that `npm run build` made. */
 const FOLDER = new URL('../../../config/', import.meta.url)
 
 /** The guide, the reference and the runbook: mails and pages link there, so they are here even without the internet. */
-export function serveGuide(app: FastifyInstance): void {
+export function serveGuide(app: FastifyInstance, verdicts: VerdictReader): void {
   const documents = documentsIn(FOLDER)
   for (const [path, file] of documents) {
     const read = () => documentOf(readFileSync(new URL(file, FOLDER), 'utf8'))
     const linkTo = (address: string) => linkFrom(documents, file, address)
-    if (path === '/runbook') serveRunbook(app, read, linkTo)
+    if (path === '/runbook') serveRunbook(app, verdicts, { read, linkTo })
     else {
       app.get(path, (request, reply) => {
         const { title, text } = read()
-        return showOperatorPage(request, reply, { at: '/guide', title, body: renderMarkdown(text, linkTo) })
+        return showOperatorPage(verdicts, request, reply, { at: '/guide', title, body: renderMarkdown(text, linkTo) })
       })
     }
   }

@@ -18,6 +18,7 @@ import { noteOnce } from './parts/forms.ts'
 import { serveQueueBoard, showQueues } from './queues.ts'
 import { serveGuide } from './serve-guide.ts'
 import { showUpcoming } from './upcoming.ts'
+import { verdictReader } from './verdict-line.ts'
 
 /** The pages of the operators. */
 const PAGES: Readonly<Record<string, ShowPage>> = {
@@ -50,14 +51,15 @@ const FORMS: Readonly<Record<string, DoForm>> = {
 }
 
 export function servePages(app: FastifyInstance, deps: WebDeps): void {
+  const verdicts = verdictReader(deps)
   for (const [path, show] of Object.entries(PAGES)) {
     app.get(path, async (request, reply) => {
       const page = await show(deps, request)
-      return typeof page === 'string' ? reply.redirect(page, 302) : showOperatorPage(request, reply, page)
+      return typeof page === 'string' ? reply.redirect(page, 302) : showOperatorPage(verdicts, request, reply, page)
     })
   }
   app.get('/accounts/:hubId/series.csv', (request, reply) => sendSeries(deps, request, reply))
-  serveGuide(app)
+  serveGuide(app, verdicts)
   app.register((scope, _options, done) => {
     serveQueueBoard(scope, deps)
     done()
@@ -67,8 +69,9 @@ export function servePages(app: FastifyInstance, deps: WebDeps): void {
     for (const [path, act] of Object.entries(FORMS)) {
       scope.post(path, async (request, reply) => {
         const done = await act(deps, request)
+        verdicts.forget()
         // Back to a page of ours, which shows the outcome.
-        if (typeof done !== 'string') return showOperatorPage(request, reply, done)
+        if (typeof done !== 'string') return showOperatorPage(verdicts, request, reply, done)
         return reply.header('set-cookie', noteOnce(done)).redirect(done, 303)
       })
     }

@@ -4,6 +4,12 @@ import { type Html, html } from '../../text/html.ts'
 import { anchorOf, type LinkTo, renderMarkdown } from '../../text/markdown.ts'
 import { showOperatorPage } from './page.ts'
 import { nothing } from './parts/tables.ts'
+import type { VerdictReader } from './verdict-line.ts'
+
+interface Document {
+  read: () => { title: string; text: string }
+  linkTo: LinkTo
+}
 
 /** A heading with the text below it, up to the next heading. */
 interface Section {
@@ -15,7 +21,7 @@ interface Section {
 }
 
 /** A list of all sections with a search, and a page for each section: its path is still there after signing in, an anchor is not. */
-export function serveRunbook(app: FastifyInstance, read: () => { title: string; text: string }, linkTo: LinkTo): void {
+export function serveRunbook(app: FastifyInstance, verdicts: VerdictReader, { read, linkTo }: Document): void {
   app.get('/runbook', (request, reply) => {
     const { title, text } = read()
     const { q } = request.query as { q?: unknown }
@@ -26,17 +32,21 @@ export function serveRunbook(app: FastifyInstance, read: () => { title: string; 
       sought === ''
         ? html`${listOfAll(sections)}\n<h2>How urgent it is</h2>\n${about}`
         : found(sections, sought, linkTo)
-    return showOperatorPage(request, reply, { at: '/guide', title, body: html`${searchForm(sought)}\n${body}` })
+    return showOperatorPage(verdicts, request, reply, {
+      at: '/guide',
+      title,
+      body: html`${searchForm(sought)}\n${body}`,
+    })
   })
   app.get('/runbook/:section', (request, reply) => {
     const { section } = request.params as { section: string }
     const sections = sectionsOf(read().text)
     const at = sections.findIndex(({ anchor }) => anchor === section)
-    if (at >= 0) return showOperatorPage(request, reply, sectionPage(sections, at, linkTo))
+    if (at >= 0) return showOperatorPage(verdicts, request, reply, sectionPage(sections, at, linkTo))
     // A code of the log, or the name of a section that another version had.
     const sought = section.slice(0, 100)
     const body = html`${searchForm(sought)}\n${found(sections, sought, linkTo)}`
-    return showOperatorPage(request, reply, { at: '/guide', title: 'No such section', body, status: 404 })
+    return showOperatorPage(verdicts, request, reply, { at: '/guide', title: 'No such section', body, status: 404 })
   })
 }
 

@@ -5,12 +5,13 @@ import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import { AccountAlertsShape, OpenAlertShape } from './alert.ts'
 import { AttemptShape, ReceiverShape } from './delivery.ts'
 import { NearLimitShape } from './series.ts'
-import { count, isoMoment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
+import { count, isoMoment, level, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
 
 export const DueShape = shape('Due', 'Work that comes due account by account.', {
   overdue: count('Due for longer than a minute and still not taken up.'),
   nextAt: momentOrNull('When the next one is due; null: nothing is planned.'),
   lateMs: count('For how long the one that waits longest has been due, milliseconds.'),
+  sweptAt: momentOrNull('When a daemon last finished checking what is due; null: never.'),
 })
 export type DueShape = z.infer<typeof DueShape>
 
@@ -104,8 +105,17 @@ const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int(
   z.ZodInt
 >
 
+const VerdictShape = shape('Verdict', 'Whether Plimsoll and its accounts are all right.', {
+  level: z.enum(['ok', 'warning', 'critical']).describe('As bad as the worst trouble.'),
+  says: strangersText('The same in one line, as every page shows it.'),
+  troubles: z
+    .array(z.object({ level, verb: text('What to do.'), says: strangersText('What is wrong.') }))
+    .describe('What needs action, worst first.'),
+})
+
 export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   at: isoMoment('When it was checked.'),
+  verdict: VerdictShape,
   accounts: z.object({
     total: count('All that are known.'),
     byState: z.object(perState).describe('How many are in each state.'),

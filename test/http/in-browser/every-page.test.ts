@@ -96,9 +96,9 @@ test('the first stop of the keyboard leads past the menu, and what needs action 
   await page.keyboard.press('Tab')
   expect(await page.locator('.needs-action a:focus').count()).toBe(1)
   const lines = page.locator('.needs-action li')
-  expect((await lines.allTextContents()).join()).toContain('10 accounts: their refresh token is refused')
+  expect((await lines.allTextContents()).join()).toContain(' and 9 more accounts: refresh token refused')
   await lines.filter({ hasText: 'critical alerts' }).locator('a').press('Enter')
-  await page.waitForURL(/\/alerts\?level=critical$/)
+  await page.waitForURL(/\/alerts\?level=critical&mark=active$/)
 })
 
 /** Of the page as it is, opened up. */

@@ -43,7 +43,7 @@ test('among 87 alerts about limits the one dead token is the first line of every
   const name = `customer-${DEAD}.example.com`
   const { page } = await pages.visit('/')
   const needed = page.locator('.needs-action li')
-  expect(await needed.first().textContent()).toBe(`Reconnect ${name}: its refresh token is refused`)
+  expect(await needed.first().textContent()).toBe(`Reconnect ${name}: refresh token refused`)
   expect(await needed.first().locator('a').getAttribute('href')).toBe(`/accounts/${DEAD}`)
   expect(await needed.count()).toBeLessThanOrEqual(7)
   for (const path of ['/', '/alerts']) {

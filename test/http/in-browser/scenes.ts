@@ -202,6 +202,8 @@ export async function openWholeFleet(redis: TestRedis) {
     roles: ROLES,
   }
   await daemons.report({ ...ops, lastSeenAt: now - 4_000 })
+  const swept = ['refresh-tokens', 'poll-limits', 'alerts', 'uninstall', 'grants', 'coverage', 'receivers']
+  await steps.hset(keys.progress, Object.fromEntries(swept.map((kind) => [kind, now - 8_000])))
   await daemons.report({ ...ops, name: 'ops-2.example.com pid 815', lastSeenAt: now - 400_000 })
   await deps.actions.silence({
     matchers: [{ name: 'account', value: '1003' }],

@@ -5,9 +5,9 @@ import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'
-import { type FleetStatus, readFleetStatus } from '../../../views/fleet-status.ts'
+import { type FleetStatus, readFleet } from '../../../views/fleet-status.ts'
+import type { FleetVerdict } from '../../../views/fleet-verdict.ts'
 import { readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
-import type { HealthReport } from '../../health.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { readSparkline } from '../account/account-series.ts'
 import type { OperatorPage } from '../page.ts'
@@ -28,9 +28,8 @@ const FIRST = 3
 /** The fleet at a glance. */
 export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const now = deps.clock.now()
-  const [status, health, upcoming] = await Promise.all([
-    readFleetStatus(deps),
-    deps.health(),
+  const [{ status, verdict }, upcoming] = await Promise.all([
+    readFleet(deps),
     readUpcoming(deps, { limit: FIRST }, now),
   ])
   void deps.directory.warm().catch(() => undefined) // The search reports what fails.
@@ -39,8 +38,9 @@ export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise
     return { limit, level, spark: await readSparkline(deps.history, limit, level, now) }
   })
   const alerts = openAlerts(deps, request, status)
-  const body = fleetPage({ status, health, upcoming, first: await Promise.all(first), alerts })
-  return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body }
+  const page = { status, verdict, upcoming, first: await Promise.all(first), alerts }
+  const body = status.accounts.total === 0 ? firstSteps(deps, page) : fleetPage(page)
+  return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body, verdict }
 }
 
 interface ShownLimit {
@@ -60,7 +60,7 @@ function levelOfLimit(limit: ShownLimit['limit'], alerts: readonly TimedAlert[])
 
 interface FleetPage {
   status: FleetStatus
-  health: HealthReport
+  verdict: FleetVerdict
   upcoming: Upcoming
   /** The limits that are reached first. */
   first: readonly ShownLimit[]
@@ -68,11 +68,12 @@ interface FleetPage {
   alerts: Html
 }
 
-function fleetPage({ status, health, upcoming, first, alerts }: FleetPage): Html {
+function fleetPage({ status, verdict, upcoming, first, alerts }: FleetPage): Html {
   const now = Date.parse(status.at)
-  const { deliveries, queues, daemons } = status
-  return html`<div data-live="verdict" role="status">${needsAction(status, health)}</div>
-<form action="/accounts" class="search" role="search"><label class="wide">Account <input name="q" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">All ${formatCount(status.accounts.total)} accounts</a></form>
+  const { deliveries, queues } = status
+  const { total } = status.accounts
+  return html`<div data-live="verdict" role="status">${needsAction(verdict)}</div>
+<form action="/accounts" class="search" role="search"><label class="wide">Account <input name="q" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">${total === 1 ? 'All accounts' : `All ${countOf(total, 'account')}`}</a></form>
 <div data-live="fleet">
 ${tiles(status, now)}
 <h2>Open alerts</h2>
@@ -85,10 +86,44 @@ ${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attem
 <div class="beside">
 <section><h2>Queues</h2>
 ${queueTable(queues, now)}</section>
-<section><h2>Running daemons</h2>
-${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}</section>
+${daemonPart(status, now)}
 </div>
 </div>`
+}
+
+/** Of an installation without accounts: what is left to be done, instead of lists of nothing. */
+function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: FleetPage): Html {
+  const now = Date.parse(status.at)
+  const proven = status.deliveries.receivers.filter(({ lastDeliveredAt }) => lastDeliveredAt !== null)
+  const rules = explain.rules.filter(({ off }) => off !== true)
+  const steps: [isDone: boolean, what: Html, how: Html][] = [
+    [
+      false,
+      html`<a href="/install">Connect an account</a>`,
+      html`or send customers this link; <code>plimsoll accounts import</code> brings an existing fleet in`,
+    ],
+    [
+      proven.length > 0,
+      html`<a href="/deliveries">Send a test to a receiver</a>`,
+      html`${receivers.length === 0 ? 'the config has none yet' : `${proven.length} of ${countOf(receivers.length, 'receiver')} delivered`}`,
+    ],
+    [
+      rules.length > 0,
+      html`<a href="/reference#thresholds">Set thresholds</a>`,
+      html`${rules.length === 0 ? 'the config has none: no limit is an alert' : `${countOf(rules.length, 'rule')} in the config`}`,
+    ],
+  ]
+  return html`<div data-live="verdict" role="status">${needsAction(verdict)}</div>
+<div data-live="fleet">
+<h2>First steps</h2>
+<ol class="steps">${steps.map(([isDone, what, how]) => html`<li>${badge(isDone ? 'good' : 'off', isDone ? 'done' : 'to do')} ${what} <span class="soft">${how}</span></li>`)}</ol>
+${daemonPart(status, now)}
+</div>`
+}
+
+function daemonPart({ daemons }: FleetStatus, now: number): Html {
+  return html`<section><h2>Running daemons</h2>
+${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}</section>`
 }
 
 function openAlerts(deps: WebDeps, { mayWrite }: FastifyRequest, { at, alerts }: FleetStatus): Html {

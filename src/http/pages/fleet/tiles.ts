@@ -12,7 +12,8 @@ import {
   shareText,
   skewText,
 } from '../../../views/fleet-health.ts'
-import { type DueStatus, type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
+import type { DueStatus, FleetStatus } from '../../../views/fleet-status.ts'
+import { newFleetText } from '../../../views/fleet-verdict.ts'
 
 /** The figures of the fleet, one tile each. */
 export function tiles(status: FleetStatus, now: number): Html {
@@ -110,8 +111,10 @@ function overdue({ overdue }: DueStatus): string {
   return `${formatCount(overdue)} overdue`
 }
 
-function nextText(what: string, { nextAt }: DueStatus, now: number): string {
-  return nextAt === null ? `no ${what} planned` : `next ${what} ${dueIn(Date.parse(nextAt) - now)}`
+/** What is planned, and how old that knowledge is. */
+function nextText(what: string, { nextAt, sweptAt }: DueStatus, now: number): string {
+  const next = nextAt === null ? `no ${what} planned` : `next ${what} ${dueIn(Date.parse(nextAt) - now)}`
+  return sweptAt === null ? next : `${next}, checked ${formatDistance(Date.parse(sweptAt) - now)}`
 }
 
 function pollsNote({ polls, pollBudget }: FleetStatus, now: number): string {

@@ -1,0 +1,316 @@
+import { describe, expect, test } from 'vitest'
+import { ROLES } from '../../src/heartbeat/daemons.ts'
+import { type AccountGroup, fleetVerdict, type StatusFacts, unknownVerdict } from '../../src/views/fleet-verdict.ts'
+import type { OpenAlertShape } from '../../src/views/shapes/alert.ts'
+
+const NOW = Date.parse('2026-11-24T03:00:00.000Z')
+const MINUTE = 60_000
+const ago = (ms: number) => new Date(NOW - ms).toISOString()
+
+const NONE: AccountGroup = { count: 0, handled: 0, first: undefined }
+const group = (count: number, handled = 0): AccountGroup => ({
+  ...{ count, handled },
+  first: { hubId: 7, hubDomain: 'acme.example.com' },
+})
+const DUE = { overdue: 0, nextAt: ago(-MINUTE), lateMs: 0, sweptAt: ago(8_000) }
+const DAEMON = { name: 'a pid 1', version: '1', roles: [...ROLES], startedAt: ago(86_400_000), lastSeenAt: ago(5_000) }
+
+/** Three accounts that are all right, and what each row of the table changes. */
+function facts(changed: Partial<StatusFacts> = {}, groups: Partial<StatusFacts['groups']> = {}): StatusFacts {
+  const states = { active: 3, failing: 0, parked: 0, reauthorize: 0, uninstalling: 0, uninstalled: 0 }
+  return {
+    at: ago(0),
+    accounts: { total: 3, byState: states, newFleet: null },
+    tokens: { ...DUE, nearestExpiryAt: ago(-10 * MINUTE) },
+    tokenEndpoint: null,
+    ...{ polls: DUE, uninstalls: { ...DUE, nextAt: null }, pollBudget: null },
+    coverage: { share: 1, objective: 0.95, polled: 3, stale: 0, failing: 0, notWatched: 0 },
+    alerts: { critical: 0, warning: 0, handled: 0, worst: [], accounts: [] },
+    ...{ unnamed: {}, handledFields: new Set(), receivers: [], heartbeat: null, checks: [] },
+    daemons: [{ ...DAEMON, silent: false }],
+    sweeps: Object.fromEntries(['alerts', 'uninstall', 'grants', 'coverage', 'receivers'].map((one) => [one, NOW])),
+    ...changed,
+    groups: {
+      ...{ reauthorize: NONE, failing: NONE, parked: NONE, refresh: NONE, poll: NONE, uninstall: NONE, stale: NONE },
+      ...groups,
+    },
+  }
+}
+
+const alertOf = (more: Partial<OpenAlertShape>): OpenAlertShape => ({
+  ...{ id: 'a1', kind: 'limit', level: 'critical', rule: 'full', field: 'overall', hubId: 7, since: ago(MINUTE) },
+  ...{ hubDomain: 'acme.example.com', series: { metric: 'customProperties.overall' }, percent: 96 },
+  ...more,
+})
+const FULL = alertOf({})
+const NEAR = alertOf({ level: 'warning', percent: 85 })
+const fleetAlert = (field: string): OpenAlertShape => ({
+  ...{ id: 'f1', kind: 'fleet', level: 'critical', rule: 'fleet', field, hubId: null, since: ago(MINUTE) },
+})
+const alerts = (critical: number, warning: number, handled = 0, worst: OpenAlertShape[] = []) => ({
+  alerts: { critical, warning, handled, worst, accounts: [] },
+})
+const tokens = (overdue: number, lateMs = 0) => ({ ...DUE, overdue, lateMs, nearestExpiryAt: ago(-4 * MINUTE) })
+const endpoint = (breaker: 'open' | 'half-open' | 'closed') => ({
+  ...{ breaker, cause: 'credentials' as const, detail: 'x', since: ago(MINUTE) },
+  ...{ requestsPerSecond: 10, clockSkewMs: null },
+})
+const beat = (more: object) => ({
+  ...{ at: ago(MINUTE), ok: true, late: false, since: ago(MINUTE), reasons: [], ping: null },
+  ...more,
+})
+const receiver = (state: 'failing' | 'disabled' | 'delivers') => ({
+  ...{ receiver: 'ops', state, lastDeliveredAt: null, failingSince: ago(MINUTE), failedAttempts: 2, reason: 'gone' },
+})
+const accounts = (more: object, byState: object = {}) => {
+  const { accounts: before } = facts()
+  return { accounts: { ...before, ...more, byState: { ...before.byState, ...byState } } }
+}
+const low = { coverage: { share: 0.5, objective: 0.95, polled: 4, stale: 2, failing: 0, notWatched: 0 } }
+const short = { pollBudget: { calls: 0, callsPerPoll: 2, short: { since: ago(MINUTE), polls: 9, latestSeconds: 600 } } }
+const FAILS = 'Warning: acme.example.com: refresh fails'
+const IN_TROUBLE = "All 3 accounts: tokens can't be refreshed (client secret rejected), first token expires in 4 min"
+
+describe('the verdict on the fleet is as bad as the worst of its facts', () => {
+  test.each<[state: string, changed: Partial<StatusFacts>, groups: Partial<StatusFacts['groups']>, says: string]>([
+    ['nothing is wrong', {}, {}, 'All is well.'],
+    ['there is no account', accounts({ total: 0 }), {}, 'No accounts yet.'],
+    [
+      'a new fleet is read',
+      accounts({ newFleet: { read: 3, total: 10_000 } }),
+      {},
+      'Nothing needs action so far; reading a new fleet: 3 of 10,000.',
+    ],
+    ['one account lost its token', {}, { reauthorize: group(1) }, 'Critical: acme.example.com: refresh token refused'],
+    [
+      'of several that lost theirs some are handled',
+      alerts(4, 0, 2),
+      { reauthorize: group(6, 2) },
+      'Critical: acme.example.com and 5 more accounts: refresh token refused, 2 handled + 2 handled',
+    ],
+    [
+      'the one that lost its token is handled',
+      alerts(0, 0, 1),
+      { reauthorize: group(1, 1) },
+      'All is well. + 1 handled',
+    ],
+    ['refreshes fail', {}, { failing: group(1) }, FAILS],
+    ['refreshes fail, and an operator knows', alerts(0, 0, 1), { failing: group(1, 1) }, 'All is well. + 1 handled'],
+    [
+      'refreshes fail until tokens expire',
+      { tokens: tokens(2) },
+      { failing: group(3) },
+      'Critical: acme.example.com and 2 more accounts: refresh fails, 2 tokens expired',
+    ],
+    [
+      'refreshes are not done',
+      { tokens: tokens(2, 5 * MINUTE) },
+      { refresh: group(2) },
+      'Critical: acme.example.com and 1 more account: refresh overdue for 5 min',
+    ],
+    ['the provider pauses one', {}, { parked: group(1) }, 'Warning: acme.example.com: paused by the provider'],
+    [
+      'the endpoint fails for all',
+      { tokenEndpoint: endpoint('open'), tokens: tokens(0) },
+      {},
+      `Critical: ${IN_TROUBLE}`,
+    ],
+    [
+      'an operator knows that it fails: it fails all the same',
+      {
+        tokenEndpoint: endpoint('open'),
+        tokens: tokens(0),
+        handledFields: new Set(['token-endpoint']),
+        ...alerts(0, 0, 1),
+      },
+      { failing: group(3) },
+      `Warning: ${IN_TROUBLE}, handled + 1 handled`,
+    ],
+    [
+      'the endpoint recovers',
+      { tokenEndpoint: endpoint('half-open'), tokens: tokens(0) },
+      {},
+      'Warning: All 3 accounts: tokens are refreshed again, slowly (client secret rejected), first token expires in 4 min',
+    ],
+    ['the endpoint works', { tokenEndpoint: endpoint('closed') }, {}, 'All is well.'],
+    [
+      'the clock is wrong',
+      alerts(1, 0, 0, [fleetAlert('clock')]),
+      {},
+      "Critical: All accounts: this machine's clock is wrong",
+    ],
+    [
+      'polls are not done',
+      { polls: { ...DUE, overdue: 1, lateMs: 6 * MINUTE } },
+      { poll: group(1) },
+      'Warning: acme.example.com: poll overdue for 6 min',
+    ],
+    [
+      'readings are old',
+      low,
+      { stale: group(2) },
+      'Warning: acme.example.com and 1 more account: no fresh reading (50 % have one)',
+    ],
+    [
+      'the alert about old readings says so already',
+      { ...low, ...alerts(1, 0, 0, [fleetAlert('coverage')]) },
+      { stale: group(2) },
+      'Critical: All accounts: limits: too many accounts without a fresh reading',
+    ],
+    ['readings of a few are old', {}, { stale: group(1) }, 'All is well.'],
+    [
+      'the call budget is too small',
+      short,
+      {},
+      'Warning: call budget too small: 9 polls waited since 2026-11-24 02:59 UTC, up to 10 minutes late',
+    ],
+    [
+      'uninstalls are not done',
+      { uninstalls: { ...DUE, overdue: 1, lateMs: 2 * MINUTE } },
+      { uninstall: group(1) },
+      'Warning: acme.example.com: uninstall overdue for 2 min',
+    ],
+    [
+      'a receiver fails',
+      { receivers: [receiver('failing')] },
+      {},
+      'Warning: ops fails since 2026-11-24 02:59 UTC, 2 attempts: gone',
+    ],
+    ['a receiver is off', { receivers: [receiver('disabled')] }, {}, 'Critical: ops switched off: gone'],
+    [
+      'a receiver is off, and an operator knows',
+      { receivers: [receiver('disabled')], handledFields: new Set(['delivery/ops']), ...alerts(0, 0, 1) },
+      {},
+      'All is well. + 1 handled',
+    ],
+    ['a receiver delivers', { receivers: [receiver('delivers')] }, {}, 'All is well.'],
+    ['the heartbeat is good', { heartbeat: beat({}) }, {}, 'All is well.'],
+    [
+      'the heartbeat is late',
+      { heartbeat: beat({ late: true }) },
+      {},
+      'Warning: heartbeat: none since: the service outside hears nothing',
+    ],
+    [
+      'the heartbeat is bad',
+      { heartbeat: beat({ ok: false, reasons: ['An alert waits for 2 h.'] }) },
+      {},
+      'Critical: heartbeat: out of bounds: An alert waits for 2 h.',
+    ],
+    [
+      'the heartbeat does not arrive',
+      { heartbeat: beat({ ping: { sent: false, reason: 'refused' } }) },
+      {},
+      'Warning: heartbeat: within bounds (not sent: refused)',
+    ],
+    [
+      'every daemon is silent',
+      { daemons: [{ ...DAEMON, silent: true }] },
+      {},
+      'Critical: every daemon is silent: nothing is refreshed, polled or sent',
+    ],
+    [
+      'no daemon runs, as a command finds',
+      { daemons: [], checks: undefined },
+      {},
+      'Critical: no daemon runs: nothing is refreshed, polled or sent',
+    ],
+    ['no daemon has reported yet, but one answers', { daemons: [] }, {}, 'All is well.'],
+    [
+      'no daemon works',
+      { daemons: [{ ...DAEMON, roles: ['clock', 'web'], silent: false }] },
+      {},
+      'Critical: NO WORKER is at work: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
+    ],
+    [
+      'the daemon finds itself stuck',
+      { checks: [{ name: 'queue:deliver', ok: false, detail: 'no job has ended for 200 s' }] },
+      {},
+      'Critical: queue:deliver: no job has ended for 200 s',
+    ],
+    [
+      'the check that is about receivers',
+      { checks: [{ name: 'receivers', ok: false, detail: 'x' }] },
+      {},
+      'All is well.',
+    ],
+    [
+      'a sweep does not finish although its daemon reports',
+      { sweeps: { ...facts().sweeps, alerts: NOW - 4 * MINUTE } },
+      {},
+      'Critical: sweep:alerts: not finished for 4 min',
+    ],
+    [
+      'many signs of one cause',
+      {
+        checks: [{ name: 'sweep:alerts', ok: false, detail: 'last finished 240 s ago' }],
+        sweeps: { ...facts().sweeps, alerts: NOW - 4 * MINUTE, grants: NOW - 5 * MINUTE },
+      },
+      {},
+      'Critical: sweep:alerts: last finished 240 s ago; also sweep:grants',
+    ],
+    [
+      'a daemon that has just started has finished no sweep yet',
+      { sweeps: {}, daemons: [{ ...DAEMON, startedAt: ago(MINUTE), silent: false }] },
+      {},
+      'All is well.',
+    ],
+    [
+      'limits are reached',
+      { ...alerts(2, 1, 0, [FULL, NEAR]), unnamed: { critical: FULL, warning: NEAR } },
+      {},
+      'Critical: 2 critical alerts; worst: acme.example.com, custom properties 96 % (and 1 more)',
+    ],
+    [
+      'limits are near',
+      { ...alerts(0, 1, 0, [NEAR]), unnamed: { warning: NEAR } },
+      {},
+      'Warning: 1 warning; worst: acme.example.com, custom properties 85 %',
+    ],
+    ['all that is open is handled', alerts(0, 0, 4), {}, 'All is well. + 4 handled'],
+    [
+      'an alert that no state speaks of any more',
+      alerts(0, 1, 0, [alertOf({ kind: 'token', level: 'warning', field: 'token' })]),
+      {},
+      'Warning: 1 warning; worst: acme.example.com, custom properties 96 %',
+    ],
+  ])('%s', (_state, changed, groups, says) => {
+    const verdict = fleetVerdict(facts(changed, groups))
+    expect(verdict.says).toBe(says)
+    const levels = verdict.troubles.map(({ level }) => level)
+    expect(verdict.level).toBe(levels.includes('critical') ? 'critical' : (levels[0] ?? 'ok'))
+    expect(
+      says.startsWith(
+        verdict.level === 'ok'
+          ? (/^(All|No)/.exec(says)?.[0] ?? '')
+          : verdict.level === 'critical'
+            ? 'Critical: '
+            : 'Warning: ',
+      ),
+    ).toBe(true)
+  })
+
+  test('what is worst comes first, the fleet before its accounts', () => {
+    const all = facts(
+      {
+        ...{ tokenEndpoint: endpoint('open'), heartbeat: beat({ ok: false, reasons: ['Late.'] }) },
+        ...{ receivers: [receiver('failing')], ...low, ...alerts(9, 3, 0, [FULL]), unnamed: { critical: FULL } },
+      },
+      { reauthorize: group(2), failing: group(9), stale: group(2), poll: group(1) },
+    )
+    const { troubles, says } = fleetVerdict(all)
+    expect(troubles.map(({ level, verb }) => `${level}: ${verb}`)).toEqual([
+      ...['critical: Fix the secret', 'critical: Check the heartbeat', 'critical: Reconnect', 'critical: Review'],
+      ...['warning: Fix the receiver', 'warning: Check polls', 'warning: Check polls'],
+    ])
+    expect(says).toMatch(/^Critical: All 3 accounts: tokens can't be refreshed .* \(and 6 more\)$/)
+  })
+
+  test('what can not be read is no health', () => {
+    expect(unknownVerdict(true)).toMatchObject({
+      level: 'critical',
+      says: expect.stringContaining('Redis does not answer'),
+    })
+    expect(unknownVerdict(false).level).toBe('critical')
+  })
+})
