@@ -1,18 +1,27 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config/schema.ts'
+import { DueSets } from '../accounts/due-sets.ts'
+import { Registry } from '../accounts/registry.ts'
+import { SilenceStore } from '../alerts/silence-store.ts'
 import { configuredKeys, hasPrivateRedis, lacksEmbeddedRedis } from '../app/data-folder.ts'
+import { coverageSettings } from '../app/settings.ts'
 import { openRedis } from '../app/stores.ts'
+import { ReceiverStore } from '../delivery/receiver-health.ts'
 import type { RedisConnection } from '../doctor/check.ts'
-import { type Finding, fail, runChecks } from '../doctor/check.ts'
+import { type Finding, fail, ok, runChecks, warn } from '../doctor/check.ts'
 import { checksOf } from '../doctor/checks.ts'
 import { holdsSecrets } from '../doctor/config-and-keys.ts'
+import { CoverageStore } from '../limits/coverage.ts'
 import { connectRedis } from '../redis/connect.ts'
-import { createKeys } from '../redis/keys.ts'
+import { createKeys, type Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
+import { readStatusFacts } from '../views/fleet-status.ts'
+import { fleetVerdict } from '../views/fleet-verdict.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load } from './installation.ts'
 import { CommandError, type Io, printJson, waitOf } from './io.ts'
@@ -49,15 +58,38 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
   }
   const { config, notices } = loaded
   const path = resolve(cwd, file)
+  const redis = connect(io, file, config, lifecycle)
+  const keys = createKeys(config.redis.prefix)
   const checks = checksOf({
-    ...{ config, notices, clock },
+    ...{ config, notices, clock, redis, keys },
     configFile: { path, hasSecrets: holdsSecrets(readFileSync(path, 'utf8'), config) },
     secretFiles: files.filter((one) => one !== path),
     vaultKeys: configuredKeys(config),
-    redis: connect(io, file, config, lifecycle),
-    keys: createKeys(config.redis.prefix),
   })
-  return runChecks(checks, clock)
+  const verdict = {
+    ...{ name: VERDICT, fix: 'check that Redis answers', longestMs: waitOf(io) + 1_000 },
+    run: async () => [await checkVerdict(redis, keys, config, clock)],
+  }
+  return runChecks([...checks, verdict], clock)
+}
+
+const VERDICT = 'verdict'
+
+/** What every page says. What it finds is no fault of the installation. */
+async function checkVerdict(redis: RedisConnection, keys: Keys, config: Config, clock: Clock): Promise<Finding> {
+  const verdict = await redis.store
+    .then((store) =>
+      readStatusFacts({
+        ...{ store, keys, clock, registry: new Registry(store, keys), due: new DueSets(store, keys) },
+        coverage: new CoverageStore(store, keys, coverageSettings(config)),
+        silences: new SilenceStore(store, keys, config.tags),
+        receiverStore: new ReceiverStore(store, keys),
+      }),
+    )
+    .then(fleetVerdict)
+    .catch(() => undefined)
+  if (verdict === undefined) return warn(VERDICT, 'not known: Redis does not answer')
+  return verdict.level === 'ok' ? ok(VERDICT, verdict.says) : warn(VERDICT, verdict.says, 'plimsoll status shows all')
 }
 
 function connect(io: Io, file: string, config: Config, lifecycle: Lifecycle): RedisConnection {

@@ -62,7 +62,7 @@ test('an installation at work has nothing that fails', async () => {
       'receiver.ops-mail',
       'receiver.ops-hook',
     ],
-    ...['deliveries', 'public-url', 'daemon', 'config.in-force'],
+    ...['deliveries', 'public-url', 'daemon', 'config.in-force', 'verdict'],
   ])
   // A config for tests has its secrets in clear where others may read them.
   const complaints = Object.values(found).filter(({ level }) => level !== 'ok')
@@ -90,7 +90,7 @@ test('what is wrong fails with exit code 1, each with its way out', async () => 
   })
   const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(code).toBe(1)
-  expect(err).toBe('plimsoll: 3 of 22 checks failed: each shows the way out\n')
+  expect(err).toBe('plimsoll: 3 of 23 checks failed: each shows the way out\n')
   expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
   expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
   expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)
