@@ -54,9 +54,14 @@ export class SilenceStore {
 
   /** In force now, the one that ends first before others. */
   async active(now: number): Promise<Silence[]> {
+    return (await this.current(now)).filter((silence) => isInForce(silence, now))
+  }
+
+  /** Those too that begin later. */
+  async current(now: number): Promise<Silence[]> {
     const all = await this.all()
     await this.#forget(all.filter(({ endsAt }) => endsAt + KEEP_MS <= now))
-    return all.filter((silence) => isInForce(silence, now))
+    return all.filter(({ endsAt }) => endsAt > now)
   }
 
   /** Those too that ended in the last days. */
@@ -75,9 +80,9 @@ function newId(): string {
   return `s-${Array.from({ length: ID_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')}`
 }
 
-function encode({ matchers, author, comment, createdAt, endsAt }: Omit<Silence, 'id'>): string {
+function encode({ matchers, author, comment, createdAt, startsAt, endsAt }: Omit<Silence, 'id'>): string {
   const pairs = matchers.map(({ name, value }) => [name, value])
-  return JSON.stringify({ matchers: pairs, author, comment, createdAt, endsAt })
+  return JSON.stringify({ matchers: pairs, author, comment, createdAt, startsAt, endsAt })
 }
 
 /**
@@ -85,7 +90,7 @@ function encode({ matchers, author, comment, createdAt, endsAt }: Omit<Silence, 
  * that matches by nothing not for one that means all. What is spoilt must not hold back every alert.
  */
 function decode(id: string, stored: string): Silence | undefined {
-  const { matchers: pairs, author, comment, createdAt, endsAt } = parsed(stored)
+  const { matchers: pairs, author, comment, createdAt, startsAt, endsAt } = parsed(stored)
   if (!Array.isArray(pairs) || pairs.length === 0 || !Number.isFinite(endsAt)) return undefined
   const matchers: Matcher[] = []
   for (const pair of pairs) {
@@ -94,7 +99,16 @@ function decode(id: string, stored: string): Silence | undefined {
     if (known === undefined || typeof value !== 'string') return undefined
     matchers.push({ name: known, value })
   }
-  return { id, matchers, author: String(author), comment: String(comment), createdAt: Number(createdAt), endsAt }
+  const start = Number.isFinite(startsAt) ? { startsAt: Number(startsAt) } : {}
+  return {
+    id,
+    matchers,
+    author: String(author),
+    comment: String(comment),
+    createdAt: Number(createdAt),
+    ...start,
+    endsAt,
+  }
 }
 
 function parsed(stored: string) {

@@ -24,6 +24,8 @@ export interface Silence {
   comment: string
   /** ms */
   createdAt: number
+  /** ms; absent: from when it was made on. */
+  startsAt?: number
   /** ms; earlier than planned where it was ended. */
   endsAt: number
 }
@@ -38,9 +40,9 @@ export function silenceOf(silences: readonly Silence[], alert: Silenceable, now:
     .reduce<Silence | undefined>((longest, one) => ((longest?.endsAt ?? 0) >= one.endsAt ? longest : one), undefined)
 }
 
-/** From when it was made on. That moment is not compared: the clock of the machine that made it may be ahead. */
-export function isInForce({ endsAt }: Silence, now: number): boolean {
-  return now < endsAt
+/** Where it has no start of its own, when it was made is not compared: the clock of the machine that made it may be ahead. */
+export function isInForce({ startsAt, endsAt }: Silence, now: number): boolean {
+  return now < endsAt && (startsAt === undefined || now >= startsAt)
 }
 
 /** Whether the alert is one that the silence means, whenever that is in force. */
@@ -99,13 +101,15 @@ export interface SilenceRequest {
   matchers: readonly Matcher[]
   author: string
   comment: string
+  /** ms; absent, or past: from now on. */
+  startsAt?: number | undefined
   /** ms */
   endsAt: number
 }
 
 export type NewSilence =
   | { ok: true; silence: Omit<Silence, 'id'> }
-  | { ok: false; what: 'matchers' | 'author' | 'comment' | 'endsAt'; fault: string }
+  | { ok: false; what: 'matchers' | 'author' | 'comment' | 'startsAt' | 'endsAt'; fault: string }
 
 /** A silence that is longer than this was meant to be for ever: a rule that is off is better for that. */
 const LONGEST_DAYS = 366
@@ -115,7 +119,7 @@ const MOST_MATCHERS = 100
 
 export function newSilence(request: SilenceRequest, now: number): NewSilence {
   const [author, comment] = [request.author.trim(), request.comment.trim()]
-  const { matchers, endsAt } = request
+  const { matchers, startsAt = now, endsAt } = request
   if (matchers.length === 0) return no('matchers', 'at least one is needed; kind=* matches all alerts')
   if (matchers.length > MOST_MATCHERS) return no('matchers', `at most ${MOST_MATCHERS} are possible`)
   if (author === '') return no('author', 'must not be empty')
@@ -123,10 +127,14 @@ export function newSilence(request: SilenceRequest, now: number): NewSilence {
   if (comment === '') return no('comment', 'must not be empty: give the reason')
   if (comment.length > LONGEST_COMMENT) return no('comment', `is longer than ${LONGEST_COMMENT} characters`)
   if (endsAt <= now) return no('endsAt', 'lies in the past')
+  if (startsAt >= endsAt) return no('startsAt', 'must be before the end')
   if (endsAt > now + LONGEST_DAYS * 86_400_000) {
     return no('endsAt', `is more than ${LONGEST_DAYS} days away: for good there is a rule with off: true`)
   }
-  return { ok: true, silence: { matchers, author, comment, createdAt: now, endsAt } }
+  return {
+    ok: true,
+    silence: { matchers, author, comment, createdAt: now, ...(startsAt > now && { startsAt }), endsAt },
+  }
 }
 
 function no(what: Extract<NewSilence, { ok: false }>['what'], fault: string): NewSilence {

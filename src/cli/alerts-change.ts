@@ -1,26 +1,24 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
-import { Directory, findAccount } from '../accounts/search/directory.ts'
 import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
 import { type Matcher, newSilence, parseMatcher, type Silence } from '../alerts/silence.ts'
 import { acknowledge, silenceAlerts, unacknowledge, unsilence } from '../app/alert-actions.ts'
-import type { Services } from '../app/services.ts'
 import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { countOf, formatSeconds } from '../text/format-number.ts'
+import { countOf, formatDistance, formatSeconds } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { receiverTestJson } from '../views/deliveries.ts'
 import { timedAcknowledgement } from '../views/find-alerts.ts'
-import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
+import { countCovered, matchersText, silenceJson, unknownAccounts } from '../views/silenced.ts'
 import type { CommonOptions, Moment } from './arguments.ts'
 import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { leftCell, number, printTable, prose, whole } from './table.ts'
+import { number, printTable, prose, spare, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface AckOptions extends CommonOptions {
@@ -112,6 +110,7 @@ function whose({ hubId, hubDomain }: OpenState): string {
 
 interface SilenceOptions extends CommonOptions {
   match: string[]
+  start?: Moment
   for?: number
   until?: Moment
   comment: string
@@ -122,11 +121,12 @@ interface SilenceOptions extends CommonOptions {
 export async function silence(io: Io, options: SilenceOptions, command: Command): Promise<void> {
   const { author = ownName(), comment } = options
   const now = io.clock.now()
-  const { until, for: length = 0 } = options
+  const { start, until, for: length = 0 } = options
+  const startsAt = Math.max(now, start?.(now) ?? now)
   if (until === undefined && length === 0) return command.error('error: missing: --for 2h, or --until 2026-11-21T18:00')
   const { made, openAlerts, unknown } = await withParts(io, options, async (parts) => {
     const matchers = matchersOf(options.match, parts.silences.tagNames, command)
-    const checked = newSilence({ matchers, author, comment, endsAt: until?.(now) ?? now + length }, now)
+    const checked = newSilence({ matchers, author, comment, startsAt, endsAt: until?.(now) ?? startsAt + length }, now)
     if (!checked.ok) return command.error(`error: ${OPTION_OF[checked.what]} ${checked.fault}`)
     const one = await silenceAlerts(parts, checked.silence)
     const openAlerts = (await countCovered(parts, [one])).get(one.id) ?? 0
@@ -134,30 +134,22 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   })
   for (const name of unknown) io.err(`plimsoll: no account is called ${cleanText(name)} now; the silence is kept\n`)
   if (options.json === true) return printJson(io, 'alerts silence', silenceJson(made, openAlerts, now))
-  const alerts = openAlerts === 0 ? 'no alert' : countOf(openAlerts, 'alert')
+  const alerts = openAlerts === 0 ? 'no open alerts' : countOf(openAlerts, 'open alert')
+  const from = made.startsAt === undefined ? '' : `from ${formatMoment(made.startsAt)} `
   say(
     io,
-    `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(made.endsAt)}`,
-    `It covers ${alerts} that ${openAlerts > 1 ? 'are' : 'is'} open now. To end it before: plimsoll alerts unsilence ${made.id}`,
+    `silence ${made.id}: ${matchersText(made)}, ${from}until ${formatMoment(made.endsAt)}`,
+    `It covers ${alerts}. To end it before: plimsoll alerts unsilence ${made.id}`,
   )
 }
 
-/** Those that name one account, and no account has the name. */
-async function unknownAccounts(parts: Services, matchers: readonly Matcher[]): Promise<string[]> {
-  const names = matchers
-    .filter(({ name, value }) => name === 'account' && !value.includes('*'))
-    .map(({ value }) => value)
-  const known = await Promise.all(
-    names.map(async (name) =>
-      /^\d+$/.test(name)
-        ? (await parts.store.exists(parts.keys.account(Number(name)).account)) === 1
-        : (await findAccount(new Directory(parts.store, parts.keys), name.toLowerCase())).is !== 'unknown',
-    ),
-  )
-  return names.filter((_, n) => known[n] === false)
-}
-
-const OPTION_OF = { matchers: '--match', author: '--author', comment: '--comment', endsAt: 'the end' } as const
+const OPTION_OF = {
+  matchers: '--match',
+  author: '--author',
+  comment: '--comment',
+  startsAt: '--start',
+  endsAt: 'the end',
+} as const
 
 function matchersOf(texts: readonly string[], tags: readonly string[], command: Command): Matcher[] {
   return texts.map((text) => {
@@ -184,7 +176,7 @@ export async function endSilenceEarly(io: Io, id: string, options: CommonOptions
 export async function showSilences(io: Io, options: CommonOptions & { all?: boolean }): Promise<void> {
   const now = io.clock.now()
   const { silences, counts } = await withParts(io, options, async (parts) => {
-    const found = options.all === true ? await parts.silences.all() : await parts.silences.active(now)
+    const found = options.all === true ? await parts.silences.all() : await parts.silences.current(now)
     return { silences: found, counts: await countCovered(parts, found) }
   })
   const openAlerts = (one: Silence) => counts.get(one.id) ?? 0
@@ -193,10 +185,11 @@ export async function showSilences(io: Io, options: CommonOptions & { all?: bool
   if (silences.length === 0) return say(io, 'no silences in force')
   printTable(
     io,
-    [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), whole('LEFT'), number('OPEN ALERTS')],
+    [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), spare(whole('STARTS')), whole('ENDS'), number('OPEN ALERTS')],
     silences.map((one) => [
       ...[one.id, matchersText(one), one.author, one.comment],
-      ...[leftCell(one.endsAt, now), String(openAlerts(one))],
+      ...[one.startsAt === undefined || one.startsAt <= now ? '' : formatDistance(one.startsAt - now)],
+      ...[formatDistance(one.endsAt - now), String(openAlerts(one))],
     ]),
   )
 }

@@ -74,6 +74,7 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       )
         .argParser(parseEach)
         .makeOptionMandatory(),
+      option('--start <time>', 'from when; default: now').argParser(parseEnd),
       option('--for <duration>', 'how long, like 2h').argParser(parseLength).conflicts('until'),
       option('--until <time>', 'until when, like 2026-11-21T18:00 (in http.timeZone), or ISO 8601').argParser(parseEnd),
       option('--comment <text>', 'why').makeOptionMandatory(),
@@ -89,7 +90,7 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     run: async () => (await import('./alerts-change.ts')).endSilenceEarly,
   },
   'alerts silences': {
-    is: 'list the silences in force: what, by whom, why, until when, how many open alerts',
+    is: 'list the silences in force, and those that begin later: what, by whom, why, from when until when, how many open alerts',
     options: [option('--all', 'also those that ended in the last five days')],
     run: async () => (await import('./alerts-change.ts')).showSilences,
   },

@@ -1,7 +1,8 @@
 import type { Registry } from '../accounts/registry.ts'
+import { Directory, findAccount } from '../accounts/search/directory.ts'
 import { currentAcknowledgement } from '../alerts/alert-state.ts'
 import { type OpenAlert, type OpenState, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
-import { covers, isInForce, matcherText, type Silence, silenceOf } from '../alerts/silence.ts'
+import { covers, isInForce, type Matcher, matcherText, type Silence, silenceOf } from '../alerts/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { SilenceShape } from './shapes/alert.ts'
@@ -47,16 +48,35 @@ export async function countCovered(
   return counts
 }
 
+/** Of matchers that name one account: those that no account has for a name. */
+export async function unknownAccounts(
+  { store, keys }: { store: Store; keys: Keys },
+  matchers: readonly Matcher[],
+): Promise<string[]> {
+  const names = matchers
+    .filter(({ name, value }) => name === 'account' && !value.includes('*'))
+    .map(({ value }) => value)
+  const known = await Promise.all(
+    names.map(async (name) =>
+      /^\d+$/.test(name)
+        ? (await store.exists(keys.account(Number(name)).account)) === 1
+        : (await findAccount(new Directory(store, keys), name.toLowerCase())).is !== 'unknown',
+    ),
+  )
+  return names.filter((_, n) => known[n] === false)
+}
+
 /** A silence as pages and programs show it. Times in ISO 8601. */
 export type SilenceView = SilenceShape
 
 export function silenceJson(silence: Silence, openAlerts: number, now: number): SilenceView {
-  const { id, matchers, author, comment, createdAt, endsAt } = silence
+  const { id, matchers, author, comment, createdAt, startsAt = createdAt, endsAt } = silence
   return {
     id,
     matchers: matchers.map(({ name, value }) => ({ name, value })),
     ...{ author, comment },
     createdAt: new Date(createdAt).toISOString(),
+    startsAt: new Date(startsAt).toISOString(),
     endsAt: new Date(endsAt).toISOString(),
     active: isInForce(silence, now),
     openAlerts,

@@ -59,9 +59,9 @@ describe('alerts silence', () => {
     const { code, out, err } = await run('silence', '--match', 'account=1', '--for', '2h', '--comment', 'an import')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const [, id = ''] = /^silence (s-\w{5}): account=1, until 2026-11-21 12:00 UTC\n/.exec(out) ?? []
-    expect(out).toContain('It covers 1 alert that is open now. To end it before: plimsoll alerts unsilence s-')
+    expect(out).toContain('It covers 1 open alert. To end it before: plimsoll alerts unsilence s-')
     expect((await run('silences')).out.trim().split('\n')[1]?.split(/ {2,}/)).toEqual([
-      ...[id, 'account=1', userInfo().username, 'an import', '2 h', '1'],
+      ...[id, 'account=1', userInfo().username, 'an import', 'in 2 h', '1'],
     ])
     const alerts = await json('list')
     expect(alerts.map((alert: { hubId: number; silencedBy?: string }) => [alert.hubId, alert.silencedBy])).toEqual([
@@ -91,8 +91,36 @@ describe('alerts silence', () => {
         { name: 'level', value: 'critical' },
       ],
       ...{ author: 'ann', comment: 'x', active: true, openAlerts: 1 },
-      ...{ createdAt: '2026-11-21T10:00:00.000Z', endsAt: '2026-11-22T07:00:00.000Z' },
+      ...{
+        createdAt: '2026-11-21T10:00:00.000Z',
+        startsAt: '2026-11-21T10:00:00.000Z',
+        endsAt: '2026-11-22T07:00:00.000Z',
+      },
     })
+  })
+
+  test('may begin later: until then it covers nothing, and is listed', async () => {
+    const { run, json } = await installation()
+    const args = ['silence', '--match', 'account=1', '--start', '2026-11-21T12:00Z', '--for', '2h', '--comment', 'x']
+    const { out } = await run(...args)
+    expect(out).toMatch(/account=1, from 2026-11-21 12:00 UTC until 2026-11-21 14:00 UTC\n/)
+    expect((await run('silences')).out).toMatch(/ in 2 h +in 4 h +1$/m)
+    expect((await json('silences'))[0]).toMatchObject({ active: false, startsAt: '2026-11-21T12:00:00.000Z' })
+    expect((await json('list')).filter(({ silencedBy }: { silencedBy?: string }) => silencedBy !== undefined)).toEqual(
+      [],
+    )
+    const late = await run(
+      'silence',
+      '--match',
+      'account=1',
+      '--start',
+      '2026-11-21T15:00Z',
+      '--until',
+      '2026-11-21T14:00Z',
+      '--comment',
+      'x',
+    )
+    expect(late.err).toContain('--start must be before the end')
   })
 
   test.each([
@@ -139,7 +167,7 @@ test('alerts unsilence ends one now; again it says that it was over; an unknown 
   expect((await run('unsilence', id)).out).toBe(`silence ${id} was over already: it ended 2026-11-21 10:00 UTC\n`)
   expect(await json('silences')).toEqual([])
   expect(await json('silences', '--all')).toMatchObject([{ id, active: false }])
-  expect((await run('silences', '--all')).out).toMatch(/ x +over +\d+$/m)
+  expect((await run('silences', '--all')).out).toMatch(/ x +now +\d+$/m)
   expect((await json('list'))[0]).not.toHaveProperty('silencedBy')
   expect(await run('unsilence', 's-nobody')).toMatchObject({
     code: 1,

@@ -130,3 +130,22 @@ test('the page of alerts names the silences in force and marks what they mean, s
   expect(text).not.toContain('<script>')
   expect(text).not.toContain('"<b>')
 })
+
+test('the form has a start, from which a length counts, and says when its account is unknown', async () => {
+  const { signedIn, silences, clock } = await withAlerts()
+  const { send, see } = await signedIn()
+  const fields = 'account=77&comment=x&for=1h&starts=2026-11-21T12:00'
+  const unknown = 'No account is called 77 now'
+  expect((await see('/silences/new?account=77')).text).toContain(unknown)
+  expect((await see('/silences/new?account=1')).text).not.toContain('No account is called')
+  const { headers } = await send('/silences/new', `${fields}&do=silence`)
+  expect(headers.location).toMatch(/^\/alerts\?done=silenced-unknown#s-/)
+  const [made] = await silences.current(clock.now())
+  expect((made?.endsAt ?? 0) - (made?.startsAt ?? 0)).toBe(3_600_000)
+  expect(await silences.active(clock.now())).toEqual([])
+  const late = await send(
+    '/silences/new',
+    'account=1&comment=x&for=until&starts=2026-11-22T12:00&until=2026-11-21T12:00',
+  )
+  expect(late.text).toContain('must be before the end')
+})

@@ -24,6 +24,7 @@ const NEW_SILENCE = z.strictObject({
     )
     .describe('Several of one name mean any of them, different names all.'),
   comment: z.string('must be a text').describe('Why.'),
+  startsAt: momentInJson().optional().describe('Default: now.'),
   endsAt: momentInJson(),
   author: z.string('must be a text').optional().describe('Default: the name of the admin token.'),
 })
@@ -33,7 +34,7 @@ const EXAMPLE = { params: { id: 's-4k7mp' } }
 
 export const silenceRoutes = [
   route('listSilences', 'GET /silences', {
-    summary: 'Silences',
+    summary: 'Silences in force, and those that begin later',
     query: z.strictObject({
       all: oneOf(['true', 'false']).default('false').describe('`true`: also those that ended in the last five days.'),
       limit: atMost(500, 100),
@@ -45,7 +46,7 @@ export const silenceRoutes = [
     problems: [400],
     example: { query: { all: 'true' } },
     answer: async (deps, { query: { all, limit, after } }) => {
-      const found = all === 'true' ? await deps.silences.all() : await deps.silences.active(deps.clock.now())
+      const found = all === 'true' ? await deps.silences.all() : await deps.silences.current(deps.clock.now())
       const rest = found.filter(({ endsAt, id }) => after === undefined || comesAfter(after, endsAt, id))
       const page = rest.slice(0, limit)
       const last = rest.length > limit ? page.at(-1) : undefined

@@ -216,6 +216,7 @@ export const SilenceShape = shape('Silence', 'Alerts that are held back for a wh
   author: strangersText('Who made it.'),
   comment: strangersText('Why.'),
   createdAt: isoMoment('When it was made.'),
+  startsAt: isoMoment('When it begins, or began.'),
   endsAt: isoMoment('When it ends, or ended.'),
   active: z.boolean().describe('Whether it is in force now.'),
   openAlerts: count('How many alerts that are open now it covers.'),

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
+import { isInForce } from '../../../alerts/silence.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -49,19 +50,20 @@ type AlertQuery = z.output<typeof ALERT_QUERY>
 export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const query = check(ALERT_QUERY, request.query)
   const now = deps.clock.now()
-  const silences = await deps.silences.active(now)
+  const current = await deps.silences.current(now)
+  const silences = current.filter((one) => isInForce(one, now))
   const after = query.after === undefined ? undefined : readPlace(query.after)
   const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE }
   const [{ counts, accounts, next }, covered] = await Promise.all([
     findAlerts(deps, { ...query, silences }, page, now),
-    countCovered(deps, silences),
+    countCovered(deps, current),
   ])
   const body = alertsPage({
     counts,
     query,
     accounts: accounts.map((account) => accountAlertsJson(account, ALERTS_A_PAGE)),
     next: next === undefined ? undefined : alertPlaceText(next),
-    silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
+    silences: current.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
     token: tokenOfWriter(request),
     reconnect: (hubId) => reconnectUrl(deps, hubId),
     now,
@@ -76,7 +78,7 @@ interface AlertsPage {
   query: AlertQuery
   /** Where the next page begins. */
   next: string | undefined
-  /** In force. */
+  /** In force, or to begin. */
   silences: readonly SilenceView[]
   /** Of the forms, for a reader who may change something. */
   token: string | undefined
@@ -95,7 +97,7 @@ ${filterForm(filter)}
 ${accounts.length === 0 ? nothing(isNarrowed ? 'No matching alerts.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
 ${pager(filter, after, next)}
 </div>
-<h2 id="silences">Silences in force</h2>
+<h2 id="silences">Silences</h2>
 ${silences.length === 0 ? nothing('None.') : silenceTable(silences, now, token)}
 ${token === undefined ? undefined : html`<p><a class="button" href="/silences/new">New silence</a></p>`}`
 }
@@ -148,17 +150,18 @@ function pager(filter: FilterValues, after: string | undefined, next: string | u
   return html`<nav class="pager" aria-label="Pages">${after === undefined ? undefined : first}${next === undefined ? undefined : following}</nav>`
 }
 
-/** The silences in force; `token`: of the forms that end one, for whoever may. */
+/** `token`: of the forms that end one, for a reader who may. */
 function silenceTable(silences: readonly SilenceView[], now: number, token?: string): Html {
   const mayEnd = token !== undefined
   return htmlTable(
-    'Silences in force',
-    ['Silence', 'What', 'Why', 'By', 'Ends', { title: 'Open alerts', number: true }, mayEnd && 'To do'],
-    silences.map(({ id, matchers, comment, author, endsAt, openAlerts }) => [
+    'Silences',
+    ['Silence', 'What', 'Why', 'By', 'Starts', 'Ends', { title: 'Open alerts', number: true }, mayEnd && 'To do'],
+    silences.map(({ id, matchers, comment, author, startsAt, endsAt, openAlerts }) => [
       html`<code id="${id}">${id}</code>`,
       cleanText(matchers.map(({ name, value }) => `${name}=${value}`).join(' '), 300),
       cleanText(comment, 500),
       cleanText(author),
+      when(Date.parse(startsAt), now),
       when(Date.parse(endsAt), now),
       String(openAlerts),
       mayEnd && endNow(id, token),

@@ -27,6 +27,7 @@ export const OWN_END = 'until'
 const text = z.string().max(2_000).catch('')
 const FORM = z.object({
   ...(Object.fromEntries(MATCHER_NAMES.map((name) => [name, text])) as Record<MatcherName, typeof text>),
+  starts: text,
   for: text,
   until: text,
   comment: text,
@@ -44,7 +45,7 @@ export function readSilenceForm(given: unknown): SilenceForm {
 }
 
 /** What is wrong, by the field of the form that it stands beside. */
-export type SilenceFaults = Partial<Record<MatcherName | 'matchers' | 'endsAt' | 'comment', string>>
+export type SilenceFaults = Partial<Record<MatcherName | 'matchers' | 'startsAt' | 'endsAt' | 'comment', string>>
 
 type CheckedForm = Extract<NewSilence, { ok: true }> | { ok: false; faults: SilenceFaults }
 
@@ -54,9 +55,15 @@ export function checkForm(form: SilenceForm, author: string, tags: readonly stri
   if (matchers.length === 0 && Object.keys(faults).length === 0) {
     faults.matchers = 'Fill in at least one field.'
   }
-  const endsAt = endOf(form, now)
+  const given = form.starts.trim()
+  const startsAt = given === '' ? now : parseLocalTime(given)
+  if (startsAt === undefined) faults.startsAt = 'must be a time like 2026-11-21T10:00'
+  const endsAt = endOf(form, Math.max(now, startsAt ?? now))
   if (endsAt === undefined) faults.endsAt = 'must be a time like 2026-11-21T10:00'
-  const whole = newSilence({ matchers, author, comment: form.comment, endsAt: endsAt ?? now + 1 }, now)
+  const whole = newSilence(
+    { matchers, author, comment: form.comment, startsAt, endsAt: endsAt ?? Math.max(now, startsAt ?? now) + 1 },
+    now,
+  )
   if (whole.ok && Object.keys(faults).length === 0) return { ok: true, silence: whole.silence }
   if (!whole.ok && whole.what !== 'matchers' && whole.what !== 'author') faults[whole.what] ??= whole.fault
   if (form.comment.trim() === '') faults.comment = 'must not be empty: give the reason'
@@ -80,9 +87,10 @@ export function matchersOf(
   return { matchers, faults }
 }
 
-function endOf(form: Pick<SilenceForm, 'for' | 'until'>, now: number): number | undefined {
+/** A length counts from the start. */
+function endOf(form: Pick<SilenceForm, 'for' | 'until'>, startsAt: number): number | undefined {
   const length = LENGTH_NAMES.find((one) => one === form.for)
-  if (length !== undefined) return now + SILENCE_LENGTHS[length].ms
+  if (length !== undefined) return startsAt + SILENCE_LENGTHS[length].ms
   return parseLocalTime(form.until.trim())
 }
 

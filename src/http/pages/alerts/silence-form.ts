@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silence.ts'
 import { METRICS } from '../../../limits/series.ts'
+import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { unknownAccounts } from '../../../views/silenced.ts'
 import { formTokenField } from '../../access/forms.ts'
 import { Problem } from '../../problem.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -34,8 +36,9 @@ export async function silenceByForm(deps: WebDeps, request: FastifyRequest): Pro
   if (form.do === 'preview') return formPage(deps, request, form, matchersOf(form, tags).faults)
   const checked = checkForm(form, request.caller, tags, deps.clock.now())
   if (!checked.ok) return { ...(await formPage(deps, request, form, checked.faults)), status: 400 }
-  const { id } = await deps.actions.silence(checked.silence)
-  return `/alerts?done=silenced#${id}`
+  const { id, matchers } = await deps.actions.silence(checked.silence)
+  const unknown = await unknownAccounts(deps, matchers)
+  return `/alerts?done=${unknown.length === 0 ? 'silenced' : 'silenced-unknown'}#${id}`
 }
 
 export async function endSilenceByForm({ actions }: WebDeps, { params }: FastifyRequest): Promise<string> {
@@ -51,8 +54,10 @@ async function formPage(
   form: SilenceForm,
   faults: SilenceFaults,
 ): Promise<OperatorPage> {
+  const tags = deps.silences.tagNames
   const covers = await coveredBy(deps, form)
-  const part = silenceForm({ form, faults, covers, tags: deps.silences.tagNames, token, now: deps.clock.now() })
+  const unknown = await unknownAccounts(deps, matchersOf(form, tags).matchers)
+  const part = silenceForm({ form, faults, covers, unknown, tags, token, now: deps.clock.now() })
   const isRight = Object.keys(faults).length === 0
   const body = html`${isRight ? undefined : html`<p class="verdict critical">Not silenced yet: see below.</p>`}
 ${part}`
@@ -64,6 +69,8 @@ interface SilenceFormPart {
   faults: SilenceFaults
   /** Open alerts that it would cover; undefined where it is not known. */
   covers: number | undefined
+  /** Names in it that no account has. */
+  unknown?: readonly string[]
   /** The tags that there are. */
   tags: readonly string[]
   token: string
@@ -71,7 +78,7 @@ interface SilenceFormPart {
 }
 
 /** To make a silence. Every field that is filled in narrows it. */
-export function silenceForm({ form, faults, covers, tags, token, now }: SilenceFormPart): Html {
+export function silenceForm({ form, faults, covers, unknown = [], tags, token, now }: SilenceFormPart): Html {
   const zone = zoneName(now)
   const names = MATCHER_NAMES.filter((name) => name !== 'tag' || tags.length > 0)
   return html`<form method="post" action="/silences/new" class="form" id="silence">
@@ -84,10 +91,13 @@ ${faultText('matchers', faults.matchers)}
 <div class="fields">
 ${names.map((name) => field(name, form[name], faults[name], tags))}
 </div>
+${unknown.map((name) => html`<p role="status" class="verdict warning">No account is called ${cleanText(name, 80)} now: the silence covers nothing until one is.</p>`)}
 ${coversText(covers)}
 </fieldset>
 <fieldset>
-<legend>For how long</legend>
+<legend>From when, for how long</legend>
+<label>Starts (${zone}; empty: now) <input type="datetime-local" name="starts" value="${form.starts}"${invalid('startsAt', faults.startsAt)}></label>
+${faultText('startsAt', faults.startsAt)}
 <div class="choices">
 ${LENGTH_NAMES.map((length) => lengthChoice(length, SILENCE_LENGTHS[length].text, form.for))}
 <span class="own-end">${lengthChoice(OWN_END, `until (${zone})`, form.for)}

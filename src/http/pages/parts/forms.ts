@@ -47,6 +47,7 @@ const DONE = {
   'some-worse': 'Acknowledged, except for what got worse since the page was loaded.',
   'nothing-chosen': 'Nothing was chosen: tick an account or an alert first.',
   silenced: 'Silenced: no notification before the silence ends.',
+  'silenced-unknown': 'Silenced, but no account has that name now: it covers nothing until one has.',
   unsilenced: 'The silence is ended: what it covered and still fires is sent now.',
   over: 'The silence had ended before.',
   polled: 'Polled: its limits were read.',
@@ -63,6 +64,7 @@ const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
   'refresh-failed': 'critical',
   'test-failed': 'critical',
   'some-worse': 'warning',
+  'silenced-unknown': 'warning',
   'nothing-chosen': 'warning',
 }
 
