@@ -5,8 +5,11 @@ import { alertPlaceText, PLACE, readPlace } from '../../src/views/find-alerts.ts
 const overall = { metric: 'customProperties.overall' }
 const WORST_FIRST: readonly (readonly [what: string, alert: Ranked])[] = [
   ['no token can be refreshed', { kind: 'fleet', level: 'critical' }],
+  ['many accounts are not read', { kind: 'fleet', level: 'warning' }],
   ['a token must be reconnected', { kind: 'token', level: 'critical' }],
+  ['a refresh keeps failing', { kind: 'token', level: 'warning' }],
   ['a receiver is switched off', { kind: 'delivery', level: 'critical' }],
+  ['polls keep failing', { kind: 'poll', level: 'warning' }],
   ['over the limit', { kind: 'limit', level: 'critical', series: overall, percent: 130, daysLeft: 0 }],
   ['at the limit', { kind: 'limit', level: 'critical', series: overall, percent: 100, daysLeft: 0 }],
   ['records at it', { kind: 'limit', level: 'critical', series: { metric: 'associations.atLimit' }, usage: 9 }],
@@ -14,15 +17,12 @@ const WORST_FIRST: readonly (readonly [what: string, alert: Ranked])[] = [
   ['full in two days', { kind: 'limit', level: 'critical', series: overall, percent: 91, daysLeft: 2 }],
   ['full in a week', { kind: 'limit', level: 'critical', series: overall, percent: 99, daysLeft: 7 }],
   ['no forecast', { kind: 'limit', level: 'critical', series: overall, percent: 98 }],
-  ['a limit moved', { kind: 'limit-changed', level: 'critical', series: overall, percent: 99 }],
-  ['many accounts are not read', { kind: 'fleet', level: 'warning' }],
-  ['a refresh keeps failing', { kind: 'token', level: 'warning' }],
-  ['polls keep failing', { kind: 'poll', level: 'warning' }],
   ['warned of, full tomorrow', { kind: 'limit', level: 'warning', series: overall, percent: 99, daysLeft: 1 }],
+  ['a limit moved', { kind: 'limit-changed', level: 'critical', series: overall, percent: 99 }],
   ['over', { status: 'resolved', kind: 'fleet', level: 'critical' }],
 ]
 
-test('what is critical comes before what warns, and the worst consequence first, whatever order they came in', () => {
+test('what has the worst consequence comes first, whatever order it came in', () => {
   for (let turn = 0; turn < WORST_FIRST.length; turn++) {
     const turned = [...WORST_FIRST.slice(turn), ...WORST_FIRST.slice(0, turn)]
     const sorted = turned.toSorted(([, a], [, b]) => byConsequence(a, b))

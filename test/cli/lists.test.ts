@@ -67,8 +67,8 @@ const ids = async (...args: string[]): Promise<number[]> => {
 }
 
 test('a dead token among 87 limits is the first line of alerts list, of accounts list and of status', async () => {
-  expect((await ids('alerts', 'list')).slice(0, 3)).toEqual([DEAD, FULL, FULL])
-  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
+  expect((await ids('alerts', 'list')).slice(0, 3)).toEqual([DEAD, UNREAD, FULL])
+  expect(await ids('accounts', 'list')).toEqual([DEAD, UNREAD, FULL, WELL])
   for (const command of [['alerts', 'list'], ['status']]) {
     const [, first] = (await run(...command)).out.split(/^LEVEL +HUB ID .*\n/m)
     expect(first).toMatch(/^critical +2 +n2\.example\.com +tokens: .* 90 min/)
@@ -94,7 +94,7 @@ test.each<[string, number[]]>([
   ['--tag none', []],
   ['--search N4.', [WELL]],
   ['--search 3', [UNREAD]],
-  ['--state active', [DEAD, FULL, UNREAD, WELL]],
+  ['--state active', [DEAD, UNREAD, FULL, WELL]],
   ['--state uninstalled', []],
   ['--sort domain --tag vip', [DEAD, WELL]],
   ['--sort hubId', [FULL, DEAD, UNREAD, WELL]],
@@ -181,7 +181,7 @@ test('what an operator has acknowledged is in no count of status and of the list
   expect(out).toMatch(/^open alerts +88 critical \+ 1 handled$/m)
   expect(out).not.toContain('n3.example.com')
   expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 handled/m)
-  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
+  expect(await ids('accounts', 'list')).toEqual([DEAD, UNREAD, FULL, WELL])
   expect(await ids('alerts', 'list', '--state', 'handled')).toEqual([UNREAD])
   expect((await ids('alerts', 'list')).at(-1)).toBe(UNREAD)
   await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))

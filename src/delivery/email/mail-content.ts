@@ -1,4 +1,4 @@
-import { type Alert, byConsequence, compareLevels, type Message } from '../../alerts/alert.ts'
+import { type Alert, compareLevels, inOrder, type Message } from '../../alerts/alert.ts'
 import { csvLine } from '../../text/csv.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
@@ -42,7 +42,7 @@ export function mailContent(message: Message, now: number, links: MailLinks): Ma
   const { type, timestamp, data } = message
   const count = data.alerts.length
   const whole = type === 'alert.digest' ? 0 : count > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
-  const accounts = Map.groupBy(data.alerts.toSorted(byConsequence), ({ account }) => account?.hubId)
+  const accounts = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
   const alerts = [...accounts.values()].flat()
   const listed = [...accounts.values()].flatMap((own) => {
     const described = own.map((alert) => listedAlert(alert, message, now, links))

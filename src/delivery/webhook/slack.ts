@@ -1,4 +1,4 @@
-import { byConsequence, type Message } from '../../alerts/alert.ts'
+import { inOrder, type Message } from '../../alerts/alert.ts'
 import { shorten } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
@@ -29,7 +29,7 @@ const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVE
  */
 export function slackBody(message: Message, { home, links }: BodyContext): string {
   const subject = subjectLine(message)
-  const byAccount = Map.groupBy(message.data.alerts.toSorted(byConsequence), ({ account }) => account?.hubId)
+  const byAccount = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
   const accounts = [...byAccount.values()].map((own) =>
     own.map((alert) => describeAlert(alert, Date.parse(message.timestamp), links)),
   )
