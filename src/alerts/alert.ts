@@ -283,14 +283,14 @@ export function byConsequence(a: Ranked, b: Ranked): number {
 }
 
 /** For `sort`: critical before warning, as a subject names them and a digest lists them. */
-export function byLevel(a: Ranked, b: Ranked): number {
+export function criticalFirst(a: Ranked, b: Ranked): number {
   const rank = ({ status, level }: Ranked) => Number(status === 'resolved') * 2 + Number(level === 'warning')
   return rank(a) - rank(b) || byConsequence(a, b)
 }
 
 /** The alerts of a message in the order in which it shows them. */
 export function inOrder({ type, data }: Message): Alert[] {
-  return data.alerts.toSorted(type === 'alert.digest' ? byLevel : byConsequence)
+  return data.alerts.toSorted(type === 'alert.digest' ? criticalFirst : byConsequence)
 }
 
 function sinceOf({ since = 0 }: Ranked): number {

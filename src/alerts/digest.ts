@@ -3,7 +3,7 @@ import {
   type Alert,
   type AlertLevel,
   alertOf,
-  byLevel,
+  criticalFirst,
   compareLevels,
   type FleetChanges,
   type Message,
@@ -48,7 +48,7 @@ export class DigestDraft {
       // Open still, though its level may be one that is for others: not resolved.
       else if (was !== undefined) this.#count(was, standingOf(alert))
     }
-    this.#shown = [...this.#shown, ...mine].sort(byLevel).slice(0, this.#frame.max)
+    this.#shown = [...this.#shown, ...mine].sort(criticalFirst).slice(0, this.#frame.max)
   }
 
   #compared(alert: Alert, id: string, was: ReportedLevel | undefined): Alert {

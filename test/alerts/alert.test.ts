@@ -36,6 +36,7 @@ test('whatever the numbers, a rank is a place that a cursor carries', () => {
   for (const usage of [0, 7, most]) {
     const percent = usage * 10
     const place = [
+      0,
       ...rankOf({ kind: 'limit', level: 'critical', series: overall, usage, percent, daysLeft: 0.1 }),
       most,
     ]

@@ -181,7 +181,7 @@ test('what an operator has acknowledged is in no count of status and of the list
   expect(out).toMatch(/^open alerts +88 critical \+ 1 handled$/m)
   expect(out).not.toContain('n3.example.com')
   expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 handled/m)
-  expect(await ids('accounts', 'list')).toEqual([DEAD, UNREAD, FULL, WELL])
+  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
   expect(await ids('alerts', 'list', '--state', 'handled')).toEqual([UNREAD])
   expect((await ids('alerts', 'list')).at(-1)).toBe(UNREAD)
   await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))

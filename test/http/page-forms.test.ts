@@ -122,7 +122,7 @@ describe('a form of a page', () => {
     const remove = async () => (await send(path.replace('?', '/unacknowledge?'))).headers.location
     expect([await remove(), await remove()]).toEqual([`${path}&done=withdrawn`, `${path}&done=not-acknowledged`])
     const { text } = await see(`${path}&done=not-acknowledged`)
-    expect(text).toContain('It was not acknowledged, or not any more.')
+    expect(text).toContain('It was not acknowledged, or the acknowledgement has ended.')
     expect(text).toContain('Acknowledge</button>')
   })
 

@@ -706,7 +706,7 @@ describe('a refresh token that is refused twice over time', () => {
         measuredAt: new Date(w.clock.now()).toISOString(),
         since: new Date(w.clock.now()).toISOString(),
         message: expect.stringMatching(
-          /token is no good.*last worked 2026-11-21 10:00.*plimsoll\.example\.com\/accounts\/123/,
+          /token is no good.*last worked 2026-11-21 10:00.*plimsoll accounts reconnect-link 123/,
         ),
         url: 'https://plimsoll.example.com/accounts/123',
       },

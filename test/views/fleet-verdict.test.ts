@@ -174,7 +174,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'a receiver fails',
       { receivers: [receiver('failing')] },
       {},
-      'Warning: ops fails since 2026-11-24 02:59 UTC, 2 attempts: gone',
+      'Warning: ops has been failing since 2026-11-24 02:59 UTC, 2 attempts: gone',
     ],
     ['a receiver is off', { receivers: [receiver('disabled')] }, {}, 'Critical: ops switched off: gone'],
     [

@@ -1,4 +1,4 @@
-import { type Alert, byLevel, type Message } from '../../alerts/alert.ts'
+import { type Alert, criticalFirst, type Message } from '../../alerts/alert.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import { defined } from '../../runtime/defined.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
@@ -13,7 +13,7 @@ const MAX_LENGTH = 180
 /** The subject line: how bad, where, what. How much more there is, and how long it lasted, is never cut off. */
 export function subjectLine(message: Message): string {
   const { type, data } = message
-  const alerts = data.alerts.toSorted(byLevel)
+  const alerts = data.alerts.toSorted(criticalFirst)
   const [first] = alerts
   const badge = `[${badgeOfMessage(message)}] `
   if (type === 'alert.digest') return badge + digestOf(data)
