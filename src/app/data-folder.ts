@@ -27,6 +27,12 @@ export function lacksEmbeddedRedis({ redis, dataDir }: Omit<Places, 'encryption'
   return hasPrivateRedis({ redis }) && !holdsEmbeddedRedis(dataDir)
 }
 
+/** The key that an earlier start made, together with data of a private Redis, where that is gone now; undefined: it is not. */
+export function keyOfLostData(config: Places): string | undefined {
+  const isLost = lacksEmbeddedRedis(config) && config.encryption === undefined && !lacksOwnKey(config)
+  return isLost ? ownKeyFile(config.dataDir) : undefined
+}
+
 export function hasPrivateRedis({ redis: { url, sentinels, cluster } }: Pick<Places, 'redis'>): boolean {
   return (url ?? sentinels ?? cluster) === undefined
 }

@@ -16,7 +16,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault, type VaultKey } from '../tokens/vault.ts'
 import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
-import { encryptionKeys, lacksOwnKey } from './data-folder.ts'
+import { encryptionKeys, keyOfLostData, lacksOwnKey } from './data-folder.ts'
 import { coverageSettings, sampleSettings } from './settings.ts'
 
 /** What is handed in: everything that a test holds still. */
@@ -107,7 +107,14 @@ export async function openRedis(
   if (url !== undefined) return { kind: 'url', url, ...access }
   if (sentinels !== undefined) return { kind: 'sentinels', sentinels: [...sentinels], name: name ?? '', ...access }
   if (cluster !== undefined) return { kind: 'cluster', nodes: [...cluster], ...access }
+  const key = keyOfLostData(config)
   const embedded = await openEmbeddedRedis(config.dataDir, clock, log, waitMs)
   lifecycle.onClose('the embedded Redis', () => embedded.close())
+  if (key !== undefined) {
+    log.error(
+      { code: 'data.gone', key },
+      `began with no data: ${config.dataDir} has none, and it had some, because ${key} is there. Where accounts were connected, stop and restore a backup`,
+    )
+  }
   return { kind: 'embedded', socket: embedded.socket }
 }

@@ -37,6 +37,7 @@ export const LOG_CODES = [
   'vault.key-made',
   'vault.key-missing',
   'vault.unreported',
+  'data.gone',
   'data.upgraded',
   'data.older-daemons',
   // Accounts
