@@ -14,6 +14,7 @@ import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load, readConfig } from './installation.ts'
 import { CommandError, describeError, type Io } from './io.ts'
 import { serveServiceManager } from './service.ts'
+import { explainStoreError } from './with-parts.ts'
 
 interface StartOptions extends CommonOptions {
   /** Undefined: all of them. */
@@ -53,6 +54,8 @@ export async function start(io: Io, { config: file, roles, repair }: StartOption
     await stopped
     log.info({ code: 'daemon.stopping' }, 'stopping')
     void service.stopping()
+  } catch (error) {
+    throw explainStoreError(error)
   } finally {
     await lifecycle.close()
     // A start that was interrupted mostly fails because its parts were taken away; what it opened last is closed too. It

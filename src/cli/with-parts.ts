@@ -67,7 +67,7 @@ async function run<P extends Stores, T>(
   try {
     return await untilStopped(io, opened(), stops)
   } catch (error) {
-    throw explain(error)
+    throw explainStoreError(error)
   } finally {
     await lifecycle.close()
   }
@@ -115,7 +115,8 @@ function sayIfNeeded(io: Io, line: string): void {
 
 const TIMED_OUT = 'Command timed out: '
 
-function explain(error: unknown): unknown {
+/** An error of the store, with the way out. */
+export function explainStoreError(error: unknown): unknown {
   if (error instanceof VaultError) return new CommandError(error.message)
   if (error instanceof Error && error.message.startsWith(TIMED_OUT)) {
     return new CommandError(`${error.message.slice(TIMED_OUT.length)}: it is busy, or hangs. --timeout 1m waits longer`)

@@ -1,4 +1,5 @@
 import { networkFailure } from '../delivery/network-failure.ts'
+import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import { judgeFormat } from '../redis/format.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -26,6 +27,8 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     await store.ping()
   } catch (error) {
     const cause = redis.lastError() ?? error
+    // A server that can't write to its disk refuses even that.
+    if (refusesWrites(cause)) return [refusedWrites(cause), ...(await checkSettings(store, redis.isPrivate === true))]
     const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
     // It is there, and busy: the error names what was waited for.
     if (isTimeout(cause)) return [fail('redis', cause.message, `${fix}; --timeout 1m waits longer`)]
@@ -70,13 +73,13 @@ async function checkWrite(store: Store, keys: Keys, now: number): Promise<Findin
     return ok('redis.write', 'takes writes')
   } catch (error) {
     if (!isRefusal(error)) throw error
-    const [word = ''] = error.message.split(' ')
-    return fail(
-      'redis.write',
-      `refuses writes: ${error.message}`,
-      REFUSED_WRITES[word] ?? 'see the log of the Redis server',
-    )
+    return refusedWrites(error)
   }
+}
+
+function refusedWrites({ message }: Error): Finding {
+  const [word = ''] = message.split(' ')
+  return fail('redis.write', `refuses writes: ${message}`, REFUSED_WRITES[word] ?? 'see the log of the Redis server')
 }
 
 const REFUSED_WRITES: Record<string, string> = {

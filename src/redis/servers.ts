@@ -1,4 +1,5 @@
 import { Cluster, type Redis } from 'ioredis'
+import { refusesWrites } from './away.ts'
 import type { Store } from './connect.ts'
 
 /** What one Redis server reports of itself; undefined where it doesn't. Sizes in bytes. */
@@ -29,7 +30,10 @@ export function readServers(store: Store): Promise<ServerFacts[]> {
 
 async function readServer(redis: Redis): Promise<ServerFacts> {
   const sentAt = performance.now()
-  await redis.ping()
+  await redis.ping().catch((error: unknown) => {
+    // One that can't write to its disk refuses even that: an answer it is.
+    if (!refusesWrites(error)) throw error
+  })
   const pingMs = performance.now() - sentAt
   const [info, snapshots] = await Promise.all([
     redis.info(),

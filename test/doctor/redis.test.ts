@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -98,6 +98,26 @@ test('data of a newer version fails: this one would read it wrongly', async () =
     detail: expect.stringContaining(`format ${FORMAT + 1}`),
   })
   await redis.connect('pages').del(keys.format)
+})
+
+test('a server that cannot write to its disk is told as such, though it refuses even a PING', async () => {
+  // Where its file belongs is a folder.
+  mkdirSync(join(folder, 'dump.rdb'), { recursive: true })
+  onTestFinished(() => rmSync(join(folder, 'dump.rdb'), { recursive: true }))
+  const store = redis.connect('pages')
+  await set({ save: '3600 1' })
+  await store.bgsave('SCHEDULE')
+  await eventually('it has failed', async () => (await store.info('persistence')).includes('bgsave_status:err'))
+  await expect(store.ping()).rejects.toThrow('MISCONF')
+  const findings = await look()
+  expect(findings.redis).toBeUndefined()
+  expect(findings).toMatchObject({
+    'redis.write': {
+      ...{ level: 'fail', detail: expect.stringMatching(/^refuses writes: MISCONF /) },
+      fix: expect.stringContaining('make room'),
+    },
+    'redis.memory': { level: 'ok' },
+  })
 })
 
 test('a replica is told by its refusal to write', async () => {
