@@ -1,6 +1,6 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
-import { type DueKind, everyPartition, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { type DueKind, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
@@ -65,7 +65,7 @@ export class DueSets {
     const parts = await everyPartition(this.#keys, (partition) =>
       accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, ACCOUNT_CLAIM_MS[kind]),
     )
-    const hubIds = parts.flatMap(([claimed]) => claimed.map(Number))
+    const hubIds = parts.flatMap(([claimed]) => hubIdsIn(claimed))
     return { hubIds, until, next: earliest(parts.map(([, next]) => next)) }
   }
 
@@ -83,7 +83,7 @@ export class DueSets {
       .sort((a, b) => a.at - b.at)
       .slice(0, limit)
     const until = now + ACCOUNT_CLAIM_MS[kind]
-    const chosen = oldest.map(({ hubId }) => ({ hubId: Number(hubId), until }))
+    const chosen = oldest.flatMap(({ hubId }) => hubIdsIn([hubId]).map((one) => ({ hubId: one, until })))
     const hubIds = await this.#claimChosen(kind, chosen, now)
     const firsts = await everyPartition(this.#keys, ({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
     return { hubIds, until, next: earliest(firsts.map(([, at]) => at)) }
@@ -180,7 +180,7 @@ export class DueSets {
   async *laterThan(kind: DueKind, at: number): AsyncGenerator<number[]> {
     for (let number = 0; number < PARTITIONS; number++) {
       const hubIds = await this.#store.zrangebyscore(this.#keys.partition(number).due[kind], `(${at}`, '+inf')
-      yield hubIds.map(Number)
+      yield hubIdsIn(hubIds)
     }
   }
 

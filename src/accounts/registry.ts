@@ -1,6 +1,6 @@
 import { unreadableFields } from '../redis/account-record.ts'
 import type { Store } from '../redis/connect.ts'
-import { ACCOUNT_STATES, type AccountState, everyPartition, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { ACCOUNT_STATES, type AccountState, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type Account, readAccount } from './account.ts'
 
@@ -58,7 +58,7 @@ export class Registry {
       states.map((one) => this.#store.zrangebyscore(state[one], `(${after}`, '+inf', 'LIMIT', 0, limit)),
     )
     // A set, because an account may change its state while the lists are read.
-    const hubIds = new Set(lists.flat().map(Number))
+    const hubIds = new Set(hubIdsIn(lists.flat()))
     return [...hubIds].sort((a, b) => a - b).slice(0, limit)
   }
 
@@ -84,10 +84,7 @@ export class Registry {
   /** hubIds with an alert open or pending. */
   async alerting(): Promise<number[]> {
     const members = await everyPartition(this.#keys, (partition) => this.#store.smembers(partition.alerting))
-    return members
-      .flat()
-      .map(Number)
-      .sort((a, b) => a - b)
+    return hubIdsIn(members.flat()).sort((a, b) => a - b)
   }
 }
 
@@ -101,7 +98,7 @@ export async function* liveHubIds({ store, keys }: { store: Store; keys: Keys })
     const { state } = keys.partition(partition)
     const lists = await Promise.all(LIVE_STATES.map((live) => store.zrange(state[live], '0', '-1')))
     // A set, because an account may change its state while the lists are read.
-    yield [...new Set(lists.flat().map(Number))]
+    yield [...new Set(hubIdsIn(lists.flat()))]
   }
 }
 

@@ -47,6 +47,10 @@ export interface Uncollected {
   lost: Committed[]
   /** In the outbox, `most` at most. */
   waiting: Committed[]
+  /** Ids of what is in the outbox and is no transition. */
+  unreadable: string[]
+  /** There may be more. */
+  isFull: boolean
 }
 
 type OutboxStore = Pick<AlertsDeps, 'store' | 'keys'>
@@ -62,7 +66,10 @@ export async function readUncollected(
     partitions.map(async (partition) => {
       // The partition is the number of one of its accounts, too.
       const [before, found] = await accountSteps(store).readOutbox(keys.own(partition), most)
-      return { partition, before, lost: [], waiting: found.map(decodeCommitted) }
+      const waiting = committedIn(found)
+      const isRead = new Set(waiting.map(({ id }) => id))
+      const unreadable = found.map(([id]) => id).filter((id) => !isRead.has(id))
+      return { partition, before, lost: [], waiting, unreadable, isFull: found.length === most }
     }),
   )
   const left = read.flatMap(({ partition, before }) => (before === '' ? [] : [partition, before]))
@@ -112,10 +119,27 @@ async function readLog(
   [from, to]: [from: string, to: string],
   most = 10_000,
 ): Promise<Committed[]> {
-  return (await store.xrange(log, from, to, 'COUNT', most)).map(decodeCommitted)
+  return committedIn(await store.xrange(log, from, to, 'COUNT', most))
+}
+
+type StreamEntry = [id: string, fields: string[]]
+
+/** What can't be read of them, nobody here wrote: it is passed over. */
+export function committedIn(entries: readonly StreamEntry[]): Committed[] {
+  return entries.flatMap((one) => decodeCommitted(one) ?? [])
 }
 
 /** In the log the place is the name. */
-export function decodeCommitted([id, fields]: [id: string, fields: string[]]): Committed {
-  return { id, name: fields[3] ?? id, entry: decodeEntry(fields[1] ?? '') }
+function decodeCommitted([id, fields]: StreamEntry): Committed | undefined {
+  try {
+    const [, stored = '', , name = id] = fields
+    const entry = decodeEntry(stored)
+    const { id: alert, kind, status, level, rule, measuredAt } = entry.alert
+    const areTexts = [alert, kind, status, level, rule, measuredAt].every((text) => typeof text === 'string')
+    return areTexts && !Number.isNaN(Date.parse(measuredAt)) && PLACE.test(name) ? { id, name, entry } : undefined
+  } catch {
+    return undefined
+  }
 }
+
+const PLACE = /^\d+(-\d+)?$/

@@ -29,16 +29,24 @@ export async function collectOutbox(deps: AlertsDeps, now: number): Promise<numb
 
 async function collectPartition(
   deps: AlertsDeps,
-  { partition, before, lost, waiting }: Uncollected,
+  { partition, before, lost, waiting, unreadable, isFull }: Uncollected,
   now: number,
 ): Promise<{ joined: number; hasMore: boolean }> {
-  if (lost.length + waiting.length === 0) return { joined: 0, hasMore: false }
+  if (unreadable.length > 0) await dropUnreadable(deps, partition, unreadable)
+  if (lost.length + waiting.length === 0) return { joined: 0, hasMore: isFull }
   const joined = await collectBatch(deps, { partition, before }, [...lost, ...waiting], now)
   if (joined === 'lost') return { joined: 0, hasMore: true }
   const recovered = lost.filter(({ name }) => joined.has(name))
   if (recovered.length > 0) noteRecovered(deps, partition, recovered)
   if (waiting.length > 0) await deps.store.xdel(deps.keys.partition(partition).outbox, ...waiting.map(({ id }) => id))
-  return { joined: joined.size, hasMore: waiting.length === BATCH }
+  return { joined: joined.size, hasMore: isFull }
+}
+
+/** They would take the places of those that wait behind them. */
+async function dropUnreadable({ store, keys, log }: AlertsDeps, partition: number, ids: readonly string[]) {
+  const { outbox } = keys.partition(partition)
+  log.error({ code: 'outbox.unreadable', outbox, ids: ids.slice(0, 10), count: ids.length }, 'dropped: no alerts')
+  await store.xdel(outbox, ...ids)
 }
 
 async function collectBatch(

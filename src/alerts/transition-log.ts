@@ -3,7 +3,7 @@ import type { Keys } from '../redis/keys.ts'
 import { type ReadSince, readSince } from '../redis/read-since.ts'
 import type { Alert } from './alert.ts'
 import { refOf, type TransitionRef } from './ledger.ts'
-import { decodeCommitted } from './outbox.ts'
+import { committedIn } from './outbox.ts'
 
 /** The log of a partition is not cut before it has so many transitions. */
 export const MOST_LOGGED = 1_000
@@ -26,18 +26,8 @@ export function readLoggedSince(
 }
 
 function readLogged(partition: number, entry: [id: string, fields: string[]]): LoggedAlert | undefined {
-  try {
-    const { name, entry: committed } = decodeCommitted(entry)
-    const { alert } = committed
-    const at = Date.parse(alert.measuredAt)
-    return Number.isNaN(at) || !isAlert(alert) ? undefined : { at, transition: refOf(partition, name), alert }
-  } catch {
-    return undefined
-  }
-}
-
-/** As far as another value could do harm. */
-function isAlert({ id, kind, level, reason, rule, account }: Alert): boolean {
-  const areTexts = [id, kind, level, reason, rule].every((text) => typeof text === 'string')
-  return areTexts && (account === undefined || Number.isSafeInteger(account?.hubId))
+  const [committed] = committedIn([entry])
+  if (committed === undefined) return undefined
+  const { alert } = committed.entry
+  return { at: Date.parse(alert.measuredAt), transition: refOf(partition, committed.name), alert }
 }

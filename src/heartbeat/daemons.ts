@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { isMoment } from '../runtime/moment.ts'
 
 /** A daemon as it reports itself. Times are ms since 1970. */
 export interface Daemon {
@@ -46,8 +47,20 @@ export class DaemonStore {
   async read(): Promise<Daemon[]> {
     const stored = await this.#store.hgetall(this.#keys.daemons)
     return Object.entries(stored)
-      .map(([name, said]): Daemon => ({ name, roles: ROLES, ...(JSON.parse(said) as Omit<Daemon, 'name' | 'roles'>) }))
+      .flatMap(([name, said]) => readDaemon(name, said) ?? [])
       .sort((a, b) => a.startedAt - b.startedAt || (a.name < b.name ? -1 : 1))
+  }
+}
+
+/** Of other versions it may lack what is newer, or have more. Undefined for what no daemon wrote. */
+function readDaemon(name: string, said: string): Daemon | undefined {
+  try {
+    const daemon = { name, roles: ROLES, ...(JSON.parse(said) as Omit<Daemon, 'name' | 'roles'>) }
+    const { startedAt, lastSeenAt, version, config, roles } = daemon
+    const areTexts = [version, config ?? '', ...roles].every((text) => typeof text === 'string')
+    return areTexts && isMoment(startedAt) && isMoment(lastSeenAt) ? daemon : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Store } from '../redis/connect.ts'
-import { everyPartition, type Keys } from '../redis/keys.ts'
+import { everyPartition, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
 
@@ -121,10 +121,7 @@ export class CoverageStore {
     const parts = await everyPartition(this.#keys, ({ fresh }) =>
       this.#store.zrangebyscore(fresh, '-inf', `(${now - this.settings.freshnessMs}`),
     )
-    return parts
-      .flat()
-      .map(Number)
-      .sort((a, b) => a - b)
+    return hubIdsIn(parts.flat()).sort((a, b) => a - b)
   }
 
   /** The account whose newest reading is the oldest; undefined: none is polled. */

@@ -245,3 +245,8 @@ function accountKeys(tag: string, hubId: number) {
     paused: `${tag}:paused:${hubId}`,
   }
 }
+
+/** Members of a list of accounts. What is no hub id, nobody here wrote: it is passed over. */
+export function hubIdsIn(members: readonly string[]): number[] {
+  return members.filter((member) => /^\d{1,16}$/.test(member)).map(Number)
+}

@@ -112,6 +112,7 @@ export const LOG_CODES = [
   'silence.added',
   'silence.ended',
   'outbox.recovered',
+  'outbox.unreadable',
   'delivery.delivered',
   'delivery.retry',
   'delivery.dead',

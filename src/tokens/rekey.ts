@@ -1,5 +1,5 @@
 import type { Store } from '../redis/connect.ts'
-import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { ACCOUNT_STATES, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { isOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -165,9 +165,7 @@ async function accountsOf({ store, keys }: RekeyDeps, partition: number): Promis
   // A tombstone has no tokens.
   const states = ACCOUNT_STATES.filter((state) => state !== 'uninstalled')
   for (const state of states) reading.zrange(keys.partition(partition).state[state], 0, '-1')
-  return resultsOf<string[]>(await reading.exec())
-    .flat()
-    .map(Number)
+  return hubIdsIn(resultsOf<string[]>(await reading.exec()).flat())
 }
 
 /** The field that a value was sealed as: those before the last one were refresh tokens in their time. */

@@ -1,7 +1,7 @@
 import { type Alert, type AlertLevel, alertOf } from '../alerts/alert.ts'
 import { decodeHeld, type HeldBecause, heldField } from '../alerts/groups/group.ts'
 import { byCommit, type Fate, partitionOfRef, readFates, refOf, type TransitionRef } from '../alerts/ledger.ts'
-import { decodeCommitted } from '../alerts/outbox.ts'
+import { committedIn } from '../alerts/outbox.ts'
 import { MOST_LOGGED, readLoggedSince } from '../alerts/transition-log.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -62,8 +62,8 @@ export async function forgottenUntil(
     partitionsOf(keys, hubId).map(async (number) => {
       const { log } = keys.partition(number)
       if ((await store.xlen(log)) < MOST_LOGGED) return since
-      const [first] = await store.xrange(log, '-', '+', 'COUNT', 1)
-      return first === undefined ? since : timeOf(decodeCommitted(first).entry.alert)
+      const [first] = committedIn(await store.xrange(log, '-', '+', 'COUNT', PAGE))
+      return first === undefined ? since : timeOf(first.entry.alert)
     }),
   )
   const latest = Math.max(...firsts)
@@ -78,7 +78,7 @@ const IN_OUTBOX = { is: 'pending', inOutbox: true } as const
 
 async function readOutbox({ store, keys }: Sources, number: number): Promise<TransitionRef[]> {
   const waiting = await store.xrange(keys.partition(number).outbox, '-', '+')
-  return waiting.map((one) => refOf(number, decodeCommitted(one).name))
+  return committedIn(waiting).map(({ name }) => refOf(number, name))
 }
 
 /** Of a partition so many at most are gone through for those that are asked for. */
@@ -96,14 +96,15 @@ export async function readTransitions(
     let before = '+'
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
-      const decoded = page.map(decodeCommitted)
+      const decoded = committedIn(page)
       for (const { name, entry } of decoded) {
         const ref = refOf(number, name)
         if (wanted.has(ref)) found.set(ref, entry.alert)
       }
       const last = decoded.at(-1)
-      if (last === undefined || page.length < PAGE || byCommit(refOf(number, last.name), oldest) <= 0) return
-      before = `(${last.id}`
+      const isPast = last !== undefined && byCommit(refOf(number, last.name), oldest) <= 0
+      if (page.length < PAGE || isPast) return
+      before = `(${page.at(-1)?.[0] ?? ''}`
     }
   }
   await Promise.all([...Map.groupBy(wanted, partitionOfRef)].map(ofPartition))

@@ -1,6 +1,6 @@
 import { type NearestLimit, nearestLimit, tenths } from '../limits/forecast/outlook.ts'
 import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
-import { PARTITIONS } from '../redis/keys.ts'
+import { hubIdsIn, PARTITIONS } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { NearLimitShape } from './shapes/series.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -27,7 +27,9 @@ export async function readNearestLimits(deps: Sources, count: number, now: numbe
 
 /** The members of a part of the ranking, from Redis' list of them and their places. */
 export function rankedIn(part: readonly string[]): { hubId: number; place: number }[] {
-  return part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), place: Number(part[n + 1]) }] : []))
+  return part.flatMap((member, n) =>
+    n % 2 === 0 ? hubIdsIn([member]).map((hubId) => ({ hubId, place: Number(part[n + 1]) })) : [],
+  )
 }
 
 /** Undefined where the account is near none. */

@@ -1,5 +1,5 @@
 import { type LedgerCounts, readLedger } from '../alerts/ledger.ts'
-import { decodeEntry } from '../alerts/outbox.ts'
+import { committedIn } from '../alerts/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
@@ -48,9 +48,8 @@ interface Outbox {
 async function readOutbox(store: Store, outbox: string): Promise<Outbox> {
   const waiting = await store.xlen(outbox)
   if (waiting === 0) return { waiting, oldestAt: null }
-  const [first] = await store.xrange(outbox, '-', '+', 'COUNT', 1)
-  const at = first === undefined ? Number.NaN : Date.parse(decodeEntry(first[1][1] ?? '').alert.measuredAt)
-  return { waiting, oldestAt: Number.isNaN(at) ? null : at }
+  const [first] = committedIn(await store.xrange(outbox, '-', '+', 'COUNT', 1))
+  return { waiting, oldestAt: first === undefined ? null : Date.parse(first.entry.alert.measuredAt) }
 }
 
 function balanceOf(

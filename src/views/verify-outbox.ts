@@ -8,7 +8,7 @@ import {
   splitRefs,
   type TransitionRef,
 } from '../alerts/ledger.ts'
-import { decodeCommitted, isRecent, readCollected } from '../alerts/outbox.ts'
+import { committedIn, isRecent, readCollected } from '../alerts/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { type OutboxBalance, readOutboxBalance } from './outbox-balance.ts'
@@ -125,8 +125,8 @@ async function lookOnce({ store, keys, readOpen }: Sources): Promise<Look> {
 async function readUnderWay(store: Store, keys: Keys, open: ReadonlySet<string>): Promise<Set<string>> {
   const found = new Set(open)
   for (let number = 0; number < PARTITIONS; number++) {
-    for (const one of await store.xrange(keys.partition(number).outbox, '-', '+')) {
-      found.add(alertOf(decodeCommitted(one).entry.alert))
+    for (const { entry } of committedIn(await store.xrange(keys.partition(number).outbox, '-', '+'))) {
+      found.add(alertOf(entry.alert))
     }
   }
   return found
@@ -182,8 +182,8 @@ async function compareLogs({ store, keys, now }: Sources): Promise<{ missing: Tr
   const partitions = Array.from({ length: PARTITIONS }, async (_, number) => {
     const { log, outbox } = keys.partition(number)
     // In that order: what leaves the outbox meanwhile is collected by then.
-    const logged = (await store.xrange(log, '-', '+')).map(decodeCommitted)
-    const waiting = new Set((await store.xrange(outbox, '-', '+')).map((one) => decodeCommitted(one).name))
+    const logged = committedIn(await store.xrange(log, '-', '+'))
+    const waiting = new Set(committedIn(await store.xrange(outbox, '-', '+')).map(({ name }) => name))
     const collected = await readCollected({ store, keys }, number)
     const missing = logged.filter((one) => isRecent(one, now()) && !waiting.has(one.name) && !collected.has(one.name))
     return {

@@ -39,6 +39,21 @@ async function deliveries(keys: Keys): Promise<{ receiver: string; message: Mess
 }
 
 describe('an alert on its way out', () => {
+  test('is not held up by what else was written into its outbox and log, however much: that is dropped, and logged', async () => {
+    const one = relay()
+    const { outbox, log } = one.keys.partition(123 % 64)
+    for (const stream of [outbox, log]) {
+      for (let n = 0; n < 501; n++) await redis.store.xadd(stream, '*', 'a', 'b')
+    }
+    await redis.store.xadd(outbox, '*', 'alert', '{"alert":{}}', 'name', '1-1')
+    await one.commit(anAlert())
+    expect(await one.collect(NOW)).toBe(1)
+    expect(await redis.store.xlen(outbox)).toBe(0)
+    expect(one.lines.lines()).toContainEqual(expect.objectContaining({ code: 'outbox.unreadable', count: 500 }))
+    await one.close(NOW + WAIT)
+    expect(await one.deliveries()).toHaveLength(1)
+  })
+
   test('leaves the outbox for the group of every receiver that its route names, and closes into a delivery each', async () => {
     const one = relay({ routes: [{ to: ['ops-mail', 'ops-hook'] }] })
     const alert = anAlert()

@@ -21,6 +21,23 @@ test('daemons are listed from when they say that they run until they stop, longe
   expect((await daemons.read()).map(({ name }) => name)).toEqual(['a pid 2'])
 })
 
+test('what no daemon wrote is passed over', async () => {
+  const keys = redis.freshKeys()
+  const daemons = new DaemonStore(redis.store, keys)
+  await daemons.report(daemon('a', NOW))
+  const unreadable = [
+    'x',
+    '',
+    '[]',
+    'null',
+    '{"startedAt":"x"}',
+    JSON.stringify({ ...daemon('b', NOW), startedAt: 1e300 }),
+  ]
+  for (const [n, said] of unreadable.entries()) await redis.store.hset(keys.daemons, `other ${n}`, said)
+  await daemons.report(daemon('a', NOW))
+  expect(await daemons.read()).toEqual([daemon('a', NOW)])
+})
+
 test('one that died is silent soon, and forgotten by the others after a day', async () => {
   const daemons = new DaemonStore(redis.store, redis.freshKeys())
   await daemons.report(daemon('dead', NOW))

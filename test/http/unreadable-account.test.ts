@@ -123,6 +123,43 @@ test.each([
   }
 })
 
+test('what nobody here wrote, beside what was: no page, route, list or command fails, and all accounts are on them', async () => {
+  await restore()
+  const { keys } = open
+  const { state, due, fresh, nearest, alerting, log, outbox } = keys.partition(keys.partitionOf(SPOILED))
+  for (const set of [state.active, due.poll, due.refresh, fresh, nearest]) {
+    await redis.store.zadd(set, 1, 'garbage', 1, 'nan', 9e15, '\xff')
+  }
+  await redis.store.sadd(alerting, 'garbage')
+  for (const stream of [log, outbox]) {
+    await redis.store.xadd(stream, '*', 'a', 'b')
+    await redis.store.xadd(stream, '*', 'alert', '{"alert":{"measuredAt":"x"}}', 'name', 'x')
+  }
+  await redis.store.hset(keys.daemons, {
+    garbage: 'x',
+    other: '{"startedAt":"x"}',
+    list: '[]',
+    far: '{"startedAt":1e300,"lastSeenAt":1}',
+  })
+  for (const path of [
+    ...LISTS,
+    ...ROUTES,
+    ...OF_ACCOUNT,
+    `/accounts?q=n${SPOILED}`,
+    '/accounts?sort=domain&dir=desc',
+  ]) {
+    const { status, text } = await open.get(path)
+    expect([path, status, path !== '/metrics' && text.includes('NaN')]).toEqual([path, 200, false])
+    if (/accounts(\?sort=domain)?$/.test(path))
+      for (const hubId of [ONE, OTHER, SPOILED]) expect(text).toContain(String(hubId))
+  }
+  for (const command of COMMANDS) {
+    const config = join(folder, 'plimsoll.yaml')
+    const { code, err } = await plimsollHere([...command.split(' '), '--config', config], folder, { clock: open.clock })
+    if (command !== 'check') expect([command, code, err]).toEqual([command, 0, expect.not.stringMatching(/error|NaN/i)])
+  }
+})
+
 const COMMANDS = [
   ...[
     'accounts list',

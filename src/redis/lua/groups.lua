@@ -6,7 +6,14 @@
 -- KEYS: any account of the partition. ARGV: most entries. Returns { name of what was committed before, or '', { { id, fields }, ... } }.
 local AT = string.match(KEYS[1], '^(.*}):account:')
 local waiting = redis.call('XRANGE', AT .. ':outbox', '-', '+', 'COUNT', ARGV[1])
-local last = waiting[1] and '(' .. waiting[1][2][4] or '+'
+local last = '+'
+for _, entry in ipairs(waiting) do
+  local name = string.match(entry[2][4] or '', '^%d+%-?%d*$')
+  if name then
+    last = '(' .. name
+    break
+  end
+end
 local before = redis.call('XREVRANGE', AT .. ':log', last, '-', 'COUNT', 1)[1]
 return { before and before[1] or '', waiting }
 

@@ -53,7 +53,8 @@ local function isOpen(id)
 end
 
 local function matches(id)
-  return (not among or among[id])
+  return numberIn(id)
+    and (not among or among[id])
     and (not stale or stale[id])
     and (not overdue or overdue[id])
     and (not alerting or alerting[id] and isOpen(id))
@@ -85,11 +86,15 @@ local function idsInOrder()
   for _, state in ipairs(ask.states) do
     local some = redis.call(command, AT .. ':accounts:' .. state, first, last, 'LIMIT', 0, ask.most)
     for _, id in ipairs(some) do
-      numbers[#numbers + 1] = tonumber(id)
-      written[tonumber(id)] = id
+      local number = numberIn(id)
+      -- What is no hub id nobody here wrote: it is passed over.
+      if number then
+        numbers[#numbers + 1] = number
+        written[number] = id
+      end
     end
     if #some == ask.most then
-      local furthest = tonumber(some[#some])
+      local furthest = tonumber(redis.call('ZSCORE', AT .. ':accounts:' .. state, some[#some]))
       if not horizon or reverse == (furthest > horizon) then horizon = furthest end
     end
   end
@@ -104,7 +109,7 @@ local function walkIds()
     local id = written[number]
     if matches(id) and not keyOf(id) and not add(id, '') then return '', '' end
   end
-  return horizon and written[horizon] or '', ''
+  return horizon and string.format('%.0f', horizon) or '', ''
 end
 
 local function walkScores()
@@ -154,11 +159,14 @@ local some, horizon = {}, nil
 for n = 3, #ARGV do
   local ids = redis.call('ZRANGEBYSCORE', AT .. ':accounts:' .. ARGV[n], '(' .. after, '+inf', 'LIMIT', 0, most)
   for _, id in ipairs(ids) do some[#some + 1] = id end
-  if #ids == tonumber(most) then horizon = math.min(horizon or math.huge, tonumber(ids[#ids])) end
+  if #ids == tonumber(most) then
+    horizon = math.min(horizon or math.huge, tonumber(redis.call('ZSCORE', AT .. ':accounts:' .. ARGV[n], ids[#ids])))
+  end
 end
 local found = {}
 for _, id in ipairs(some) do
-  if not horizon or tonumber(id) <= horizon then
+  local number = numberIn(id)
+  if number and (not horizon or number <= horizon) then
     found[#found + 1] = id
     found[#found + 1] = fieldsOf(AT .. ':account:' .. id, 'hubDomain')[1] or ''
   end
