@@ -201,7 +201,7 @@ export class DueSets {
     const parts = await everyPartition(this.#keys, ({ due }) => this.#store.dueOutlook(due[kind], at))
     const next = earliest(parts.map(([, moment]) => moment))
     const first = parts.find(([, moment]) => moment !== '' && Number(moment) === next)
-    return { count: sum(parts.map(([count]) => count)), next, first: first && Number(first[2]) }
+    return { count: sum(parts.map(([count]) => count)), next, first: hubIdsIn(first?.slice(2).map(String) ?? [])[0] }
   }
 
   /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */
