@@ -50,6 +50,7 @@ const STEPS = {
   ),
   importAccount: on<'imported' | 'kept' | 'uninstalled' | 'replaced'>(1),
   parkGrant: on<'parked' | 'gone'>(2, 'alone'),
+  noteOfGrant: on<'noted' | 'gone'>(1, 'alone'),
   forgetGrant: on<'forgotten' | 'newer'>(2),
   storeMetadata: on<'stored' | 'known' | 'lost'>(1),
   refuseForeignToken: on<'refused' | 'lost'>(1),

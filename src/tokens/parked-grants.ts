@@ -96,7 +96,7 @@ export async function noteOfGrant(
   id: string,
   note: { hubId: number | typeof CROSSING } | { isEnding: 1 } | { undeleted: number },
 ): Promise<void> {
-  await deps.store.hset(deps.keys.grants.grant(id), note)
+  await deps.store.noteOfGrant(deps.keys.grants.grant(id), ...Object.entries(note).flat())
   if ('hubId' in note) deps.unstored.noteGrant(id, note.hubId)
 }
 

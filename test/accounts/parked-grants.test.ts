@@ -346,3 +346,10 @@ test.each([
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
   expect(await storedTokens(redis.store, keys, HUB)).toMatchObject({ refresh: undefined })
 })
+
+test('a note about a grant that another worker has finished leaves nothing behind', async () => {
+  const { deps, grant, kept } = await begun()
+  const { id } = await grant()
+  await noteOfGrant(deps, id, { isEnding: 1 })
+  expect(await kept()).toEqual([])
+})

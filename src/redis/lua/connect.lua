@@ -103,6 +103,13 @@ redis.call('HSET', KEYS[1], unpack(ARGV, 4))
 redis.call('ZADD', KEYS[2], nextAt, id)
 return 'parked'
 
+--!step noteOfGrant
+-- Notes how far a grant came, unless another worker has finished it meanwhile.
+-- KEYS: the grant. ARGV: fields with their values. Returns 'noted' | 'gone'.
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'gone' end
+redis.call('HSET', KEYS[1], unpack(ARGV))
+return 'noted'
+
 --!step forgetGrant
 -- What came of the tokens of a grant is stored. Newer ones that another worker was given meanwhile stay.
 -- KEYS: the grant, due grants. ARGV: id, obtainedAt. Returns 'forgotten' | 'newer'.
