@@ -128,7 +128,7 @@ export class CoverageStore {
   async stalest(): Promise<number | undefined> {
     const parts = await everyPartition(this.#keys, ({ fresh }) => this.#store.zrange(fresh, '0', '0', 'WITHSCORES'))
     const [first] = parts.filter(({ length }) => length > 0).sort(([, a], [, b]) => Number(a) - Number(b))
-    return first && Number(first[0])
+    return hubIdsIn(first?.slice(0, 1) ?? [])[0]
   }
 
   /** The reason of the account whose polls began to fail last: a good example, where many fail. */
