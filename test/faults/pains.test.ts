@@ -133,7 +133,7 @@ describe('one account in trouble, two daemons, lives of 10 seconds, tokens of 2,
     expect(alerts).toMatchObject([{ kind: 'token', status: 'firing', level: 'critical', reason: 'entered' }])
     expect(alerts[0]?.account?.hubDomain).toMatch(/example\.com$/)
     expect(alerts[0]?.message).toMatch(
-      /uninstalled, or its access revoked\. Tokens last worked 20.*\. .*\/accounts\/\d+$/,
+      /uninstalled, or its access revoked\. Tokens last worked 20.* accounts reconnect-link \d+ prints the link/,
     )
   })
 
