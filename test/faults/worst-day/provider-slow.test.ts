@@ -87,7 +87,7 @@ test.concurrent('the provider redeems a rotating token and its answer is lost: t
   await inState(daemon, failed.hubId, 'reauthorize')
   const alert = await eventually('the alert', async () => (await told()).find(({ kind }) => kind === 'token'))
   expect(alert).toMatchObject({ kind: 'token', level: 'critical', account: { hubId: failed.hubId } })
-  expect(alert.message).toMatch(/broke off at .*the answer lost.*\/accounts\/\d+/)
+  expect(alert.message).toMatch(/broke off at .*the answer lost.*reconnect-link \d+/)
   await refreshedSince(
     hubIds.filter((id) => id !== failed.hubId),
     Date.now(),
