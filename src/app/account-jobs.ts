@@ -79,7 +79,7 @@ export function whyNotRead(
     default:
       if (pollFailure !== null && pollFailure.at >= startedAt) return pollFailure.reason
       if (pollBlocked === null) return undefined
-      return `it cannot be watched${pollBlocked.what === 'all' ? '' : ' in part'}: a scope is missing, plimsoll accounts show names those that would do`
+      return `${pollBlocked.what === 'all' ? '' : 'some '}limits can't be read: a permission is missing, see plimsoll accounts show`
   }
 }
 

@@ -93,7 +93,7 @@ function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries
 function printAccount(io: Io, { account, standing, series }: AccountExplanation): void {
   const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
   const because = nextPollBecause({ account, series: series.map((one) => one.series) })
-  const moved = because === null ? '' : `, because ${because}`
+  const moved = because === null ? '' : `: ${because}`
   printFacts(io, [
     ['account', `${hubId} ${hubDomain} (${state})`],
     ...standing.map(fact('note')),

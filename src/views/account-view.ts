@@ -163,7 +163,7 @@ export function nextPollBecause({ account, series }: NextPoll): string | null {
 function becauseOf({ nextPollAt, pollBecause: stored, pollBlocked, pollFailure }: PlannedAccount, labels?: Labels) {
   if (nextPollAt === null) return null
   // A poll that may read nothing did not fail.
-  if (pollBlocked?.what === 'all' && pollFailure === null) return 'a scope is missing: its regular turn'
+  if (pollBlocked?.what === 'all' && pollFailure === null) return 'regular schedule; a permission is missing'
   return pollBecause(stored, labels) ?? null
 }
 

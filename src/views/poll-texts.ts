@@ -2,17 +2,17 @@ import type { Account } from '../accounts/account.ts'
 import { countedRecords, countsRecords, seriesName } from '../alerts/series-name.ts'
 import { decodeTurn, type Near, type RisingSeries, type TurnBecause } from '../limits/polling/poll-turn.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
-import { formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import type { AccountShape } from './shapes/account.ts'
 
-/** Series by id, for the names that the account gives its object types; without them their ids are told. */
+/** Series by id, for the names that the account gives its object types; without them ids are shown. */
 export type Labels = ReadonlyMap<string, Pick<Series, 'label'>>
 
 const NO_LABELS: Labels = new Map()
 
 /**
- * Why an account is polled next when it is: what follows `because` in a sentence. Labels are made harmless.
+ * Why an account is polled next when it is, in a few words: `regular schedule`. Labels are made harmless.
  *
  * @param stored as the account's record keeps it
  * @returns undefined where nothing is known, for example before the first poll
@@ -31,15 +31,15 @@ function reason(because: TurnBecause, labels: Labels): string {
     case 'changed':
       return `its numbers last changed at ${formatMoment(because.at)}`
     case 'new':
-      return 'it was just connected and got a turn of its own'
+      return 'just connected'
     case 'still':
-      return 'it is its regular turn, and nothing asks for an earlier one'
+      return 'regular schedule'
     case 'failed':
       return 'the last poll failed'
     case 'told':
-      return 'the provider asked to wait until then'
+      return 'the provider asked to wait'
     case 'budget':
-      return `${reason(because.instead, labels)}; it was due earlier, but limits.callsPerHour had no room`
+      return `${reason(because.instead, labels)}; delayed, because limits.callsPerHour had no room`
   }
 }
 
@@ -84,30 +84,31 @@ function isOrAre(metric: string): 'is' | 'are' {
 }
 
 const IS = { all: 'cannot be watched', part: 'cannot be watched in part' } as const
+const UNREAD = { all: "limits can't be read", part: "some limits can't be read" } as const
 
-/** What keeps an account's limits from being read, as the API tells it; null = nothing that is known. */
+/** What keeps an account's limits from being read, as the API has it; null = nothing that is known. */
 export function watchJson({ pollBlocked }: Account): AccountShape['watch'] {
   if (pollBlocked === null) return null
   const { what, since, scopes } = pollBlocked
   return { is: IS[what], because: 'scope missing', since: iso(since), scopes }
 }
 
-/** The same in a sentence for people; the scopes are a stranger's words, to be cleaned by whoever shows them. */
+/** The same for people; the scopes are a stranger's words, to be cleaned where they are shown. */
 export function watchText({ pollBlocked }: Pick<Account, 'pollBlocked'>): string | undefined {
   if (pollBlocked === null) return undefined
   const { what, scopes } = pollBlocked
-  const named = scopes.length === 0 ? '' : `; the provider asks for ${scopes.join(', ')}, which need not be right`
-  return `${IS[what]}: a scope is missing${named}`
+  const named = scopes.length === 0 ? '' : `; the provider asks for ${scopes.join(', ')}, which may be wrong`
+  return `${UNREAD[what]}: a permission is missing${named}`
 }
 
-/** In a sentence for people; undefined: all of its last reports could be read. */
+/** For people; undefined: all of its last reports could be read. */
 export function gapsText({ gaps: [first, ...others] }: Pick<Account, 'gaps'>): string | undefined {
   if (first === undefined) return undefined
-  return `read with gaps: ${first}${others.length === 0 ? '' : `, and ${formatCount(others.length)} more`}`
+  return `parts of the last reports could not be read: ${first}${others.length === 0 ? '' : `, and ${formatCount(others.length)} more`}`
 }
 
-/** In a sentence for people; undefined: all of its object types are watched. */
+/** For people; undefined: all of its object types are watched. */
 export function leftOutText({ objectTypesLeftOut: count }: Pick<Account, 'objectTypesLeftOut'>): string | undefined {
   if (count === 0) return undefined
-  return `${formatCount(count)} are not watched: more than are kept of one account, or ids that are too long`
+  return `${countOf(count, 'object type')} ${count === 1 ? 'is' : 'are'} not watched: more than are kept of one account, or ids that are too long`
 }

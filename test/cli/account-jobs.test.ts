@@ -20,16 +20,8 @@ describe('an account that was polled by a command', () => {
     ['lost', failedAt(STARTED - 1), undefined],
     ['no-room', well, 'limits.callsPerHour has no room for it now: see plimsoll status'],
     ['paused', well, "the provider's rate limit for it is reached, or nearly so: try again in a while"],
-    [
-      'blocked',
-      blocked('all'),
-      'it cannot be watched: a scope is missing, plimsoll accounts show names those that would do',
-    ],
-    [
-      'committed',
-      blocked('part'),
-      'it cannot be watched in part: a scope is missing, plimsoll accounts show names those that would do',
-    ],
+    ['blocked', blocked('all'), "limits can't be read: a permission is missing, see plimsoll accounts show"],
+    ['committed', blocked('part'), "some limits can't be read: a permission is missing, see plimsoll accounts show"],
     ['later', well, 'its token is not to be had just now: try again'],
     ['later', { ...well, refreshFailure: refused }, "its token can't be refreshed: refused"],
     ['gone', { ...well, state: 'reauthorize' }, 'it must be connected again'],

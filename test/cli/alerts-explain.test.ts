@@ -129,7 +129,7 @@ rule         custom properties (thresholds line 101): warning from 80 %,
 passed over  quiet (thresholds line 91): it is for other accounts
 state        critical, the alert is open since 2026-11-21 09:30 UTC
 alert        ${alertId}
-because      96 % is at or over the critical 95 %
+because      96 %, at or above the critical threshold (95 %)
 held back    waits in the outbox to be collected
 sent to      routes[0]: ops-mail, ops-hook
 repeats      from 2026-11-22 09:45 UTC on, if it still holds
@@ -140,17 +140,18 @@ transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
 STATE  WHAT                              WHY                                RULE
 ok     its tokens                        nothing failed
 ok     reading its limits                the last poll read what it should
-ok     Things of …the association limit  0 is 1 below the warning 1         full
-off    custom pro…f Things of 0-1 (0-1)  no rule is about it
-off    Things of …anies: fullest record  no rule is about it
-off    Things of …the association limit  no rule is about it
+ok     Things of …the association limit  0, below the warning threshold     full
+                                         (1)
+off    custom pro…f Things of 0-1 (0-1)  no rule watches it
+off    Things of …anies: fullest record  no rule watches it
+off    Things of …the association limit  no rule watches it
 `)
 })
 
 test('a level that more polls must agree on says how many do', async () => {
   const { out } = await explain(String(PENDING))
   expect(out).toContain(
-    'state        pending\nbecause      1 of 3 polls agrees on warning: 85 % is at or over the warning 80 %\n',
+    'state        pending\nbecause      1 of 3 polls agrees on warning: 85 %, at or above the warning\n             threshold (80 %)\n',
   )
   expect(out).toContain('sent to      routes[1]: ops-mail\n')
 })

@@ -216,14 +216,14 @@ test('a chart says from where to where, which level holds since when, and when i
   const track = [[stand(0, 10, 720), stand(10, 20, 820), stand(20, 30, 960)]]
   const forecast = { days: 12.4, earliest: 9.2, latest: 19.5 }
   expect(chartStory({ ...base, track, forecast }, 'in 30 days')).toBe(
-    'From 720 to 960 of 1,000 in 30 days. Over critical from 950 on since 2026-11-11 10:00 UTC. At this pace: 12 days left (9 to 20).',
+    'From 720 to 960 of 1,000 in 30 days. Above critical (950) since 2026-11-11 10:00 UTC. At this pace: 12 days left (9 to 20).',
   )
 })
 
 test('a limit that moved is told, and a time in which nothing was read', () => {
   const track = [[stand(2, 10, 450, 500)], [stand(12, 20, 450, 500), stand(20, 30, 450, 600)]]
   expect(chartStory({ ...base, track }, 'in 30 days')).toBe(
-    'Unchanged at 450 of 600 since 2026-10-24 10:00 UTC. The limit moved to 600 at 2026-11-11 10:00 UTC. Nothing was read for a part of the time.',
+    'Unchanged at 450 of 600 since 2026-10-24 10:00 UTC. The limit moved to 600 at 2026-11-11 10:00 UTC. Part of the time nothing was read.',
   )
 })
 
@@ -240,12 +240,12 @@ test('a limit that was not known for a while has not moved by that; nor has one 
 
 test('what holds all the time, what is full, what has no limit and what was never read are told as such', () => {
   const always = [[stand(0, 30, 960)]]
-  expect(chartStory({ ...base, track: always }, 'in 30 days')).toContain('Over critical from 950 on all the time.')
-  expect(chartStory({ ...base, track: [[stand(0, 30, 1_000)]] }, 'in 30 days')).toContain('It is full.')
+  expect(chartStory({ ...base, track: always }, 'in 30 days')).toContain('Above critical (950) the whole time.')
+  expect(chartStory({ ...base, track: [[stand(0, 30, 1_000)]] }, 'in 30 days')).toContain(' Full.')
   expect(chartStory({ ...base, track: [[stand(0, 9, 1, null), stand(9, 30, 3, null)]] }, 'in 30 days')).toBe(
     'From 1 to 3 in 30 days.',
   )
-  expect(chartStory({ ...base, track: [] }, 'in 30 days')).toBe('Nothing was read of it in this time.')
+  expect(chartStory({ ...base, track: [] }, 'in 30 days')).toBe('Nothing was read in this time.')
 })
 
 test('a series stands as it was read until it changed; where nothing was read there is nothing', () => {

@@ -468,11 +468,11 @@ test('the page of an account that a missing scope keeps from being watched says 
   await steps.hset(keys.account(4).account, blocked)
   const { text } = await get('/accounts/4')
   expect(text).toContain(
-    'cannot be watched: a scope is missing; the provider asks for &lt;b&gt;contacts, which need not',
+    'Limits can&#39;t be read: a permission is missing; the provider asks for &lt;b&gt;contacts, which may be wrong.',
   )
   const words = text.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
-  expect(words).toContain('because a scope is missing: its regular turn')
-  expect(words).toContain('Connect it again with any crm.objects.*.read scope: the install page.')
+  expect(words).toContain('now: regular schedule; a permission is missing')
+  expect(words).toContain('Reconnect it with any crm.objects.*.read permission: the install page.')
   expect((await get('/api/v1/accounts/4')).json.watch).toEqual({
     ...{ is: 'cannot be watched', because: 'scope missing', since: '2026-11-21T10:00:00.000Z' },
     scopes: ['<b>contacts'],
@@ -483,7 +483,9 @@ test('the page of an account with more object types than are kept says how many 
   const { get, steps, keys } = await openAccount()
   expect((await get('/accounts/4')).text).not.toContain('are not watched')
   await steps.hset(keys.account(4).account, { typesLeftOut: '19500' })
-  expect((await get('/accounts/4')).text).toContain('19,500 are not watched: more than are kept of one account')
+  expect((await get('/accounts/4')).text).toContain(
+    '19,500 object types are not watched: more than are kept of one account',
+  )
 })
 
 test('there is no page of an account that does not exist', async () => {

@@ -89,7 +89,7 @@ test('page and API say why an account is polled next when it is, in its own word
     'custom properties of 2-7 are at 93 % (warning from 95 %)',
   )
   expect((await get('/accounts/7')).text).toContain(
-    'in 15 min</time>, because custom properties of In&lt;b&gt;voices (2-7) are at 93 % (warning from 95 %)',
+    'in 15 min</time>: custom properties of In&lt;b&gt;voices (2-7) are at 93 % (warning from 95 %)',
   )
 })
 

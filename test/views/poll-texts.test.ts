@@ -39,9 +39,9 @@ describe('why an account is polled next when it is', () => {
       { is: 'rising', series: 'fullest/0-1/0-2', days: 1, to: 'limit' },
     ],
     ['its numbers last changed at 2026-11-21 10:00 UTC', { is: 'changed', at: AT }],
-    ['it is its regular turn, and nothing asks for an earlier one', { is: 'still' }],
+    ['regular schedule', { is: 'still' }],
     [
-      'custom properties are at 93 % (warning from 95 %); it was due earlier, but limits.callsPerHour had no room',
+      'custom properties are at 93 % (warning from 95 %); delayed, because limits.callsPerHour had no room',
       { is: 'budget', instead: near({}) as Exclude<TurnBecause, { is: 'budget' }> },
     ],
   ])('%s', (sentence, because) => {

@@ -5,7 +5,7 @@ import type { AlertLevel, Asks, Because, Condition, LevelInForce, Rising } from 
 import type { Acknowledged, SeriesState } from '../alert-state.ts'
 import { holding, type JudgedCondition, nearest, risesTo, told } from './conditions.ts'
 
-/** One plain sentence, without a full stop: `96 % is at or over the critical 95 %`. */
+/** One plain sentence, without a full stop: `96 %, at or above the critical threshold (95 %)`. */
 export function sayBecause(because: Because): string {
   switch (because.is) {
     case 'holds':
@@ -19,9 +19,9 @@ export function sayBecause(because: Because): string {
     case 'off':
       return `the rule ${cleanText(because.rule, 100)} is off: it is not watched`
     case 'no-rule':
-      return 'no rule is about it'
+      return 'no rule watches it'
     case 'nothing':
-      return because.nearest === undefined ? 'no condition of its rule holds' : sayNearest(because.nearest)
+      return because.nearest === undefined ? 'within the thresholds of its rule' : sayNearest(because.nearest)
     case 'gone':
       return 'it is no longer reported'
   }
@@ -30,10 +30,10 @@ export function sayBecause(because: Because): string {
 function sayHolds({ level, asks, threshold, value }: Condition): string {
   // Less than nothing is left: that is no number to compare with.
   if (asks === 'remaining' && value < 0) {
-    return `it is ${formatCount(-value)} over its limit, so under the ${level} ${sayNumber(asks, threshold)} left`
+    return `${formatCount(-value)} over its limit, below ${sayThreshold(level, asks, threshold)}`
   }
-  const side = risesTo(asks) ? 'at or over' : 'at or under'
-  return `${sayAmount(asks, value)} is ${side} the ${level} ${sayNumber(asks, threshold)}`
+  const side = risesTo(asks) ? 'at or above' : 'at or below'
+  return `${sayAmount(asks, value)}, ${side} ${sayThreshold(level, asks, threshold)}`
 }
 
 function sayUntil({ asks, until }: { asks: Asks; until: number }): string {
@@ -59,20 +59,18 @@ function sayWorse({ worseThan }: LevelInForce): string {
 
 function sayUnknown({ missing, stays }: { missing: 'limit' | 'forecast'; stays?: AlertLevel }): string {
   if (missing === 'forecast') {
-    return `${stays === undefined ? 'it' : stays} rests on a forecast, and there is none for now`
+    return `${stays === undefined ? 'it' : stays} depends on a forecast, and there is none now`
   }
-  const without = 'no limit is reported that it could be compared with'
+  const without = 'no limit is reported to compare it with'
   return stays === undefined ? without : `${without}; ${stays} stays until there is one`
 }
 
-function sayNearest({ level, asks, threshold, value, away }: Condition & { away: number }): string {
-  const by = asks === 'percent' ? countOfPoints(away) : plain(away)
-  const side = risesTo(asks) ? 'below' : 'more than'
-  return `${sayAmount(asks, value)} is ${by} ${side} the ${level} ${sayNumber(asks, threshold)}`
+function sayNearest({ level, asks, threshold, value }: Condition): string {
+  return `${sayAmount(asks, value)}, ${risesTo(asks) ? 'below' : 'above'} ${sayThreshold(level, asks, threshold)}`
 }
 
-function countOfPoints(points: number): string {
-  return `${plain(points)} ${points === 1 ? 'point' : 'points'}`
+function sayThreshold(level: AlertLevel, asks: Asks, threshold: number): string {
+  return `the ${level} threshold (${sayNumber(asks, threshold)})`
 }
 
 function sayAmount(asks: Asks, value: number): string {

@@ -14,20 +14,20 @@ const last = { level: 'warning' as const, usage: 850, limit: 1_000, at: 1 }
 type Row = [levels: Parameters<typeof aRule>[0], series: ReturnType<typeof read>, sentence: string]
 
 test.each<Row>([
-  [PERCENT, read(960), '96 % is at or over the critical 95 %'],
-  [PERCENT, read(1_400), '140 % is at or over the critical 95 %'],
-  [PERCENT, read(720), '72 % is 8 points below the warning 80 %'],
-  [PERCENT, read(790), '79 % is 1 point below the warning 80 %'],
-  [PERCENT, counted(5), 'no limit is reported that it could be compared with'],
-  [{ warning: { count: 1_000 } }, counted(1_200), '1,200 is at or over the warning 1,000'],
-  [{ warning: { count: 10 } }, counted(7), '7 is 3 below the warning 10'],
-  [{ warning: { remaining: 20 } }, read(995), '5 left is at or under the warning 20'],
-  [{ warning: { remaining: 20 } }, read(900), '100 left is 80 more than the warning 20'],
-  [{ critical: { remaining: 20 } }, read(1_003), 'it is 3 over its limit, so under the critical 20 left'],
-  [{ critical: { daysLeft: 7 } }, days(6.5), '6.5 days left is at or under the critical 7 days'],
-  [{ critical: { daysLeft: 1 } }, read(1_000, 1_000, 0), '0 days left is at or under the critical 1 day'],
-  [{ critical: { daysLeft: 7 } }, days(20), '20 days left is 13 more than the critical 7 days'],
-  [{ critical: { daysLeft: 7 } }, days(), 'no condition of its rule holds'],
+  [PERCENT, read(960), '96 %, at or above the critical threshold (95 %)'],
+  [PERCENT, read(1_400), '140 %, at or above the critical threshold (95 %)'],
+  [PERCENT, read(720), '72 %, below the warning threshold (80 %)'],
+  [PERCENT, read(790), '79 %, below the warning threshold (80 %)'],
+  [PERCENT, counted(5), 'no limit is reported to compare it with'],
+  [{ warning: { count: 1_000 } }, counted(1_200), '1,200, at or above the warning threshold (1,000)'],
+  [{ warning: { count: 1 } }, counted(0), '0, below the warning threshold (1)'],
+  [{ warning: { remaining: 20 } }, read(995), '5 left, at or below the warning threshold (20)'],
+  [{ warning: { remaining: 20 } }, read(900), '100 left, above the warning threshold (20)'],
+  [{ critical: { remaining: 20 } }, read(1_003), '3 over its limit, below the critical threshold (20)'],
+  [{ critical: { daysLeft: 7 } }, days(6.5), '6.5 days left, at or below the critical threshold (7 days)'],
+  [{ critical: { daysLeft: 1 } }, read(1_000, 1_000, 0), '0 days left, at or below the critical threshold (1 day)'],
+  [{ critical: { daysLeft: 7 } }, days(20), '20 days left, above the critical threshold (7 days)'],
+  [{ critical: { daysLeft: 7 } }, days(), 'within the thresholds of its rule'],
   [{ off: true, name: 'quiet\u202e' }, read(5), 'the rule quiet is off: it is not watched'],
 ])('where nothing is open, %j at %j is said as: %s', (levels, series, sentence) => {
   expect(sayBecause(judge(series, { rule: aRule(levels) }).because)).toBe(sentence)
@@ -54,22 +54,24 @@ test.each<[...Row, more?: Parameters<typeof open>[1]]>([
   [
     PERCENT,
     read(910),
-    '91 % is at or over the warning 80 %; when it was acknowledged it was 85 %',
+    '91 %, at or above the warning threshold (80 %); when it was acknowledged it was 85 %',
     { said: last, acknowledged },
   ],
-  [PERCENT, read(960), '96 % is at or over the warning 80 %; 2 of 3 polls agree on critical', { pending }],
-  [PERCENT, counted(5), 'no limit is reported that it could be compared with; warning stays until there is one'],
-  [{ warning: { daysLeft: 7 } }, days(), 'warning rests on a forecast, and there is none for now', { foreseen: true }],
+  [PERCENT, read(960), '96 %, at or above the warning threshold (80 %); 2 of 3 polls agree on critical', { pending }],
+  [PERCENT, counted(5), 'no limit is reported to compare it with; warning stays until there is one'],
+  [{ warning: { daysLeft: 7 } }, days(), 'warning depends on a forecast, and there is none now', { foreseen: true }],
 ])('where warning is open, %j at %j is said as: %s', (levels, series, sentence, more) => {
   const before = open('warning', { said, ...more })
   const settings = { for: more?.pending === undefined ? 0 : 3, worseAfterMs: 0 }
   expect(sayBecause(judge(series, { rule: aRule(levels), before, settings }).because)).toBe(sentence)
 })
 
-test('what is pending, what no rule is about and what is gone are said too', () => {
+test('what is pending, what no rule watches and what is gone are said too', () => {
   const found = judge(read(960), { settings: { for: 3 } })
-  expect(sayBecause(found.because)).toBe('1 of 3 polls agrees on critical: 96 % is at or over the critical 95 %')
-  expect(sayBecause(judge(read(5), { rule: undefined }).because)).toBe('no rule is about it')
+  expect(sayBecause(found.because)).toBe(
+    '1 of 3 polls agrees on critical: 96 %, at or above the critical threshold (95 %)',
+  )
+  expect(sayBecause(judge(read(5), { rule: undefined }).because)).toBe('no rule watches it')
   expect(sayBecause({ is: 'gone' })).toBe('it is no longer reported')
 })
 

@@ -16,12 +16,12 @@ describe('why now', () => {
   test('names what decided, the rule, and where the config has it', () => {
     const [text] = both(anAlert({ because }), { rule: (name) => `the place of ${name}` })
     expect(text).toContain(
-      'Why now      96 % is at or over the critical 95 %; rule customProperties.overall (the place of customProperties.overall)',
+      'Why now      96 %, at or above the critical threshold (95 %); rule customProperties.overall (the place of customProperties.overall)',
     )
   })
 
   test('names no place that is not known', () => {
-    expect(both(anAlert({ because }))[0]).toContain('critical 95 %; rule customProperties.overall\n')
+    expect(both(anAlert({ because }))[0]).toContain('critical threshold (95 %); rule customProperties.overall\n')
   })
 })
 

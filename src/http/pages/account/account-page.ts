@@ -95,7 +95,7 @@ function facts(view: AccountView, now: number): Html {
     ['Last poll', when(polledAt, now)],
     [
       'Next poll',
-      nextPollAt === null ? undefined : html`${when(nextPollAt, now)}${because === null ? '' : `, because ${because}`}`,
+      nextPollAt === null ? undefined : html`${when(nextPollAt, now)}${because === null ? '' : `: ${because}`}`,
     ],
   ])
 }

@@ -88,6 +88,12 @@ function quoted(reason: string): string {
   return cleanText(reason, 300).replace(/[.\s]+$/, '')
 }
 
+/** With its full stop; it may hold strangers' words. */
+function sentence(text: string): string {
+  const words = quoted(text)
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+}
+
 const SEND_LINK = html`Send the <a href="#reconnect">reconnect link</a> to an administrator of the account.`
 const RECONNECT = html`<a href="/install">The install page</a> connects it again.`
 /** A sweep comes every few seconds: what is due for longer is not being done. */
@@ -120,7 +126,7 @@ function polls(
   const { unreadable } = account
   const gaps = [
     ...[gapsText(account), leftOutText(account)].flatMap((text) =>
-      text === undefined ? [] : [warning`Limits: ${text}.`],
+      text === undefined ? [] : [warning`${sentence(text)}`],
     ),
     ...(unreadable.length === 0
       ? []
@@ -139,9 +145,9 @@ function lastPoll(
 ): Finding {
   const blocked = watchText({ pollBlocked })
   if (blocked !== undefined || (scopes.length > 0 && !opensLimits(scopes))) {
-    const text = blocked ?? 'cannot be watched: none of its scopes lets them be read'
-    const since = pollBlocked === null ? undefined : html` (since ${when(pollBlocked.since, now)})`
-    return warning`Its limits ${cleanText(text, 300)}${since}. Connect it again with any <code>crm.objects.*.read</code> scope: <a href="/install">the install page</a>.`
+    const text = blocked ?? "limits can't be read: none of its permissions opens them"
+    const since = pollBlocked === null ? undefined : html` It began ${when(pollBlocked.since, now)}.`
+    return warning`${sentence(text)}${since} Reconnect it with any <code>crm.objects.*.read</code> permission: <a href="/install">the install page</a>.`
   }
   const read = polledAt === null ? html`Its limits were never read` : html`Its limits were read ${when(polledAt, now)}`
   if (pollFailure !== null) {

@@ -4,20 +4,20 @@ import { type ChartData, limitMoves, thresholdUsage } from './geometry.ts'
 import type { Stand, Track } from './track.ts'
 
 /**
- * What a chart shows, in a sentence or two: `From 720 to 960 of 1,000 in 30 days. It crossed warning at 800 on ... .`;
+ * What a chart shows, in a sentence or two: `From 720 to 960 of 1,000 in 30 days. Above warning (800) since ... .`;
  * `span` is how long that is, as in `in 30 days`.
  */
 export function chartStory(data: ChartData, span: string): string {
   const stands = data.track.flat()
   const [first, last] = [stands[0], stands.at(-1)]
-  if (first === undefined || last === undefined) return 'Nothing was read of it in this time.'
+  if (first === undefined || last === undefined) return 'Nothing was read in this time.'
   return [
     // What is known may begin within the time.
     `${movement(stands, first, last)} ${first.from > data.from ? `since ${formatMoment(first.from)}` : span}.`,
     ...lastMove(stands),
     ...crossings(data, last),
     ...outlook(data, last),
-    ...(data.track.length > 1 ? ['Nothing was read for a part of the time.'] : []),
+    ...(data.track.length > 1 ? ['Part of the time nothing was read.'] : []),
   ].join(' ')
 }
 
@@ -43,8 +43,8 @@ function crossings({ levels, track }: ChartData, last: Stand): string[] {
       const then = thresholdUsage(levels[level], stand.limit)
       return then !== undefined && stand.usage >= then
     })
-    const name = `${level} from ${formatCount(Math.ceil(bound))} on`
-    return [since === undefined ? `Over ${name} all the time.` : `Over ${name} since ${formatMoment(since)}.`]
+    const when = since === undefined ? 'the whole time' : `since ${formatMoment(since)}`
+    return [`Above ${level} (${formatCount(Math.ceil(bound))}) ${when}.`]
   }
   return []
 }
@@ -60,7 +60,7 @@ function crossedAt(track: Track, holds: (stand: Stand) => boolean): number | und
 }
 
 function outlook({ forecast }: ChartData, { usage, limit }: Stand): string[] {
-  if (limit !== null && usage >= limit) return [usage > limit ? 'It is over its limit.' : 'It is full.']
+  if (limit !== null && usage >= limit) return [usage > limit ? 'Over its limit.' : 'Full.']
   if (forecast === null) return []
   return [`At this pace: ${daysLeftText(forecast.days, forecast)}.`]
 }
