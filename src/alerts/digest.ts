@@ -3,8 +3,8 @@ import {
   type Alert,
   type AlertLevel,
   alertOf,
-  criticalFirst,
   compareLevels,
+  criticalFirst,
   type FleetChanges,
   type Message,
 } from './alert.ts'

@@ -2,6 +2,7 @@ import { configFingerprint } from '../../config/in-force.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Role } from '../heartbeat/daemons.ts'
 import { DaemonStore } from '../heartbeat/daemons.ts'
+import { type DiskSample, judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
 import { AppendOnlyFile } from '../redis/append-only-file.ts'
 import {
   DATA,
@@ -20,6 +21,7 @@ import type { Services } from './services.ts'
 const REPORT_EVERY_MS = 10_000
 const LOOK_EVERY_MS = 5_000
 const REWRITE_LOOK_EVERY_MS = 10_000
+const SAMPLE_EVERY_MS = 60_000
 
 export interface DaemonReports {
   /** Reports at once: the config is another one now. */
@@ -63,7 +65,7 @@ export interface DataWatch {
 }
 
 /**
- * Checks at an interval whether Redis still holds what this daemon began with. One that came back empty, or throws keys away,
+ * Checks at an interval whether Redis still holds what this daemon began with, and whether its disk has room. One that came back empty, or throws keys away,
  * takes every command and reports no error: without this a daemon would go on with no accounts, and report that all is well.
  */
 export async function startDataWatch(current: () => Services): Promise<DataWatch> {
@@ -73,24 +75,34 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
   await tell(current(), 'over', 'A daemon has begun to work with what Redis holds now.')
   void warnOfPerils(current())
   const watch = { trouble: undefined as DataTrouble | undefined, stop: () => end() }
+  let samples: DiskSample[] = []
   const look = async () => {
     const installation = await readInstallation(store, keys)
     // The count begins anew when the server does.
     const evicted = Math.max(0, (await evictedKeys(current())) - evictedBefore)
     const before = watch.trouble
-    watch.trouble = judgeData({ began, installation, evicted })
+    samples = await sampled(current(), samples)
+    const disk = judgeDisk(samples)
+    const low = disk === undefined ? undefined : ({ code: 'disk.low', isOurs: true, detail: disk } as const)
+    watch.trouble = judgeData({ began, installation, evicted }) ?? low
     if (watch.trouble === undefined) {
-      if (before !== undefined) log.info({ code: 'redis.data-back' }, 'Redis has its data again')
+      if (before?.code === 'disk.low') await tell(current(), 'over', 'The disk of dataDir has room again.')
+      else if (before !== undefined) log.info({ code: 'redis.data-back' }, 'Redis has its data again')
       return
     }
-    if (before?.isOurs !== watch.trouble.isOurs) {
-      const code = watch.trouble.isOurs ? 'redis.evicts' : 'redis.emptied'
-      log.error({ code }, describeData(watch.trouble))
-    }
+    if (before?.code !== watch.trouble.code) log.error({ code: watch.trouble.code }, describeData(watch.trouble))
     await tell(current(), 'firing', describeData(watch.trouble))
   }
   const end = atInterval(look, LOOK_EVERY_MS)
   return watch
+}
+
+/** Once a minute, of the disk that the private Redis writes to; one that can't be asked has said nothing. */
+async function sampled({ address, config, clock }: Services, before: DiskSample[]): Promise<DiskSample[]> {
+  const now = clock.steady()
+  const isEarly = now - (before.at(-1)?.at ?? Number.NEGATIVE_INFINITY) < SAMPLE_EVERY_MS
+  if (address.kind !== 'embedded' || isEarly) return before
+  return sampleDisk(config.dataDir, now, before).catch(() => before)
 }
 
 /** 0 where the server does not let itself be asked. */

@@ -4,6 +4,7 @@ import {
   checkAdminTokens,
   checkAnswers,
   checkConfig,
+  checkDisk,
   checkEncryption,
   checkFileLimit,
   checkSecretFiles,
@@ -44,6 +45,7 @@ export function checksOf(installation: Installation): Check[] {
       run: async () => [checkAnswers(installation)],
       fix: 'check that dataDir/answers can be read',
     },
+    { name: 'disk', run: () => checkDisk(installation), fix: 'check that dataDir can be read' },
     { name: 'secret-files', run: async () => checkSecretFiles(installation), fix: 'check that the files can be read' },
     { name: 'open-files', run: async () => [checkFileLimit()], fix: 'see ulimit -n' },
     {

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Notice } from '../../config/problems.ts'
+import { judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
 import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { Secret } from '../runtime/secret.ts'
+import { formatCount } from '../text/format-number.ts'
 import { describeStuck, unopenedAnswers } from '../tokens/sealed-answers.ts'
 import { createVault, type VaultKey } from '../tokens/vault.ts'
 import { judgeKeys, ownKey, ownKeyFile, readKnownKeys } from '../tokens/vault-keys.ts'
@@ -99,6 +101,17 @@ export function checkAnswers(installation: Pick<Installation, 'vaultKeys' | 'con
     'restore the key from a backup and add it to encryption.keys. If it is lost for good, remove these answers alone from ' +
     'dataDir/answers, and connect their accounts again'
   return fail(SEALED, trouble, fix)
+}
+
+const DISK = 'disk'
+
+/** How much room the private Redis has; how long it lasts a daemon knows, which sees it shrink. */
+export async function checkDisk({ config, redis }: Pick<Installation, 'config' | 'redis'>): Promise<Finding[]> {
+  if (redis.isPrivate !== true) return []
+  const samples = await sampleDisk(config.dataDir, 0, [])
+  const low = judgeDisk(samples)
+  if (low !== undefined) return [warn(DISK, low, 'make room: on a full disk no token can be stored')]
+  return [ok(DISK, `${formatCount((samples[0]?.free ?? 0) / 1e6)} MB left for dataDir`)]
 }
 
 const SECRET_FILES = 'secret-files'

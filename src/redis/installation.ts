@@ -14,8 +14,10 @@ export function readInstallation(store: Store, keys: Keys): Promise<string | nul
   return store.get(keys.installation)
 }
 
-/** What is wrong with what Redis holds, for as long as it answers and takes writes as if nothing were. */
+/** What is wrong with what Redis holds, or soon will be, for as long as it answers and takes writes as if nothing were. */
 export interface DataTrouble {
+  /** Of the log. */
+  code: 'redis.emptied' | 'redis.evicts' | 'disk.low'
   /** Whether it is what this daemon began with, be it not all of it. */
   isOurs: boolean
   detail: string
@@ -35,19 +37,28 @@ interface DataFacts {
 export function judgeData({ began, installation, evicted }: DataFacts): DataTrouble | undefined {
   if (installation !== began) {
     const what = installation === null ? 'it was emptied' : 'it was emptied or replaced, and begun anew'
-    return { isOurs: false, detail: `Redis no longer holds what this daemon began with: ${what}` }
+    return {
+      code: 'redis.emptied',
+      isOurs: false,
+      detail: `Redis no longer holds what this daemon began with: ${what}`,
+    }
   }
   if (evicted === 0) return undefined
   return {
-    isOurs: true,
+    ...{ code: 'redis.evicts', isOurs: true },
     detail: `Redis threw away ${evicted} keys for want of memory since this daemon began: tokens may be among them`,
   }
 }
 
 /** The text of the alert. */
-export function describeData({ isOurs, detail }: DataTrouble): string {
-  const todo = isOurs
-    ? 'Set maxmemory-policy noeviction and give it memory; accounts that are missing must be connected again.'
-    : 'The accounts that it held are missing: their tokens are not refreshed. Restore the backup, then restart the daemons.'
-  return `${detail}. ${todo}`
+export function describeData({ code, detail }: DataTrouble): string {
+  return `${detail.charAt(0).toUpperCase()}${detail.slice(1)}. ${TO_DO[code]}`
+}
+
+const TO_DO: Record<DataTrouble['code'], string> = {
+  'redis.emptied':
+    'The accounts that it held are missing: their tokens are not refreshed. Restore the backup, then restart the daemons.',
+  'redis.evicts':
+    'Set maxmemory-policy noeviction and give it memory; accounts that are missing must be connected again.',
+  'disk.low': 'Make room: on a full disk no token can be stored.',
 }

@@ -27,6 +27,7 @@ export const LOG_CODES = [
   'redis.error',
   'redis.unsafe',
   'redis.emptied',
+  'disk.low',
   'redis.evicts',
   'redis.data-back',
   'redis.rewritten',
