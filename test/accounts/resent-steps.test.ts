@@ -4,7 +4,7 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
 import { CROSSES_NOBODY, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { HUB } from './connected.ts'
+import { HUB, KEEP_MS } from './connected.ts'
 
 /** What a connection that broke has sent again, though it was done, answers as it did and does nothing more. */
 const redis = redisOfFile()
@@ -99,6 +99,31 @@ test('an uninstall of what was being uninstalled leaves an account that was conn
   expect(await begin(operation)).toBe('already')
   await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: NOW })
   expect([await begin(operation), await state()]).toEqual(['already', 'active'])
+})
+
+test('the end of an uninstall moves the moment at which the account is forgotten no further', async () => {
+  const { keys, begin, state } = await installed()
+  await begin()
+  const refresh = await redis.store.hgetBuffer(keys.account(HUB).tokens, 'refresh')
+  const finish = (now: number) =>
+    redis.store.finishUninstall(
+      ...[keys.own(HUB), HUB, now, refresh ?? '', 'deleted', now + KEEP_MS, stepJson(NO_ALERT_WRITES)],
+    )
+  const due = () => redis.store.zscore(keys.partition(keys.partitionOf(HUB)).due.uninstall, HUB)
+  const after = ['finished', 'uninstalled', String(NOW + KEEP_MS)]
+  expect([await finish(NOW), await state(), await due()]).toEqual(after)
+  expect([await finish(NOW + 60_000), await state(), await due()]).toEqual(after)
+})
+
+test('the note of a deletion that failed is made once', async () => {
+  const { keys, begin } = await installed()
+  await begin()
+  const note = () =>
+    redis.store.recordUninstallFailure(
+      ...[keys.own(HUB), HUB, 0, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES)],
+    )
+  expect([await note(), await note()]).toEqual(['recorded', 'lost'])
+  expect(await redis.store.hget(keys.own(HUB), 'uninstallAttempts')).toBe('1')
 })
 
 test('a store of tokens takes no new token for the one before it, and is told that they are stored', async () => {
