@@ -565,7 +565,8 @@ describe('a refresh that comes back after the account was forgotten', () => {
     await endLease(redis.store, one.keys)
     const forgetting = { ...one.deps, uninstallKeepMs: 0 }
     expect(await runUninstall(forgetting, HUB)).toEqual({ is: 'finished' })
-    return { ...one, forgetting, end: (refresh: string) => answer(tokens('access-2', refresh)), refreshing }
+    const end = (refresh: string) => answer(tokens('access-2', refresh))
+    return { ...one, forgetting, end, fail: () => answer(failure('rejected')), refreshing }
   }
 
   test('has its rotated token deleted too, and the account is forgotten again', async () => {
@@ -597,6 +598,14 @@ describe('a refresh that comes back after the account was forgotten', () => {
     one.end('refresh-2')
     expect(await one.refreshing).toEqual({ is: 'lost' })
     expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-new', access: 'access-1' })
+  })
+
+  test('and fails is no failure of a new connection', async () => {
+    const one = await stalled()
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+    one.fail()
+    expect(await one.refreshing).toEqual({ is: 'lost' })
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', refreshFailure: null })
   })
 })
 
