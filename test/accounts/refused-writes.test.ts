@@ -97,6 +97,20 @@ test('an install that a stop cuts off is sealed with the stop', async () => {
   expect(sealedTokens()).toEqual(['refresh-new'])
 })
 
+test('older tokens of a grant that are stored late do not take the place of newer ones', async () => {
+  const { deps, clock } = begun({})
+  const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: undefined } as const
+  const park = async (name: string, obtainedAt: number) => {
+    const given = { access: new Secret(`access-${name}`), refresh: new Secret(`refresh-${name}`) }
+    const times = { obtainedAt, expiresAt: obtainedAt + 1_800_000 }
+    // By another daemon: this one has no other tokens of it in hand.
+    await parkGrant({ ...deps, unstored: new Unstored(() => {}) }, { ...grant, ...given, times }, clock.now())
+  }
+  await park('2', clock.now() + 1_000)
+  await park('1', clock.now())
+  expect((await readGrant(deps, grant.id))?.refreshToken.reveal()).toBe('refresh-2')
+})
+
 test('the rotated token of a parked grant that Redis refuses is kept, and the one before is not redeemed again', async () => {
   const { deps, finish, clock, keys, sealedTokens } = begun({ refresh: () => granted() })
   const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: undefined } as const
