@@ -787,6 +787,33 @@ describe('the lease', () => {
   })
 })
 
+describe('a lease that somebody else has by now', () => {
+  test('is not renewed, and who had it before gets to know', async () => {
+    const w = await dueWorker(async () => tokens('access-2'))
+    await takeLease(redis.store, w.keys, 'somebody-else', 10_000)
+    const mine = { owner: 'me', ms: 600, sinceTaken: w.clock.stopwatch() }
+    const kept = w.deps.tokens.keepLease(HUB, mine, w.clock)
+    await eventually('it is known as lost', async () => !kept.isHeld())
+    kept.end()
+    const lease = await leaseOf(redis.store, w.keys)
+    expect([lease?.owner, Number(lease?.leftMs) > 600]).toEqual(['somebody-else', true])
+  })
+
+  test('plans nothing when it is given back', async () => {
+    const w = await dueWorker(async () => tokens('access-2'))
+    await takeLease(redis.store, w.keys, 'somebody-else', 10_000)
+    const planned = await w.due('refresh')
+    await w.deps.tokens.leave(HUB, 'me', w.clock.now())
+    expect([await w.lease(), await w.due('refresh')]).toEqual(['somebody-else', planned])
+  })
+
+  test('counts as over where it would last longer than any does: the clock of Redis was set back', async () => {
+    const w = await dueWorker(async () => tokens('access-2'))
+    await takeLease(redis.store, w.keys, 'somebody-else', 3_600_000)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+})
+
 describe('a worker that dies between its lease and its answer', () => {
   /** It took the lease and was killed: the lease ran out, nothing was written. */
   async function killed(w: Awaited<ReturnType<typeof worker>>, owner = 'dead'): Promise<number> {
