@@ -311,6 +311,61 @@ describe('of two workers that look at one group at once', () => {
     await one.expectBalance({ withheld: 1, pending: 0 })
   })
 
+  test('neither lets go what the other has just held back with more', async () => {
+    const one = relay()
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    const silenced = { ...one.deps, silences: { active: SILENCED } }
+    await closeGroups(silenced, NOW + WAIT)
+    await one.commit({ alert: REPEAT })
+    await one.collect(NOW + WAIT)
+    const closing = NOW + WAIT + INTERVAL
+    let others = 1
+    const store = overtakenAt(redis.store, 'releaseHeld', async () => {
+      if (others-- > 0) await closeGroups(silenced, closing)
+    })
+    await checkHeld({ ...one.deps, store }, closing)
+    await one.checkHeld(closing + WAIT)
+    await one.close(closing + 2 * WAIT)
+    expect(await one.told()).toEqual(['aaaa-2'])
+    await one.expectBalance({ pending: 2, withheld: 0 })
+  })
+
+  /** The other one fetches what belongs to it just after this one has read the group, and dies before it closes the group. */
+  async function fetchedBy(one: Relay, closing: number, ...at: [command: string, key?: string]) {
+    const [command, key] = at
+    const dying = { ...one.deps, store: dyingAt(redis.store, 'closeGroup', 'before') }
+    let others = 1
+    const fetch = async () => {
+      if (others-- > 0) await expect(closeGroups(dying, closing)).rejects.toThrow('dead')
+    }
+    await closeGroups({ ...one.deps, store: overtakenAt(redis.store, command, fetch, key) }, closing)
+    await one.close(closing)
+    await one.expectBalance({ pending: 2, withheld: 0, where: { groups: 0, held: 0, deliveries: 2 } })
+    return (await one.pending()).flatMap(({ message }) => message.data.alerts)
+  }
+
+  test('neither keeps to itself the end of what the other has just fetched from the digest', async () => {
+    const one = relay()
+    await one.commit({ alert: ENTERED, firstReading: true })
+    await one.collect(NOW + 1)
+    await one.commit({ alert: OVER })
+    await one.collect(NOW)
+    const told = await fetchedBy(one, NOW + WAIT, 'zmscore', one.keys.delivery.groupsDue)
+    expect(told).toMatchObject([{ id: 'aaaa-3', supersedes: ['aaaa-1'] }])
+  })
+
+  test('neither tells what got worse without what the other has just let go', async () => {
+    const one = relay()
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    await closeGroups({ ...one.deps, silences: { active: SILENCED } }, NOW + WAIT)
+    await one.commit({ alert: anAlert({ id: 'aaaa-2', level: 'critical', reason: 'escalated' }) })
+    await one.collect(NOW + WAIT)
+    const told = await fetchedBy(one, NOW + 2 * WAIT, 'hlen')
+    expect(told).toMatchObject([{ id: 'aaaa-2', supersedes: ['aaaa-1'] }])
+  })
+
   test('neither takes away what the other has told', async () => {
     const one = relay()
     await one.commit({ alert: ENTERED }, { alert: OVER })
@@ -352,26 +407,44 @@ describe('of two workers, one of which has another config and a clock that is mi
     await one.expectBalance({ pending: 2, withheld: 1, where: { outbox: 0, groups: 0, held: 0, deliveries: 2 } })
   })
 
-  test('none keeps to itself the end of what the other has just told', async () => {
-    const { one, ahead } = await begun()
-    const [isAboutTo, isTold] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const slow = overtakenAt(redis.store, 'withholdAlerts', () => {
+  /** The one that is ahead takes its group on just after the other one has read its own, where `next` waits, and before it takes that on. */
+  async function crossed(
+    { one, ahead }: Awaited<ReturnType<typeof begun>>,
+    next: Parameters<typeof anAlert>[0],
+    commands: [ofTheOneAhead: string, ofTheOther: string],
+  ) {
+    const [isAboutTo, isDone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = overtakenAt(redis.store, commands[1], () => {
       isAboutTo.resolve()
-      return isTold.promise
+      return isDone.promise
     })
-    let withholding: Promise<unknown> = Promise.resolve()
-    const store = overtakenAt(redis.store, 'closeGroup', async () => {
-      await one.commit({ alert: OVER })
+    let closing: Promise<unknown> = Promise.resolve()
+    const store = overtakenAt(redis.store, commands[0], async () => {
+      await one.commit({ alert: anAlert(next) })
       await one.collect(NOW)
-      withholding = closeGroups({ ...one.deps, store: slow }, NOW + WAIT)
+      closing = closeGroups({ ...one.deps, store: slow }, NOW + WAIT)
       await isAboutTo.promise
     })
     await closeGroups({ ...ahead, store }, closedAt)
-    isTold.resolve()
-    await withholding
-    await one.close(NOW + WAIT)
-    expect((await one.told()).sort()).toEqual(['aaaa-1', 'aaaa-3', 'before-1'])
-    await one.expectBalance({ pending: 3, withheld: 0 })
+    isDone.resolve()
+    await closing
+  }
+
+  test('none keeps to itself the end of what the other has just told', async () => {
+    const both = await begun()
+    await crossed(both, OVER, ['closeGroup', 'withholdAlerts'])
+    await both.one.close(NOW + WAIT)
+    expect((await both.one.told()).sort()).toEqual(['aaaa-1', 'aaaa-3', 'before-1'])
+    await both.one.expectBalance({ pending: 3, withheld: 0 })
+  })
+
+  test('none loses what the other has just held back', async () => {
+    const both = await begun()
+    both.one.silence(NOW + DAY)
+    await crossed(both, REPEAT, ['holdAlerts', 'holdAlerts'])
+    await both.one.expectBalance({ pending: 3, where: { outbox: 0, groups: 1, held: 1, deliveries: 1 } })
+    await both.one.close(NOW + WAIT)
+    await both.one.expectBalance({ pending: 3, where: { groups: 0, held: 2, deliveries: 1 } })
   })
 })
 
