@@ -16,11 +16,12 @@ async function openedAndOver() {
   await one.collect(NOW)
   await one.close(OPENED)
   const [firing = ''] = (await one.deliveries.claim(OPENED, 10)).ids
-  const end = async () => {
-    await one.commit({ alert: anAlert({ id: 'a-2', status: 'resolved', reason: 'recovered' }) })
+  const end = async (id = 'a-2') => {
+    const before = await redis.store.zrange(one.keys.delivery.deliveriesDue, '0', '-1')
+    await one.commit({ alert: anAlert({ id, status: 'resolved', reason: 'recovered' }) })
     await one.collect(NOW)
     await one.close(ENDED)
-    return (await one.deliveries.claim(ENDED, 10)).ids.find((id) => id !== firing) ?? ''
+    return (await one.deliveries.claim(ENDED, 10)).ids.find((id) => !before.includes(id)) ?? ''
   }
   return { one, firing, end }
 }
@@ -78,6 +79,19 @@ test.each(['retry', 'dead'] as const)(
     ])
   },
 )
+
+test('a delivery takes over also what goes before one that goes before it, and that was not tried yet', async () => {
+  const { one, firing, end } = await openedAndOver()
+  await attempt(one, firing, 'retry', OPENED)
+  await one.commit({ alert: anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }) })
+  await one.collect(OPENED)
+  await one.close(OPENED + WAIT)
+  const over = await end('a-3')
+  const late = ENDED + 2 * CLAIM_MS
+  expect(await attempt(one, over, 'delivered', late)).toEqual([['a-3', ['a-2', 'a-1']]])
+  expect(await one.deliveries.begin(firing, late)).toBeUndefined()
+  await one.expectBalance({ pending: 0, delivered: 3 })
+})
 
 test('of a message with several alerts only those are dropped that a newer message overtook', async () => {
   const one = aRelay(redis.store, redis.freshKeys(), { group: { max: 2 } })
