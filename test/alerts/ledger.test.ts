@@ -104,9 +104,12 @@ describe('the ledger', () => {
     if (delivery === undefined) throw new Error('no delivery')
     const record = (outcome: 'delivered' | 'dead' | 'retry') =>
       one.deliveries.record(delivery, { outcome, nextAt: outcome === 'retry' ? NOW : null, reason: '', ms: 1 }, NOW)
-    for (const outcome of ['dead', 'delivered', 'dead', 'retry', 'delivered'] as const) await record(outcome)
-    await one.expectBalance({ delivered: 1, dead: 0, pending: 0 })
-    expect(await redis.store.zcard(one.keys.delivery.deliveriesDue)).toBe(0)
+    await record('dead')
+    for (const outcome of ['delivered', 'dead', 'retry', 'delivered'] as const) {
+      await record(outcome)
+      await one.expectBalance({ delivered: 1, dead: 0, pending: 0 })
+      expect([await one.deliveries.countPending(), await one.deliveries.countDead()]).toEqual([0, 0])
+    }
   })
 
   test('keeps of a delivery that arrived who got what, and not what it said', async () => {
@@ -121,6 +124,10 @@ describe('the ledger', () => {
     const key = one.keys.delivery.delivery(head?.id ?? '')
     expect(await redis.store.hexists(key, 'message')).toBe(0)
     expect(await redis.store.pttl(key)).toBeGreaterThan(6 * DAY)
+    // A week later nothing is known of it any more.
+    await one.pass(NOW + 8 * DAY, { alert: anAlert() })
+    await one.record('delivered', NOW + 8 * DAY)
+    expect(await redis.store.zcard(one.keys.delivery.delivered)).toBe(1)
   })
 })
 
@@ -375,6 +382,14 @@ test('ten thousand alerts of one moment are one message, with all of them in the
   await one.record('delivered', NOW)
   await one.expectBalance({ delivered: 10_000, pending: 0 })
   expect(idsOf(delivery?.message)).toHaveLength(200)
+})
+
+test('of what was collected no more is remembered than a log has, and some more', async () => {
+  const one = relay()
+  for (let n = 0; n < 5; n++) await one.commit(...Array.from({ length: 500 }, () => ({ alert: anAlert() })))
+  expect(await one.collect(NOW)).toBe(2_500)
+  expect(await redis.store.llen(one.keys.delivery.collected(PARTITION))).toBe(2_000)
+  expect(await one.collect(NOW)).toBe(0)
 })
 
 describe('a node that took over for a partition, with writes lost and its clock behind', () => {
