@@ -32,7 +32,7 @@ test.concurrent('a whole cycle is measured against what people write, by the cli
 })
 
 test.concurrent('rows of one figure share its id: what is kept of an account costs fewer bytes than what people write', async () => {
-  const figures = await bench('P7', '--accounts', '100')
+  const figures = await bench('P7', '--accounts', '300')
   expect(figures).toHaveLength(5)
   for (const { unit, what, ratio } of figures) {
     expect(unit).toBe('Redis bytes per account')

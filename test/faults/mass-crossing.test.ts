@@ -76,7 +76,7 @@ test('a threshold that is lowered so that the whole fleet crosses it at once is 
   expect(mails.reduce((sum, { text }) => sum + alertsIn(text), 0)).toBe(ACCOUNTS)
   for (const { subject, text } of mails.filter((mail) => alertsIn(mail.text) > MAX)) {
     expect(text).toContain(`the first ${MAX}`)
-    expect(subject).toContain(`and ${formatCount(alertsIn(text) - 1)} more`)
+    expect(subject).toContain(`] ${formatCount(alertsIn(text))} alerts: `)
   }
 
   const config = ['--config', await scene.configFile(settings(80)), '--json']
