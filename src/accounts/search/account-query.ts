@@ -1,7 +1,7 @@
 import type { AccountState, DueKind } from '../../redis/keys.ts'
 import type { Tag } from '../match-account.ts'
 
-/** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. `worst`: by state, then by the nearest limit. */
+/** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. `worst`: those `ahead`, then by state, then by the nearest limit. */
 export const ACCOUNT_SORTS = ['worst', 'hubId', 'domain', 'refresh', 'poll', 'nearest'] as const
 export type AccountSort = (typeof ACCOUNT_SORTS)[number]
 
@@ -20,6 +20,8 @@ export interface AccountFilter {
   overdue?: { kind: DueKind; since: number } | undefined
   alert?: AlertFilter | undefined
   tag?: Tag | undefined
+  /** Accounts that are left out, of each partition. */
+  without?: readonly (readonly number[])[] | undefined
 }
 
 export interface AccountOrder {
@@ -28,7 +30,16 @@ export interface AccountOrder {
   descending: boolean
 }
 
+/** Accounts that come before all others, worst first: only the caller knows why. */
+export interface Ahead {
+  places: readonly Place[]
+  /** The order of their places; less is worse. */
+  compare: (a: Place, b: Place) => number
+}
+
 export interface AccountQuery extends AccountFilter, AccountOrder {
+  /** Of the order `worst`. */
+  ahead?: Ahead | undefined
   /** Just after, or just before, a place; neither = the beginning. */
   after?: Place | undefined
   before?: Place | undefined
@@ -40,6 +51,14 @@ export interface Place {
   hubId: number
   /** What it is ordered by; undefined where that is its hubId, or where it has nothing else. */
   key?: string | number | undefined
+}
+
+/** How bad an account ahead is, in numbers; or the state of another one and how near it is to a limit. */
+const WORST_KEY = /^(-?\d{1,16}(\.\d{1,12})?(_-?\d{1,16}(\.\d{1,12})?)+|[0-5]:(-?\d{1,15}(\.\d{1,12})?)?)$/
+
+/** Whether a place of the order `worst` is that of an account ahead. */
+export function isAhead({ key }: Place): boolean {
+  return String(key ?? '').includes('_')
 }
 
 /** A place as it is in addresses: `1234567`, or `1234567~` and what the account is ordered by. */
@@ -55,7 +74,7 @@ export function parsePlace(text: string, sort: AccountSort): Place | undefined {
   if (key === undefined) return { hubId }
   if (sort === 'hubId') return undefined
   if (sort === 'domain') return { hubId, key }
-  if (sort === 'worst') return /^[0-5]:(-?\d{1,15}(\.\d{1,12})?)?$/.test(key) ? { hubId, key } : undefined
+  if (sort === 'worst') return WORST_KEY.test(key) ? { hubId, key } : undefined
   const number = Number(key)
   return Number.isFinite(number) && key.trim() !== '' ? { hubId, key: number } : undefined
 }

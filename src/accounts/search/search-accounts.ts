@@ -3,7 +3,7 @@ import { type AccountState, type Keys, PARTITIONS } from '../../redis/keys.ts'
 import type { Account } from '../account.ts'
 import { matchesAccount } from '../match-account.ts'
 import type { Registry } from '../registry.ts'
-import type { AccountFilter, AccountQuery, Place } from './account-query.ts'
+import { type AccountFilter, type AccountQuery, isAhead, type Place } from './account-query.ts'
 import type { Directory, DirectoryEntry } from './directory.ts'
 import { comparePlaces, type Stretch, walk } from './walk.ts'
 
@@ -46,13 +46,49 @@ export async function pageOfAccounts(deps: AccountLists, query: AccountQuery): P
 /** Of states whose accounts are few, only these are looked up. */
 const FEW_IN_STATE = 1_000
 
-/** Those that lost their token, those about to, all others; of each state the nearest to a limit first. */
 const WORST_FIRST = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled'] as const
 
 async function worstFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
+  const isReversed = query.descending !== (query.before !== undefined)
+  const from = query.before ?? query.after
+  const isFromAhead = from !== undefined && isAhead(from)
+  const parts = isReversed ? [othersFirst, aheadFirst] : [aheadFirst, othersFirst]
+  // A place in the second part has all of the first one before it.
+  if (from?.key !== undefined && isReversed === isFromAhead) parts.shift()
+  const found: Place[] = []
+  for (const part of parts) {
+    if (found.length < limit) found.push(...(await part(deps, query, entries, limit - found.length)))
+  }
+  return found
+}
+
+/** Those ahead that match. */
+async function aheadFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
+  const { places, compare } = query.ahead ?? { places: [], compare: () => 0 }
+  const named = entries === undefined ? undefined : new Set(entries.flat().map(({ hubId }) => hubId))
+  const some = places.filter(({ hubId }) => named?.has(hubId) ?? true)
+  const candidates = byPartition(deps.keys, some).map((part) => part.map((hubId) => ({ hubId, domain: '' })))
+  const matching = isFiltered(query) && some.length > 0 ? await everyMatch(deps, query, candidates) : undefined
+  const from = query.before ?? query.after
+  const turn = query.descending !== (query.before !== undefined) ? -1 : 1
+  return some
+    .filter((place) => matching?.has(place.hubId) ?? true)
+    .filter((place) => from === undefined || !isAhead(from) || turn * compare(from, place) < 0)
+    .toSorted((a, b) => turn * compare(a, b))
+    .slice(0, limit)
+}
+
+function byPartition(keys: Keys, places: readonly Place[]): number[][] {
+  const parts = Array.from({ length: PARTITIONS }, (): number[] => [])
+  for (const { hubId } of places) parts[keys.partitionOf(hubId)]?.push(hubId)
+  return parts
+}
+
+/** All others: those that lost their token, those about to, the rest; of each state the nearest to a limit first. */
+async function othersFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
   const isBackward = query.before !== undefined
   const from = query.before ?? query.after
-  const [begun, score = ''] = String(from?.key ?? '').split(':')
+  const [begun, score = ''] = from === undefined || isAhead(from) ? [] : String(from.key ?? '').split(':')
   const inState = from && { hubId: from.hubId, ...(score === '' ? {} : { key: Number(score) }) }
   const states = [...WORST_FIRST.entries()]
   if (query.descending !== isBackward) states.reverse()
@@ -60,13 +96,15 @@ async function worstFirst(deps: AccountLists, query: AccountQuery, entries: Entr
     0,
     states.findIndex(([n]) => String(n) === begun),
   )
+  const without = byPartition(deps.keys, query.ahead?.places ?? [])
+  const isOther = ({ hubId }: DirectoryEntry) => !without[deps.keys.partitionOf(hubId)]?.includes(hubId)
   const found: Place[] = []
   for (const [n, state] of states.slice(first)) {
     if (found.length >= limit) break
     if (query.state !== undefined && query.state !== state) continue
     const at = String(n) === begun ? inState : undefined
-    const within = { after: isBackward ? undefined : at, before: isBackward ? (at ?? LAST) : undefined }
-    const few = entries ?? (await entriesOf(deps, state))
+    const within = { after: isBackward ? undefined : at, before: isBackward ? (at ?? LAST) : undefined, without }
+    const few = (entries ?? (await entriesOf(deps, state)))?.map((part) => part.filter(isOther))
     const some = await firstOf(deps, { ...query, ...within, sort: 'nearest', state }, few, limit - found.length)
     found.push(...some.map(({ hubId, key = '' }) => ({ hubId, key: `${n}:${key}` })))
   }

@@ -44,7 +44,13 @@ export async function walk(
     if (ids?.length === 0) continue
     const bound = found.length < limit ? undefined : found.at(-1)
     const amongAsk = ids === undefined ? {} : { among: ids.map(String), ...(ids.length > FEW ? {} : { each: true }) }
-    const partAsk = { ...ask, ...amongAsk, bound: placeAsk(bound), limit }
+    const partAsk = {
+      ...ask,
+      ...amongAsk,
+      bound: placeAsk(bound),
+      limit,
+      without: filter.without?.[number]?.map(String),
+    }
     const more = await walkPartition(deps, number, partAsk, stretch.after)
     const ahead =
       stretch.after === undefined ? more : more.filter((place) => compare(stretch.after as Place, place) < 0)

@@ -11,6 +11,7 @@
 --   after: { id, key } that came last; bound: { id, key } that nothing wanted comes after
 --   states, anyState: in these states; staleBefore: read before that; alert: one is open, 'any' or of that level
 --   overdue: { kind, since }: due since then or longer
+--   without: these hubIds are left out
 --   among: only these hubIds. each: they are few, and looked up one by one, in no order and without `after`, `bound` and `limit`
 --   limit, most
 -- Returns { { hubId, key, ... }, hubId and key to go on from ('' = the end is reached) }.
@@ -26,6 +27,7 @@ local function asSet(ids)
 end
 
 local among = ask.among and asSet(ask.among)
+local without = asSet(ask.without or {})
 local stale = ask.staleBefore and asSet(redis.call('ZRANGEBYSCORE', AT .. ':fresh', '-inf', '(' .. ask.staleBefore))
 local overdue = ask.overdue
   and asSet(redis.call('ZRANGEBYSCORE', AT .. ':due:' .. ask.overdue.kind, '-inf', ask.overdue.since))
@@ -55,6 +57,7 @@ end
 local function matches(id)
   return numberIn(id)
     and (not among or among[id])
+    and not without[id]
     and (not stale or stale[id])
     and (not overdue or overdue[id])
     and (not alerting or alerting[id] and isOpen(id))

@@ -7,7 +7,9 @@ import {
   type AccountOrder,
   type AccountQuery,
   type AccountSort,
+  type Ahead,
   ALERT_FILTERS,
+  type Place,
   parsePlace,
   placeText,
 } from '../../../src/accounts/search/account-query.ts'
@@ -54,15 +56,31 @@ async function pagesOf(
 const STATES = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled'] as const
 
 /** What the list should be. */
-function modelOf(accounts: readonly ListedAccount[], { sort, ...query }: AccountFilter & AccountOrder): number[] {
+function modelOf(
+  accounts: readonly ListedAccount[],
+  { sort, ahead, ...query }: AccountFilter & AccountOrder & Pick<AccountQuery, 'ahead'>,
+): number[] {
   if (sort !== 'worst') return modelBy(accounts, { ...query, sort })
-  const states = query.descending ? STATES.toReversed() : STATES
-  return states.flatMap((state) =>
+  const first = (ahead?.places ?? []).map(({ hubId }) => hubId)
+  const [states, known] = query.descending ? [STATES.toReversed(), first.toReversed()] : [STATES, first]
+  const matching = known.filter((hubId) => accounts.some((account) => account.hubId === hubId && fits(account, query)))
+  const others = states.flatMap((state) =>
     modelBy(
-      accounts.filter((account) => account.state === state),
+      accounts.filter((account) => account.state === state && !first.includes(account.hubId)),
       { ...query, sort: 'nearest' },
     ),
   )
+  return query.descending ? [...others, ...matching] : [...matching, ...others]
+}
+
+/** Every third account is ahead of the others, the one with the largest hubId first; two have one rank. */
+function aheadOf(accounts: readonly ListedAccount[]): Ahead {
+  const rank = ({ key }: Place) => String(key).split('_').map(Number)
+  const compare = (a: Place, b: Place) => (rank(a)[0] ?? 0) - (rank(b)[0] ?? 0) || a.hubId - b.hubId
+  const places = accounts
+    .filter((_, n) => n % 3 === 0)
+    .map(({ hubId }): Place => ({ hubId, key: `${-Math.floor(hubId / 50)}_0.5` }))
+  return { places: places.toSorted(compare), compare }
 }
 
 function modelBy(
@@ -145,8 +163,9 @@ describe('a list of accounts', () => {
         for (const asked of queries) {
           // Whoever is named in full is all that is found: a test of its own.
           if (all.some(({ hubId }) => String(hubId) === asked.text)) continue
-          const pages = await pagesOf(search, asked, 'next')
-          expect(pages.flat()).toEqual(modelOf(all, asked))
+          const ordered = { ...asked, ahead: asked.sort === 'worst' ? aheadOf(all) : undefined }
+          const pages = await pagesOf(search, ordered, 'next')
+          expect(pages.flat()).toEqual(modelOf(all, ordered))
           for (const page of pages.slice(0, -1)) expect(page).toHaveLength(asked.limit)
         }
       }),
@@ -156,9 +175,10 @@ describe('a list of accounts', () => {
 
   test('is the same backwards', async () => {
     await fc.assert(
-      fc.asyncProperty(accounts, query, async (all, asked) => {
+      fc.asyncProperty(accounts, query, async (all, given) => {
         const { keys, search } = scene()
         await seedListed(redis.store, keys, all)
+        const asked = { ...given, ahead: given.sort === 'worst' ? aheadOf(all) : undefined }
         const there = await pagesOf(search, asked, 'next')
         const last = await lastPage(search, asked)
         const back = [last.accounts.map(({ hubId }) => hubId)]
@@ -276,4 +296,7 @@ test('a place in an address is one, or nothing', () => {
     expect(parsePlace(text, 'poll'), text).toBeUndefined()
   }
   expect(parsePlace('12~1', 'hubId')).toBeUndefined()
+  expect(parsePlace('12~0_4_-10000_3.5', 'worst')).toEqual({ hubId: 12, key: '0_4_-10000_3.5' })
+  expect(parsePlace('12~3:104.5', 'worst')).toEqual({ hubId: 12, key: '3:104.5' })
+  for (const text of ['12~1', '12~1_', '12~1_x', '12~7:', '12~3:x']) expect(parsePlace(text, 'worst')).toBeUndefined()
 })
