@@ -9,6 +9,7 @@ import type { Stores } from '../app/stores.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatCount, formatDaysLeft } from '../text/format-number.ts'
+import { STATE_NAMES } from '../views/account-verdict.ts'
 import {
   accountDetailsJson,
   accountJson,
@@ -19,7 +20,7 @@ import {
 } from '../views/account-view.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
 import { surveyAlerts } from '../views/find-alerts.ts'
-import { gapsText, leftOutText, watchText } from '../views/poll-texts.ts'
+import { watchText } from '../views/poll-texts.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { printFacts, say } from './say.ts'
@@ -123,28 +124,23 @@ export async function show(io: Io, name: AccountArgument, options: CommonOptions
     if (view === undefined) throw noSuchAccount(hubId)
     return view
   })
-  const { account, scopes, alerts, series, story } = shown
+  const { account, verdict, scopes, alerts, series, story } = shown
   if (options.json === true) return printJson(io, 'accounts show', accountDetailsJson(shown))
-  const { refreshFailure, pollFailure } = account
   printFacts(io, [
     ['account', `${account.hubId} ${account.hubDomain}`],
-    ['state', account.state],
-    ['unreadable', account.unreadable.join(', ')],
+    ['state', STATE_NAMES[account.state]],
+    ['verdict', verdict.level],
+    ...verdict.findings.map(({ about, says }) => [about, says] as const),
     ['installed by', account.user ?? ''],
     ['connected', momentCell(account.connectedAt)],
     ['token obtained', momentCell(account.token.obtainedAt)],
     ['token expires', momentCell(account.token.expiresAt)],
     ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
     ['next refresh', momentCell(account.nextRefreshAt)],
-    ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
     ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['last poll', momentCell(account.polledAt)],
     ['next poll', momentCell(account.nextPollAt)],
     ['because', nextPollBecause(shown) ?? ''],
-    ['limits', cleanText(watchText(account) ?? '', 300)],
-    ['reports', gapsText(account) ?? ''],
-    ['object types', leftOutText(account) ?? ''],
-    ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
   ])
   io.out('\n')

@@ -4,6 +4,7 @@ import { METRICS } from '../limits/series.ts'
 import { daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
+import { STATE_NAMES } from '../views/account-verdict.ts'
 import { nextPollBecause } from '../views/account-view.ts'
 import {
   type AccountExplanation,
@@ -95,7 +96,7 @@ function printAccount(io: Io, { account, standing, series }: AccountExplanation)
   const because = nextPollBecause({ account, series: series.map((one) => one.series) })
   const moved = because === null ? '' : `: ${because}`
   printFacts(io, [
-    ['account', `${hubId} ${hubDomain} (${state})`],
+    ['account', `${hubId} ${hubDomain} (${STATE_NAMES[state]})`],
     ...standing.map(fact('note')),
     ['last poll', polledAt === null ? 'never' : formatMoment(polledAt)],
     ['next poll', nextPollAt === null ? 'none' : formatMoment(nextPollAt) + moved],

@@ -43,6 +43,19 @@ export function formatSpan(milliseconds: number): string {
   return hours < 48 ? `${hours} h` : `${days} days`
 }
 
+/** No line of a page ends between a number and its unit. */
+export function keepUnits(text: string): string {
+  return text.replace(/(\d) (?=%|(?:s|min|h|days?|seconds?|minutes?|hours?)\b)/g, '$1\u00a0')
+}
+
+const IN_WORDS: Readonly<Record<string, string>> = { s: 'second', min: 'minute', h: 'hour', days: 'day' }
+
+/** The same span in words, for a sentence: `for 1 minute`, `for 23 seconds`. */
+export function spanInWords(milliseconds: number): string {
+  const [count, unit = ''] = formatSpan(milliseconds).split(' ')
+  return countOf(Number(count), IN_WORDS[unit] ?? unit)
+}
+
 /** How far a moment is: `in 4 h`, `3 min ago`, `now`. */
 export function formatDistance(milliseconds: number): string {
   const span = formatSpan(Math.abs(milliseconds))

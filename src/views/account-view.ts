@@ -1,6 +1,6 @@
 import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
-import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
+import { type OpenAlert, readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
@@ -10,20 +10,26 @@ import { type Readings, readAt } from '../limits/readings.ts'
 import { type ShownRecords, shownRecords } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
+import { formatDistance, formatPercent } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { accountStory, type StoryEvent, storyJson } from './account-story.ts'
-import { timedAlert } from './find-alerts.ts'
+import { type AccountVerdict, accountVerdict } from './account-verdict.ts'
+import { countsOf, timedAlert } from './find-alerts.ts'
+import { readTokenEndpoint, type TokenEndpointStatus } from './fleet-health.ts'
 import { type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
 import type { ForecastShape, SeriesShape } from './shapes/series.ts'
-import { withMarks } from './silenced.ts'
+import { isHandled, withMarks } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 /** Accounts read at once. */
 const PAGE = 500
 
 /** What an account and its series are read from. */
-export type AccountSources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences'>
+export type AccountSources = Pick<
+  ViewDeps,
+  'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences' | 'coverage'
+>
 
 /** An account with when it is due next. */
 export interface PlannedAccount extends Account {
@@ -45,6 +51,7 @@ export type CurrentSeries = Series &
 /** Everything there is to show about one account; its tokens are not among it. */
 export interface AccountView {
   account: PlannedAccount
+  verdict: AccountVerdict
   scopes: string[]
   series: CurrentSeries[]
   alerts: OpenAlert[]
@@ -54,12 +61,17 @@ export interface AccountView {
 /** What of a view tells of the next poll. */
 type NextPoll = { account: PlannedAccount; series: readonly CurrentSeries[] }
 
-export async function readAccountView(deps: AccountSources, hubId: number): Promise<AccountView | undefined> {
+/** `unreadable`: what the caller could not read of it. */
+export async function readAccountView(
+  deps: AccountSources,
+  hubId: number,
+  unreadable: readonly string[] = [],
+): Promise<AccountView | undefined> {
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
   const { store, keys } = deps
   const now = deps.clock.now()
-  const [planned, scopes, found, forecasts, samples, open, silences] = await Promise.all([
+  const [planned, scopes, found, forecasts, samples, open, silences, endpoint] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
     readReadings(store, keys, hubId),
@@ -67,9 +79,11 @@ export async function readAccountView(deps: AccountSources, hubId: number): Prom
     unlessUnreadable(() => deps.samples.read(hubId)),
     readOpenAlerts(store, keys, [hubId]),
     deps.silences.active(now),
+    readTokenEndpoint(store, keys),
   ])
   const alerts = withMarks(open, silences, now)
   const kept = found === 'unreadable' ? undefined : found
+  planned.unreadable.push(...unreadable)
   if (found === 'unreadable') planned.unreadable.push('readings')
   if (samples === 'unreadable') planned.unreadable.push('records')
   const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
@@ -81,7 +95,42 @@ export async function readAccountView(deps: AccountSources, hubId: number): Prom
           if (one.from === undefined || samples === 'unreadable') return one
           return { ...one, records: shownRecords(one, kept, samples) }
         })
-  return { account: planned, scopes, series: withRecords, alerts, story: accountStory(planned, alerts) }
+  const { freshnessMs } = deps.coverage.settings
+  const verdict = verdictOf({ account: planned, series, alerts }, { freshnessMs, endpoint }, now)
+  return { account: planned, verdict, scopes, series: withRecords, alerts, story: accountStory(planned, alerts) }
+}
+
+function verdictOf(
+  { account, series, alerts }: Pick<AccountView, 'account' | 'series' | 'alerts'>,
+  fleet: { freshnessMs: number; endpoint: TokenEndpointStatus | null },
+  now: number,
+): AccountVerdict {
+  const marked = alerts.map((alert) => ({ ...alert, isHandled: isHandled(alert) }))
+  const worst = marked.find((alert) => !alert.isHandled)
+  const ages = Map.groupBy(series, ({ from }) => (from === undefined ? 'properties' : 'associations'))
+  const oldest = (some: readonly CurrentSeries[] = []) =>
+    some.reduce<number | undefined>(
+      (at, { measuredAt }) => Math.min(at ?? Number.MAX_VALUE, measuredAt ?? 0),
+      undefined,
+    )
+  const readAt = {
+    customProperties: oldest(ages.get('properties')) ?? null,
+    associations: oldest(ages.get('associations')),
+  }
+  return accountVerdict(
+    {
+      ...{ account, ...fleet },
+      ...(series.length === 0 ? {} : { readAt }),
+      alerts: { ...countsOf(marked), worst: worst && alertText(worst, now) },
+    },
+    now,
+  )
+}
+
+/** `custom properties at 96 %, opened 3 h ago`. */
+function alertText(alert: OpenAlert, now: number): string {
+  const at = alert.percent === undefined ? '' : ` at ${formatPercent(alert.percent)}`
+  return `${subjectOf(alert)}${at}, opened ${formatDistance(alert.since - now)}`
 }
 
 export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {
@@ -144,10 +193,11 @@ function forecastJson({ perDay, perDayLow, perDayHigh, ...left }: NonNullable<Ou
 
 /** Everything there is to show about one account, as API and command line tell it. */
 export function accountDetailsJson(view: AccountView): AccountDetailsShape {
-  const { account, scopes, series, alerts, story } = view
+  const { account, verdict, scopes, series, alerts, story } = view
   return {
     ...accountJson(account),
     nextPollBecause: nextPollBecause(view),
+    verdict: { ...verdict, findings: verdict.findings.map(({ about, level, says }) => ({ about, level, says })) },
     scopes,
     series: series.map(seriesJson),
     alerts: alerts.map(timedAlert),

@@ -18,6 +18,7 @@ import { seriesFields, seriesName } from '../alerts/series-name.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { fits } from '../text/pattern.ts'
+import { isLeaving } from './account-verdict.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
 import { thresholdText } from './judge-account.ts'
@@ -135,7 +136,8 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
   const level = state?.level ?? 'ok'
   const isPending = state?.pending != null
   const isBare = stands === 'unknown' || stands === 'off'
-  const shown = level !== 'ok' ? level : isBare ? stands : isPending ? 'pending' : 'ok'
+  const watched = isBare ? stands : isPending ? 'pending' : 'ok'
+  const shown = level !== 'ok' ? level : isLeaving(account) ? 'off' : watched
   const { stands: settled } = evaluate({ rule, before: state, series, now, settings: { ...settings, for: 1 } })
   const next = settled === 'unknown' || settled === 'pending' ? level : settled === 'off' ? 'ok' : settled
   const told = levelToTell(state, next, rule)
@@ -176,11 +178,6 @@ function asCounted(
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
   const stored = states[field]
   return stored === undefined ? undefined : readableState(stored)
-}
-
-/** Nothing is polled any more. */
-function isLeaving({ state }: PlannedAccount): boolean {
-  return state === 'uninstalling' || state === 'uninstalled'
 }
 
 /** The level of the alert that is open, or of the one that would come. */
@@ -233,9 +230,9 @@ function explainTokens(grounds: Grounds): ExplainedAlert {
     uninstall?.failure != null
       ? `its refresh token could not be deleted yet: ${uninstall.failure}`
       : refusedSince !== null
-        ? `its refresh token is refused since ${formatMoment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
+        ? `its refresh token has been refused since ${formatMoment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
         : refreshFailure !== null
-          ? `${countOf(refreshFailure.count, 'refresh', 'refreshes')} in a row failed since ${formatMoment(refreshFailure.since)}: ${refreshFailure.reason}`
+          ? `refreshes have failed since ${formatMoment(refreshFailure.since)} (${refreshFailure.count} in a row): ${refreshFailure.reason}`
           : token.expiresAt !== null && token.expiresAt > grounds.now
             ? `its access token is good until ${formatMoment(token.expiresAt)}`
             : 'nothing failed'
@@ -248,7 +245,7 @@ function explainPolls(grounds: Grounds): ExplainedAlert {
   const { pollFailure, polledAt } = account
   const why =
     pollFailure !== null
-      ? `polls fail since ${formatMoment(pollFailure.since)}; an alert is sent from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
+      ? `polls have failed since ${formatMoment(pollFailure.since)}; an alert is sent from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
       : (watchText(account) ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
   return explainOwn(grounds, POLL_FIELD, why)
 }
@@ -260,7 +257,12 @@ function explainOwn(grounds: Grounds, field: string, why: string): ExplainedAler
   const kind = kindOf(facts.account.hubId, field)
   const level = state === undefined || state.level === 'ok' ? 'warning' : state.level
   const alert = alertAbout(grounds, field, { kind, level, rule: state?.rule ?? kind })
-  return explainAlert(grounds, alert, { field, state, shown: state?.level ?? 'ok', why })
+  return explainAlert(grounds, alert, {
+    field,
+    state,
+    shown: state?.level ?? (isLeaving(facts.account) ? 'off' : 'ok'),
+    why,
+  })
 }
 
 /** As far as routes, silences and the fleet's alerts look at one. */

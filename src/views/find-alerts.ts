@@ -156,6 +156,12 @@ export async function surveyAlerts(
   return { counts: total, accounts }
 }
 
+export function countsOf(alerts: readonly { level: AlertLevel; isHandled: boolean }[]): AlertCounts {
+  const counts = noAlerts()
+  for (const { level, isHandled } of alerts) counts[isHandled ? 'handled' : level]++
+  return counts
+}
+
 export function noAlerts(): AlertCounts {
   return { critical: 0, warning: 0, handled: 0 }
 }

@@ -8,7 +8,7 @@ import { newState } from '../../src/tokens/endpoint/state.ts'
 import { foresee } from '../support/forecasts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EXPLAIN } from './in-browser/scenes.ts'
-import { openServer, openState, readings } from './open-server.ts'
+import { openServer, openState, readings, wordsOf } from './open-server.ts'
 
 const redis = redisOfFile()
 
@@ -170,8 +170,9 @@ test.each(['7', '7~x', '~', 'x'])('there are no later limits behind %s', async (
 
 /** Of the account 4: how grave it is, and its words. */
 async function verdictOn(get: Awaited<ReturnType<typeof openServer>>['get']) {
-  const [, look, words = ''] = /<p class="verdict (\w+)">(.*?)<\/p>/.exec((await get('/accounts/4')).text) ?? []
-  return [look, words.replace(/<[^>]+>/g, '')]
+  const { text } = await get('/accounts/4')
+  const [, look, words = ''] = /<div class="verdict (\w+)">(.*?)<\/ul>/s.exec(text) ?? []
+  return [look, wordsOf(words).trim()]
 }
 
 test('an account is called well only where its tokens, its last poll and its alerts are', async () => {
@@ -179,14 +180,14 @@ test('an account is called well only where its tokens, its last poll and its ale
   const verdict = () => verdictOn(get)
   await connectAccount({ hubId: 4 })
   expect(await verdict()).toEqual([
-    'soft',
-    'active Its access token expires in 30 min. It is refreshed in 16 min. Its limits were never read. No alert is open.',
+    'off',
+    'Not all is known yet active Tokens were refreshed just now; next refresh in 16 min. Its access token expires in 30 min. Limits have not been read yet; next poll due now.',
   ])
   await poll(4, readings(clock.now(), 10))
   clock.move(60_000)
   expect(await verdict()).toEqual([
     'good',
-    'active Its access token expires in 29 min. It is refreshed in 15 min. Its limits were read 1 min ago. No alert is open.',
+    'All is well active Tokens were refreshed 1 min ago; next refresh in 15 min. Its access token expires in 29 min. Limits were read 1 min ago; next poll in 14 min. No alert is open.',
   ])
   await steps.hset(keys.account(4).account, {
     ...{ pollFailures: '3', pollFailureReason: 'HTTP 500' },
@@ -194,17 +195,20 @@ test('an account is called well only where its tokens, its last poll and its ale
   })
   expect(await verdict()).toEqual([
     'warning',
-    expect.stringContaining('Its limits were read 1 min ago; 3 polls failed since 30 s ago: HTTP 500.'),
+    expect.stringMatching(/3 polls in a row have failed for 30 seconds: HTTP 500\. Limits were read 1 min ago\.$/),
   ])
   // Nothing runs: nothing fails either.
   await steps.hdel(keys.account(4).account, 'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince')
   clock.move(20 * 60_000)
   expect(await verdict()).toEqual([
     'warning',
-    'active Its access token expires in 9 min. Its refresh is overdue since 5 min ago. Its limits were read 21 min ago; the next poll is overdue since 6 min ago. No alert is open.',
+    'Warning active Its refresh is overdue by 5 min. Its access token expires in 9 min. Limits were read 21 min ago; the next poll is overdue by 6 min.',
   ])
   clock.move(10 * 60_000)
-  expect(await verdict()).toEqual(['critical', expect.stringContaining('Its access token expired 1 min ago.')])
+  expect(await verdict()).toEqual([
+    'critical',
+    expect.stringContaining('Its access token expired 1 min ago, and no daemon has refreshed it.'),
+  ])
 })
 
 test('an account is not called well with readings of days ago, without a planned poll, or while no token is refreshed', async () => {
@@ -218,11 +222,11 @@ test('an account is not called well with readings of days ago, without a planned
   await steps.hset(account, { polledAt: clock.now() - 3 * 86_400_000 })
   expect(await verdict()).toEqual([
     'warning',
-    expect.stringContaining('Its limits were read 3 days ago, which is older than limits.freshness (26 h).'),
+    expect.stringContaining('Limits were read 3 days ago, older than limits.freshness (26 h).'),
   ])
   await steps.hset(account, { polledAt: clock.now() })
   await steps.zrem(due.poll, 4)
-  expect(await verdict()).toEqual(['warning', expect.stringMatching(/limits were read [^.]*; no poll is planned\./)])
+  expect(await verdict()).toEqual(['warning', expect.stringMatching(/Limits were read [^.]*; no poll is planned\./)])
   await steps.zadd(due.poll, clock.now() + 900_000, 4)
   expect((await verdict())[0]).toBe('good')
   const breaker = { is: 'open', cause: 'credentials', detail: 'x', since: clock.now() - 60_000 }
@@ -230,7 +234,7 @@ test('an account is not called well with readings of days ago, without a planned
   await steps.set(keys.endpoint, JSON.stringify({ ...endpoint, breaker }))
   expect(await verdict()).toEqual([
     'warning',
-    expect.stringContaining('The tokens of no account are refreshed since 1 min ago: client secret rejected.'),
+    expect.stringContaining('No tokens have been refreshed for 1 minute (client secret rejected).'),
   ])
 })
 
@@ -243,8 +247,8 @@ test("the provider's own words are whole sentences in the verdict: a capital let
     ...{ pollFailureAt: String(clock.now()), pollFailingSince: String(clock.now()) },
   })
   const { text } = await get('/accounts/4')
-  expect(text).toContain(' The provider answered 477: it moves. ')
-  expect(text).toContain(': the provider answered 401: it expired.<')
+  expect(text).toContain(' The provider answered 477: it moves.<')
+  expect(text).toContain(': the provider answered 401: it expired. ')
   expect(text).not.toContain('..')
 })
 
@@ -316,14 +320,15 @@ test('an account page says why an alert stands where it stands, and by which lin
   const { text } = await get('/accounts/8')
   const rowOf = (name: string) =>
     new RegExp(`${name}</a>.*?</tr>`, 's').exec(text.split('id="alerts"')[1] ?? '')?.[0].replace(/<[^>]+>/g, ' ') ?? ''
-  expect(rowOf('custom properties')).toMatch(/critical +now.* sum .*thresholds line 31/s)
+  expect(rowOf('custom properties')).toMatch(/critical +now/)
   expect(rowOf('Contacts → Companies: at limit')).toMatch(/warning +now/)
-  expect(text).toContain('2 critical and 1 warning; the worst:')
+  expect(text).toContain('Open alerts: 2 critical, 1 warning; worst: tokens: must be reconnected, opened now.')
   const { json } = await get('/api/v1/accounts/8/explanation')
   const [overall] = json.series.filter(({ id }: { id: string }) => id === 'overall')
   expect(overall).toMatchObject({ rule: { at: 'thresholds[0]', line: 31, name: 'sum' }, passedOver: [] })
   const { text: series } = await get('/accounts/8/series?id=overall')
   expect(series).toContain('critical stays until below 92 %: recoverBelow 3')
+  expect(wordsOf(series)).toMatch(/Rule sum thresholds line 31 :/)
 })
 
 test('an account page shows how many days are left to the limits that have a forecast', async () => {
@@ -385,12 +390,12 @@ test('the list of accounts goes on where the page ends', async () => {
 })
 
 test.each([
-  ['failing', { failureAt: '1', failureReason: 'HTTP 503', failures: '2' }, 'Refreshing its tokens fails'],
+  ['failing', { failureAt: '1', failureReason: 'HTTP 503', failures: '2' }, 'Refreshing its tokens has failed for'],
   ['parked', { parkedUntil: String(Date.parse('2026-11-21T10:05:00Z')) }, 'in 5 min'],
   [
     'reauthorize',
     { failureReason: 'BAD_REFRESH_TOKEN', failureAt: '1' },
-    'Reconnect it: the provider refuses its refresh token',
+    'The provider refuses its refresh token (BAD_REFRESH_TOKEN).',
   ],
   ['uninstalling', { uninstallReason: 'left', uninstallFailureReason: 'HTTP 500' }, 'could not be deleted yet'],
   [
@@ -401,9 +406,50 @@ test.each([
 ])('the page of an account that is %s tells its story', async (state, fields, story) => {
   const { get, steps, keys } = await openAccount()
   await steps.hset(keys.account(4).account, { state, ...fields })
-  const { status, text } = await get('/accounts/4')
+  const { status, words } = await get('/accounts/4')
   expect(status).toBe(200)
-  expect(text.replace(/<[^>]+>/g, '')).toContain(story)
+  expect(words).toContain(story)
+})
+
+test('an account that must reconnect offers its signed link once, at the top, with a button to copy it', async () => {
+  const { get, steps, keys } = await openAccount()
+  const before = (await get('/accounts/4')).text
+  expect(before.indexOf('id="reconnect"')).toBeGreaterThan(before.indexOf('Poll now'))
+  await steps.hset(keys.account(4).account, { state: 'reauthorize' })
+  const { text } = await get('/accounts/4')
+  const [verdict = '', rest] = text.split('Poll now')
+  expect(verdict).toMatch(/id="reconnect" value="[^"]*\/install\?account=4&amp;[^"]*signature=/)
+  expect(verdict).toContain('data-copy="reconnect"')
+  expect(rest).not.toContain('id="reconnect"')
+})
+
+test('alerts about tokens and polls are no limits', async () => {
+  const { get, poll, clock } = await openAccount()
+  await poll(4, readings(clock.now(), 10), { token: openState('critical', 'token', clock.now()) })
+  const { text } = await get('/accounts/4')
+  const [own = '', limits = ''] = text.slice(text.indexOf('id="alerts"')).split('<h2>Limits</h2>')
+  expect(own).toContain('<h2>Alerts about tokens and polls</h2>')
+  expect(own).toContain('tokens: must be reconnected')
+  expect(limits.split('</section>')[0]).not.toContain('tokens: must be reconnected')
+})
+
+test('what is well is folded, and no level is shown where nothing is watched or all is old', async () => {
+  const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis, { explain: EXPLAIN })
+  await connectAccount({ hubId: 4 })
+  await poll(4, readings(clock.now(), 850), { overall: openState('warning', 'full', clock.now()) })
+  const limits = async () => (await get('/accounts/4')).text.split('<h2>Limits</h2>')[1]?.split('</section>')[0] ?? ''
+  expect(await limits()).toContain('<summary>2 more series: 1 ok, 1 unknown</summary>')
+  expect(await limits()).toContain('<span class="badge good">ok</span>')
+  clock.move(3 * 86_400_000)
+  expect(await limits()).toContain('<summary>2 more series, all not read lately</summary>')
+  expect(await limits()).toMatch(/badge off">ok<.*is-warning">read <time[^>]*>3 days ago</)
+  expect(await limits()).not.toContain('badge good')
+  await steps.hset(keys.account(4).account, { state: 'uninstalled', uninstallReason: 'left' })
+  await steps.del(keys.account(4).alerts)
+  expect(await limits()).toContain('<summary>2 more series, all not read lately</summary>')
+  expect(await limits()).not.toMatch(/class="badge (good|off)/)
+  const { json } = await get('/api/v1/accounts/4/explanation')
+  expect(new Set(json.series.map(({ state }: { state: string }) => state))).toEqual(new Set(['off']))
 })
 
 test('the page of an account shows readings, alerts and what changed', async () => {
@@ -417,7 +463,7 @@ test('the page of an account shows readings, alerts and what changed', async () 
   expect(words).toContain('custom properties 96 % 960 of 1,000')
   expect(words).toContain('Contacts: properties 24 % 120 of 500')
   expect(words).toContain('Contacts → Companies: fullest record 100 % 100 of 100')
-  expect(words).toContain('Contacts → Companies: at limit 12 records – warning now full ')
+  expect(words).toContain('Contacts → Companies: at limit 12 records – warning now ')
   expect(words).toContain('now custom properties 940 of 1,000 → 960 of 1,000')
 })
 
@@ -472,7 +518,7 @@ test('the page of an account that a missing scope keeps from being watched says 
   )
   const words = text.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
   expect(words).toContain('now: regular schedule; a permission is missing')
-  expect(words).toContain('Reconnect it with any crm.objects.*.read permission: the install page.')
+  expect(words).toContain('It began just now. Reconnect it with that permission.')
   expect((await get('/api/v1/accounts/4')).json.watch).toEqual({
     ...{ is: 'cannot be watched', because: 'scope missing', since: '2026-11-21T10:00:00.000Z' },
     scopes: ['<b>contacts'],

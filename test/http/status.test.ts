@@ -88,8 +88,8 @@ test('page and API say why an account is polled next when it is, in its own word
   expect((await get('/api/v1/accounts')).json.items[0].nextPollBecause).toBe(
     'custom properties of 2-7 are at 93 % (warning from 95 %)',
   )
-  expect((await get('/accounts/7')).text).toContain(
-    'in 15 min</time>: custom properties of In&lt;b&gt;voices (2-7) are at 93 % (warning from 95 %)',
+  expect((await get('/accounts/7')).words).toContain(
+    'Next poll in 15 min : custom properties of In&lt;b&gt;voices (2-7) are at 93 % (warning from 95 %)',
   )
 })
 

@@ -94,7 +94,7 @@ function onPage(html: string): Shown[] {
     .map((row) => ({
       id: ID.exec(row)?.[1] ?? '',
       level: /class="badge \w+">(\w+)</.exec(row)?.[1] ?? '',
-      percent: /<span>([\d.,]+ %)<\/span>/.exec(row)?.[1] ?? '',
+      percent: /<span class="whole">([\d.,]+ %)<\/span>/.exec(row)?.[1] ?? '',
       age: /<time[^>]*>([^<]+)</.exec(row)?.[1] ?? '',
     }))
 }

@@ -219,7 +219,7 @@ function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: n
     rows.map(({ account, nearest }) => [
       html`<a href="/accounts/${account.hubId}">${accountText(account)}</a>`,
       String(account.hubId),
-      html`${stateBadge(account.state)}${account.unreadable.length > 0 ? ' unreadable' : ''}`,
+      html`${stateBadge(account.state, true)}${account.unreadable.length > 0 ? ' unreadable' : ''}`,
       account.state === 'uninstalled' ? NONE : moment(account.token.expiresAt),
       moment(account.nextRefreshAt),
       when(account.polledAt, now),

@@ -73,6 +73,27 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
 })
 export type AccountShape = z.infer<typeof AccountShape>
 
+/** The gravest first. */
+export const VERDICT_LEVELS = ['critical', 'warning', 'unknown', 'handled', 'ok', 'none'] as const
+export type VerdictLevel = (typeof VERDICT_LEVELS)[number]
+
+const verdictLevel = z
+  .enum(VERDICT_LEVELS)
+  .describe('`handled`: its open alerts are all acknowledged or silenced; `none`: nothing of it is watched.')
+
+export const ListedAccountShape = shape('ListedAccount', 'One account of a list. No token is among it.', {
+  ...AccountShape.shape,
+  openAlerts: z
+    .object({
+      critical: count('Neither acknowledged nor silenced.'),
+      warning: count('The same at warning.'),
+      handled: count('Acknowledged or silenced, of both levels.'),
+    })
+    .describe('Its open alerts.'),
+  trouble: strangersText('What is wrong with its tokens or polls, in a few words; empty: nothing is known.'),
+})
+export type ListedAccountShape = z.infer<typeof ListedAccountShape>
+
 export const StoryEventShape = shape('StoryEvent', "One thing in an account's life.", {
   at: momentOrNull('When it happened, or will.'),
   event: text('What, for people.'),
@@ -82,6 +103,18 @@ export type StoryEventShape = z.infer<typeof StoryEventShape>
 
 export const AccountDetailsShape = shape('AccountDetails', 'Everything there is to show about one account.', {
   ...AccountShape.shape,
+  verdict: z
+    .object({
+      level: verdictLevel,
+      findings: z.array(
+        z.object({
+          about: z.enum(['tokens', 'limits', 'alerts', 'uninstall']),
+          level: verdictLevel,
+          says: strangersText('For people.'),
+        }),
+      ),
+    })
+    .describe('How the account is: the worst of what is found.'),
   scopes: z.array(z.string()).describe('What the customer granted.'),
   series: z.array(SeriesShape).describe('As last read.'),
   alerts: z.array(OpenAlertShape).describe('Open now, worst first.'),

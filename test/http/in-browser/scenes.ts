@@ -175,6 +175,7 @@ export async function openWholeFleet(redis: TestRedis) {
   await makeBad(server)
   const now = clock.now()
   await steps.hset(keys.account(4711).alerts, 'overall', encodeState(openState('critical', 'sum', now - 86_400_000)))
+  await steps.sadd(keys.partition(keys.partitionOf(4711)).alerting, 4711)
   await connectAccount({ hubId: 4712, hubDomain: HOSTILE, user: HOSTILE, scopes: ['oauth', HOSTILE] })
   await poll(4712, readings(now, 960, { label: HOSTILE }), { overall: openState('critical', HOSTILE, now - MINUTE) })
   await foresee(steps, keys, 4712, { at: now, rising: { overall: { ...pace(3, -1, 5), leap: 2 } } })

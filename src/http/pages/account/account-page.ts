@@ -4,12 +4,12 @@ import { crmSite } from '../../../delivery/email/mail-links.ts'
 import type { Value } from '../../../limits/history/change.ts'
 import { unlessUnreadable } from '../../../limits/history/packed.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatCount, formatSpan } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatSpan, keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { isLeaving } from '../../../views/account-verdict.ts'
 import { type AccountView, driftText, nextPollBecause, readAccountView } from '../../../views/account-view.ts'
 import type { ExplainedAlert } from '../../../views/explain-account.ts'
 import { explainView } from '../../../views/explanation.ts'
-import { readTokenEndpoint } from '../../../views/fleet-health.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { unknownAccount } from '../../problem.ts'
 import { check, hubIdOf, oneOf } from '../../query.ts'
@@ -30,7 +30,7 @@ import {
   seriesLink,
 } from './account-series.ts'
 import { recordsPart, seriesPart } from './series-table.ts'
-import { isLeaving, verdict } from './verdict.ts'
+import { needsReconnect, verdictPart } from './verdict.ts'
 
 export const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
 
@@ -41,12 +41,9 @@ const TRY_LATER = 'try again in a while; the verdict below and plimsoll status s
 
 /** An account with its series in a range, or in the usual one. Undefined: there is no such account. */
 export async function readAccountPage(deps: WebDeps, hubId: number, range?: RangeName) {
-  const [view, found] = await Promise.all([
-    readAccountView(deps, hubId),
-    unlessUnreadable(() => deps.history.changes(hubId)),
-  ])
+  const found = await unlessUnreadable(() => deps.history.changes(hubId))
+  const view = await readAccountView(deps, hubId, found === 'unreadable' ? ['history'] : [])
   if (view === undefined) return undefined
-  if (found === 'unreadable') view.account.unreadable.push('history')
   const history = found === 'unreadable' ? undefined : found
   const explained = await explainView(deps, view, MOST_TOLD)
   return { view, explained, all: accountSeries(deps.explain, explained, { history, range }, deps.clock.now()) }
@@ -63,18 +60,19 @@ export async function readAskedAccount(deps: WebDeps, request: FastifyRequest, r
 /** One account but for its tokens: how it is, what can be done, how its limits moved; then everything else, folded. */
 export async function showAccount(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { range } = check(RANGE, request.query)
-  const [{ view, explained, all }, endpoint] = await Promise.all([
-    readAskedAccount(deps, request, range),
-    readTokenEndpoint(deps.store, deps.keys),
-  ])
+  const { view, explained, all } = await readAskedAccount(deps, request, range)
   const { account } = view
   const token = isLeaving(account) ? undefined : tokenOfWriter(request)
-  const fleet = { freshnessMs: deps.coverage.settings.freshnessMs, endpoint }
-  const body = html`<div data-live="account">${verdict(view, fleet, token !== undefined, all.now)}
+  const { freshnessMs } = deps.coverage.settings
+  const connectAgain =
+    token === undefined
+      ? html`<a class="button" href="/install">Connect it again</a>`
+      : reconnectField(deps, account.hubId)
+  const body = html`<div data-live="account">${verdictPart(view, connectAgain)}
 ${facts(view, all.now)}</div>
-${actions(deps, account.hubId, token)}
+${actions(deps, account, token)}
+${seriesPart(view, all, { mayWrite: token !== undefined, freshnessMs })}
 ${charts(all)}
-${seriesPart(view, all, token !== undefined)}
 ${recordsPart(all)}
 ${notifications([...explained.own, ...explained.series], all.now)}
 ${history(view, all)}
@@ -85,23 +83,16 @@ ${connection(view, all.now)}`
 }
 
 function facts(view: AccountView, now: number): Html {
-  const { hubId, polledAt, nextPollAt, nextRefreshAt, token, state } = view.account
+  const { hubId, nextPollAt } = view.account
   const because = nextPollBecause(view)
-  const at = (moment: number | null) => (moment === null ? undefined : when(moment, now))
-  return factList([
-    ['Hub id', html`${hubId}`],
-    ['Token expires', state === 'uninstalled' ? undefined : at(token.expiresAt)],
-    ['Next refresh', at(nextRefreshAt)],
-    ['Last poll', when(polledAt, now)],
-    [
-      'Next poll',
-      nextPollAt === null ? undefined : html`${when(nextPollAt, now)}${because === null ? '' : `: ${because}`}`,
-    ],
-  ])
+  const why = because === null ? '' : `: ${keepUnits(because)}`
+  const next = nextPollAt === null ? undefined : html` · Next poll ${when(nextPollAt, now)}${why}`
+  return html`<p class="soft">Hub id ${hubId}${next}</p>`
 }
 
 /** Each form works without a script, and the field with the link can be copied from. `token`: of who may change something. */
-function actions(deps: WebDeps, hubId: number, token: string | undefined): Html {
+function actions(deps: WebDeps, account: AccountView['account'], token: string | undefined): Html {
+  const { hubId } = account
   const path = `/accounts/${hubId}`
   const site = crmSite(deps.install.installUrl)
   const crm = site && html`<a class="button" href="${site}/contacts/${hubId}" rel="noreferrer">Open in CRM</a>`
@@ -111,24 +102,28 @@ function actions(deps: WebDeps, hubId: number, token: string | undefined): Html 
   return html`<div class="buttons">
 ${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${crm}
 <a class="button grave" href="${path}/uninstall">Uninstall</a>
-${reconnectField(deps, hubId)}
+${needsReconnect(account) ? undefined : reconnectField(deps, hubId)}
 </div>`
 }
 
-/** Charts at once; every series has its own page with one. */
+/** Charts at once, and those that are folded; every series has its own page with one. */
+const FIRST_CHARTS = 2
 const MOST_CHARTS = 4
 const HEIGHT = 120
 
-function charts(all: AccountSeries): Html {
+function charts(all: AccountSeries): Html | undefined {
+  if (all.current.length === 0) return undefined
   const shown = nearestFirst(all.current)
     .filter(({ level, current }) => level !== undefined || (current?.percent ?? 0) > 0)
     .slice(0, MOST_CHARTS)
+  const drawn = shown.map((series, n) =>
+    seriesChart(all, series, { id: `chart-${n}`, height: HEIGHT, caption: html`<h3>${seriesLink(all, series)}</h3>` }),
+  )
   return html`<section id="charts"><div class="head"><h2>Charts</h2>
 ${rangeChoice(all, (range) => `/accounts/${all.hubId}?range=${range}#charts`)}</div>
-${shown.length === 0 ? nothing('There is nothing to draw yet: nothing is used, or nothing was read.') : undefined}
-<div class="charts">${shown.map((series, n) =>
-    seriesChart(all, series, { id: `chart-${n}`, height: HEIGHT, caption: html`<h3>${seriesLink(all, series)}</h3>` }),
-  )}</div>
+${shown.length === 0 ? nothing('There is nothing to draw: nothing is used.') : undefined}
+<div class="charts">${drawn.slice(0, FIRST_CHARTS)}</div>
+${drawn.length <= FIRST_CHARTS ? undefined : html`<details><summary>${countOf(drawn.length - FIRST_CHARTS, 'more chart')}</summary><div class="charts">${drawn.slice(FIRST_CHARTS)}</div></details>`}
 </section>`
 }
 
@@ -189,7 +184,7 @@ function amount(value: Value | undefined, absent: string): string {
 
 /** Who connected the account, with which scopes, and the life of its tokens: never a token. */
 function connection({ account, scopes }: AccountView, now: number): Html {
-  const { token, tokenServedAt, tokenServedTo, user, connectedAt } = account
+  const { token, tokenServedAt, tokenServedTo, user, connectedAt, nextRefreshAt, polledAt, state } = account
   const { obtainedAt, expiresAt, driftMs } = token
   return html`<details id="connection"><summary>Connection and tokens</summary>
 ${factList([
@@ -199,6 +194,9 @@ ${factList([
     'Scopes',
     scopes.length === 0 ? undefined : html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}`,
   ],
+  ['Last poll', when(polledAt, now)],
+  ['Token expires', expiresAt === null || state === 'uninstalled' ? undefined : when(expiresAt, now)],
+  ['Next refresh', nextRefreshAt === null ? undefined : when(nextRefreshAt, now)],
   ['Token obtained', obtainedAt === null ? html`with its first refresh` : when(obtainedAt, now)],
   ['Life', obtainedAt === null || expiresAt === null ? undefined : html`${formatSpan(expiresAt - obtainedAt)}`],
   ["Provider's clock", driftMs === null ? undefined : html`${driftText(driftMs)}`],

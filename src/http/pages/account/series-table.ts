@@ -2,8 +2,14 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
-import { type ExplainedAlert, type RulePlace, ruleLineText } from '../../../views/explain-account.ts'
+import {
+  type ExplainedAlert,
+  type ExplainedSeries,
+  type RulePlace,
+  ruleLineText,
+} from '../../../views/explain-account.ts'
 import { timedAlert } from '../../../views/find-alerts.ts'
+import { isHandled } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { alertTable } from '../parts/alert-lists.ts'
 import { badge, fullness, NONE, when } from '../parts/cells.ts'
@@ -17,38 +23,73 @@ import {
   unitOf,
 } from './account-series.ts'
 
-/** Rows at once; the next ones are folded, and what an account may have beyond those is the API's. */
-const AT_ONCE = 40
+/** Rows at once of what has an alert, filled up with the nearest limits; all else is folded. */
+const AT_ONCE = 6
+const LEAST = 3
+/** What an account may have beyond those is the API's. */
 const MOST = 300
 
 type Open = AccountView['alerts'][number]
 
-/** Every series in one table, with the alerts that are about the account itself above it. */
-export function seriesPart({ alerts }: AccountView, all: AccountSeries, mayWrite: boolean): Html {
-  const own = alerts.filter(({ series }) => series === undefined).map(timedAlert)
-  const open = new Map(alerts.map((alert) => [alert.field, alert]))
-  const found = nearestFirst(all.current)
-  const [first, folded] = [found.slice(0, AT_ONCE), found.slice(AT_ONCE, MOST)]
-  const rows = (some: readonly ShownSeries[]) => seriesTable(some, open, all)
-  return html`<section id="alerts"><h2>Limits</h2>
-${own.length === 0 ? undefined : alertTable(own, all.now, { mayWrite })}
-${found.length === 0 ? nothing('Not read yet.') : html`${noDaysLeft(found)}${rows(first)}`}
-${folded.length === 0 ? undefined : html`<details><summary>${countOf(folded.length, 'more series', 'more series')}</summary>${rows(folded)}</details>`}
-${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more series', 'more series')} in the API.</p>` : undefined}
-</section>`
+/** A series with what its row says of it. */
+interface Row extends ShownSeries {
+  open: Open | undefined
+  state: ExplainedAlert['state'] | undefined
+  /** Where the next poll takes it with the same numbers, if that is another level. */
+  next: ExplainedSeries['next']
+  /** Read too long ago to be relied on. */
+  isOld: boolean
 }
 
-function seriesTable(some: readonly ShownSeries[], open: ReadonlyMap<string, Open>, all: AccountSeries): Html {
+/** Every series, those that are well folded; alerts that are about the account itself are no limits, and come before. */
+export function seriesPart(
+  { alerts }: AccountView,
+  all: AccountSeries,
+  { mayWrite, freshnessMs }: { mayWrite: boolean; freshnessMs: number },
+): Html {
+  const own = alerts.filter(({ series }) => series === undefined).map(timedAlert)
+  const open = new Map(alerts.map((alert) => [alert.field, alert]))
+  const found = nearestFirst(all.current).map((one): Row => {
+    const { id, current, explained } = one
+    const isOld = current?.measuredAt == null || all.now - current.measuredAt > freshnessMs
+    return { ...one, open: open.get(id), state: explained?.state, next: explained?.next ?? null, isOld }
+  })
+  const [notable, others] = [found.filter(isNotable), found.filter((one) => !isNotable(one))]
+  const isKnown = ({ open: alert }: Row) => Number(alert !== undefined && isHandled(alert))
+  const rows = [...notable.toSorted((a, b) => isKnown(a) - isKnown(b)), ...others]
+  const count = Math.max(LEAST, Math.min(notable.length, AT_ONCE))
+  const [first, folded] = [rows.slice(0, count), rows.slice(count, MOST)]
+  return html`<div id="alerts">${own.length === 0 ? undefined : html`<section><h2>Alerts about tokens and polls</h2>${alertTable(own, all.now, { mayWrite })}</section>`}
+<section><h2>Limits</h2>
+${found.length === 0 ? nothing('Not read yet.') : html`${noDaysLeft(found)}${seriesTable(first, all)}`}
+${folded.length === 0 ? undefined : html`<details><summary>${foldedText(folded)}</summary>${seriesTable(folded, all)}</details>`}
+${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more series', 'more series')} in the API.</p>` : undefined}
+</section></div>`
+}
+
+function isNotable({ state }: Row): boolean {
+  return state === 'critical' || state === 'warning' || state === 'pending'
+}
+
+/** `36 more series, all ok`; `30 more series: 28 warning, 2 ok`. */
+function foldedText(rows: readonly Row[]): string {
+  const counts = Map.groupBy(rows, ({ state = 'off', isOld }) => (isOld ? 'not read lately' : STATE_WORDS[state]))
+  const more = `${formatCount(rows.length)} more series`
+  const [[only] = []] = counts
+  if (counts.size === 1) return `${more}, all ${only}`
+  return `${more}: ${[...counts].map(([word, some]) => `${formatCount(some.length)} ${word}`).join(', ')}`
+}
+
+function seriesTable(some: readonly Row[], all: AccountSeries): Html {
   return html`<div class="series limits">${htmlTable(
     'Limits',
-    ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert', 'Rule'],
+    ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert'],
     some.map((one) => [
       seriesLink(all, one, shortName(one)),
       sparklineOf(all, one),
       used(one),
       daysLeft(one.current),
-      alertOf(one, open.get(one.id), all.now),
-      ruleText(one.explained?.rule ?? null),
+      alertOf(one, all.now),
     ]),
   )}</div>`
 }
@@ -80,22 +121,31 @@ function noDaysLeft(rows: readonly ShownSeries[]): Html | undefined {
   return reason == null ? undefined : html`<p class="soft">No days left are shown: ${reason}.</p>`
 }
 
-/** Its state, on the way to the alert where one is open, since when or what keeps it from being sent. */
-function alertOf({ explained }: ShownSeries, open: Open | undefined, now: number): Html {
-  if (explained === undefined) return NONE
-  if (open === undefined) return stateOf(explained.state)
-  const { silencedBy, acknowledged, since } = open
+/** Its state, on the way to the alert where one is open, since when or what keeps it from being sent; and its age where it is old. */
+function alertOf({ state, next, open, isOld, current }: Row, now: number): Html {
+  if (state === undefined) return NONE
+  const age = isOld ? html` <span class="is-warning">read ${when(current?.measuredAt ?? null, now)}</span>` : undefined
+  if (open === undefined) {
+    const then = next === null ? undefined : html` <span class="is-warning">next poll: ${next}</span>`
+    return html`${stateOf(state, isOld || next !== null)}${then}${age}`
+  }
+  const { silencedBy, since } = open
   const held = silencedBy === undefined ? html`acknowledged` : html`<a href="/alerts#${silencedBy}">silenced</a>`
-  const isHeld = silencedBy !== undefined || acknowledged !== undefined
-  return html`<a href="${alertPath(open)}">${stateOf(explained.state)}</a> ${isHeld ? held : when(since, now)}`
+  const isHeld = isHandled(open)
+  return html`<a href="${alertPath(open)}">${isHeld ? badge('off', STATE_WORDS[state]) : stateOf(state)}</a> ${isHeld ? held : when(since, now)}${age}`
 }
 
 const LOOK: Readonly<Record<ExplainedAlert['state'], string>> = {
   ...{ critical: 'critical', warning: 'warning', pending: 'warning', ok: 'good', unknown: 'off', off: 'off' },
 }
+const STATE_WORDS: Readonly<Record<ExplainedAlert['state'], string>> = {
+  ...{ critical: 'critical', warning: 'warning', pending: 'pending', ok: 'ok', unknown: 'unknown', off: 'not watched' },
+}
 
-export function stateOf(state: ExplainedAlert['state']): Html {
-  return badge(LOOK[state], state)
+/** Nothing that is old, about to change, or not watched is called well. */
+export function stateOf(state: ExplainedAlert['state'], isPast = false): Html {
+  if (state === 'off') return html`<span class="soft">${STATE_WORDS.off}</span>`
+  return badge(isPast && state === 'ok' ? 'off' : LOOK[state], STATE_WORDS[state])
 }
 
 /** A rule by its name, and where it is in the config. */
@@ -104,9 +154,6 @@ export function ruleText(rule: RulePlace | null): Html {
     ? html`<span class="soft">none</span>`
     : html`<span class="rule"><span>${rule.title}</span> <span class="soft">${ruleLineText(rule)}</span></span>`
 }
-
-/** Records shown at once. */
-const MOST_RECORDS = 6
 
 /** The records behind the associations, per direction of a pair; it says where the provider shows only samples. */
 export function recordsPart(all: AccountSeries): Html {
@@ -127,10 +174,6 @@ export function recordsPart(all: AccountSeries): Html {
         ])
   })
   const columns = ['Of', 'Record', 'Id', { title: 'Associations', number: true }]
-  const some = (from: number, to: number) =>
-    html`<div class="series">${htmlTable('Records', columns, rows.slice(from, to))}</div>`
-  return html`<section id="records"><h2>Records at or near their limit</h2>
-${some(0, MOST_RECORDS)}
-${rows.length > MOST_RECORDS ? html`<details><summary>${countOf(rows.length - MOST_RECORDS, 'more record')}</summary>${some(MOST_RECORDS, MOST)}</details>` : undefined}
-</section>`
+  return html`<details id="records"><summary>Records at or near their limit (${formatCount(rows.length)})</summary>
+<div class="series">${htmlTable('Records', columns, rows.slice(0, MOST))}</div></details>`
 }

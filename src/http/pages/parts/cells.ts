@@ -4,6 +4,7 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount, formatDistance, formatPercent } from '../../../text/format-number.ts'
 import { formatSecond, iso } from '../../../text/format-time.ts'
 import { Html, html } from '../../../text/html.ts'
+import { STATE_NAMES } from '../../../views/account-verdict.ts'
 import { accountText } from '../../../views/alert-texts.ts'
 
 /** In a cell that has nothing to show. */
@@ -14,6 +15,11 @@ export function when(at: number | null, now: number): Html {
   const exact = iso(at)
   if (at === null || exact === null) return new Html('<span class="soft">never</span>')
   return html`<time datetime="${exact}" title="${formatSecond(at)}">${formatDistance(at - now)}</time>`
+}
+
+/** How long ago limits were read, marked where that is too long. */
+export function readAge(at: number, freshnessMs: number, now: number): Html {
+  return now - at > freshnessMs ? html`<span class="is-warning">${when(at, now)}</span>` : when(at, now)
 }
 
 /** A word in a color: `good`, `warning`, `critical`, or `off` for what is neither. */
@@ -34,8 +40,10 @@ const STATE_LOOK: Record<AccountState, string> = {
   uninstalled: 'off',
 }
 
-export function stateBadge(state: AccountState): Html {
-  return badge(STATE_LOOK[state], state)
+/** Where something else is wrong, no state is a good one. */
+export function stateBadge(state: AccountState, isWell: boolean): Html {
+  const look = STATE_LOOK[state]
+  return badge(look === 'good' && !isWell ? 'off' : look, STATE_NAMES[state])
 }
 
 /** For the head of a page. */
@@ -58,5 +66,5 @@ export function fullness(
   if (limit === null || percent === null) return html`${formatCount(usage)}`
   const long = Math.min(100, Math.max(0, percent)).toFixed(1)
   return html`<span class="fullness"><svg class="bar ${level ?? ''}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="6"/><rect class="fill" width="${long}" height="6"/></svg>
-<span>${formatPercent(percent)}</span> <span class="soft">${formatCount(usage)} of ${formatCount(limit)}</span></span>`
+<span class="whole">${formatPercent(percent)}</span> <span class="soft whole">${formatCount(usage)} of ${formatCount(limit)}</span></span>`
 }

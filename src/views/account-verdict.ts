@@ -1,0 +1,284 @@
+import type { Account } from '../accounts/account.ts'
+import type { AccountState } from '../redis/keys.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
+import { alertCountsText } from './alert-texts.ts'
+import type { AlertCounts } from './find-alerts.ts'
+import { endpointTrouble, type TokenEndpointStatus } from './fleet-health.ts'
+import { gapsText, leftOutText, watchText } from './poll-texts.ts'
+import { VERDICT_LEVELS, type VerdictLevel } from './shapes/account.ts'
+
+/** States for people; the API keeps its own words. */
+export const STATE_NAMES: Readonly<Record<AccountState, string>> = {
+  active: 'active',
+  failing: 'failing',
+  parked: 'paused by the provider',
+  reauthorize: 'must reconnect',
+  uninstalling: 'uninstalling',
+  uninstalled: 'uninstalled',
+}
+
+/** One fact about an account; texts are harmless. */
+export interface AccountFinding {
+  about: 'tokens' | 'limits' | 'alerts' | 'uninstall'
+  level: VerdictLevel
+  /** A few words for a cell of a list; '' where nothing is wrong. */
+  brief: string
+  /** Whole sentences, with their own age. */
+  says: string
+}
+
+/** How an account is: the worst of its findings. */
+export interface AccountVerdict {
+  level: VerdictLevel
+  findings: AccountFinding[]
+}
+
+type Subject = Account & { nextRefreshAt: number | null; nextPollAt: number | null; nextUninstallAt: number | null }
+
+export interface VerdictFacts {
+  account: Subject
+  /** `worst`: of those that need someone, for people. */
+  alerts: AlertCounts & { worst?: string | undefined }
+  /** When each kind of report was read last, ms, null = never; absent where its series were not looked up. */
+  readAt?: { customProperties: number | null; associations: number | undefined }
+  /** Age from which a reading is stale, ms. */
+  freshnessMs: number
+  endpoint: TokenEndpointStatus | null
+}
+
+/** A sweep comes every few seconds: what is due for longer is not being done. */
+const OVERDUE_MS = 60_000
+
+export function accountVerdict(facts: VerdictFacts, now: number): AccountVerdict {
+  const findings = isLeaving(facts.account) ? [departure(facts.account, now)] : findingsOf(facts, now)
+  return { level: gravest(findings), findings }
+}
+
+function findingsOf(facts: VerdictFacts, now: number): AccountFinding[] {
+  const own = [tokens(facts, now), ...limits(facts, now)]
+  return [...own, ...openAlerts(facts.alerts, gravest(own) === 'ok')]
+}
+
+function gravest(findings: readonly AccountFinding[]): VerdictLevel {
+  return VERDICT_LEVELS.find((level) => findings.some((finding) => finding.level === level)) ?? 'none'
+}
+
+/** What is wrong with an account apart from its alerts, in a few words; '' = nothing. */
+export function troubleOf({ findings }: AccountVerdict): string {
+  const wrong = (level: VerdictLevel) => findings.find((one) => one.level === level && one.about !== 'alerts')
+  return (wrong('critical') ?? wrong('warning'))?.brief ?? ''
+}
+
+/** Nothing is refreshed or polled any more. */
+export function isLeaving({ state }: Pick<Account, 'state'>): boolean {
+  return state === 'uninstalling' || state === 'uninstalled'
+}
+
+function departure({ state, uninstall, nextUninstallAt }: Subject, now: number): AccountFinding {
+  const reason = `Reason: ${quoted(uninstall?.reason ?? 'unknown', 200)}.`
+  const about = 'uninstall'
+  if (state === 'uninstalled') {
+    const says = `Uninstalled ${distance(uninstall?.at, now)}; its refresh token is deleted. Its record and readings are deleted ${distance(uninstall?.purgeAt, now)}. ${reason}`
+    return { about, level: 'none', brief: '', says }
+  }
+  const failure = uninstall?.failure ?? null
+  if (failure === null) {
+    const says = `Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. ${reason}`
+    return { about, level: 'none', brief: '', says }
+  }
+  const says = `Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${quoted(failure)}. The next attempt is ${planned(nextUninstallAt, now)}. ${reason}`
+  return { about, level: 'warning', brief: `refresh token not deleted yet: ${quoted(failure, 120)}`, says }
+}
+
+function tokens(facts: VerdictFacts, now: number): AccountFinding {
+  const { state, token, refreshFailure, parkedUntil } = facts.account
+  const isOver = token.expiresAt === null || token.expiresAt <= now
+  const found = (level: VerdictLevel, brief: string, ...says: string[]): AccountFinding => {
+    return { about: 'tokens', level, brief, says: says.filter((one) => one !== '').join(' ') }
+  }
+  if (state === 'reauthorize') return found('critical', ...refused(facts.account, now))
+  if (state === 'parked') {
+    const why = refreshFailure === null ? '' : sentence(refreshFailure.reason)
+    const until = planned(parkedUntil, now)
+    const says = `The provider asked for a pause: the next attempt is ${until}.`
+    return found(isOver ? 'critical' : 'warning', `next attempt ${until}`, says, expiry(token, now), why)
+  }
+  if (state === 'failing' || refreshFailure !== null) {
+    const [brief, says] = failing(facts.account, now)
+    return found(isOver ? 'critical' : 'warning', brief, says, expiry(token, now), nextAttempt(facts.account, now))
+  }
+  return found(...activeTokens(facts, now))
+}
+
+function refused({ token, refreshFailure, refusedSince }: Subject, now: number): [brief: string, ...says: string[]] {
+  const why = refreshFailure === null ? '' : ` (${quoted(refreshFailure.reason)})`
+  const until = 'Until it is reconnected, nothing is refreshed or polled.'
+  if (refreshFailure?.class === 'foreign') {
+    const says = `The imported token belongs to another account${why}: import its own, or reconnect it.`
+    return ['the imported token belongs to another account', says, until]
+  }
+  if (refusedSince === null) {
+    return ['refresh token refused', `The provider refuses its refresh token${why}.`, until, expiry(token, now)]
+  }
+  const says = `The provider has refused its refresh token for ${spanInWords(now - refusedSince)}${why}.`
+  return [`refresh token refused for ${formatSpan(now - refusedSince)}`, says, until, expiry(token, now)]
+}
+
+function failing({ refreshFailure }: Subject, now: number): [brief: string, says: string] {
+  if (refreshFailure === null) return ['refresh fails', "Its tokens can't be refreshed."]
+  const { count, since, at } = refreshFailure
+  const reason = quoted(refreshFailure.reason)
+  if (count <= 1) {
+    const ago = distance(at, now)
+    return [`refresh failed ${ago}: ${reason}`, `The last refresh failed ${ago}: ${reason}.`]
+  }
+  const says = `Refreshing its tokens has failed for ${spanInWords(now - since)} (${formatCount(count)} times in a row): ${reason}.`
+  return [`refresh failing for ${formatSpan(now - since)}: ${reason}`, says]
+}
+
+function nextAttempt({ nextRefreshAt }: Subject, now: number): string {
+  if (nextRefreshAt === null) return 'No refresh is planned.'
+  const late = now - nextRefreshAt
+  return late > OVERDUE_MS
+    ? `The next attempt is overdue by ${formatSpan(late)}.`
+    : `The next attempt is ${planned(nextRefreshAt, now)}.`
+}
+
+function expiry({ expiresAt }: Account['token'], now: number): string {
+  if (expiresAt === null) return 'There is no access token.'
+  return `Its access token ${expiresAt <= now ? 'expired' : 'expires'} ${distance(expiresAt, now)}.`
+}
+
+/** Of an account whose refreshes do not fail, as far as is known. */
+function activeTokens(
+  { account: { token, nextRefreshAt }, endpoint }: VerdictFacts,
+  now: number,
+): [level: VerdictLevel, brief: string, ...says: string[]] {
+  const { obtainedAt, expiresAt } = token
+  const lateMs = nextRefreshAt === null ? 0 : now - nextRefreshAt
+  const late = `overdue by ${formatSpan(lateMs)}`
+  if (expiresAt !== null && expiresAt <= now) {
+    const ended = `access token expired ${distance(expiresAt, now)}`
+    return ['critical', ended, `Its ${ended}, and no daemon has refreshed it.`]
+  }
+  if (endpoint?.breaker === 'open') {
+    const since = endpoint.since === null ? '' : ` for ${spanInWords(now - Date.parse(endpoint.since))}`
+    const says = `No tokens have been refreshed${since} (${endpointTrouble(endpoint)}).`
+    return ['warning', `no refreshes${since}`, says, expiry(token, now)]
+  }
+  if (nextRefreshAt === null) return ['warning', 'no refresh is planned', 'No refresh is planned.', expiry(token, now)]
+  const life = obtainedAt === null || expiresAt === null ? Number.MAX_VALUE : expiresAt - obtainedAt
+  if (lateMs > Math.min(OVERDUE_MS, life / 5))
+    return ['warning', `refresh ${late}`, `Its refresh is ${late}.`, expiry(token, now)]
+  const next = planned(nextRefreshAt, now)
+  if (obtainedAt === null || expiresAt === null)
+    return ['unknown', 'no access token yet', `There is no access token yet: the first refresh is ${next}.`]
+  return ['ok', '', `Tokens were refreshed ${distance(obtainedAt, now)}; next refresh ${next}.`, expiry(token, now)]
+}
+
+function limits(facts: VerdictFacts, now: number): AccountFinding[] {
+  const { unreadable, pollBlocked } = facts.account
+  const warning = (brief: string, ...more: string[]): AccountFinding => {
+    return { about: 'limits', level: 'warning', brief, says: [sentence(brief), ...more].join(' ') }
+  }
+  const stored = `stored, but unreadable: ${unreadable.join(', ')}`
+  return [
+    ...(pollBlocked?.what === 'all' ? [] : [lastPoll(facts, now)]),
+    ...(pollBlocked === null ? [] : [blocked(facts.account, pollBlocked, now)]),
+    ...[gapsText(facts.account), leftOutText(facts.account)].flatMap((text) =>
+      text === undefined ? [] : [warning(text)],
+    ),
+    ...(unreadable.length === 0 ? [] : [warning(stored, 'Its next poll puts it aside and reads all numbers again.')]),
+  ]
+}
+
+function blocked(
+  account: Account,
+  { since, scopes }: NonNullable<Account['pollBlocked']>,
+  now: number,
+): AccountFinding {
+  const text = watchText(account) ?? ''
+  const which = scopes.length === 0 ? 'any crm.objects.*.read permission' : 'that permission'
+  const says = `${sentence(text)} It began ${distance(since, now)}. Reconnect it with ${which}.`
+  return { about: 'limits', level: 'warning', brief: text.split(';')[0] ?? '', says }
+}
+
+function lastPoll({ account, readAt, freshnessMs }: VerdictFacts, now: number): AccountFinding {
+  const { state, polledAt, pollFailure, nextPollAt } = account
+  const found = (level: VerdictLevel, brief: string, says: string): AccountFinding => ({
+    about: 'limits',
+    level,
+    brief,
+    says,
+  })
+  const read = readText(polledAt, readAt, now)
+  if (state === 'reauthorize') return found('unknown', '', `${read}.`)
+  if (pollFailure !== null) {
+    const [count, reason] = [pollFailure.count, quoted(pollFailure.reason)]
+    const lasts = spanInWords(now - pollFailure.since)
+    const says =
+      count > 1
+        ? `${formatCount(count)} polls in a row have failed for ${lasts}`
+        : `The last poll failed ${distance(pollFailure.at, now)}`
+    return found('warning', `${countOf(count, 'poll')} failed: ${reason}`, `${says}: ${reason}. ${read}.`)
+  }
+  const isStale = polledAt !== null && now - polledAt > freshnessMs
+  const old = isStale ? `, older than limits.freshness (${formatSpan(freshnessMs)})` : ''
+  const late = nextPollAt === null ? 0 : now - nextPollAt
+  if (late > OVERDUE_MS) {
+    const overdue = `overdue by ${formatSpan(late)}`
+    return found('warning', `poll ${overdue}`, `${read}${old}; the next poll is ${overdue}.`)
+  }
+  if (nextPollAt === null && state === 'active')
+    return found('warning', 'no poll is planned', `${read}${old}; no poll is planned.`)
+  if (isStale) return found('warning', `last read ${distance(polledAt, now)}`, `${read}${old}.`)
+  const next = nextPollAt === null ? '' : `; next poll ${planned(nextPollAt, now)}`
+  return found(polledAt === null ? 'unknown' : 'ok', '', `${read}${next}.`)
+}
+
+/** Reports that are so much younger than others were not read together with them. */
+const TOGETHER_MS = 60_000
+
+/** When the limits were read; where its reports were read at different times, each with its own. */
+function readText(polledAt: number | null, readAt: VerdictFacts['readAt'], now: number): string {
+  if (polledAt === null) return 'Limits have not been read yet'
+  const { customProperties: properties = polledAt, associations = properties } = readAt ?? {}
+  if (properties === null) return `Custom properties have not been read yet, associations ${distance(polledAt, now)}`
+  const isOne = Math.abs(properties - (associations ?? properties)) <= TOGETHER_MS
+  if (isOne) return `Limits were read ${distance(polledAt, now)}`
+  return `Custom properties were read ${distance(properties, now)}, associations ${distance(associations, now)}`
+}
+
+/** Where something else is wrong, no alert is no comfort: it is not mentioned. */
+function openAlerts({ worst, ...counts }: VerdictFacts['alerts'], isWell: boolean): AccountFinding[] {
+  const { critical, warning, handled } = counts
+  const found = (level: VerdictLevel, says: string): AccountFinding[] => [{ about: 'alerts', level, brief: '', says }]
+  if (critical + warning + handled === 0) return isWell ? found('ok', 'No alert is open.') : []
+  const all = countOf(handled, 'open alert')
+  if (critical + warning === 0) return found('handled', `${all}, acknowledged or silenced.`)
+  const which = worst === undefined ? '' : `; worst: ${worst}`
+  return found(critical > 0 ? 'critical' : 'warning', `Open alerts: ${alertCountsText(counts)}${which}.`)
+}
+
+/** `3 min ago`, `in 4 h`; what has just happened is `just now`. */
+function distance(at: number | null | undefined, now: number): string {
+  if (at == null) return 'at an unknown time'
+  return at <= now && now - at < 500 ? 'just now' : formatDistance(at - now)
+}
+
+/** Of what is planned. */
+function planned(at: number | null, now: number): string {
+  if (at === null) return 'not planned'
+  return at <= now ? 'due now' : formatDistance(at - now)
+}
+
+/** A stranger's words for the end of a sentence: they often bring a full stop. */
+function quoted(text: string, most = 300): string {
+  return cleanText(text, most).replace(/[.\s]+$/, '')
+}
+
+function sentence(text: string): string {
+  const words = quoted(text)
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+}

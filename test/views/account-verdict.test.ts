@@ -1,0 +1,317 @@
+import { describe, expect, test } from 'vitest'
+import { type Account, readAccount } from '../../src/accounts/account.ts'
+import { accountVerdict, STATE_NAMES, troubleOf, type VerdictFacts } from '../../src/views/account-verdict.ts'
+import { VERDICT_LEVELS, type VerdictLevel } from '../../src/views/shapes/account.ts'
+
+const NOW = Date.parse('2026-11-21T10:00:00Z')
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
+
+const WELL: VerdictFacts['account'] = {
+  ...readAccount(1, {
+    ...{ hubDomain: 'acme.example.com', state: 'active', connectedAt: String(NOW - 9 * DAY) },
+    ...{ obtainedAt: String(NOW - MINUTE), expiresAt: String(NOW + 29 * MINUTE), polledAt: String(NOW - 9 * SECOND) },
+  }),
+  ...{ nextRefreshAt: NOW + 15 * MINUTE, nextPollAt: NOW + 14 * MINUTE, nextUninstallAt: null },
+}
+const token = (more: Partial<Account['token']>) => ({ token: { ...WELL.token, ...more } })
+const refreshFailure = (count: number, more: object = {}) => ({
+  refreshFailure: {
+    count,
+    class: 'transient',
+    reason: 'it answered 500.',
+    at: NOW - 20 * SECOND,
+    since: NOW - 5 * MINUTE,
+    ...more,
+  },
+})
+const pollFailure = (count: number) => ({
+  pollFailure: { count, reason: 'associations: 502.', at: NOW - 9 * SECOND, since: NOW - 22 * MINUTE },
+})
+const blocked = (what: 'all' | 'part', scopes: string[] = []) => ({ pollBlocked: { what, since: NOW - DAY, scopes } })
+const uninstall = (more: object) => ({
+  uninstall: {
+    ...{ askedAt: NOW - HOUR, reason: 'left us', by: 'api' as const, attempts: 1, failure: null, failureAt: null },
+    ...{ at: null, ending: null, purgeAt: null, ...more },
+  },
+})
+const breaker = { breaker: 'open', cause: 'credentials', since: new Date(NOW - 23 * SECOND).toISOString() } as const
+const OPEN = { ...breaker, detail: 'x', requestsPerSecond: 1, clockSkewMs: null }
+const none = { critical: 0, warning: 0, handled: 0 }
+
+type Row = [
+  what: string,
+  verdict: VerdictLevel,
+  trouble: string,
+  says: string[],
+  account: Partial<VerdictFacts['account']>,
+  more?: Partial<VerdictFacts>,
+]
+
+const TOKENS = 'Tokens were refreshed 1 min ago; next refresh in 15 min. Its access token expires in 29 min.'
+const LIMITS = 'Limits were read 9 s ago; next poll in 14 min.'
+const EXPIRES = 'Its access token expires in 29 min.'
+const UNTIL = 'Until it is reconnected, nothing is refreshed or polled.'
+
+const rows: Row[] = [
+  ['all is well', 'ok', '', [TOKENS, LIMITS, 'No alert is open.'], {}],
+  [
+    'a refresh just failed, and its state is active still',
+    'warning',
+    'refresh failed 20 s ago: it answered 500',
+    [`The last refresh failed 20 s ago: it answered 500. ${EXPIRES} The next attempt is in 15 min.`, LIMITS],
+    refreshFailure(0),
+  ],
+  [
+    'refreshes fail',
+    'warning',
+    'refresh failing for 5 min: it answered 500',
+    [
+      `Refreshing its tokens has failed for 5 minutes (6 times in a row): it answered 500. ${EXPIRES} The next attempt is in 15 min.`,
+      LIMITS,
+    ],
+    { state: 'failing', ...refreshFailure(6) },
+  ],
+  [
+    'refreshes fail, and the token has expired',
+    'critical',
+    'refresh failing for 5 min: it answered 500',
+    [
+      'Refreshing its tokens has failed for 5 minutes (6 times in a row): it answered 500. Its access token expired 2 min ago. The next attempt is in 15 min.',
+      LIMITS,
+    ],
+    { state: 'failing', ...refreshFailure(6), ...token({ expiresAt: NOW - 2 * MINUTE }) },
+  ],
+  [
+    'the provider asked for a pause',
+    'warning',
+    'next attempt in 50 min',
+    [`The provider asked for a pause: the next attempt is in 50 min. ${EXPIRES} It answered 500.`, LIMITS],
+    { state: 'parked', parkedUntil: NOW + 50 * MINUTE, ...refreshFailure(1) },
+  ],
+  [
+    'its refresh token is refused',
+    'critical',
+    'refresh token refused for 1 min',
+    [
+      `The provider has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
+      'Limits were read 9 s ago.',
+    ],
+    { state: 'reauthorize', refusedSince: NOW - MINUTE, ...refreshFailure(2) },
+  ],
+  [
+    'the token that was imported is of another account',
+    'critical',
+    'the imported token belongs to another account',
+    [
+      `The imported token belongs to another account (it answered 500): import its own, or reconnect it. ${UNTIL}`,
+      'Limits have not been read yet.',
+    ],
+    { state: 'reauthorize', polledAt: null, ...refreshFailure(1, { class: 'foreign' }) },
+  ],
+  [
+    'its token has expired, and nothing failed',
+    'critical',
+    'access token expired 1 min ago',
+    ['Its access token expired 1 min ago, and no daemon has refreshed it.', LIMITS],
+    token({ expiresAt: NOW - MINUTE }),
+  ],
+  [
+    'its refresh is overdue',
+    'warning',
+    'refresh overdue by 5 min',
+    [`Its refresh is overdue by 5 min. ${EXPIRES}`, LIMITS],
+    { nextRefreshAt: NOW - 5 * MINUTE },
+  ],
+  [
+    'no refresh is planned',
+    'warning',
+    'no refresh is planned',
+    [`No refresh is planned. ${EXPIRES}`, LIMITS],
+    { nextRefreshAt: null },
+  ],
+  [
+    'no tokens are refreshed at all',
+    'warning',
+    'no refreshes for 23 seconds',
+    [`No tokens have been refreshed for 23 seconds (client secret rejected). ${EXPIRES}`, LIMITS],
+    {},
+    { endpoint: OPEN },
+  ],
+  [
+    'it was just imported',
+    'unknown',
+    '',
+    [
+      'There is no access token yet: the first refresh is due now.',
+      'Limits have not been read yet; next poll due now.',
+    ],
+    { ...token({ obtainedAt: null, expiresAt: null }), polledAt: null, nextRefreshAt: NOW, nextPollAt: NOW },
+  ],
+  [
+    'it was never read',
+    'unknown',
+    '',
+    [TOKENS, 'Limits have not been read yet; next poll in 14 min.'],
+    { polledAt: null },
+  ],
+  [
+    'a part of its polls fails',
+    'warning',
+    '22 polls failed: associations: 502',
+    [
+      TOKENS,
+      '22 polls in a row have failed for 22 minutes: associations: 502. Custom properties were read 9 s ago, associations 22 min ago.',
+    ],
+    pollFailure(22),
+    { readAt: { customProperties: NOW - 9 * SECOND, associations: NOW - 22 * MINUTE } },
+  ],
+  [
+    'its last poll failed',
+    'warning',
+    '1 poll failed: associations: 502',
+    [TOKENS, 'The last poll failed 9 s ago: associations: 502. Limits were read 9 s ago.'],
+    pollFailure(1),
+  ],
+  [
+    'its reading is old',
+    'warning',
+    'last read 3 days ago',
+    [TOKENS, 'Limits were read 3 days ago, older than limits.freshness (26 h).'],
+    { polledAt: NOW - 3 * DAY },
+  ],
+  [
+    'its poll is overdue',
+    'warning',
+    'poll overdue by 6 min',
+    [TOKENS, 'Limits were read 9 s ago; the next poll is overdue by 6 min.'],
+    { nextPollAt: NOW - 6 * MINUTE },
+  ],
+  [
+    'no poll is planned',
+    'warning',
+    'no poll is planned',
+    [TOKENS, 'Limits were read 9 s ago; no poll is planned.'],
+    { nextPollAt: null },
+  ],
+  [
+    'nothing may be read',
+    'warning',
+    "limits can't be read: a permission is missing",
+    [
+      TOKENS,
+      "Limits can't be read: a permission is missing; the provider asks for a.read, which may be wrong. It began 24 h ago. Reconnect it with that permission.",
+    ],
+    { polledAt: null, ...blocked('all', ['a.read']) },
+  ],
+  [
+    'a part may not be read',
+    'warning',
+    "some limits can't be read: a permission is missing",
+    [
+      TOKENS,
+      LIMITS,
+      "Some limits can't be read: a permission is missing. It began 24 h ago. Reconnect it with any crm.objects.*.read permission.",
+    ],
+    blocked('part'),
+  ],
+  [
+    'object types are left out',
+    'warning',
+    '2 object types are not watched: more than are kept of one account, or ids that are too long',
+    [TOKENS, LIMITS, '2 object types are not watched: more than are kept of one account, or ids that are too long.'],
+    { objectTypesLeftOut: 2 },
+  ],
+  [
+    'a part of its record is unreadable',
+    'warning',
+    'stored, but unreadable: history',
+    [TOKENS, LIMITS, 'Stored, but unreadable: history. Its next poll puts it aside and reads all numbers again.'],
+    { unreadable: ['history'] },
+  ],
+  [
+    'alerts are open',
+    'critical',
+    '',
+    [
+      TOKENS,
+      LIMITS,
+      'Open alerts: 2 critical, 1 warning + 4 handled; worst: custom properties at 96 %, opened 3 h ago.',
+    ],
+    {},
+    { alerts: { critical: 2, warning: 1, handled: 4, worst: 'custom properties at 96 %, opened 3 h ago' } },
+  ],
+  [
+    'its open alerts are handled',
+    'handled',
+    '',
+    [TOKENS, LIMITS, '4 open alerts, acknowledged or silenced.'],
+    {},
+    { alerts: { ...none, handled: 4 } },
+  ],
+  [
+    'it is being uninstalled',
+    'none',
+    '',
+    ['Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. Reason: left us.'],
+    { state: 'uninstalling', ...uninstall({}) },
+  ],
+  [
+    'its refresh token can not be deleted',
+    'warning',
+    'refresh token not deleted yet: 503',
+    [
+      'Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: 503. The next attempt is in 5 min. Reason: left us.',
+    ],
+    { state: 'uninstalling', nextUninstallAt: NOW + 5 * MINUTE, ...uninstall({ failure: '503', failureAt: NOW }) },
+  ],
+  [
+    'it is uninstalled, whatever failed before',
+    'none',
+    '',
+    [
+      'Uninstalled 2 days ago; its refresh token is deleted. Its record and readings are deleted in 28 days. Reason: left us.',
+    ],
+    {
+      ...{ state: 'uninstalled', ...refreshFailure(3), ...pollFailure(22) },
+      ...uninstall({ at: NOW - 2 * DAY, ending: 'deleted', purgeAt: NOW + 28 * DAY }),
+    },
+  ],
+]
+
+const judged = (account: Partial<VerdictFacts['account']>, more: Partial<VerdictFacts> = {}) => {
+  const facts = { account: { ...WELL, ...account }, alerts: none, freshnessMs: 26 * HOUR, endpoint: null, ...more }
+  return accountVerdict(facts, NOW)
+}
+
+describe('an account of which it is true that', () => {
+  test.each(rows)('%s is %s', (_what, level, trouble, says, account, more) => {
+    const verdict = judged(account, more)
+    expect({ level: verdict.level, trouble: troubleOf(verdict) }).toEqual({ level, trouble })
+    expect(verdict.findings.map((one) => one.says)).toEqual(says)
+  })
+})
+
+test('of several facts the worst decides, whichever two they are', () => {
+  const rank = (level: VerdictLevel) => VERDICT_LEVELS.indexOf(level)
+  const isLeaving = ([, , , , { state }]: Row) => state === 'uninstalling' || state === 'uninstalled'
+  // What is refused is not polled, so that nothing but its tokens is judged.
+  const some = rows.filter((row) => !isLeaving(row) && row[4].state === undefined)
+  for (const [one, first, , , account, more] of some) {
+    for (const [other, second, , , account2, more2] of some) {
+      const { level, findings } = judged({ ...account, ...account2 }, { ...more, ...more2 })
+      const worst = VERDICT_LEVELS.find((known) => findings.some((finding) => finding.level === known))
+      expect({ one, other, level }).toEqual({ one, other, level: worst })
+      expect(rank(level), `${one}, ${other}`).toBeLessThanOrEqual(rank(second))
+      expect(level === 'ok', `${one}, ${other}`).toBe(first === 'ok' && second === 'ok')
+    }
+  }
+})
+
+test('no sentence has "since ... ago", two full stops, or a word of the API for a state', () => {
+  for (const [, , , , account, more] of rows) {
+    for (const { says, brief } of judged(account, more).findings) {
+      expect(`${says} ${brief}`).not.toMatch(/since [^.;]* ago|\.\.|parked|reauthorize/)
+    }
+  }
+  expect(Object.values(STATE_NAMES)).not.toContain('parked')
+})
