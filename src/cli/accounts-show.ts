@@ -1,26 +1,22 @@
 import type { Command } from 'commander'
-import type { Account } from '../accounts/account.ts'
 import type { AccountSort } from '../accounts/search/account-query.ts'
 import { Directory } from '../accounts/search/directory.ts'
-import { pageOfAccounts } from '../accounts/search/search-accounts.ts'
-import { type AlertKind, type AlertLevel, compareRanks } from '../alerts/alert.ts'
+import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
+import { kindOf } from '../alerts/alert-state.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import type { Stores } from '../app/stores.ts'
 import type { AccountState } from '../redis/keys.ts'
-import { cleanText } from '../text/clean-text.ts'
 import { formatCount, formatDaysLeft } from '../text/format-number.ts'
 import { STATE_NAMES } from '../views/account-verdict.ts'
 import {
   accountDetailsJson,
-  accountJson,
   driftText,
   nextPollBecause,
+  type PlannedAccount,
   readAccountView,
-  withPlan,
 } from '../views/account-view.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
-import { surveyAlerts } from '../views/find-alerts.ts'
-import { watchText } from '../views/poll-texts.ts'
+import { listedAccountJson, readAccountList } from '../views/list-accounts.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { printFacts, say } from './say.ts'
@@ -45,14 +41,14 @@ interface ListOptions extends CommonOptions {
   kind?: AlertKind
   tag?: string
   search?: string
-  sort: AccountSort | 'worst'
+  sort: AccountSort
   stale?: boolean
 }
 
 /** `plimsoll accounts list`. */
 export async function listAccounts(io: Io, options: ListOptions, command: Command): Promise<void> {
-  const { found, open } = await withStore(io, options, (parts) => find(parts, options, command))
-  if (options.json === true) return printJson(io, 'accounts list', found.map(accountJson))
+  const found = await withStore(io, options, (parts) => find(parts, options, command))
+  if (options.json === true) return printJson(io, 'accounts list', found.map(listedAccountJson))
   if (found.length === 0) return say(io, noneText(options))
   const now = io.clock.now()
   printTable(
@@ -61,53 +57,37 @@ export async function listAccounts(io: Io, options: ListOptions, command: Comman
       ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), whole('ALERTS'), spare(whole('READ'))],
       ...[spare(whole('TOKEN ENDS')), prose('TROUBLE')],
     ],
-    found.map((account) => [
-      ...[
-        String(account.hubId),
-        account.hubDomain,
-        stateText(account),
-        alertCountsText(open.get(account.hubId)?.counts),
-      ],
-      ...[
-        ageCell(account.polledAt, now),
-        leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
-      ],
-      account.refreshFailure?.reason ?? account.pollFailure?.reason ?? cleanText(watchText(account) ?? '', 200),
+    found.map(({ account, alerts, trouble }) => [
+      ...[String(account.hubId), account.hubDomain, stateText(account), alertCountsText(alerts)],
+      account.polledAt === null ? 'not yet' : ageCell(account.polledAt, now),
+      leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
+      trouble,
     ]),
   )
 }
 
 async function find(parts: Stores, options: ListOptions, command: Command) {
   const { level, kind, tag, sort } = options
-  const now = parts.clock.now()
-  const query = {
-    ...{ text: options.search ?? '', state: options.state, descending: false, limit: Number.MAX_SAFE_INTEGER - 1 },
-    sort: sort === 'worst' ? ('hubId' as const) : sort,
-    staleBefore: options.stale === true ? now - parts.coverage.settings.freshnessMs : undefined,
-    tag: tag === undefined ? undefined : { name: tag, accounts: carriersOf(parts.config, tag, command) },
-  }
   const { store, keys } = parts
-  const [{ accounts }, survey] = await Promise.all([
-    pageOfAccounts({ ...parts, directory: new Directory(store, keys) }, query),
-    surveyAlerts(parts, { kind, level, silences: await parts.silences.active(now) }, now),
-  ])
-  const open = new Map(survey.accounts.map((one) => [one.hubId, one]))
-  const matching =
-    level === undefined && kind === undefined ? accounts : accounts.filter(({ hubId }) => open.has(hubId))
-  if (sort === 'worst') {
-    const rank = ({ hubId, state }: Account) => open.get(hubId)?.place ?? [NO_ALERT, BY_STATE.indexOf(state), hubId]
-    matching.sort((a, b) => compareRanks(rank(a), rank(b)))
-  }
-  return { found: await Promise.all(matching.map((account) => withPlan(parts.due, account))), open }
+  const { rows } = await readAccountList(
+    { ...parts, directory: new Directory(store, keys) },
+    {
+      ...{ text: options.search ?? '', state: options.state, stale: options.stale === true, sort, alert: level },
+      ...{ descending: false, limit: Number.MAX_SAFE_INTEGER - 1 },
+      tag: tag === undefined ? undefined : { name: tag, accounts: carriersOf(parts.config, tag, command) },
+    },
+  )
+  if (kind === undefined) return rows
+  return rows.filter(({ open }) =>
+    open.some(
+      ({ hubId, field, state }) => kindOf(hubId, field) === kind && (level === undefined || state.level === level),
+    ),
+  )
 }
 
-function stateText({ state, unreadable }: Account): string {
-  return unreadable.length === 0 ? state : `${state}, unreadable`
+function stateText({ state, unreadable }: PlannedAccount): string {
+  return unreadable.length === 0 ? STATE_NAMES[state] : `${STATE_NAMES[state]}, unreadable`
 }
-
-/** After all that has an alert. */
-const NO_ALERT = Number.POSITIVE_INFINITY
-const BY_STATE: readonly AccountState[] = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled']
 
 function noneText({ state, level, kind, tag, search, stale }: ListOptions): string {
   if ([level, kind, tag, search].some((given) => given !== undefined)) return 'no account matches'
@@ -128,7 +108,7 @@ export async function show(io: Io, name: AccountArgument, options: CommonOptions
   if (options.json === true) return printJson(io, 'accounts show', accountDetailsJson(shown))
   printFacts(io, [
     ['account', `${account.hubId} ${account.hubDomain}`],
-    ['state', STATE_NAMES[account.state]],
+    ['state', stateText(account)],
     ['verdict', verdict.level],
     ...verdict.findings.map(({ about, says }) => [about, says] as const),
     ['installed by', account.user ?? ''],

@@ -64,8 +64,8 @@ type Colour = 'red' | 'yellow' | 'green' | 'gray'
 
 /** Levels, states and outcomes: one colour for what asks for somebody, for what may, for what is well, for what is over. */
 const WORDS: Readonly<Record<Colour, readonly string[]>> = {
-  red: ['critical', 'fail', 'failed', 'dead', 'reauthorize', 'refused'],
-  yellow: ['warning', 'warn', 'failing', 'pending', 'unknown', 'parked', 'uninstalling'],
+  red: ['critical', 'fail', 'failed', 'dead', 'must reconnect', 'refused'],
+  yellow: ['warning', 'warn', 'failing', 'pending', 'unknown', 'paused by the provider', 'uninstalling'],
   green: ['ok', 'active', 'delivered', 'read', 'yes'],
   gray: ['off', 'uninstalled', 'withheld', 'not watched'],
 }

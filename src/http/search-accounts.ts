@@ -1,34 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Tag, Tags } from '../accounts/match-account.ts'
-import type { AccountQuery, AccountSort, Place } from '../accounts/search/account-query.ts'
-import { parsePlace } from '../accounts/search/account-query.ts'
+import { type AccountSort, type Place, parsePlace } from '../accounts/search/account-query.ts'
 import { findAccount } from '../accounts/search/directory.ts'
-import { type AccountPage, pageOfAccounts } from '../accounts/search/search-accounts.ts'
-import type { DueKind } from '../redis/keys.ts'
-import { OVERDUE_AFTER_MS } from '../views/fleet-status.ts'
 import { Problem, wrongParameter } from './problem.ts'
 import { parseHubId } from './query.ts'
 import type { WebDeps } from './web-deps.ts'
-
-interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overdue'> {
-  /** Only those whose newest reading is too old. */
-  stale: boolean
-  /** Only those for which this should have been done by now. */
-  overdue?: DueKind | undefined
-}
-
-/** One page of accounts, for people and for programs. */
-export function findAccounts(
-  deps: Pick<WebDeps, 'store' | 'keys' | 'registry' | 'directory' | 'coverage' | 'clock'>,
-  { stale, overdue, ...query }: AccountSearch,
-): Promise<AccountPage> {
-  const now = deps.clock.now()
-  return pageOfAccounts(deps, {
-    ...query,
-    staleBefore: stale ? now - deps.coverage.settings.freshnessMs : undefined,
-    overdue: overdue && { kind: overdue, since: now - OVERDUE_AFTER_MS },
-  })
-}
 
 /** The page of the account that a search names whole, by its number or its domain; undefined where it is a search. */
 export async function pathOfNamed(

@@ -1,4 +1,4 @@
-import { type NearestLimit, nearestLimit, tenths } from '../limits/forecast/outlook.ts'
+import { closestLimit, type NearestLimit, nearestLimit, tenths } from '../limits/forecast/outlook.ts'
 import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
 import { hubIdsIn, PARTITIONS } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
@@ -32,23 +32,30 @@ export function rankedIn(part: readonly string[]): { hubId: number; place: numbe
   )
 }
 
-/** Undefined where the account is near none. */
-export async function readNearestLimit(
-  { store, keys }: Sources,
+/** The limit that an account is closest to, however far that is. `unread`: it has no reading; `none`: no limit is known. */
+export async function readClosestLimit(
+  deps: Sources,
   hubId: number,
   now: number,
-): Promise<NearestLimit | 'unreadable' | undefined> {
-  const [kept, forecasts] = await Promise.all([readReadings(store, keys, hubId), readForecasts(store, keys, hubId)])
-  return kept === undefined || kept === 'unreadable' ? kept : nearestLimit(kept, forecasts, now)
+): Promise<NearestLimit | 'unread' | 'unreadable' | 'none'> {
+  const { kept, forecasts } = await readNumbers(deps, hubId)
+  if (kept === undefined) return 'unread'
+  return kept === 'unreadable' ? kept : (closestLimit(kept, forecasts, now) ?? 'none')
 }
 
-/** Undefined, too, where its readings can't be read: it is not known any more how near it is. */
+async function readNumbers({ store, keys }: Sources, hubId: number) {
+  const [kept, forecasts] = await Promise.all([readReadings(store, keys, hubId), readForecasts(store, keys, hubId)])
+  return { kept, forecasts }
+}
+
+/** Undefined where the account is near none, or its readings can't be read. */
 async function readNearLimit(deps: Sources, hubId: number, now: number): Promise<NearLimit | undefined> {
-  const [nearest, hubDomain] = await Promise.all([
-    readNearestLimit(deps, hubId, now),
+  const [{ kept, forecasts }, hubDomain] = await Promise.all([
+    readNumbers(deps, hubId),
     unlessOfOtherType(deps.store.hget(deps.keys.account(hubId).account, 'hubDomain'), null),
   ])
-  if (nearest === undefined || nearest === 'unreadable') return undefined
+  const nearest = kept === undefined || kept === 'unreadable' ? undefined : nearestLimit(kept, forecasts, now)
+  if (nearest === undefined) return undefined
   const { id: _, ...series } = nearest.series
   const { daysLeft } = nearest
   return { hubId, hubDomain: hubDomain ?? '', ...series, daysLeft: daysLeft === null ? null : tenths(daysLeft) }

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { Directory } from '../../src/accounts/search/directory.ts'
+import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { showAccounts } from '../../src/http/pages/accounts.ts'
 import { showOperatorPage } from '../../src/http/pages/page.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
@@ -107,6 +108,7 @@ function serve(store: Store, keys: Keys): FastifyInstance {
       clock: systemClock,
       tags: {},
     },
+    silences: new SilenceStore(store, keys, {}),
     directory: new Directory(store, keys),
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 86_400_000 }),
   }

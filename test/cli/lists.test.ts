@@ -74,7 +74,7 @@ test('a dead token among 87 limits is the first line of alerts list, of accounts
     expect(first).toMatch(/^critical +2 +n2\.example\.com +tokens: .* 90 min/)
   }
   expect((await run('accounts', 'list')).out.split('\n')[1]).toMatch(
-    /^2 +n2\.example\.com +active +1 critical +20 min$/,
+    /^2 +n2\.example\.com +active +1 critical +not yet +20 min +poll overdue by 10 min$/,
   )
 })
 

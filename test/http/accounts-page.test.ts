@@ -38,17 +38,47 @@ test('accounts are ordered by what the address says, and a column says how they 
   expect(await found('sort=nearest')).toEqual([2, 1, 3])
   const { text } = await get('/accounts?sort=domain&q=example&state=active')
   expect(text).toContain(
-    'aria-sort="ascending"><a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=domain&amp;order=desc">Domain',
+    'aria-sort="ascending"><a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=domain&amp;order=desc">Account',
   )
-  expect(text).toContain('<a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=hubId">Hub id</a>')
+  expect(text).toContain('<a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=poll">Next poll</a>')
 })
 
-test('the page says how many accounts are in which state, and how near each is to a limit', async () => {
-  const { get } = await openThree()
+test('the page says how many accounts are in which state, and of each its alerts, trouble and nearest limit', async () => {
+  const { get, steps, keys, poll, clock } = await openThree()
+  await poll(1, readings(clock.now(), 130))
+  await steps.hset(keys.account(3).account, { state: 'parked', parkedUntil: clock.now() + 3_600_000 })
   const { words } = await get('/accounts')
   expect(words).toContain('all 3 active 3')
-  expect(words).toContain('d2.example.com 2 active in 30 min')
-  expect(words).toContain('96 % custom properties')
+  expect(words).toContain('d2.example.com 2 1 critical active 96 % 960 of 1,000 custom properties in 30 min')
+  // However low it is, and in words of its own where nothing was read.
+  expect(words).toContain('d3.example.com 1 – active 24 % 120 of 500 custom properties of Contacts in 30 min')
+  expect(words).toContain('d1.example.com 3 – paused by the provider next attempt in 1 h not read yet in 30 min')
+  await steps.hset(keys.account(1).account, {
+    ...{ pollFailures: '22', pollFailureReason: 'HTTP 502', pollFailureAt: '1', pollFailingSince: '1' },
+  })
+  const { text } = await get('/accounts')
+  expect(text).toMatch(/active<\/span><br>22 polls failed: HTTP 502<\/div>/)
+})
+
+test('handled alerts are counted beside the others, and do not make an account worse', async () => {
+  const { found, get, poll, clock } = await openThree()
+  const since = clock.now()
+  const acknowledged = { by: 'ann', at: since, until: since + 3_600_000, level: 'critical' as const }
+  await poll(2, readings(since, 960), { overall: { ...openState('critical', 'full', since), acknowledged } })
+  await poll(3, readings(since, 300), {
+    overall: { ...openState('critical', 'full', since), acknowledged },
+    'type/0-1': openState('warning', 'full', since),
+  })
+  expect(await found('')).toEqual([3, 2, 1])
+  const { words } = await get('/accounts')
+  expect(words).toMatch(/d1\.example\.com 3 1 warning \+ 1 handled active/)
+  expect(words).toMatch(/d2\.example\.com 2 1 handled active/)
+  const { items } = (await get('/api/v1/accounts?sort=worst')).json
+  expect(items.map(({ openAlerts }: { openAlerts: object }) => openAlerts)).toEqual([
+    { critical: 0, warning: 1, handled: 1 },
+    { critical: 0, warning: 0, handled: 1 },
+    { critical: 0, warning: 0, handled: 0 },
+  ])
 })
 
 test.each([

@@ -13,6 +13,9 @@ import { outlookOf } from '../../src/limits/forecast/outlook.ts'
 import { seriesById } from '../../src/limits/series.ts'
 import type { AccountState } from '../../src/redis/keys.ts'
 import { daysLeftText, formatDistance, formatPercent, formatSpan } from '../../src/text/format-number.ts'
+import { STATE_NAMES } from '../../src/views/account-verdict.ts'
+import { alertCountsText } from '../../src/views/alert-texts.ts'
+import type { AlertCounts } from '../../src/views/find-alerts.ts'
 import { openServer, readings, wordsOf } from '../http/open-server.ts'
 import { plimsollHere } from '../support/command.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -226,7 +229,7 @@ test(`${FLEETS} fleets: page, API, command line, mail and Slack show the same va
     if (alerts.length > 0)
       expectOrder({ ...message, data: { groupKey: 'g', truncated: 0, alerts } }, items, now, context)
     expectWorst(page.text, items, now)
-    if (fleet % 10 === 0) await expectStates(world, await run('accounts', 'list'))
+    if (fleet % 10 === 0) await expectAccounts(world, await run('accounts', 'list'))
   }
 })
 
@@ -266,16 +269,28 @@ function expectWorst(html: string, items: readonly InApi[], now: number): void {
   }
 }
 
-/** State, order and age of the last reading: the list of the page, of the API and of the command line. */
-async function expectStates({ get, clock }: World, out: string): Promise<void> {
-  const { items } = (await get('/api/v1/accounts')).json as {
-    items: { hubId: number; state: string; polledAt: string }[]
-  }
-  const [, ...rows] = out.trimEnd().split('\n')
-  for (const { hubId, state, polledAt } of items) {
-    const row = rows.find((one) => one.startsWith(String(hubId))) ?? ''
-    expect(row).toContain(` ${state} `)
-    expect(row).toContain(formatSpan(clock.now() - Date.parse(polledAt)))
+interface ListedInApi {
+  hubId: number
+  state: AccountState
+  polledAt: string
+  openAlerts: AlertCounts
+  trouble: string
+}
+
+/** Order, state, alerts, trouble and age of the last reading: the list of the page, of the API and of the command line. */
+async function expectAccounts({ get, clock }: World, out: string): Promise<void> {
+  const items: ListedInApi[] = (await get('/api/v1/accounts?sort=worst')).json.items
+  const page = (await get('/accounts')).text.split('<tr>').slice(2)
+  const [, ...lines] = out.trimEnd().split('\n')
+  expect(page.map((row) => Number(/href="\/accounts\/(\d+)"/.exec(row)?.[1]))).toEqual(items.map(({ hubId }) => hubId))
+  expect(lines.map((line) => Number(/^\d+/.exec(line)?.[0]))).toEqual(items.map(({ hubId }) => hubId))
+  for (const [n, { state, polledAt, openAlerts, trouble }] of items.entries()) {
+    const [row = '', words = ''] = [lines[n], wordsOf(page[n] ?? '')]
+    const text = alertCountsText(openAlerts)
+    for (const shown of [STATE_NAMES[state], text, formatSpan(clock.now() - Date.parse(polledAt)), trouble])
+      expect(row).toContain(shown)
+    expect(words).toContain(`${STATE_NAMES[state]} ${trouble}`.trim())
+    expect(words.replace(/ (?=\d+ warning)/g, ', ').replaceAll(' , ', ', ')).toContain(text)
   }
 }
 

@@ -11,14 +11,15 @@ import {
   readAccountHistory,
   snapshotJson,
 } from '../../views/account-history.ts'
-import { accountDetailsJson, accountJson, readAccountView, withPlan } from '../../views/account-view.ts'
+import { accountDetailsJson, readAccountView, withPlan } from '../../views/account-view.ts'
 import { explanationJson, readExplanation } from '../../views/explanation.ts'
-import { AccountDetailsShape, AccountShape } from '../../views/shapes/account.ts'
+import { listedAccountJson, readAccountList } from '../../views/list-accounts.ts'
+import { AccountDetailsShape, ListedAccountShape } from '../../views/shapes/account.ts'
 import { ExplanationShape } from '../../views/shapes/explanation.ts'
 import { SnapshotShape } from '../../views/shapes/series.ts'
 import { unknownAccount } from '../problem.ts'
 import { atMost, cursor, momentInQuery, numberInQuery, oneOf } from '../query.ts'
-import { findAccounts, placeInAccounts, tagOf } from '../search-accounts.ts'
+import { placeInAccounts, tagOf } from '../search-accounts.ts'
 import { type Lines, listShape, nextOf, OF_ACCOUNT, route } from './route.ts'
 
 const WEEK_MS = 7 * 86_400_000
@@ -43,7 +44,9 @@ const ACCOUNT_SEARCH = z.strictObject({
   tag: z.string('must be given once').optional().describe('Only those that bear this tag of the config.'),
   sort: oneOf(ACCOUNT_SORTS)
     .default('hubId')
-    .describe('`refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.'),
+    .describe(
+      '`worst`: by the worst alert that is neither acknowledged nor silenced, then by state; `refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.',
+    ),
   order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
   limit: atMost(500, 100),
   after: cursor(z.string('must be given once').max(400, 'is too long')).optional(),
@@ -79,12 +82,15 @@ export const accountRoutes = [
       'An account that moves in the order between two pages may be listed twice or not at all; by hub id none does.',
     query: ACCOUNT_SEARCH,
     answers: {
-      200: { description: 'A page of accounts.', json: listShape(AccountShape, 'In the order that was asked for.') },
+      200: {
+        description: 'A page of accounts.',
+        json: listShape(ListedAccountShape, 'In the order that was asked for.'),
+      },
     },
     problems: [400],
     example: { query: { state: 'active', limit: '2' } },
     answer: async (deps, { query: { q, stale, tag, order, after = '', ...query } }) => {
-      const { accounts, next } = await findAccounts(deps, {
+      const { rows, next } = await readAccountList(deps, {
         ...query,
         ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
         ...{
@@ -92,8 +98,9 @@ export const accountRoutes = [
           tag: tag === undefined ? undefined : tagOf(deps.tags, tag),
         },
       })
-      const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
-      return { json: { items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) } }
+      return {
+        json: { items: rows.map(listedAccountJson), ...nextOf(next === undefined ? undefined : placeText(next)) },
+      }
     },
   }),
 

@@ -9,18 +9,17 @@ import {
   placeText,
 } from '../../accounts/search/account-query.ts'
 import { seriesName } from '../../alerts/series-name.ts'
-import type { NearestLimit } from '../../limits/forecast/outlook.ts'
 import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/keys.ts'
-import { daysLeftText, formatCount, formatPercent } from '../../text/format-number.ts'
+import { countOf, daysLeftText, formatCount, keepUnits } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import { type PlannedAccount, withPlan } from '../../views/account-view.ts'
-import { accountText } from '../../views/alert-texts.ts'
-import { readNearestLimit } from '../../views/nearest-limits.ts'
+import { isLeaving, STATE_NAMES } from '../../views/account-verdict.ts'
+import { type ListedAccount, readAccountList } from '../../views/list-accounts.ts'
+import { readClosestLimit } from '../../views/nearest-limits.ts'
 import { check, oneOf } from '../query.ts'
-import { findAccounts, placeInAccounts, tagOf } from '../search-accounts.ts'
+import { placeInAccounts, tagOf } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
-import { NONE, stateBadge, when } from './parts/cells.ts'
+import { accountLink, badge, fullness, NONE, readAge, stateBadge, when } from './parts/cells.ts'
 import { choice, hidden, select, withQuery } from './parts/forms.ts'
 import { htmlTable, nothing, type TableColumn } from './parts/tables.ts'
 
@@ -44,7 +43,16 @@ const ACCOUNT_SEARCH = z.object({
   before: once(400).default(''),
 })
 
-type AccountsPageParts = 'store' | 'keys' | 'registry' | 'directory' | 'due' | 'coverage' | 'clock' | 'tags'
+type AccountsPageParts =
+  | 'store'
+  | 'keys'
+  | 'registry'
+  | 'directory'
+  | 'due'
+  | 'coverage'
+  | 'silences'
+  | 'clock'
+  | 'tags'
 
 /** All accounts, searched, filtered and ordered. */
 export async function showAccounts(
@@ -53,29 +61,23 @@ export async function showAccounts(
 ): Promise<OperatorPage> {
   const address = addressOf(asked)
   const { tag, ...query } = address
-  const [{ accounts, next, previous }, byState] = await Promise.all([
-    findAccounts(deps, {
+  const [{ rows: listed, next, previous }, byState] = await Promise.all([
+    readAccountList(deps, {
       ...query,
       ...(tag === undefined ? {} : { tag: tagOf(deps.tags, tag) }),
       limit: ACCOUNTS_A_PAGE,
     }),
     deps.registry.countByState(),
   ])
-  void deps.directory.warm().catch(() => undefined) // Whoever searches is told.
+  void deps.directory.warm().catch(() => undefined) // A search reports it.
   const now = deps.clock.now()
   const rows = await Promise.all(
-    accounts.map(async (account) => {
-      const [planned, nearest] = await Promise.all([
-        withPlan(deps.due, account),
-        readNearestLimit(deps, account.hubId, now),
-      ])
-      return { account: planned, nearest }
-    }),
+    listed.map(async (one) => ({ ...one, closest: await readClosestLimit(deps, one.account.hubId, now) })),
   )
   const body = html`<div data-live="counts">${stateLinks(address, byState)}</div>
 ${searchForm(address, Object.keys(deps.tags))}
 <div data-live="accounts">
-${rows.length === 0 ? noneFound(address) : accountRows(rows, address, now)}
+${rows.length === 0 ? noneFound(address) : accountRows(rows, address, deps.coverage.settings.freshnessMs, now)}
 ${pager(address, next, previous)}
 </div>`
   return { at: '/accounts', title: 'Accounts', body }
@@ -140,7 +142,7 @@ function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number
     return html`<a href="${accountsPath(asked, { state })}"${isShown ? html` aria-current="true"` : undefined}>${name} <span class="count">${formatCount(count)}</span></a> `
   }
   const shown = ACCOUNT_STATES.filter((state) => byState[state] > 0 || state === asked.state)
-  return html`<nav class="chips" aria-label="States">${link(undefined, 'all', total)}${shown.map((state) => link(state, state, byState[state]))}</nav>`
+  return html`<nav class="chips" aria-label="States">${link(undefined, 'all', total)}${shown.map((state) => link(state, STATE_NAMES[state], byState[state]))}</nav>`
 }
 
 const SORT_NAMES: Record<AccountSort, string> = {
@@ -196,37 +198,52 @@ function noneFound(asked: AccountsAddress): Html {
   return html`<p class="nothing">No account matches. <a href="/accounts">Show all</a></p>`
 }
 
-interface AccountRow {
-  account: PlannedAccount
-  nearest: NearestLimit | 'unreadable' | undefined
+interface AccountRow extends ListedAccount {
+  closest: Awaited<ReturnType<typeof readClosestLimit>>
 }
 
-function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: number): Html {
+function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, freshnessMs: number, now: number): Html {
   const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
   const moment = (at: number | null) => (at === null ? NONE : when(at, now))
-  return htmlTable(
+  return html`<div class="accounts">${htmlTable(
     'Accounts',
     [
-      sortedBy('Domain', 'domain'),
-      sortedBy('Hub id', 'hubId'),
+      sortedBy('Account', 'domain'),
+      'Alerts',
       'State',
-      'Token expires',
-      sortedBy('Next refresh', 'refresh'),
-      'Last poll',
-      sortedBy('Next poll', 'poll'),
       sortedBy('Nearest limit', 'nearest'),
+      'Token expires',
+      'Limits read',
+      sortedBy('Next poll', 'poll'),
     ],
-    rows.map(({ account, nearest }) => [
-      html`<a href="/accounts/${account.hubId}">${accountText(account)}</a>`,
-      String(account.hubId),
-      html`${stateBadge(account.state, true)}${account.unreadable.length > 0 ? ' unreadable' : ''}`,
-      account.state === 'uninstalled' ? NONE : moment(account.token.expiresAt),
-      moment(account.nextRefreshAt),
-      when(account.polledAt, now),
-      moment(account.nextPollAt),
-      nearest === undefined ? NONE : nearest === 'unreadable' ? nearest : nearLimitNote(nearest),
+    rows.map((row) => [
+      accountLink(row.account),
+      alertsCell(row),
+      html`${stateBadge(row.account.state, row.trouble === '')}${row.account.unreadable.length > 0 ? ' unreadable' : ''}${row.trouble === '' ? undefined : html`<br>${keepUnits(row.trouble)}`}`,
+      closestCell(row),
+      row.account.state === 'uninstalled' ? NONE : moment(row.account.token.expiresAt),
+      row.account.polledAt === null ? NONE : readAge(row.account.polledAt, freshnessMs, now),
+      moment(row.account.nextPollAt),
     ]),
-  )
+  )}</div>`
+}
+
+/** How many alerts need someone, by level, and how many are handled. */
+function alertsCell({ alerts: { critical, warning, handled } }: AccountRow): Html {
+  if (critical + warning + handled === 0) return NONE
+  const some = (count: number, look: string, text: string) => (count === 0 ? undefined : html`${badge(look, text)} `)
+  return html`${some(critical, 'critical', `${formatCount(critical)} critical`)}${some(warning, 'warning', countOf(warning, 'warning'))}${handled === 0 ? undefined : html`<span class="soft whole">${critical + warning === 0 ? '' : '+ '}${formatCount(handled)} handled</span>`}`
+}
+
+/** How full its nearest limit is, at any height, and which one that is. */
+function closestCell({ account, closest, open }: AccountRow): Html {
+  if (closest === 'unread') return isLeaving(account) ? NONE : html`<span class="soft">not read yet</span>`
+  if (closest === 'unreadable') return html`unreadable`
+  if (closest === 'none') return html`<span class="soft">no limit</span>`
+  const { series, daysLeft } = closest
+  const level = open.find(({ field }) => field === series.id)?.state.level
+  const days = daysLeft === null || daysLeft <= 0 ? '' : `, ${keepUnits(daysLeftText(daysLeft))}`
+  return html`${fullness(series, level)}<br><span class="soft">${seriesName(series)}${days}</span>`
 }
 
 /** By a column, and the other way round where it is that already. */
@@ -236,14 +253,6 @@ function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<TableC
     href: accountsPath(asked, { sort, descending: isNow && !asked.descending }),
     is: isNow ? (asked.descending ? 'descending' : 'ascending') : undefined,
   }
-}
-
-/** How near a limit is, in a cell: `96 %, 12 days left`, and which one. */
-function nearLimitNote({ series, daysLeft }: NearestLimit): Html {
-  const full = series.percent === null ? '' : formatPercent(series.percent)
-  const days = daysLeft === null ? '' : daysLeftText(daysLeft)
-  const near = [full, days].filter((text) => text !== '').join(', ')
-  return html`${near}<br><span class="soft">${seriesName(series)}</span>`
 }
 
 function pager(asked: AccountsAddress, next: Place | undefined, previous: Place | undefined): Html | undefined {

@@ -74,6 +74,7 @@ const NOTHING_ELSE = 200
 const FULL = -1_000
 /** An earlier version ranked every full account here; its next poll that finds anything new ranks it anew. */
 const FULL_BEFORE = 0
+const FURTHEST = WITHOUT_DAYS + 100 - LEAST_PERCENT
 
 /** Undefined where no limit is near. */
 export function nearestLimit(
@@ -81,13 +82,23 @@ export function nearestLimit(
   forecasts: AccountForecasts | undefined,
   now: number,
 ): NearestLimit | undefined {
+  return closestLimit(readings, forecasts, now, FURTHEST)
+}
+
+/** The same however far it is; undefined where there is no limit at all. */
+export function closestLimit(
+  readings: Readings,
+  forecasts: AccountForecasts | undefined,
+  now: number,
+  furthest = Number.POSITIVE_INFINITY,
+): NearestLimit | undefined {
   let nearest: NearestLimit | undefined
   let full: Series | undefined
   for (const series of seriesOf(readings)) {
     const { daysLeft = null } = outlookOf(series, forecasts, now)
     if (daysLeft === 0) full ??= series
     const nearness = daysLeft === 0 ? undefined : nearnessOf(series, daysLeft)
-    if (nearness !== undefined && (nearest === undefined || nearness < nearest.nearness)) {
+    if (nearness !== undefined && nearness <= furthest && (nearest === undefined || nearness < nearest.nearness)) {
       nearest = { series, daysLeft, nearness }
     }
   }
@@ -97,7 +108,7 @@ export function nearestLimit(
 
 function nearnessOf({ percent }: Series, daysLeft: number | null): number | undefined {
   if (daysLeft !== null && daysLeft < MOST_DAYS) return tenths(daysLeft)
-  if (percent === null || percent < LEAST_PERCENT) return undefined
+  if (percent === null) return undefined
   return WITHOUT_DAYS + Math.round((100 - percent) * 10) / 10
 }
 

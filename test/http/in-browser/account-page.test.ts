@@ -183,6 +183,21 @@ test('an account of 25 object types and four pairs is no longer than a look take
   await steps.hset(own.alerts, before)
 })
 
+test('the list of accounts has bars with their percent on one line, cuts nothing, and can be touched', async () => {
+  for (const look of LOOKS) {
+    const { page, faults } = await pages.visit('/accounts', look)
+    await screenshot(page, 'accounts list', look)
+    expect(await page.locator('.fullness .whole').first().textContent()).toMatch(/ %$/)
+    const lines = await page.evaluate(
+      `[...document.querySelectorAll('.whole')].map((one) => one.getClientRects().length)`,
+    )
+    expect(new Set(lines as number[])).toEqual(new Set([1]))
+    expect(await page.evaluate(CUT)).toEqual([])
+    if (look.device === 'phone') expect(await page.evaluate(SMALL)).toEqual([])
+    expect(faults).toEqual([])
+  }
+})
+
 test('a chart is read under the pointer and by keyboard, at each number of its table', async () => {
   const { page, faults } = await pages.visit(PATHS['a series'])
   const readOut = page.locator('output.readout')

@@ -1,0 +1,95 @@
+import type { Account } from '../accounts/account.ts'
+import type { AccountQuery, Ahead, Place } from '../accounts/search/account-query.ts'
+import { type AccountLists, type AccountPage, pageOfAccounts } from '../accounts/search/search-accounts.ts'
+import { compareRanks } from '../alerts/alert.ts'
+import { type OpenState, readOpenStates } from '../alerts/open-alerts.ts'
+import type { Silence } from '../alerts/silence.ts'
+import type { DueKind } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
+import { accountVerdict, troubleOf } from './account-verdict.ts'
+import { accountJson, type PlannedAccount, withPlan } from './account-view.ts'
+import { type AlertCounts, countsOf, surveyAlerts } from './find-alerts.ts'
+import { OVERDUE_AFTER_MS } from './fleet-status.ts'
+import type { ListedAccountShape } from './shapes/account.ts'
+import { isHandledState } from './silenced.ts'
+import type { ViewDeps } from './view-deps.ts'
+
+/** One line of a list of accounts: the same on the page, in the API and in the command line. */
+export interface ListedAccount {
+  account: PlannedAccount
+  alerts: AlertCounts
+  /** The same alerts one by one, also those that are handled. */
+  open: readonly OpenState[]
+  /** What is wrong with its tokens or polls, in a few words; '' = nothing. */
+  trouble: string
+}
+
+export interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overdue' | 'ahead' | 'without'> {
+  /** Only those whose newest reading is too old. */
+  stale: boolean
+  /** Only those for which this should have been done by now. */
+  overdue?: DueKind | undefined
+}
+
+type Sources = AccountLists & Pick<ViewDeps, 'due' | 'silences' | 'coverage' | 'clock'>
+
+/**
+ * One page of accounts. Worst first are those with the worst alert that no operator has handled, in the order of the alerts
+ * themselves; then by state, then by the nearest limit.
+ */
+export async function readAccountList(
+  deps: Sources,
+  { stale, overdue, ...query }: AccountSearch,
+): Promise<Omit<AccountPage, 'accounts'> & { rows: ListedAccount[] }> {
+  const now = deps.clock.now()
+  const silences = await deps.silences.active(now)
+  const { accounts, ...beside } = await pageOfAccounts(deps, {
+    ...query,
+    staleBefore: stale ? now - deps.coverage.settings.freshnessMs : undefined,
+    overdue: overdue && { kind: overdue, since: now - OVERDUE_AFTER_MS },
+    ahead: query.sort === 'worst' ? await readAlerting(deps, silences, now) : undefined,
+  })
+  return { rows: await rowsOf(deps, accounts, silences, now), ...beside }
+}
+
+/** Accounts with alerts that no operator has handled. Their key is the rank of the worst one. */
+async function readAlerting(deps: Sources, silences: readonly Silence[], now: number): Promise<Ahead> {
+  const { accounts } = await surveyAlerts(deps, { silences, mark: 'active' }, now)
+  const places = accounts
+    .filter(({ hubId }) => hubId !== NOBODY)
+    .map(({ hubId, place }): Place => ({ hubId, key: place.slice(0, -1).join('_') }))
+  return { places, compare: (a, b) => compareRanks(rankAt(a), rankAt(b)) }
+}
+
+function rankAt({ hubId, key }: Place): number[] {
+  return [...String(key).split('_').map(Number), hubId]
+}
+
+async function rowsOf(
+  deps: Sources,
+  accounts: readonly Account[],
+  silences: readonly Silence[],
+  now: number,
+): Promise<ListedAccount[]> {
+  const { freshnessMs } = deps.coverage.settings
+  const byAccount = new Map<number, OpenState[]>()
+  const hubIds = accounts.map(({ hubId }) => hubId)
+  for await (const some of readOpenStates(deps.store, deps.keys, hubIds)) {
+    for (const [hubId, open] of Map.groupBy(some, (one) => one.hubId)) byAccount.set(hubId, open)
+  }
+  return Promise.all(
+    accounts.map(async (found) => {
+      const account = await withPlan(deps.due, found)
+      const open = byAccount.get(account.hubId) ?? []
+      const marked = open.map((one) => ({ level: one.state.level, isHandled: isHandledState(one, silences, now) }))
+      const alerts = countsOf(marked)
+      // What all accounts suffer from at the token endpoint is said once, on the status page.
+      const trouble = troubleOf(accountVerdict({ account, alerts, freshnessMs, endpoint: null }, now))
+      return { account, alerts, open, trouble }
+    }),
+  )
+}
+
+export function listedAccountJson({ account, alerts, trouble }: ListedAccount): ListedAccountShape {
+  return { ...accountJson(account), openAlerts: alerts, trouble }
+}
