@@ -4,9 +4,12 @@ import { type FieldProblem, parseFault, wholeNumberProblem } from './faults.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { JournalFilter } from './journal.ts'
+import { SERVED_REPORTS } from './limits/all-reports.ts'
 import { hooksPage, inboxPage, variesByAccept, wantsPage } from './pages.ts'
+import { type Lacks, lacksProblem } from './plan.ts'
 import { type SandboxParts, textOf } from './provider-route.ts'
 import { parseRate } from './rate.ts'
+import { type SetCount, setCountsProblem } from './set-counts.ts'
 import type { Hub } from './world.ts'
 
 /** The paths below `/sandbox` with which tests and people arrange the world and see what happened in it. */
@@ -25,7 +28,7 @@ export function serveControl(
 /** A path that takes a JSON object. */
 function takeObject(
   server: FastifyInstance,
-  method: 'POST' | 'PUT',
+  method: 'POST' | 'PUT' | 'PATCH',
   url: string,
   answer: (object: Record<string, unknown>, request: FastifyRequest) => Answer,
 ): void {
@@ -65,17 +68,31 @@ function serveAccounts(server: FastifyInstance, { world }: SandboxParts): void {
 }
 
 function serveReports(server: FastifyInstance, { world, reports }: SandboxParts): void {
-  const store = (url: string, put: (hubId: number, text: string, params: Record<string, string>) => void) =>
-    takeObject(server, 'PUT', `/sandbox/accounts/:hubId/${url}`, (_, request) => {
+  const take = (
+    method: 'PUT' | 'PATCH',
+    path: string,
+    change: (hubId: number, body: Record<string, unknown>, request: FastifyRequest) => void,
+    problemIn: (body: Record<string, unknown>) => FieldProblem | undefined = () => undefined,
+  ) =>
+    takeObject(server, method, `/sandbox/accounts/:hubId${path}`, (body, request) => {
       const account = accountIn(request, world)
       if (account === undefined) return NO_SUCH_ACCOUNT
-      put(account.hubId, textOf(request), request.params as Record<string, string>)
+      const problem = problemIn(body)
+      if (problem !== undefined) return refusal(problem)
+      change(account.hubId, body, request)
       return noContent()
     })
-  store('custom-properties', (hubId, text) => reports.putCustomProperties(hubId, text))
-  store('associations/:from/:to', (hubId, text, { from = '', to = '' }) =>
-    reports.putAssociations(hubId, from, to, text),
-  )
+  for (const report of SERVED_REPORTS) {
+    const path = report.controlPath ?? report.path
+    take('PUT', path, (hubId, _, request) =>
+      reports.put(report, hubId, request.params as { from?: string; to?: string }, textOf(request)),
+    )
+    if (report.counts === undefined) continue
+    const set = (hubId: number, body: Record<string, unknown>) =>
+      reports.setCounts(report, hubId, body as Record<string, SetCount>)
+    take('PATCH', path, set, setCountsProblem)
+  }
+  take('PUT', '/plan', (hubId, body) => reports.putLacks(hubId, body as Lacks), lacksProblem)
 }
 
 function serveFaults(server: FastifyInstance, { faults }: SandboxParts): void {

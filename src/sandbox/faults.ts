@@ -1,17 +1,11 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { SERVED_REPORTS, type ServedReportName } from './limits/all-reports.ts'
 
-const FAULTY_ENDPOINTS = [
-  'token',
-  'metadata',
-  'delete',
-  'associations',
-  'customProperties',
-  'companion',
-  'hooks',
-  'smtp',
-] as const
+const OTHER_ENDPOINTS = ['token', 'metadata', 'delete', 'companion', 'hooks', 'smtp'] as const
 
-export type FaultyEndpoint = (typeof FAULTY_ENDPOINTS)[number]
+export type FaultyEndpoint = (typeof OTHER_ENDPOINTS)[number] | ServedReportName
+
+const FAULTY_ENDPOINTS: readonly FaultyEndpoint[] = [...OTHER_ENDPOINTS, ...SERVED_REPORTS.map(({ name }) => name)]
 
 /**
  * A fault on purpose. Applied before the call changes anything, unless with `after` the work is

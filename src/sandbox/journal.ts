@@ -1,15 +1,8 @@
 import type { Clock } from '../runtime/clock.ts'
 import { BoundedLog } from './bounded-log.ts'
+import type { ServedReportName } from './limits/all-reports.ts'
 
-export type Endpoint =
-  | 'token'
-  | 'metadata'
-  | 'delete'
-  | 'associations'
-  | 'customProperties'
-  | 'companion'
-  | 'authorize'
-  | 'other'
+export type Endpoint = 'token' | 'metadata' | 'delete' | 'companion' | 'authorize' | 'other' | ServedReportName
 
 export type GrantType = 'authorization_code' | 'refresh_token'
 

@@ -1,79 +1,89 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Answer, jsonAnswer } from './answer.ts'
+import { type Answer, json, jsonAnswer } from './answer.ts'
+import { SERVED_REPORTS } from './limits/all-reports.ts'
+import type { AskedReport } from './limits/served-report.ts'
+import { objectType } from './object-types.ts'
 import {
+  anyError,
   expiredAuthentication,
   invalidAuthentication,
   missingScopes,
   rateLimited,
   usualLimitsError,
 } from './provider-errors.ts'
-import { type Caller, provide, type SandboxParts } from './provider-route.ts'
+import { type Caller, type ProviderRoute, provide, type SandboxParts } from './provider-route.ts'
 import { RATE_LIMIT, RateLimit } from './rate.ts'
 import type { AssociationTotals } from './reports.ts'
-import { objectType, percentage, typesOfHub } from './scenario.ts'
+import { FEWER_LIMIT_SCOPES, LIMIT_SCOPES, type ScopeRule } from './scopes.ts'
 
-/** Where the limits endpoints live: v3, and the dated versions, which are the same in all but the path. */
-const LIMITS_BASES = ['/crm/v3/limits', '/crm/limits/2025-09', '/crm/limits/2026-03', '/crm/limits/2026-09']
+/** Where the limits endpoints live: v3, and the dated versions, which are the same in all but the path and some scopes. */
+const LIMITS_BASES: readonly (readonly [base: string, scopes: ScopeRule])[] = [
+  ['/crm/v3/limits', LIMIT_SCOPES],
+  ['/crm/limits/2025-09', FEWER_LIMIT_SCOPES],
+  ['/crm/limits/2026-03', LIMIT_SCOPES],
+  ['/crm/limits/2026-09', FEWER_LIMIT_SCOPES],
+]
 
-/** A GET below each of these bases: how it is journalled, and the text that it answers a live token with. */
+/** A GET below each of these bases: how it is journalled, and what it answers a call with that may be made. */
 interface LimitsRoute {
-  path: string
-  endpoint: 'associations' | 'customProperties' | 'companion'
-  body: (hubId: number, request: FastifyRequest) => string
+  readonly path: string
+  readonly endpoint: ProviderRoute['endpoint']
+  readonly scopes?: ScopeRule | undefined
+  readonly answer: (hubId: number, asked: AskedReport) => Answer
 }
 
 export function serveLimits(server: FastifyInstance, parts: SandboxParts): void {
   const rate = new RateLimit()
-  for (const { path, endpoint, body } of [...limitsRoutes(parts), ...companionRoutes(parts)]) {
-    for (const base of LIMITS_BASES) {
+  for (const { path, endpoint, answer, scopes: own } of [...reportRoutes(parts), ...companionRoutes(parts)]) {
+    for (const [base, usual] of LIMITS_BASES) {
+      const scopes = own ?? usual
       provide(server, parts, {
         method: 'GET',
         path: `${base}${path}`,
         endpoint,
         identify: (request) => bearerCaller(request, parts),
-        usualError: (status, { hubId }) => usualLimitsError(status, hubId, parts.clock.now()),
-        answer: (request) =>
-          withAccount(request, parts, rate, (hubId, headers) => jsonAnswer(200, body(hubId, request), headers)),
+        usualError: (status, { hubId }) =>
+          usualLimitsError(status, { hubId, now: parts.clock.now(), scopes: scopes.named }),
+        answer: (request) => withAccount(request, parts, { rate, scopes }, (hubId) => answer(hubId, askedBy(request))),
       })
     }
   }
 }
 
-function limitsRoutes({ reports }: SandboxParts): LimitsRoute[] {
+function reportRoutes({ reports }: SandboxParts): LimitsRoute[] {
+  return SERVED_REPORTS.map((report) => ({
+    path: report.path,
+    endpoint: report.name,
+    scopes: report.scopes,
+    answer: (hubId, asked) => {
+      const lack = reports.lackOf(report, hubId)
+      if (lack === 'empty') return json(200, {})
+      return lack === undefined ? jsonAnswer(200, reports.text(report, hubId, asked)) : anyError(lack)
+    },
+  }))
+}
+
+/** The two that name the object types with records at or near a limit, by the association reports. */
+function companionRoutes({ reports }: SandboxParts): LimitsRoute[] {
   return [
     {
-      path: '/associations/records/:from/:to',
-      endpoint: 'associations',
-      body: (hubId, request) => {
-        const { from, to } = request.params as { from: string; to: string }
-        return reports.associations(hubId, from, to)
+      path: '/associations/records/from',
+      endpoint: 'companion',
+      answer: (hubId) => json(200, { results: objectTypesIn(reports.busyPairs(hubId), 'from', hubId) }),
+    },
+    {
+      path: '/associations/records/:from/to',
+      endpoint: 'companion',
+      answer: (hubId, { from }) => {
+        const pairs = reports.busyPairs(hubId).filter((pair) => pair.from === from)
+        return json(200, { results: objectTypesIn(pairs, 'to', hubId) })
       },
     },
-    { path: '/custom-properties', endpoint: 'customProperties', body: (hubId) => reports.customProperties(hubId) },
   ]
 }
 
-/**
- * The endpoints beside the two limits endpoints. The two that name the object types with records at or near a limit
- * answer from the association reports; the rest give a plausible answer that never changes.
- */
-function companionRoutes({ reports }: SandboxParts): LimitsRoute[] {
-  const answers: Record<string, (hubId: number, request: FastifyRequest) => object> = {
-    '/associations/records/from': (hubId) => ({ results: objectTypesIn(reports.busyPairs(hubId), 'from', hubId) }),
-    '/associations/records/:from/to': (hubId, request) => {
-      const { from } = request.params as { from: string }
-      const pairs = reports.busyPairs(hubId).filter((pair) => pair.from === from)
-      return { results: objectTypesIn(pairs, 'to', hubId) }
-    },
-    '/associations/labels': (_hubId, request) => associationLabels(request.query as Record<string, string>),
-    '/calculated-properties': calculatedProperties,
-    '/custom-object-types': () => ({ limit: 10, usage: 4, percentage: percentage(4, 10) }),
-    '/pipelines': (hubId) => byOrigin(hubId, 100, (place) => 1 + (place % 3)),
-    '/records': (hubId) => byOrigin(hubId, 15_000_000, (place) => (hubId % 1_000) * 40 + place * 94),
-  }
-  return Object.entries(answers).map(([path, answer]) => {
-    return { path, endpoint: 'companion', body: (hubId, request) => JSON.stringify(answer(hubId, request)) }
-  })
+function askedBy(request: FastifyRequest): AskedReport {
+  return { ...(request.params as { from?: string; to?: string }), query: request.query as Record<string, unknown> }
 }
 
 /** The account of the access token that a request carries, even if the token has expired. */
@@ -86,8 +96,8 @@ function bearerCaller(request: FastifyRequest, { world }: Pick<SandboxParts, 'wo
 function withAccount(
   request: FastifyRequest,
   { world, clock }: Pick<SandboxParts, 'world' | 'clock'>,
-  rate: RateLimit,
-  answer: (hubId: number, headers: Readonly<Record<string, string>>) => Answer,
+  { rate, scopes }: { rate: RateLimit; scopes: ScopeRule },
+  work: (hubId: number) => Answer,
 ): Answer {
   const token = world.accessToken(bearerOf(request))
   if (token === undefined) return invalidAuthentication()
@@ -96,8 +106,10 @@ function withAccount(
   const { hubId } = token.grant.account
   const remaining = rate.take(hubId, now)
   if (remaining < 0) return rateLimited(hubId)
-  if (!token.grant.readsLimits) return missingScopes()
-  return answer(hubId, { ...RATE_HEADERS, 'x-hubspot-ratelimit-remaining': String(remaining) })
+  if (!scopes.allows(token.grant.scopes)) return missingScopes(scopes.named)
+  const answer = work(hubId)
+  const headers = { ...answer.headers, ...RATE_HEADERS, 'x-hubspot-ratelimit-remaining': String(remaining) }
+  return { ...answer, headers }
 }
 
 const RATE_HEADERS = {
@@ -123,39 +135,4 @@ function objectTypesIn(pairs: readonly AssociationTotals[], side: 'from' | 'to',
       hasRecordsNearLimit: its.some((pair) => pair.hasRecordsNearLimit),
     }
   })
-}
-
-function associationLabels({ fromObjectTypeId: from, toObjectTypeId: to }: Record<string, string>): object {
-  const labels = [
-    { fromObjectTypeId: '0-1', toObjectTypeId: '0-2', limit: 50, usage: 3, percentage: 6 },
-    { fromObjectTypeId: '0-1', toObjectTypeId: '0-3', limit: 50, usage: 1, percentage: 2 },
-  ]
-  const results = labels.filter(
-    (label) =>
-      (from === undefined || label.fromObjectTypeId === from) && (to === undefined || label.toObjectTypeId === to),
-  )
-  return { results }
-}
-
-function calculatedProperties(hubId: number): object {
-  const byObjectType = typesOfHub(hubId).map((type, place) => ({ ...type, usage: place }))
-  return { overallLimit: 200, overallUsage: 28, overallPercentage: percentage(28, 200), byObjectType }
-}
-
-/** The shape that splits the provider's own object types from those that the account made up. */
-function byOrigin(hubId: number, limit: number, usageOf: (place: number) => number): object {
-  const types = typesOfHub(hubId).map((type, place) => ({ ...type, usage: usageOf(place) }))
-  const custom = types.filter((type) => type.objectTypeId.startsWith('2-'))
-  const overallUsage = custom.reduce((sum, type) => sum + type.usage, 0)
-  return {
-    hubspotDefinedObjectTypes: types
-      .filter((type) => !custom.includes(type))
-      .map((type) => ({ ...type, limit, percentage: percentage(type.usage, limit) })),
-    customObjectTypes: {
-      overallLimit: limit,
-      overallUsage,
-      overallPercentage: percentage(overallUsage, limit),
-      byObjectType: custom,
-    },
-  }
 }

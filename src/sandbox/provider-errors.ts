@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Answer, json } from './answer.ts'
 import type { GrantType } from './journal.ts'
-import { LIMIT_SCOPES } from './scopes.ts'
 
 /**
  * The provider's error bodies. There are three families: the token endpoint's (RFC 6749 plus `status` and `message`),
@@ -68,15 +67,13 @@ export function expiredAuthentication(expiredAt: number, now: number): Answer {
   )
 }
 
-export const missingScopes = (): Answer =>
+export const missingScopes = (requiredScopes: readonly string[]): Answer =>
   crmError(
     403,
     'MISSING_SCOPES',
     "This app hasn't been granted all required scopes to make this call. Read more about required scopes here: https://developers.hubspot.com/scopes.",
     {
-      errors: [
-        { message: 'One or more of the following scopes are required.', context: { requiredScopes: LIMIT_SCOPES } },
-      ],
+      errors: [{ message: 'One or more of the following scopes are required.', context: { requiredScopes } }],
       links: { scopes: 'https://developers.hubspot.com/scopes' },
     },
   )
@@ -130,7 +127,7 @@ const MESSAGES: Record<number, readonly [category: string, message: string]> = {
   504: ['TIMEOUT', 'gateway timeout'],
 }
 
-const anyError = (status: number): Answer => {
+export const anyError = (status: number): Answer => {
   const [category, message] = MESSAGES[status] ?? [status < 500 ? 'VALIDATION_ERROR' : 'INTERNAL_ERROR', 'error']
   return crmError(status, category, message)
 }
@@ -150,10 +147,13 @@ export function usualMetadataError(status: number): Answer {
   return status === 429 ? tokenRateLimited() : anyError(status)
 }
 
-/** The usual answer of the limits endpoints with this status. */
-export function usualLimitsError(status: number, hubId: number | null, now: number): Answer {
+/** The usual answer of a limits endpoint with this status. */
+export function usualLimitsError(
+  status: number,
+  { hubId, now, scopes }: { hubId: number | null; now: number; scopes: readonly string[] },
+): Answer {
   // Clients keep well-formed tokens, so in practice the provider's 401 is about the time.
   if (status === 401) return expiredAuthentication(now, now)
-  if (status === 403) return missingScopes()
+  if (status === 403) return missingScopes(scopes)
   return status === 429 ? rateLimited(hubId) : anyError(status)
 }

@@ -6,25 +6,50 @@ const READ_AND_WRITE = `
   .split(/\s+/)
 const READ_ONLY = ['calls', 'emails', 'meetings', 'notes', 'tasks']
 
-/** `crm.objects.custom.sensitive.read.v2` and its like. */
-const SENSITIVE = /^crm\.objects\.[a-z_-]+\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/
+/** Scopes of which any one is enough for a call. */
+export interface ScopeRule {
+  /** As an error names them, which leaves out most of the sensitive ones. */
+  readonly named: readonly string[]
+  allows(scopes: readonly string[]): boolean
+}
+
+/** Whether scopes fit is asked at every call, with the same few lists of them: remembered. */
+function anyOf(named: readonly string[], orLike: RegExp): ScopeRule {
+  const accepted = new Set(named)
+  const known = new WeakMap<readonly string[], boolean>()
+  return {
+    named,
+    allows: (scopes) => {
+      const before = known.get(scopes)
+      if (before !== undefined) return before
+      const fits = scopes.some((scope) => accepted.has(scope) || orLike.test(scope))
+      known.set(scopes, fits)
+      return fits
+    },
+  }
+}
+
+const OBJECTS = READ_AND_WRITE.flatMap((object) => [`crm.objects.${object}.read`, `crm.objects.${object}.write`])
+const OTHERS = ['tickets', 'tickets.sensitive.v2', 'tickets.highly_sensitive.v2', 'e-commerce', 'media_bridge.read']
 
 /**
- * The scopes of which the limits endpoints want any one. `oauth` alone and `crm.schemas.*` are not among them.
- * Source: the provider's published OpenAPI description of its limits endpoints.
+ * What nearly all limits endpoints want. `oauth` alone and `crm.schemas.*` are not among it.
+ * Source: the provider's published OpenAPI descriptions of its limits endpoints, as is what some versions leave out.
  */
-export const LIMIT_SCOPES: readonly string[] = [
-  ...READ_AND_WRITE.flatMap((object) => [`crm.objects.${object}.read`, `crm.objects.${object}.write`]),
-  ...READ_ONLY.map((object) => `crm.objects.${object}.read`),
-  'tickets',
-  'tickets.sensitive.v2',
-  'tickets.highly_sensitive.v2',
-  'e-commerce',
-  'media_bridge.read',
-]
+export const LIMIT_SCOPES = anyOf(
+  [...OBJECTS, ...READ_ONLY.map((object) => `crm.objects.${object}.read`), ...OTHERS],
+  // `crm.objects.custom.sensitive.read.v2` and its like.
+  /^crm\.objects\.[a-z_-]+\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,
+)
 
-const ACCEPTED = new Set(LIMIT_SCOPES)
+/** Those of 2025-09 and 2026-09: without what is only read, and without the sensitive ones of tickets. */
+export const FEWER_LIMIT_SCOPES = anyOf(
+  [...OBJECTS, ...OTHERS],
+  /^crm\.objects\.(?!tickets\.)[a-z_-]+\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,
+)
 
-export function readsLimits(scopes: readonly string[]): boolean {
-  return scopes.some((scope) => ACCEPTED.has(scope) || SENSITIVE.test(scope))
-}
+/** Of the number of custom object types, in every version. */
+export const CUSTOM_OBJECT_SCOPES = anyOf(
+  ['objects', 'schemas'].flatMap((kind) => [`crm.${kind}.custom.read`, `crm.${kind}.custom.write`]),
+  /^crm\.objects\.custom\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,
+)

@@ -1,7 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
 import { BoundedLog, Queue } from './bounded-log.ts'
-import { readsLimits } from './scopes.ts'
 
 const CODE_LIFETIME_MS = 60_000
 
@@ -26,8 +25,6 @@ export interface Approval {
   readonly account: Hub
   readonly epoch: number
   readonly scopes: readonly string[]
-  /** Whether the scopes allow the limits endpoints; kept because it is asked at every call. */
-  readonly readsLimits: boolean
 }
 
 interface Code {
@@ -115,7 +112,7 @@ export class World {
   approve(account: Hub, scopes: readonly string[], redirectUri: string): string {
     this.#forgetOldCodes()
     account.installed = true
-    const grant = { account, epoch: account.epoch, scopes, readsLimits: readsLimits(scopes) }
+    const grant = { account, epoch: account.epoch, scopes }
     const expiresAt = this.#clock.now() + CODE_LIFETIME_MS
     const code = { text: newCode(), grant, redirectUri, expiresAt, used: false }
     this.#codes.set(code.text, code)

@@ -1,19 +1,36 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { SERVED_REPORTS } from '../../src/sandbox/limits/all-reports.ts'
 import {
-  associationReport,
-  customPropertyReport,
   REPORTED_PAIRS,
-  type Scenario,
   type ServedAssociationReport,
-  type ServedCustomPropertyReport,
-} from '../../src/sandbox/scenario.ts'
+  servedAssociations,
+} from '../../src/sandbox/limits/association-records.ts'
+import { servedCustomProperties } from '../../src/sandbox/limits/custom-properties.ts'
+import type { Scenario } from '../../src/sandbox/scenario.ts'
 import { ASSOCIATIONS, CUSTOM_PROPERTIES, HUB, visit } from './visit.ts'
 
 const HUBS = Array.from({ length: 25 }, (_, place) => HUB + place)
 const hubId = fc.integer({ min: 1, max: 2 ** 31 })
 const elapsedMs = fc.integer({ min: 0, max: 10 * 60_000 })
 const scenario = fc.constantFrom<Scenario>('steady', 'climbing')
+
+interface ServedCustomPropertyReport {
+  overallLimit: number
+  overallUsage: number
+  overallPercentage: number
+  byObjectType: { objectTypeId: string; usage: number; limit: number; percentage: number }[]
+}
+
+function customPropertyReport(scenario: Scenario, hub: number, at: number): ServedCustomPropertyReport {
+  const moment = { scenario, hubId: hub, elapsedMs: at }
+  return servedCustomProperties.body(moment, {}, (counts) => counts) as ServedCustomPropertyReport
+}
+
+function associationReport(scenario: Scenario, hub: number, pair: { from: string; to: string }, at: number) {
+  const moment = { scenario, hubId: hub, elapsedMs: at }
+  return servedAssociations.body(moment, pair, (counts) => counts) as ServedAssociationReport
+}
 
 function associationsOf(kind: Scenario, hub: number, at: number): ServedAssociationReport[] {
   return REPORTED_PAIRS.map(([from, to]) => associationReport(kind, hub, { from, to }, at))
@@ -73,6 +90,41 @@ describe('any report', () => {
         }
       }),
     )
+  })
+})
+
+const COUNTED = SERVED_REPORTS.filter((report) => report.counts !== undefined)
+
+describe.each(COUNTED)('the counts of $name', ({ counts }) => {
+  /** In percent, the fullest of an account. */
+  const fullest = (kind: Scenario, hub: number, at: number) => {
+    const limited = counts?.({ scenario: kind, hubId: hub, elapsedMs: at }).filter(({ limit }) => limit !== undefined)
+    return Math.max(...(limited ?? []).map(({ usage, limit = 0 }) => (100 * usage) / limit))
+  }
+
+  test('are whole, within limits, and the same for the same account at the same moment', () => {
+    fc.assert(
+      fc.property(scenario, hubId, elapsedMs, (kind, hub, at) => {
+        const moment = { scenario: kind, hubId: hub, elapsedMs: at }
+        expect(counts?.(moment)).toEqual(counts?.(moment))
+        for (const { usage, limit } of counts?.(moment) ?? []) {
+          expect(Number.isInteger(usage) && usage >= 0).toBe(true)
+          expect(usage).toBeLessThanOrEqual(limit ?? usage)
+        }
+      }),
+    )
+  })
+
+  test('stay quiet where it is steady; climbing, many pass 80 and then 95 %, others never, and some fall back', () => {
+    for (const hub of HUBS) {
+      expect(fullest('steady', hub, 0)).toBeLessThan(75)
+      expect(fullest('steady', hub, 600_000)).toBe(fullest('steady', hub, 0))
+    }
+    const above = (level: number, at: number) => HUBS.filter((hub) => fullest('climbing', hub, at) >= level).length
+    expect(above(80, 0)).toBeLessThan(HUBS.length)
+    expect(above(95, 22_500)).toBeGreaterThan(HUBS.length / 5)
+    expect(above(95, 22_500)).toBeGreaterThan(above(95, 0))
+    expect(HUBS.some((hub) => fullest('climbing', hub, 22_500) > fullest('climbing', hub, 600_000))).toBe(true)
   })
 })
 
