@@ -111,15 +111,23 @@ export function finishInHand(deps: ConnectDeps, grant: Grant, owner?: TokenOwner
   })
 }
 
-/** Stores the account of a grant whose code is spent. If it is open whether it counts, it is parked, or stays so. */
-export async function connectGrant(deps: ConnectDeps, grant: Grant, whose: Whose): Promise<GrantOutcome> {
+/**
+ * Stores the account of a grant whose code is spent. If it is open whether it counts, it is parked, or stays so. `isLate`: it was
+ * parked, and others may have come since, whatever the clocks say.
+ */
+export async function connectGrant(
+  deps: ConnectDeps,
+  grant: Grant,
+  whose: Whose,
+  isLate = false,
+): Promise<GrantOutcome> {
   const { id, only } = grant
   const { hubId } = whose
   await noteOfGrant(deps, id, { hubId })
   let latest: GrantTokens = grant
   // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
   const onlyKept = only !== undefined && only !== hubId
-  const outcome = await storeAccount(deps, { id, grant, whose, onlyKept }, (proved) => {
+  const outcome = await storeAccount(deps, { id, grant, whose, onlyKept, isLate }, (proved) => {
     latest = proved
     return keepGrant(deps, { ...grant, ...proved })
   })
@@ -188,7 +196,7 @@ export async function connectWithRefreshToken(
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
   const connecting = storeAccount(
     deps,
-    { id: newOperation(), grant, whose: asked.value, onlyKept: false },
+    { id: newOperation(), grant, whose: asked.value, onlyKept: false, isLate: false },
     async ({ refreshToken }) => {
       if (refreshToken.reveal() !== latest.reveal()) keepNew(refreshToken)
     },
@@ -228,12 +236,17 @@ interface Connecting {
   whose: Whose
   /** No account that is not kept here. */
   onlyKept: boolean
+  /** Where its account is known, the provider must take its refresh token. */
+  isLate: boolean
 }
+
+/** More than any two clocks differ by. */
+const ANY_SLACK_MS = Number.MAX_SAFE_INTEGER
 
 /** `keep` gets what is to be proved, and what came of that, before anything else can fail. */
 async function storeAccount(
   deps: ConnectDeps,
-  { id, grant, whose, onlyKept }: Connecting,
+  { id, grant, whose, onlyKept, isLate }: Connecting,
   keep: (latest: GrantTokens) => Promise<void>,
 ): Promise<ConnectOutcome | NotConnected> {
   const { hubId, scopes } = whose
@@ -259,7 +272,7 @@ async function storeAccount(
       ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
       stepJson(fields),
       stepJson(alerts),
-      ...[id, CLOCK_SLACK_MS, provedAfter, previous, onlyKept ? 'kept' : ''],
+      ...[id, isLate ? ANY_SLACK_MS : CLOCK_SLACK_MS, provedAfter, previous, onlyKept ? 'kept' : ''],
     )
     if (is === 'stale') continue
     if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }

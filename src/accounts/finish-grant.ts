@@ -68,7 +68,7 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
     await forgetGrant(deps, grant)
     return 'gone'
   }
-  const outcome = await connectGrant(deps, grant, asked.value)
+  const outcome = await connectGrant(deps, grant, asked.value, true)
   if (outcome.is === 'parked') return outcome.failure
   if (outcome.is === 'other-account') return outcome.isReconnected ? 'connected' : 'gone'
   return outcome.is === 'failed' ? 'gone' : 'connected'

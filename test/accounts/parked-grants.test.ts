@@ -58,23 +58,25 @@ async function begun(dialect: DialectName = 'v1') {
     const approved = await fetch(`${sandbox.url}/oauth/authorize?${query}`, { method: 'POST', redirect: 'manual' })
     return new Secret(new URL(approved.headers.get('location') ?? '').searchParams.get('code') ?? '')
   }
+  /** Where it pauses before it asks again, its time is over at once. */
+  const patiently = async <T>(work: Promise<T>): Promise<T> => {
+    let isOver = false
+    const working = work.finally(() => {
+      isOver = true
+    })
+    const patience = async () => {
+      for (;;) {
+        await clock.sleeper()
+        if (isOver) return working
+        clock.move(3_000)
+      }
+    }
+    return Promise.race([working, patience()])
+  }
   return {
     ...{ clock, keys, deps, logged, woken },
-    /** A callback; where it pauses before it asks again, its time is over at once. */
-    install: async () => {
-      let isOver = false
-      const connecting = connectWithCode(deps, await code()).finally(() => {
-        isOver = true
-      })
-      const patience = async () => {
-        for (;;) {
-          await clock.sleeper()
-          if (isOver) return connecting
-          clock.move(3_000)
-        }
-      }
-      return Promise.race([connecting, patience()])
-    },
+    /** A callback. */
+    install: async () => patiently(connectWithCode(deps, await code())),
     grant: async () => {
       const answer = await provider.exchangeCode(await code())
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
@@ -88,7 +90,7 @@ async function begun(dialect: DialectName = 'v1') {
     pass: async (ms: number) => {
       for (const end = clock.now() + ms; clock.now() < end; ) {
         clock.move(MINUTE / 2)
-        await sweepGrants(deps)
+        await patiently(sweepGrants(deps))
       }
     },
     calls: async (endpoint: string) =>
@@ -352,4 +354,19 @@ test('a note about a grant that another worker has finished leaves nothing behin
   const { id } = await grant()
   await noteOfGrant(deps, id, { isEnding: 1 })
   expect(await kept()).toEqual([])
+})
+
+test('a grant does not take the place of a newer one that came after the clock was set back', async () => {
+  const { deps, keys, clock, grant, install, pass, kept } = await begun()
+  // Its callback died with it.
+  const older = await grant()
+  await keepGrant(deps, older)
+  clock.move(-10 * MINUTE)
+  expect(await install()).toMatchObject({ is: 'connected' })
+  // The provider takes no refresh token of a grant that another one took the place of.
+  await deps.provider.deleteRefreshToken(older.refreshToken)
+  const { refresh } = await storedTokens(redis.store, keys, HUB)
+  await pass(12 * MINUTE)
+  expect(await storedTokens(redis.store, keys, HUB)).toMatchObject({ refresh })
+  expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])
 })
