@@ -123,11 +123,11 @@ export async function connectGrant(
 ): Promise<GrantOutcome> {
   const { id, only } = grant
   const { hubId } = whose
-  await noteOfGrant(deps, id, { hubId })
+  const order = await noteOfGrant(deps, id, { hubId })
   let latest: GrantTokens = grant
   // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
   const onlyKept = only !== undefined && only !== hubId
-  const outcome = await storeAccount(deps, { id, grant, whose, onlyKept, isLate }, (proved) => {
+  const outcome = await storeAccount(deps, { id, grant, whose, onlyKept, isLate, order }, (proved) => {
     latest = proved
     return keepGrant(deps, { ...grant, ...proved })
   })
@@ -140,10 +140,10 @@ export async function connectGrant(
     // What it left at the provider is deleted: the uninstall knew of older tokens only.
     await noteOfGrant(deps, id, { isEnding: 1 })
     await planGrant(deps, id, deps.clock.now())
-    return onlyKept ? otherAccount(deps, outcome, only) : { is: 'failed', step: 'token', failure: UNINSTALLED }
+    return dropped(deps, outcome, grant)
   }
   await forgetGrant(deps, { id, times: latest.times })
-  if (outcome.is !== 'failed' && !('scopes' in outcome)) return otherAccount(deps, outcome, only)
+  if (outcome.is !== 'failed' && !('scopes' in outcome)) return dropped(deps, outcome, grant)
   // A Redis that takes over may know neither the account nor the grant.
   if (outcome.is !== 'failed') deps.unstored.settle(grantToStore({ ...grant, ...latest }, hubId), true, deps.clock)
   if (only === undefined || only === hubId || outcome.is === 'failed') return outcome
@@ -154,18 +154,19 @@ export async function connectGrant(
  * The grant of an account that is not kept is not deleted at the provider, where the account may have one refresh token for all
  * its grants.
  */
-function otherAccount({ log }: ConnectDeps, { is, hubId, hubDomain }: NotConnected, wanted = 0): GrantOutcome {
+function dropped({ log }: ConnectDeps, { is, hubId, hubDomain }: NotConnected, { only: wanted }: Grant): GrantOutcome {
+  if (wanted === undefined || wanted === hubId) return { is: 'failed', step: 'token', failure: UNINSTALLED }
   const why = is === 'strange' ? 'its link was for another account' : 'its account is being uninstalled, and it with it'
   log.warn({ code: 'grant.other-account', hubId, wanted }, `a grant is dropped: ${why}`)
   return { is: 'other-account', hubId, hubDomain, wanted, isReconnected: false }
 }
 
-/** An account that was stored with an older token of its grant is uninstalled by now. */
+/** Asked for after the grant, or since the account was stored with an older token of it. */
 const UNINSTALLED: ProviderFailure = {
   ...{ class: 'rejected', code: 'uninstalled', message: 'the account was uninstalled meanwhile', status: 0 },
 }
 
-/** `strange`: it is not kept here. `uninstalled`: it was stored with older tokens of the grant, and uninstalled since. */
+/** `strange`: it is not kept here. `uninstalling`, `uninstalled`: since the grant. */
 interface NotConnected {
   is: 'strange' | 'uninstalling' | 'uninstalled'
   hubId: number
@@ -196,7 +197,7 @@ export async function connectWithRefreshToken(
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
   const connecting = storeAccount(
     deps,
-    { id: newOperation(), grant, whose: asked.value, onlyKept: false, isLate: false },
+    { id: newOperation(), grant, whose: asked.value, onlyKept: false, isLate: false, order: '' },
     async ({ refreshToken }) => {
       if (refreshToken.reveal() !== latest.reveal()) keepNew(refreshToken)
     },
@@ -238,6 +239,8 @@ interface Connecting {
   onlyKept: boolean
   /** Where its account is known, the provider must take its refresh token. */
   isLate: boolean
+  /** Its place in the order of grants and uninstalls; '' = it has none. */
+  order: string
 }
 
 /** More than any two clocks differ by. */
@@ -246,7 +249,7 @@ const ANY_SLACK_MS = Number.MAX_SAFE_INTEGER
 /** `keep` gets what is to be proved, and what came of that, before anything else can fail. */
 async function storeAccount(
   deps: ConnectDeps,
-  { id, grant, whose, onlyKept, isLate }: Connecting,
+  { id, grant, whose, onlyKept, isLate, order }: Connecting,
   keep: (latest: GrantTokens) => Promise<void>,
 ): Promise<ConnectOutcome | NotConnected> {
   const { hubId, scopes } = whose
@@ -272,7 +275,7 @@ async function storeAccount(
       ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
       stepJson(fields),
       stepJson(alerts),
-      ...[id, isLate ? ANY_SLACK_MS : CLOCK_SLACK_MS, provedAfter, previous, onlyKept ? 'kept' : ''],
+      ...[id, isLate ? ANY_SLACK_MS : CLOCK_SLACK_MS, provedAfter, previous, onlyKept ? 'kept' : '', order],
     )
     if (is === 'stale') continue
     if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }

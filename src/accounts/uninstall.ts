@@ -79,6 +79,8 @@ export async function beginUninstall(
 ): Promise<BegunUninstall> {
   const { account, alerts } = deps.keys.account(hubId)
   const operation = newOperation()
+  // That a token is refused says nothing about a grant that waits for its account.
+  const order = refusedSince === undefined ? await deps.store.incr(deps.keys.grants.order) : ''
   for (;;) {
     const [[state, hubDomain], states] = await Promise.all([
       deps.store.hmget(account, 'state', 'hubDomain'),
@@ -91,7 +93,7 @@ export async function beginUninstall(
       deps.keys.own(hubId),
       ...[hubId, now, reason, Object.keys(states).length],
       stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
-      ...[by, refusedSince ?? '', operation],
+      ...[by, refusedSince ?? '', operation, order],
     )
     if (begun === 'stale') continue
     if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, by, reason }, 'uninstall begun')

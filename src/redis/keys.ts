@@ -114,6 +114,8 @@ function grantKeys(tag: string) {
   return {
     /** zset: grant -> when it is tried next, ms */
     due: `${tag}:due`,
+    /** string: how many grants were kept and uninstalls asked for; each has its number of these, and no clock orders them */
+    order: `${tag}:order`,
     /** hash: the encrypted tokens, their times, and how far it came */
     grant: (id: string) => `${tag}:grant:${id}`,
   }

@@ -90,14 +90,18 @@ export async function readGrant(
   }
 }
 
-/** Written before the step itself: a worker that finds the grant afterwards knows that the step may be done. */
+/**
+ * Written before the step itself: a worker that finds the grant afterwards knows that the step may be done. Returns the grant's
+ * place in the order of grants and uninstalls; '' = it has none.
+ */
 export async function noteOfGrant(
   deps: ParkDeps,
   id: string,
   note: { hubId: number | typeof CROSSING } | { isEnding: 1 } | { undeleted: number },
-): Promise<void> {
-  await deps.store.noteOfGrant(deps.keys.grants.grant(id), ...Object.entries(note).flat())
+): Promise<string> {
+  const order = await deps.store.noteOfGrant(deps.keys.grants.grant(id), ...Object.entries(note).flat())
   if ('hubId' in note) deps.unstored.noteGrant(id, note.hubId)
+  return order
 }
 
 /** Ids of those that are due; they are let be for a while. */

@@ -167,7 +167,8 @@ export class TokenStore {
   parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<'parked' | 'gone'> {
     const { id, access, refresh, times, grantedAt, only, account } = grant
     return this.#store.parkGrant(
-      ...[this.#keys.grants.grant(id), this.#keys.grants.due, id, nextAt, times.obtainedAt],
+      ...[this.#keys.grants.grant(id), this.#keys.grants.due, this.#keys.grants.order],
+      ...[id, nextAt, times.obtainedAt],
       ...['access', vault.seal(access, NOBODY, 'access'), 'refresh', vault.seal(refresh, NOBODY, 'refresh')],
       ...['obtainedAt', times.obtainedAt, 'expiresAt', times.expiresAt, 'grantedAt', grantedAt],
       ...(only === undefined ? [] : ['only', only]),

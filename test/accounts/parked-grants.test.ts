@@ -95,7 +95,7 @@ async function begun(dialect: DialectName = 'v1') {
     },
     calls: async (endpoint: string) =>
       (await journalOf(sandbox.url)).filter((entry) => entry.endpoint === endpoint).map(({ status }) => status),
-    kept: async () => Object.keys(await dump(redis.store, keys)).filter((key) => key.includes('{grants}')),
+    kept: async () => Object.keys(await dump(redis.store, keys)).filter((key) => /{grants}:(due|grant:)/.test(key)),
     account: () => new Registry(redis.store, keys).get(HUB),
   }
 }
@@ -369,4 +369,49 @@ test('a grant does not take the place of a newer one that came after the clock w
   await pass(12 * MINUTE)
   expect(await storedTokens(redis.store, keys, HUB)).toMatchObject({ refresh })
   expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])
+})
+
+test.each([
+  ['being uninstalled', false],
+  ['uninstalled', true],
+])('an account that is %s since a grant was parked does not come back with it', async (_, isDone) => {
+  const { deps, clock, install, fault, works, pass, kept, account } = await begun()
+  expect(await install()).toMatchObject({ is: 'connected' })
+  await fault({ endpoint: 'metadata', status: 500 })
+  expect(await install()).toMatchObject({ is: 'parked' })
+  await pass(10 * MINUTE)
+  // The clock was set back since.
+  clock.move(-20 * MINUTE)
+  await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+  if (isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  await works()
+  await pass(21 * MINUTE)
+  if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  await pass(2 * MINUTE)
+  expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
+})
+
+test('an uninstall that is asked for once more counts for what was parked since the first time', async () => {
+  const { deps, install, fault, works, pass, account } = await begun()
+  expect(await install()).toMatchObject({ is: 'connected' })
+  expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('begun')
+  await fault({ endpoint: 'metadata', status: 500 })
+  expect(await install()).toMatchObject({ is: 'parked' })
+  expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('already')
+  await works()
+  await pass(2 * MINUTE)
+  expect(await account()).toMatchObject({ state: 'uninstalling' })
+})
+
+test('an account whose old token led to its uninstall is connected with a grant that was parked before', async () => {
+  const { deps, keys, install, fault, works, pass, account } = await begun()
+  expect(await install()).toMatchObject({ is: 'connected' })
+  await fault({ endpoint: 'metadata', status: 500 })
+  expect(await install()).toMatchObject({ is: 'parked' })
+  await redis.store.hset(keys.own(HUB), 'state', 'reauthorize', 'rejectedAt', 1)
+  const evidence = { by: 'evidence', reason: 'refused', refusedSince: 1 } as const
+  expect(await beginUninstall(deps, HUB, evidence)).toBe('begun')
+  await works()
+  await pass(2 * MINUTE)
+  expect(await account()).toMatchObject({ state: 'active' })
 })

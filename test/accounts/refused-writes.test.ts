@@ -41,7 +41,7 @@ function begun(does: Partial<ProviderClient>) {
   const url = beginInstall(vault, { ...install, scopes: ['oauth'], optionalScopes: [] }, clock.now())
   const redirect = { code: 'code-1', state: new URL(url).searchParams.get('state') ?? '' }
   const id = redirect.state.split('.')[0] ?? ''
-  const kept = async () => Object.keys(await dump(redis.store, keys)).filter((key) => key.includes('{grants}'))
+  const kept = async () => Object.keys(await dump(redis.store, keys)).filter((key) => /{grants}:(due|grant:)/.test(key))
   const sealedTokens = () => sealed.map(({ refresh }) => refresh?.reveal())
   return { deps, finish: { ...deps, endpoint }, keys, clock, logged, redirect, id, kept, sealedTokens }
 }
@@ -60,6 +60,7 @@ test.each([
   async (_, owner) => {
     const { deps, finish, keys, clock, redirect, id, kept, sealedTokens } = begun({
       exchangeCode: () => granted(owner),
+      refresh: async () => tokens('access-newer', 'refresh-new'),
     })
     await seedAccount(redis.store, keys, { obtainedAt: clock.now() - 60_000, refreshToken: 'refresh-old' })
     expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })

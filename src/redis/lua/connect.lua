@@ -8,16 +8,17 @@
 -- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
 --   fields of the account (JSON), alert writes (JSON), the grant, by how much clocks may differ (ms), a generation
 --   of the grant that was stored already when the provider took a token of this one ('' = none is known), the refresh token
---   that it took then, if it gave out another one for it ('' = not so), 'kept' = only an account that is kept here.
+--   that it took then, if it gave out another one for it ('' = not so), 'kept' = only an account that is kept here, the grant's
+--   place in the order of grants and uninstalls ('' = it has none).
 -- Returns 'connected' | 'reconnected' | 'stale' (an alert changed since it was read: read again) | 'crossing' (other tokens
--- were stored since: ask the provider whether these are alive); with 'kept' also 'strange' (it is not); with 'kept', or for newer
--- tokens of a grant that was stored before, 'uninstalling' (it stays so: its uninstall deletes the new refresh token, too);
--- for those also 'uninstalled'.
+-- were stored since: ask the provider whether these are alive); with 'kept' also 'strange' (it is not); with 'kept', for newer
+-- tokens of a grant that was stored before, or for a grant that its uninstall was asked for after, 'uninstalling' (it stays so: its
+-- uninstall deletes the new refresh token, too); for those also 'uninstalled'.
 local hubId, now, access, refresh, scopes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local obtainedAt, expiresAt, refreshAt = ARGV[6], ARGV[7], ARGV[8]
 local fields, writes, grant = cjson.decode(ARGV[9]), cjson.decode(ARGV[10]), ARGV[11]
 local slack, provedAfter, previous = tonumber(ARGV[12]), ARGV[13], ARGV[14]
-local onlyKept = ARGV[15] == 'kept'
+local onlyKept, order = ARGV[15] == 'kept', tonumber(ARGV[16] or '')
 -- A grant may be redeemed by another worker while it is stored: each of its tokens is an operation of its own.
 local operation = grant .. '.' .. obtainedAt
 
@@ -31,8 +32,9 @@ for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
     isNewer = true
   end
 end
-if onlyKept or isNewer then
-  local state = redis.call('HGET', ACCOUNT, 'state')
+local state, endedAt = unpack(redis.call('HMGET', ACCOUNT, 'state', 'uninstallOrder'))
+local isOver = order and endedAt and (tonumber(endedAt) or 0) > order and not isLive(state)
+if onlyKept or isNewer or isOver then
   if state == 'uninstalled' or (isNewer and not state) then return 'uninstalled' end
   if not state then return 'strange' end
   if state == 'uninstalling' then
@@ -92,23 +94,24 @@ return answerWith(operation, state and 'replaced' or 'imported')
 --!step parkGrant
 -- Keeps the tokens of an install whose account is not stored yet, or newer ones of it, and when it is tried next. The refresh
 -- token before may be alive until its successor has worked: it is kept, too.
--- KEYS: the grant, due grants. ARGV: id, next try, obtainedAt, then its fields with their values.
+-- KEYS: the grant, due grants, their order. ARGV: id, next try, obtainedAt, then its fields with their values.
 -- Returns 'parked' | 'gone' (newer tokens of it are there).
 local id, nextAt, obtainedAt = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local before = redis.call('HMGET', KEYS[1], 'obtainedAt', 'refresh')
 if tonumber(before[1] or 0) > obtainedAt then return 'gone' end
 if before[2] and tonumber(before[1]) < obtainedAt then redis.call('HSET', KEYS[1], 'previous', before[2]) end
+if not before[1] then redis.call('HSET', KEYS[1], 'order', redis.call('INCR', KEYS[3])) end
 redis.call('HSET', KEYS[1], unpack(ARGV, 4))
 redis.call('ZADD', KEYS[2], nextAt, id)
 return 'parked'
 
 --!step noteOfGrant
 -- Notes how far a grant came, unless another worker has finished it meanwhile.
--- KEYS: the grant. ARGV: fields with their values. Returns 'noted' | 'gone'.
-if redis.call('EXISTS', KEYS[1]) == 0 then return 'gone' end
+-- KEYS: the grant. ARGV: fields with their values. Returns its place in the order of grants and uninstalls ('' = it has none).
+if redis.call('EXISTS', KEYS[1]) == 0 then return '' end
 redis.call('HSET', KEYS[1], unpack(ARGV))
-return 'noted'
+return redis.call('HGET', KEYS[1], 'order') or ''
 
 --!step forgetGrant
 -- What came of the tokens of a grant is stored. Newer ones that another worker was given meanwhile stay.
