@@ -43,8 +43,8 @@ export async function finishGrant(deps: FinishDeps, id: string): Promise<Finishe
 async function finish(deps: FinishDeps, id: string): Promise<FinishedGrant> {
   const grant = await readGrant(deps, id)
   if (grant === undefined) return 'gone'
-  const { hubId, grantedAt, isEnding } = grant
-  if (hubId !== undefined && !grant.isRenewed && (await isConnectedSince(deps, hubId, grantedAt, isEnding))) {
+  const { hubId, isEnding } = grant
+  if (hubId !== undefined && !grant.isRenewed && (await isConnectedSince(deps, hubId, grant, isEnding))) {
     await forgetGrant(deps, grant)
     return 'gone'
   }
@@ -64,7 +64,7 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   const asked = await askIdentity(deps, grant)
   if (!asked.ok) return asked.failure
   // A connection that was made meanwhile came from these tokens, or from a later grant.
-  if (!grant.isCrossing && !grant.isRenewed && (await isConnectedSince(deps, asked.value.hubId, grant.grantedAt))) {
+  if (!grant.isCrossing && !grant.isRenewed && (await isConnectedSince(deps, asked.value.hubId, grant))) {
     await forgetGrant(deps, grant)
     return 'gone'
   }
@@ -75,13 +75,20 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
 }
 
 /**
- * An account may be stored late, with a grant that was given before: `grantedAt` has that moment. An import has none. `still`: and
- * it was not uninstalled.
+ * An account may be stored late, with a grant that was given before: `grantedAt` has that moment. An import has none. A clock that
+ * was set back makes a newer grant look older: the order of Redis must say the same, where both have a place in it. `still`: and it
+ * was not uninstalled.
  */
-async function isConnectedSince({ store, keys }: FinishDeps, hubId: number, at: number, still = false) {
-  const names = ['grantedAt', 'connectedAt', 'uninstallAskedAt'] as const
-  const [grantedAt, connectedAt, uninstallAskedAt] = await store.hmget(keys.account(hubId).account, ...names)
-  return Number(grantedAt ?? connectedAt) >= at && !(still && uninstallAskedAt)
+async function isConnectedSince(deps: FinishDeps, hubId: number, grant: ParkedGrant, still = false) {
+  const names = ['grantedAt', 'connectedAt', 'uninstallAskedAt', 'grants', 'order', 'uninstallOrder'] as const
+  const stored = await deps.store.hmget(deps.keys.account(hubId).account, ...names)
+  const [grantedAt, connectedAt, uninstallAskedAt, grants, ...orders] = stored
+  if (still && uninstallAskedAt) return false
+  // It was kept once more, after Redis may have lost it.
+  if (grants?.split(',').includes(grant.id)) return true
+  const last = Math.max(...orders.map(Number))
+  if (grant.order !== undefined && last > 0 && last < grant.order) return false
+  return Number(grantedAt ?? connectedAt) >= grant.grantedAt
 }
 
 /** A grant may wait for longer than its access token lives. */

@@ -31,6 +31,8 @@ export interface ParkedGrant extends Grant {
   isRenewed: boolean
   /** Its deletion was begun: no account may be connected with it any more. */
   isEnding: boolean
+  /** Its place in the order of grants and uninstalls; undefined: it has none. */
+  order: number | undefined
   /** Attempts to delete it that failed. */
   undeleted: number
 }
@@ -86,6 +88,7 @@ export async function readGrant(
     isCrossing: stored.hubId?.toString() === CROSSING,
     isRenewed: obtainedAt > grantedAt,
     isEnding: stored.isEnding?.toString() === '1',
+    order: number('order') || undefined,
     undeleted: number('undeleted') || 0,
   }
 }

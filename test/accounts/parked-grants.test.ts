@@ -415,3 +415,24 @@ test('an account whose old token led to its uninstall is connected with a grant 
   await pass(2 * MINUTE)
   expect(await account()).toMatchObject({ state: 'active' })
 })
+
+test.each(['uninstalled', 'reauthorize'])(
+  'a customer who installs again after the clock was set back is connected although the grant is parked: %s',
+  async (state) => {
+    const { deps, clock, keys, install, fault, works, pass, kept, account } = await begun()
+    expect(await install()).toMatchObject({ is: 'connected' })
+    const { refresh: before } = await storedTokens(redis.store, keys, HUB)
+    if (state === 'uninstalled') {
+      await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+      expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+    } else await redis.store.hset(keys.own(HUB), { state })
+    clock.move(-10 * MINUTE)
+    await fault({ endpoint: 'metadata', status: 500 })
+    expect(await install()).toMatchObject({ is: 'parked' })
+    await works()
+    await pass(2 * MINUTE)
+    const { refresh } = await storedTokens(redis.store, keys, HUB)
+    expect([await account(), await kept(), refresh === before]).toMatchObject([{ state: 'active' }, [], false])
+    expect(await deps.provider.refresh(new Secret(refresh ?? ''))).toMatchObject({ ok: true })
+  },
+)

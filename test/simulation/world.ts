@@ -235,8 +235,10 @@ function shortly(value: unknown): string {
   if (Buffer.isBuffer(value)) return `${value.length} bytes`
   if (Array.isArray(value)) return `[${value.length > 6 ? value.length : value.map(shortly)}]`
   if (typeof value === 'object' && value !== null) return 'ok' in value && value.ok === false ? 'failed' : 'ok'
-  // Redis names the entries of a stream by its own clock; the name of a grant whose account is not known yet is made of chance.
+  // Redis names the entries of a stream by its own clock; names of operations, and of a grant whose account is not known yet, are
+  // made of chance.
   return String(value)
+    .replace(/(?<=^|,)[\w-]{16}(?=,|$)/g, 'operation')
     .slice(0, 30)
     .replace(/\d{13}-\d+$/, 'id')
     .replace(/^[\w-]{22}$/, 'grant')

@@ -59,7 +59,7 @@ local tokens = { 'access', access, 'refresh', refresh, 'scopes', scopes }
 if previous ~= '' then tokens[7], tokens[8] = 'previous', previous end
 beginGrant(hubId, grant, tokens, fields, refreshAt)
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt, 'obtainedAt', obtainedAt,
-  'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
+  'expiresAt', expiresAt, 'refreshedAt', obtainedAt, 'order', order or '')
 startPolling(hubId, now, now)
 writeAlerts(hubId, writes)
 local event = known and 'reconnected' or 'connected'
@@ -81,7 +81,7 @@ local before = answerBefore(operation)
 if before then return before end
 local state = redis.call('HGET', ACCOUNT, 'state')
 if state and not replace then return isLive(state) and 'kept' or 'uninstalled' end
-redis.call('HDEL', ACCOUNT, 'refreshedAt', 'grantedAt')
+redis.call('HDEL', ACCOUNT, 'refreshedAt', 'grantedAt', 'order')
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', fields.connectedAt or now)
 redis.call('HSET', ACCOUNT, 'obtainedAt', 0, 'expiresAt', 0)
 beginGrant(hubId, operation, { 'refresh', refresh }, fields, now)
