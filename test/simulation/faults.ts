@@ -117,7 +117,7 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
 }
 
 const WRITES =
-  /^(connect|import|begin|store|finish|purge|record|commit|collect|close|hold|release|move|withhold|retire|report|multi)/
+  /^(connect|import|begin|store|finish|purge|park|forget|take|record|commit|collect|close|hold|release|move|withhold|retire|report|multi)/
 
 function oneOf(world: World, fits: (process: Process) => boolean): Process | undefined {
   const found = world.living.filter(fits)

@@ -17,7 +17,8 @@ if not state then return 'unknown' end
 local before = answerBefore(operation)
 if before then return before end
 if not isLive(state) then
-  if order ~= '' then redis.call('HSET', ACCOUNT, 'uninstallOrder', order) end
+  local before = tonumber(redis.call('HGET', ACCOUNT, 'uninstallOrder') or '') or 0
+  if (tonumber(order) or 0) > before then redis.call('HSET', ACCOUNT, 'uninstallOrder', order) end
   return answerWith(operation, 'already')
 end
 -- Connected again since the refresh token was refused: that evidence is about another token.
