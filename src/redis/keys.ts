@@ -209,6 +209,8 @@ function partitionKeys(tag: string) {
     alerting: `${tag}:alerting`,
     /** string: the highest generation of tokens that was forgotten with its account */
     forgotten: `${tag}:forgotten`,
+    /** What the keys start with of what was left of forgotten accounts. hash, expires: operations and uninstallOrder, which their grants are known by */
+    leftPrefix: `${tag}:left:`,
     /** What the keys of its accounts' hashes start with. */
     accountPrefix: `${tag}:account:`,
     /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */

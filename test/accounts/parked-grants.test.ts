@@ -436,3 +436,29 @@ test.each(['uninstalled', 'reauthorize'])(
     expect(await deps.provider.refresh(new Secret(refresh ?? ''))).toMatchObject({ ok: true })
   },
 )
+
+test('an account that was forgotten right away does not come back with newer tokens of its grant', async () => {
+  const uninstall = async (deps: Parameters<typeof runUninstall>[0]) => {
+    await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+    await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)
+  }
+  const { deps, sweep, given, kept, pass, account, install } = await redeemedBesideTheCallback(uninstall)
+  await sweep()
+  await pass(2 * MINUTE)
+  expect([await account(), await kept()]).toEqual([undefined, []])
+  expect(await deps.provider.refresh(new Secret(given[0] ?? ''))).toMatchObject({ ok: false })
+  expect(await install()).toMatchObject({ is: 'connected' })
+})
+
+test('an account that was forgotten right away does not come back with a grant that was parked before', async () => {
+  const { deps, install, fault, works, pass, kept, account } = await begun()
+  expect(await install()).toMatchObject({ is: 'connected' })
+  await fault({ endpoint: 'metadata', status: 500 })
+  expect(await install()).toMatchObject({ is: 'parked' })
+  await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+  expect(await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
+  await works()
+  await pass(2 * MINUTE)
+  expect([await account(), await kept()]).toEqual([undefined, []])
+  expect(await install()).toMatchObject({ is: 'connected' })
+})

@@ -22,7 +22,9 @@ local onlyKept, order = ARGV[15] == 'kept', tonumber(ARGV[16] or '')
 -- A grant may be redeemed by another worker while it is stored: each of its tokens is an operation of its own.
 local operation = grant .. '.' .. obtainedAt
 
-local before = answerBefore(operation)
+-- One that was forgotten left what its grants are known by.
+local record = redis.call('EXISTS', ACCOUNT) == 1 and ACCOUNT or leftKey()
+local before = answerBefore(operation, record)
 if before then return before end
 local isNewer = false
 for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
@@ -32,10 +34,10 @@ for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
     isNewer = true
   end
 end
-local state, endedAt = unpack(redis.call('HMGET', ACCOUNT, 'state', 'uninstallOrder'))
+local state, endedAt = unpack(redis.call('HMGET', record, 'state', 'uninstallOrder'))
 local isOver = order and endedAt and (tonumber(endedAt) or 0) > order and not isLive(state)
 if onlyKept or isNewer or isOver then
-  if state == 'uninstalled' or (isNewer and not state) then return 'uninstalled' end
+  if state == 'uninstalled' or ((isNewer or isOver) and not state) then return 'uninstalled' end
   if not state then return 'strange' end
   if state == 'uninstalling' then
     -- What is another account's is that account's to keep.

@@ -113,12 +113,14 @@ return 'finished'
 
 --!step purgeAccount
 --!include account-step
--- The end of an uninstalled account's time: everything of it is forgotten, unless it was connected again.
+-- The end of an uninstalled account's time: everything of it is forgotten, unless it was connected again. What its grants are
+-- known by stays while one may wait to be stored, which is an hour.
 -- ARGV: hubId, now, then every key of the account, to be deleted.
 -- Returns 'purged' | 'kept' | 'unknown'.
 local hubId, now = ARGV[1], tonumber(ARGV[2])
+local LEFT_MS = 7200000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'generation')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'generation', 'operations', 'uninstallOrder')
 if a[1] == 'uninstalling' then return 'kept' end
 if a[1] ~= 'uninstalled' then
   redis.call('ZREM', dueKey('uninstall'), hubId)
@@ -131,6 +133,8 @@ end
 -- Never lower, or an account that comes back could be given a generation that some slow worker holds still.
 redis.call('SET', forgottenKey(), math.max(generationIn(a[3]) or newGeneration(), generationIn(redis.call('GET', forgottenKey())) or 0))
 for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
+redis.call('HSET', leftKey(), 'operations', a[4] or '', 'uninstallOrder', a[5] or '')
+redis.call('PEXPIRE', leftKey(), LEFT_MS)
 redis.call('ZREM', inState('uninstalled'), hubId)
 redis.call('INCR', domainsVersionKey())
 redis.call('ZREM', dueKey('refresh'), hubId)

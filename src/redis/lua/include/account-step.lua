@@ -33,6 +33,7 @@ local function outboxKey() return AT .. ':outbox' end
 local function logKey() return AT .. ':log' end
 local function accountLogKey() return AT .. ':account-log' end
 local function forgottenKey() return AT .. ':forgotten' end
+local function leftKey() return AT .. ':left:' .. OF end
 
 local function inState(state)
   return AT .. ':accounts:' .. state
@@ -90,8 +91,8 @@ end
 local MOST_OPERATIONS = 16
 local operations
 
-local function answerBefore(operation)
-  operations = redis.call('HGET', ACCOUNT, 'operations') or ''
+local function answerBefore(operation, record)
+  operations = redis.call('HGET', record or ACCOUNT, 'operations') or ''
   for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
     if id == operation then return answer end
   end
