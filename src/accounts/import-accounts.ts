@@ -46,6 +46,7 @@ export async function importAccounts(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const summary: ImportSummary = { imported: 0, kept: 0, keptUninstalled: 0, replaced: 0, bad: 0, stopped: false }
+  let order: number | undefined
   const firstLines = new Map<number, number>()
   let batch: Promise<'imported' | 'kept' | 'uninstalled' | 'replaced'>[] = []
   const finishBatch = async () => {
@@ -61,7 +62,8 @@ export async function importAccounts(
       summary.bad++
       options.onBad({ line: read.line, problem: checked.problem })
     } else {
-      batch.push(importOne(deps, checked, options.replace))
+      order ??= await deps.store.incr(deps.keys.grants.order)
+      batch.push(importOne(deps, checked, { order, ...options }))
     }
     options.onProgress(1)
     summary.stopped = options.stop.aborted
@@ -90,7 +92,11 @@ interface Accepted {
   token: Secret
 }
 
-function importOne({ store, keys, vault, clock }: Importing, { row, token }: Accepted, replace: boolean) {
+function importOne(
+  { store, keys, vault, clock }: Importing,
+  { row, token }: Accepted,
+  { replace, order }: { replace: boolean; order: number },
+) {
   const { hubId, hubDomain, user, connectedAt } = row
   const now = clock.now()
   const fields = { hubDomain, user, connectedAt: String(connectedAt ?? now), metadataDue: '1', tokenDriftMs: '' }
@@ -98,6 +104,6 @@ function importOne({ store, keys, vault, clock }: Importing, { row, token }: Acc
     keys.own(hubId),
     ...[hubId, now, vault.seal(token, hubId, 'refresh'), replace ? 'replace' : ''],
     stepJson(fields),
-    newOperation(),
+    ...[newOperation(), order],
   )
 }

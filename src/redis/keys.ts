@@ -114,7 +114,7 @@ function grantKeys(tag: string) {
   return {
     /** zset: grant -> when it is tried next, ms */
     due: `${tag}:due`,
-    /** string: how many grants were kept and uninstalls asked for; each has its number of these, and no clock orders them */
+    /** string: how many grants were kept, uninstalls asked for, and imports begun; each has its number of these, and no clock orders them */
     order: `${tag}:order`,
     /** hash: the encrypted tokens, their times, and how far it came */
     grant: (id: string) => `${tag}:grant:${id}`,

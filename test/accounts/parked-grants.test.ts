@@ -209,18 +209,22 @@ test('a grant is connected although an older one was stored after it had been gi
   expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })
 })
 
+function importOver(deps: Parameters<typeof importAccounts>[0]) {
+  const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
+  const lines = async function* () {
+    yield { line: 1, row: { ...row, token: { is: 'clear' as const, value: new Secret('imported') } } }
+  }
+  const options = { replace: true, stop: new AbortController().signal, onBad: () => {}, onProgress: () => {} }
+  return importAccounts(deps, lines(), options)
+}
+
 test('a grant changes nothing once an import replaces the account', async () => {
   const { keys, deps, clock, grant, install, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   clock.move(10_000)
   await keepGrant(deps, await grant())
   clock.move(10_000)
-  const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
-  const lines = async function* () {
-    yield { line: 1, row: { ...row, token: { is: 'clear' as const, value: new Secret('imported') } } }
-  }
-  const options = { replace: true, stop: new AbortController().signal, onBad: () => {}, onProgress: () => {} }
-  expect(await importAccounts(deps, lines(), options)).toMatchObject({ replaced: 1 })
+  expect(await importOver(deps)).toMatchObject({ replaced: 1 })
   const tokens = await storedTokens(redis.store, keys, HUB)
   await pass(2 * MINUTE)
   expect([await kept(), await storedTokens(redis.store, keys, HUB)]).toEqual([[], tokens])
@@ -416,7 +420,7 @@ test('an account whose old token led to its uninstall is connected with a grant 
   expect(await account()).toMatchObject({ state: 'active' })
 })
 
-test.each(['uninstalled', 'reauthorize'])(
+test.each(['uninstalled', 'reauthorize', 'imported'])(
   'a customer who installs again after the clock was set back is connected although the grant is parked: %s',
   async (state) => {
     const { deps, clock, keys, install, fault, works, pass, kept, account } = await begun()
@@ -425,7 +429,8 @@ test.each(['uninstalled', 'reauthorize'])(
     if (state === 'uninstalled') {
       await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
       expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
-    } else await redis.store.hset(keys.own(HUB), { state })
+    } else if (state === 'imported') await importOver(deps)
+    else await redis.store.hset(keys.own(HUB), { state })
     clock.move(-10 * MINUTE)
     await fault({ endpoint: 'metadata', status: 500 })
     expect(await install()).toMatchObject({ is: 'parked' })
