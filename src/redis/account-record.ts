@@ -22,12 +22,13 @@ const ofPolls = ['polls', 'polledAt', 'changedAt', 'companionsAwayUntil', 'types
 const ofFailedPolls = ['pollFailures', 'pollFailureAt', 'pollFailingSince'] as const
 const ofUninstalls = [
   'uninstallAskedAt',
+  'uninstallOrder',
   'uninstallAttempts',
   'uninstallFailureAt',
   'uninstalledAt',
   'purgeAt',
 ] as const
-const others = ['tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
+const others = ['order', 'tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
 const numbers = [...moments, ...ofRefreshes, ...ofPolls, ...ofFailedPolls, ...ofUninstalls, ...others]
 
 /** Fields of an account's record that are no text. */

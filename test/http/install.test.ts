@@ -344,9 +344,13 @@ describe('a link that reconnects one account', () => {
     expect(status).toBe(409)
     expect(text).toContain('<b>acme.example.com (account 123)</b> and no other')
     if (owner === undefined) expect(text).toContain('other&lt;b&gt;.example.com (account 7)')
-    // Its state is used up.
-    const { [keys.usedInstallState(state.split('.')[0] ?? '')]: used, ...after } = await dump(steps, keys)
-    expect([used, after]).toEqual([expect.any(String), before])
+    // Its state is used up, and a number was taken for its grant.
+    const usedUp = keys.usedInstallState(state.split('.')[0] ?? '')
+    const { [usedUp]: used, [keys.grants.order]: order, ...after } = await dump(steps, keys)
+    expect([used, { ...after, [keys.grants.order]: order }]).toEqual([
+      expect.any(String),
+      { ...before, [keys.grants.order]: expect.any(String) },
+    ])
     expect([await deps.registry.get(7), woken]).toEqual([undefined, []])
     expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="other-account"} 1')
   })

@@ -59,9 +59,9 @@ local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
 local tokens = { 'access', access, 'refresh', refresh, 'scopes', scopes }
 if previous ~= '' then tokens[7], tokens[8] = 'previous', previous end
-beginGrant(hubId, grant, tokens, fields, refreshAt)
+beginGrant(hubId, grant, tokens, fields, refreshAt, order or '')
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt, 'obtainedAt', obtainedAt,
-  'expiresAt', expiresAt, 'refreshedAt', obtainedAt, 'order', order or '')
+  'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
 startPolling(hubId, now, now)
 writeAlerts(hubId, writes)
 local event = known and 'reconnected' or 'connected'
@@ -86,8 +86,8 @@ local state = redis.call('HGET', ACCOUNT, 'state')
 if state and not replace then return isLive(state) and 'kept' or 'uninstalled' end
 redis.call('HDEL', ACCOUNT, 'refreshedAt', 'grantedAt')
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', fields.connectedAt or now)
-redis.call('HSET', ACCOUNT, 'obtainedAt', 0, 'expiresAt', 0, 'order', ARGV[7] or '')
-beginGrant(hubId, operation, { 'refresh', refresh }, fields, now)
+redis.call('HSET', ACCOUNT, 'obtainedAt', 0, 'expiresAt', 0)
+beginGrant(hubId, operation, { 'refresh', refresh }, fields, now, ARGV[7] or '')
 stopPolling(hubId)
 redis.call('HSET', ACCOUNT, 'firstReadingDue', '1')
 redis.call('ZADD', firstReadingsKey(), 1, hubId)

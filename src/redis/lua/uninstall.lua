@@ -29,6 +29,7 @@ if redis.call('HLEN', alertsKey()) ~= alertsRead or not alertsAreAsRead(writes.c
 setState(hubId, 'uninstalling')
 moveGeneration()
 redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by, 'uninstallOrder', order)
+if order == '' then redis.call('HDEL', ACCOUNT, 'uninstallOrder') end
 redis.call('HDEL', tokensKey(), 'access')
 redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)

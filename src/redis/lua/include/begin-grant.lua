@@ -18,9 +18,10 @@ local function forgetTroubles()
   redis.call('ZREM', firstReadingsKey(), OF)
 end
 
--- Tokens: { field, value, ... }. The generation moves on, so that a refresh under way with the tokens from before can't write over
--- these. An account that was forgotten goes on after that: a refresh that has been under way since then is refused too.
-local function beginGrant(hubId, operation, tokens, fields, refreshAt)
+-- Tokens: { field, value, ... }; order: the grant's place among grants and uninstalls ('' = it has none). The generation moves on,
+-- so that a refresh under way with the tokens from before can't write over these. An account that was forgotten goes on after
+-- that: a refresh that has been under way since then is refused too.
+local function beginGrant(hubId, operation, tokens, fields, refreshAt, order)
   redis.call('DEL', tokensKey())
   redis.call('HSET', tokensKey(), unpack(tokens))
   forgetTroubles()
@@ -32,7 +33,8 @@ local function beginGrant(hubId, operation, tokens, fields, refreshAt)
   for grant in string.gmatch(a[2] or '', '[^,]+') do
     if #grants < MOST_GRANTS then grants[#grants + 1] = grant end
   end
-  redis.call('HSET', ACCOUNT, 'generation', first, 'grants', table.concat(grants, ','))
+  redis.call('HSET', ACCOUNT, 'generation', first, 'grants', table.concat(grants, ','), 'order', order)
+  if order == '' then redis.call('HDEL', ACCOUNT, 'order') end
   setFields(fields)
   setState(hubId, 'active')
   redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
