@@ -34,7 +34,10 @@ export async function judge(
 ): Promise<Violation[]> {
   const violations: Violation[] = []
   for (const hubId of hubIds) {
-    const isGranted = scene.provider.granted.get(hubId)?.isAlive === true
+    const alive = scene.provider.of(hubId).filter(({ is }) => is === 'alive')
+    // An import that Redis refused may be all that there is: the token of its file took the place of those before.
+    const isOfFile = alive.length > 0 && !alive.some(wasSeen)
+    const isGranted = scene.provider.granted.get(hubId)?.isAlive === true && !isOfFile
     const intent = intents.of(hubId) ?? (isGranted ? 'connected' : undefined)
     const found =
       intent === undefined ? undefined : await judgeAccount(scene, hubId, intent, intents.strange.has(hubId))
