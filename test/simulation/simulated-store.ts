@@ -36,12 +36,15 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
         const args = world.namesInOrder(given)
         const hubId = hubIdOf(args)
         const fewer = OF_EVERY_PARTITION.has(name) ? withoutEmpty(args) : undefined
-        return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async (isAgain) => {
+        // One that was refused is done for the first time when it is sent again.
+        let isDone = false
+        return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async () => {
           const answer = await (own as Command).apply(target, fewer?.args ?? args)
           if (name === 'hscan') return inOrder(answer as [string, string[]])
           if (fewer !== undefined) return fewer.places.map((place) => (answer as unknown[])[place])
           // The number of an uninstall is the last one that was taken for it. What was kept may be strange by now.
-          if (!isAgain || name === 'incr' || answer === 'strange') tellOf(watch, process, name, args, answer)
+          if (!isDone || name === 'incr' || answer === 'strange') tellOf(watch, process, name, args, answer)
+          isDone = true
           return answer
         })
       }
