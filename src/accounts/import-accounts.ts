@@ -46,7 +46,7 @@ export async function importAccounts(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const summary: ImportSummary = { imported: 0, kept: 0, keptUninstalled: 0, replaced: 0, bad: 0, stopped: false }
-  let order: number | undefined
+  let order: string | undefined
   const firstLines = new Map<number, number>()
   let batch: Promise<'imported' | 'kept' | 'uninstalled' | 'replaced'>[] = []
   const finishBatch = async () => {
@@ -62,7 +62,7 @@ export async function importAccounts(
       summary.bad++
       options.onBad({ line: read.line, problem: checked.problem })
     } else {
-      order ??= await deps.store.incr(deps.keys.grants.order)
+      order ??= await deps.store.takeOrder(deps.keys.grants.order)
       batch.push(importOne(deps, checked, { order, ...options }))
     }
     options.onProgress(1)
@@ -95,7 +95,7 @@ interface Accepted {
 function importOne(
   { store, keys, vault, clock }: Importing,
   { row, token }: Accepted,
-  { replace, order }: { replace: boolean; order: number },
+  { replace, order }: { replace: boolean; order: string },
 ) {
   const { hubId, hubDomain, user, connectedAt } = row
   const now = clock.now()

@@ -80,7 +80,7 @@ export async function beginUninstall(
   const { account, alerts } = deps.keys.account(hubId)
   const operation = newOperation()
   // That a token is refused says nothing about a grant that waits for its account.
-  const order = refusedSince === undefined ? await deps.store.incr(deps.keys.grants.order) : ''
+  const order = refusedSince === undefined ? await deps.store.takeOrder(deps.keys.grants.order) : ''
   for (;;) {
     const [[state, hubDomain], states] = await Promise.all([
       deps.store.hmget(account, 'state', 'hubDomain'),

@@ -114,7 +114,7 @@ function grantKeys(tag: string) {
   return {
     /** zset: grant -> when it is tried next, ms */
     due: `${tag}:due`,
-    /** string: how many grants were kept, uninstalls asked for, and imports begun; each has its number of these, and no clock orders them */
+    /** string: the last place that was taken for a grant that was kept, an uninstall that was asked for, or an import; see `nextOrder` */
     order: `${tag}:order`,
     /** hash: the encrypted tokens, their times, and how far it came */
     grant: (id: string) => `${tag}:grant:${id}`,

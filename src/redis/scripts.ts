@@ -49,6 +49,7 @@ const STEPS = {
     1,
   ),
   importAccount: on<'imported' | 'kept' | 'uninstalled' | 'replaced'>(1),
+  takeOrder: on<string>(1, 'alone'),
   parkGrant: on<'parked' | 'gone'>(3, 'alone'),
   noteOfGrant: on<string>(1, 'alone'),
   forgetGrant: on<'forgotten' | 'newer'>(2),

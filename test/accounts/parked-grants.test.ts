@@ -467,3 +467,31 @@ test('an account that was forgotten right away does not come back with a grant t
   expect([await account(), await kept()]).toEqual([undefined, []])
   expect(await install()).toMatchObject({ is: 'connected' })
 })
+
+test('where Redis lost the numbers that order grants and uninstalls, an install after an uninstall still counts', async () => {
+  const { deps, keys, install, account } = await begun()
+  expect(await install()).toMatchObject({ is: 'connected' })
+  await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+  expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  await redis.store.del(keys.grants.order)
+  expect(await install()).toMatchObject({ is: 'reconnected' })
+  expect(await account()).toMatchObject({ state: 'active' })
+})
+
+test.each(['the grant', 'the uninstall'])(
+  'a grant that waits counts as the newer one where %s is of a version that took no numbers',
+  async (old) => {
+    const { deps, keys, clock, install, fault, works, pass, kept, account } = await begun()
+    expect(await install()).toMatchObject({ is: 'connected' })
+    await fault({ endpoint: 'metadata', status: 500 })
+    clock.move(MINUTE)
+    expect(await install()).toMatchObject({ is: 'parked' })
+    await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+    const [grant = ''] = (await kept()).filter((key) => key.includes(':grant:'))
+    if (old === 'the grant') await redis.store.hdel(grant, 'order')
+    else await redis.store.hdel(keys.account(HUB).account, 'order', 'uninstallOrder')
+    await works()
+    await pass(2 * MINUTE)
+    expect([await account(), await kept()]).toMatchObject([{ state: 'active' }, []])
+  },
+)

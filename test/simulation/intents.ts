@@ -30,7 +30,7 @@ export class Intents {
 
   note({ step, hubId, args, answer }: DoneStep): void {
     const at = ++this.#steps
-    if (step === 'incr') this.#asked.set(String(answer), at)
+    if (step === 'takeOrder') this.#asked.set(String(answer), at)
     if (answer === 'strange') this.strange.add(hubId)
     const operation = String(args.find((arg) => typeof arg === 'string' && OPERATION.test(arg)))
     if (step === 'parkGrant' && !this.#kept.has(operation)) this.#kept.set(operation, at)

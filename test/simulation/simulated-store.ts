@@ -43,7 +43,7 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
           if (name === 'hscan') return inOrder(answer as [string, string[]])
           if (fewer !== undefined) return fewer.places.map((place) => (answer as unknown[])[place])
           // The number of an uninstall is the last one that was taken for it. What was kept may be strange by now.
-          if (!isDone || name === 'incr' || answer === 'strange') tellOf(watch, process, name, args, answer)
+          if (!isDone || name === 'takeOrder' || answer === 'strange') tellOf(watch, process, name, args, answer)
           isDone = true
           return answer
         })

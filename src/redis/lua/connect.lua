@@ -94,7 +94,13 @@ redis.call('ZADD', firstReadingsKey(), 1, hubId)
 logAccount(hubId, state and 'reconnected' or 'connected', now)
 return answerWith(operation, state and 'replaced' or 'imported')
 
+--!step takeOrder
+--!include next-order
+-- KEYS: the order of grants. Returns a place in it that none had before.
+return nextOrder(KEYS[1])
+
 --!step parkGrant
+--!include next-order
 -- Keeps the tokens of an install whose account is not stored yet, or newer ones of it, and when it is tried next. The refresh
 -- token before may be alive until its successor has worked: it is kept, too.
 -- KEYS: the grant, due grants, their order. ARGV: id, next try, obtainedAt, then its fields with their values.
@@ -104,7 +110,7 @@ local id, nextAt, obtainedAt = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local before = redis.call('HMGET', KEYS[1], 'obtainedAt', 'refresh')
 if tonumber(before[1] or 0) > obtainedAt then return 'gone' end
 if before[2] and tonumber(before[1]) < obtainedAt then redis.call('HSET', KEYS[1], 'previous', before[2]) end
-if not before[1] then redis.call('HSET', KEYS[1], 'order', redis.call('INCR', KEYS[3])) end
+if not before[1] then redis.call('HSET', KEYS[1], 'order', nextOrder(KEYS[3])) end
 redis.call('HSET', KEYS[1], unpack(ARGV, 4))
 redis.call('ZADD', KEYS[2], nextAt, id)
 return 'parked'

@@ -1,3 +1,4 @@
+--!include redis-now
 -- What every step on an account shares. KEYS[1] is the account's own, and declares the slot; the names of its others and
 -- of its partition's, all of that slot, are made here as `keys.ts` makes them. Each is made where it is wanted: a step
 -- wants six of them, and making all was a tenth of it.
@@ -128,11 +129,6 @@ end
 -- is not renewed (by the clock of Redis). It goes when what came of it is written: one that is over was left by a worker that
 -- died.
 local MOST_LEASED_MS = 60000
-
-local function redisNow()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
 
 local function takeLease(owner, since, ms)
   redis.call('HSET', ACCOUNT, 'refreshing', string.format('%s %s %.0f', owner, since, redisNow() + ms))
