@@ -105,11 +105,10 @@ function withAccount(
   if (world.isExpired(token)) return expiredAuthentication(token.expiresAt, now)
   const { hubId } = token.grant.account
   const remaining = rate.take(hubId, now)
-  if (remaining < 0) return rateLimited(hubId)
-  if (!scopes.allows(token.grant.scopes)) return missingScopes(scopes.named)
-  const answer = work(hubId)
-  const headers = { ...answer.headers, ...RATE_HEADERS, 'x-hubspot-ratelimit-remaining': String(remaining) }
-  return { ...answer, headers }
+  const answered = () => (scopes.allows(token.grant.scopes) ? work(hubId) : missingScopes(scopes.named))
+  const answer = remaining < 0 ? rateLimited(hubId) : answered()
+  const headers = { ...RATE_HEADERS, 'x-hubspot-ratelimit-remaining': String(Math.max(0, remaining)) }
+  return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
 const RATE_HEADERS = {

@@ -160,6 +160,7 @@ describe('the rate', () => {
 
     const refused = await read(CUSTOM_PROPERTIES, mine.access_token)
     expect(refused.status).toBe(429)
+    expect(refused.headers.get('x-hubspot-ratelimit-remaining')).toBe('0')
     expect(await refused.json()).toEqual({
       status: 'error',
       message: 'You have reached your ten_secondly_rolling limit.',

@@ -244,6 +244,20 @@ export const wire: ContractCase[] = [
     },
   })),
   {
+    says: "every answer from an account's bucket has what is left of its 110 calls in ten seconds, a refusal, too",
+    run: async ({ client, connect, clock }) => {
+      const { access } = await connect(HUB)
+      const { access: unscoped } = await connect(HUB + 1, 'oauth')
+      const left = (remaining: number) => ({ bucket: { intervalMs: 10_000, max: 110, remaining } })
+      expect(await client.associationSources(unscoped)).toMatchObject({ failure: { status: 403 }, ...left(109) })
+      for (let calls = 1; calls <= 110; calls++)
+        expect(await client.associationSources(access)).toMatchObject({ ok: true, ...left(110 - calls) })
+      expect(await client.associationSources(access)).toMatchObject({ failure: { status: 429 }, ...left(0) })
+      clock.move(10_000)
+      expect(await client.associationSources(access)).toMatchObject({ ok: true, ...left(109) })
+    },
+  },
+  {
     says: 'an access token longer than 512 characters is taken, kept and sent whole',
     sandbox: { accessTokenLength: 3_000 },
     run: async ({ client, connect }) => {
