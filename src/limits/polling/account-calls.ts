@@ -1,3 +1,4 @@
+import { NOTHING_USED, useAfter } from '../../provider/bucket-use.ts'
 import type { ProviderClient } from '../../provider/client.ts'
 import type { CrmResult } from '../../provider/failure.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -37,6 +38,8 @@ export class AccountCalls {
   /** Answered or failed so far. */
   made = 0
   failed = 0
+  /** What they showed of the account's bucket. */
+  bucketUse = NOTHING_USED
   /** Whether calls were not begun because the account is paused. */
   leftOut = false
   /** Until when no daemon calls for the account, ms since 1970. */
@@ -107,6 +110,7 @@ export class AccountCalls {
       const result = await call()
       this.made++
       if (!result.ok) this.failed++
+      this.bucketUse = useAfter(this.bucketUse, result)
       const until = pausedUntil(result, this.#deps.clock.now())
       if (until !== undefined && until > (this.pausedUntil ?? 0)) {
         this.pausedUntil = until
