@@ -1,0 +1,56 @@
+import type { Store } from './connect.ts'
+import { isOfOtherType, unlessOfOtherType } from './other-type.ts'
+
+const DAY_MS = 86_400_000
+
+/** Counts by UTC day, in one hash: `day since 1970:name` -> count. */
+export interface DayCounts<Name extends string> {
+  key: string
+  names: readonly Name[]
+  /** How many days count, today among them. */
+  days: number
+}
+
+/** Adds to the counts of today, in one transaction; those of days that are over leave. */
+export async function addToDay<Name extends string>(
+  store: Store,
+  { key, names, days }: DayCounts<Name>,
+  counts: Readonly<Partial<Record<Name, number>>>,
+  now: number,
+): Promise<void> {
+  const today = Math.floor(now / DAY_MS)
+  const count = store.multi()
+  for (const name of names) if (counts[name]) count.hincrby(key, `${today}:${name}`, counts[name])
+  const [error, fields] = (await count.hkeys(key).exec())?.at(-1) ?? [null, []]
+  // It is not worth more than that these few counts begin anew.
+  if (isOfOtherType(error)) await store.del(key)
+  else if (error !== null) throw error
+  const old = (fields as string[] | undefined)?.filter((field) => nameOn(field, { names, days }, today) === undefined)
+  if (old !== undefined && old.length > 0) await store.hdel(key, ...old)
+}
+
+/** The counts of these days by name; what can't be read counts nothing. */
+export async function sumOfDays<Name extends string>(
+  store: Store,
+  { key, names, days }: DayCounts<Name>,
+  now: number,
+): Promise<Record<Name, number>> {
+  const stored = await unlessOfOtherType(store.hgetall(key), {})
+  const sums = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
+  for (const [field, count] of Object.entries(stored)) {
+    const name = nameOn(field, { names, days }, Math.floor(now / DAY_MS))
+    if (name !== undefined && /^\d{1,12}$/.test(count)) sums[name] += Number(count)
+  }
+  return sums
+}
+
+/** The name that a field counts; undefined for one of a day that is over, or a field that is none. */
+function nameOn<Name extends string>(
+  field: string,
+  { names, days }: Omit<DayCounts<Name>, 'key'>,
+  today: number,
+): Name | undefined {
+  const [day, name] = field.split(':')
+  const isOfTheseDays = Number(day) > today - days && Number(day) <= today + 1
+  return isOfTheseDays ? names.find((one) => one === name) : undefined
+}
