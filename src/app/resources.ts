@@ -4,6 +4,7 @@ import { Turns } from '../../jobs/deliver.ts'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { endpointAnnouncer } from '../alerts/kinds/fleet-alert.ts'
+import { CallCounter } from '../heartbeat/failed-calls.ts'
 import { Movement } from '../heartbeat/movement.ts'
 import { type ConfiguredClient, createProviderClient } from '../provider/client.ts'
 import { CALL_CLASSES, ENDPOINTS, type ObservedCall } from '../provider/observed-call.ts'
@@ -51,17 +52,20 @@ const SEAL_EVERY_MS = 1_000
 /** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
 const STOP_BUDGET_MS = 9_000
 const ANSWER_STOP_MS = 1_000
+const HAND_OVER_EVERY_MS = 10_000
+const HAND_OVER_STOP_MS = 500
 
 /** Opens them. The caller closes `lifecycle`, also when this throws. */
 export async function openResources(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Resources> {
   const { config, clock, log } = input
   // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
-  const metrics = createMetrics()
-  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics) })
+  const [metrics, counter] = [createMetrics(), new CallCounter()]
+  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics, counter) })
   lifecycle.onClose('the connections to the provider', () => provider.close())
   const stores = await openStoreResources(input, lifecycle, purpose)
   const queues = openQueues(stores)
   const budget = new ShutdownBudget(clock, STOP_BUDGET_MS)
+  keepHandingOver(counter, stores, budget)
   const unstored = openUnstored(stores, config.dataDir, budget)
   const { connections, timeout } = config.provider
   const followed = { config }
@@ -106,6 +110,23 @@ function openUnstored(
   return unstored
 }
 
+/** What this process counted of its calls, once every some seconds and when it stops: a crash loses the seconds since. */
+function keepHandingOver(
+  counter: CallCounter,
+  { store, keys, clock, lifecycle }: StoreResources,
+  budget: ShutdownBudget,
+): void {
+  const handOver = () => counter.handOver(store, keys, clock.now())
+  const end = atInterval(handOver, HAND_OVER_EVERY_MS)
+  lifecycle.onClose('the counts of calls to the provider', () => {
+    end()
+    return budget.wait(
+      HAND_OVER_STOP_MS,
+      handOver().catch(() => undefined),
+    )
+  })
+}
+
 function openEndpoint(
   { store, keys, provider, queues, clock, log }: StoreResources & Pick<Resources, 'provider' | 'queues'>,
   followed: { readonly config: Config },
@@ -129,7 +150,10 @@ function openEndpoint(
 }
 
 /** Counts calls to the provider. All that may come are there from the start, at 0: the first failure is seen as a rise. */
-function observeCalls({ providerRequests, providerLatency }: Metrics): (call: ObservedCall) => void {
+function observeCalls(
+  { providerRequests, providerLatency }: Metrics,
+  counter: CallCounter,
+): (call: ObservedCall) => void {
   const counters = eachOf(ENDPOINTS, (endpoint) =>
     eachOf(CALL_CLASSES, (name) => {
       const counter = providerRequests.labels({ endpoint, class: name })
@@ -139,6 +163,7 @@ function observeCalls({ providerRequests, providerLatency }: Metrics): (call: Ob
   )
   const latencies = eachOf(ENDPOINTS, (endpoint) => providerLatency.labels({ endpoint }))
   return (call) => {
+    counter.note(call.status)
     counters[call.endpoint][call.class].inc()
     latencies[call.endpoint].observe(Math.max(0, call.ms) / 1_000)
   }

@@ -197,7 +197,7 @@ class HttpProviderClient implements ConfiguredClient {
       return failed(classifyError(error))
     }
     const answeredAt = clock.now()
-    observe?.({ endpoint, class: classOfStatus(answer.status), ms: answeredAt - sentAt })
+    observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms: answeredAt - sentAt })
     try {
       this.#skew.note(answer.headers.date, sentAt, answeredAt)
       hear?.(answer.headers)

@@ -14,6 +14,8 @@ export type CallClass = (typeof CALL_CLASSES)[number]
 export interface ObservedCall {
   endpoint: ProviderEndpoint
   class: CallClass
+  /** Of the answer; absent where none came. */
+  status?: number
   ms: number
 }
 

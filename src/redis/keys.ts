@@ -76,6 +76,8 @@ function sharedKeys(prefix: string) {
     endpoint: `${prefix}:{0}:endpoint`,
     /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
     pollBudget: `${prefix}:poll-budget`,
+    /** hash: day and `calls` or `failed` -> how many calls to the provider were answered, and failed, on that day; 30 days */
+    providerCalls: `${prefix}:provider-calls`,
     /** hash: day and outcome -> how many forecasts ended so on that day; 30 days */
     forecastOutcomes: `${prefix}:forecast-outcomes`,
     /** hash: name -> what is known of a named admin token, its hash among it */
