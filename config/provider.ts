@@ -4,6 +4,19 @@ import { duration, plainText, related, share, toggle, wholeNumber } from './valu
 
 const scope = () => plainText(/^[^\s,\p{Cc}]+$/u, 'must be the name of one scope, without spaces')
 
+const failedCalls = related(
+  z.strictObject({
+    warning: share().prefault('3%').describe('From this share of failed calls on there is an alert at warning ...'),
+    critical: share()
+      .prefault('5%')
+      .describe('... and from this on at critical. 5% is the most that the provider allows.'),
+  }),
+  ({ warning, critical }, report) => {
+    if (typeof warning !== 'number' || typeof critical !== 'number' || warning < critical) return
+    report(['warning'], 'must be less than critical')
+  },
+).describe("When failed calls are an alert: of all the app's calls in 30 days, if there were at least 500.")
+
 export const provider = related(
   z.strictObject({
     api: z.enum(['v1', '2026-03']).prefault('v1').describe('API version to use.'),
@@ -45,6 +58,7 @@ export const provider = related(
     errorCeiling: share()
       .prefault('5%')
       .describe('Share of all calls that may be errors: retries wait rather than push it higher.'),
+    failedCalls: failedCalls.prefault({}),
     insecure: toggle().prefault(false).describe('Allows http:// for hosts other than this machine.'),
   }),
   (given, report) => checkPlainHttp(given, ['baseUrl', 'installUrl', 'redirectUri'], report, 'provider.'),

@@ -4,6 +4,7 @@ import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
+import { FailedCalls } from '../heartbeat/failed-calls.ts'
 import { CoverageStore } from '../limits/coverage.ts'
 import { History } from '../limits/history/history.ts'
 import { KeptSamples } from '../limits/samples.ts'
@@ -53,6 +54,7 @@ export function buildStores(resources: StoreResources, config: Config) {
     history: new History(store, keys),
     silences: new SilenceStore(store, keys, config.tags),
     coverage: new CoverageStore(store, keys, coverageSettings(config)),
+    failedCalls: new FailedCalls(store, keys, config.provider.failedCalls),
     samples: new KeptSamples(store, keys, sampleSettings(config)),
   }
 }

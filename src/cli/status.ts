@@ -1,5 +1,6 @@
 import { subjectOf } from '../alerts/open-alerts.ts'
 import type { Services } from '../app/services.ts'
+import { callsText } from '../heartbeat/failed-calls.ts'
 import { countOf, formatCount, formatDistance } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
@@ -89,6 +90,7 @@ function factsOf(fleet: FleetStatus, now: number): Fact[] {
     ['token endpoint', endpointFact(fleet)],
     ['limit polls', dueText(polls, now)],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
+    ['failed calls', callsText(fleet.failedCalls)],
     ['call budget', pollBudget === null ? '' : budgetText(pollBudget)],
     ['open alerts', alertCountsText(alerts) || 'none'],
     ['deliveries', `${deliveries.pending} pending`],

@@ -10,7 +10,7 @@ import {
   checkSecretFiles,
 } from './config-and-keys.ts'
 import { checkDaemon, checkInForce } from './daemon.ts'
-import { checkEndDate, checkProvider, checkPublicUrl } from './provider.ts'
+import { checkEndDate, checkFailedCalls, checkProvider, checkPublicUrl } from './provider.ts'
 import { checkReceiver, checkReceivers } from './receivers.ts'
 import { checkRedis } from './redis.ts'
 
@@ -52,6 +52,12 @@ export function checksOf(installation: Installation): Check[] {
       name: 'provider',
       run: () => checkProvider(config.provider.baseUrl, clock),
       fix: 'check provider.baseUrl, and that this machine may connect to it',
+    },
+    {
+      name: 'calls',
+      ...waits,
+      run: async () => [await checkFailedCalls(installation)],
+      fix: 'check that Redis answers',
     },
     { name: 'end-date', run: async () => [checkEndDate(config.provider.api, clock.now())], fix: file },
     ...Object.entries(config.receivers).map(([name, receiver]) => ({

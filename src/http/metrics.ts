@@ -7,7 +7,13 @@ import { countedElsewhere, gauge, sharedRead } from '../runtime/gauge.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { isBroken, receiverStatus } from '../views/deliveries.ts'
 import { surveyAlerts } from '../views/find-alerts.ts'
-import { readCoverage, readHeartbeat, readPollBudget, readTokenEndpoint } from '../views/fleet-health.ts'
+import {
+  readCoverage,
+  readFailedCalls,
+  readHeartbeat,
+  readPollBudget,
+  readTokenEndpoint,
+} from '../views/fleet-health.ts'
 import { readOutboxBalance } from '../views/outbox-balance.ts'
 import type { WebDeps } from './web-deps.ts'
 
@@ -135,7 +141,7 @@ function registerReceiverGauges({ metrics, receiverStore, store, keys, clock }: 
 const BREAKER = { closed: 0, 'half-open': 0.5, open: 1 }
 
 /** What all daemons know together of the provider, and what is left of the calls to it. */
-function registerProviderGauges({ metrics, store, keys }: WebDeps): void {
+function registerProviderGauges({ metrics, store, keys, failedCalls, clock }: WebDeps): void {
   const endpoint = sharedRead(() => readTokenEndpoint(store, keys))
   const budget = sharedRead(() => readPollBudget(store, keys))
 
@@ -145,6 +151,11 @@ function registerProviderGauges({ metrics, store, keys }: WebDeps): void {
   value(metrics, 'token_requests_allowed', allowed, async () => (await endpoint())?.requestsPerSecond ?? Number.NaN)
   const skew = "How far the provider's clock is ahead of ours."
   value(metrics, 'clock_skew_seconds', skew, async () => ((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000)
+  const answered = sharedRead(() => readFailedCalls(failedCalls, clock.now()))
+  const failed = 'Share of the calls to the provider in 30 days that failed; NaN where none was answered.'
+  value(metrics, 'provider_failed_calls_ratio', failed, async () => (await answered()).share ?? Number.NaN)
+  const all = 'Calls to the provider in 30 days that were answered, by all daemons.'
+  value(metrics, 'provider_calls_30d', all, async () => (await answered()).calls)
   const calls = 'Calls to the limits endpoints that may be made right now; NaN where they have no budget.'
   value(metrics, 'poll_budget_calls', calls, async () => (await budget())?.calls ?? Number.NaN)
   const short = 'Whether regular polls wait because limits.callsPerHour is too small: 1 or 0.'

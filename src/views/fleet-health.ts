@@ -1,5 +1,6 @@
 import { ENDPOINT_CAUSE, firstExpiry } from '../alerts/kinds/fleet-alert.ts'
 import { type Daemon, isSilent, leftUndone, ROLES } from '../heartbeat/daemons.ts'
+import { type FailedCalls, failedShare, MOST_FAILED } from '../heartbeat/failed-calls.ts'
 import type { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { type CoverageStore, coverageShare } from '../limits/coverage.ts'
 import { decodeBudget } from '../limits/polling/call-budget.ts'
@@ -12,6 +13,7 @@ import { decodeEndpoint } from '../tokens/endpoint/state.ts'
 import type {
   CoverageShape,
   DaemonShape,
+  FailedCallsShape,
   FleetStatusShape,
   HeartbeatShape,
   PollBudgetShape,
@@ -40,6 +42,11 @@ export function coverageNotes({ objective, stale, failing, notWatched }: Coverag
     ...(notWatched === 0 ? [] : [`${formatCount(notWatched)} cannot be watched`]),
     `should be at least ${formatPercent(objective * 100)}`,
   ]
+}
+
+export async function readFailedCalls(failedCalls: FailedCalls, now: number): Promise<FailedCallsShape> {
+  const counts = await failedCalls.read(now)
+  return { ...counts, share: failedShare(counts), limit: MOST_FAILED, ...failedCalls.limits }
 }
 
 export type DaemonStatus = DaemonShape

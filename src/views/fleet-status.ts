@@ -14,6 +14,7 @@ import {
   daemonStatus,
   type QueueDepth,
   readCoverage,
+  readFailedCalls,
   readHeartbeat,
   readPollBudget,
   readTokenEndpoint,
@@ -40,7 +41,7 @@ export type StatusSources = Pick<ViewDeps, FactNames> & {
   health?: () => Promise<{ checks: NonNullable<StatusFacts['checks']> }>
 }
 
-type Sources = StatusSources & Pick<ViewDeps, 'deliveries' | 'queueDepths'>
+type Sources = StatusSources & Pick<ViewDeps, 'deliveries' | 'failedCalls' | 'queueDepths'>
 
 /** What is due for longer is not being done: a sweep comes every few seconds. */
 export const OVERDUE_AFTER_MS = 60_000
@@ -57,9 +58,10 @@ export async function readFleetStatus(deps: Sources): Promise<FleetStatus> {
 
 /** Also the verdict with where each trouble is seen. */
 export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; verdict: FleetVerdict }> {
-  const [facts, nearestLimits, queues, deliveries] = await Promise.all([
+  const [facts, nearestLimits, failedCalls, queues, deliveries] = await Promise.all([
     readStatusFacts(deps),
     readNearestLimits(deps, NEAREST_LIMITS, deps.clock.now()),
+    readFailedCalls(deps.failedCalls, deps.clock.now()),
     deps.queueDepths(),
     deliveryStatus(deps),
   ])
@@ -70,7 +72,7 @@ export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; v
     verdict,
     status: {
       ...{ at, verdict: { ...verdict, troubles }, accounts, tokens, tokenEndpoint, polls, pollBudget, coverage },
-      ...{ uninstalls, alerts, heartbeat: facts.heartbeat, nearestLimits, daemons: facts.daemons },
+      ...{ failedCalls, uninstalls, alerts, heartbeat: facts.heartbeat, nearestLimits, daemons: facts.daemons },
       deliveries: { ...deliveries, receivers: [...facts.receivers] },
       queues: queues.map(timedQueue),
     },

@@ -6,6 +6,7 @@ import type { Route } from '../alerts/route.ts'
 import type { SilenceStore } from '../alerts/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-health.ts'
+import type { FailedCalls } from '../heartbeat/failed-calls.ts'
 import type { CoverageStore } from '../limits/coverage.ts'
 import type { History } from '../limits/history/history.ts'
 import type { Keep } from '../limits/history/resolutions.ts'
@@ -26,6 +27,7 @@ export interface ViewDeps {
   history: History
   historyKeep: Keep
   coverage: CoverageStore
+  failedCalls: FailedCalls
   silences: Pick<SilenceStore, 'active'>
   deliveries: Deliveries
   receiverStore: ReceiverStore

@@ -124,9 +124,9 @@ next refresh  2026-11-21 09:18 UTC
 
 what         custom properties [overall]
 reading      960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
-rule         custom properties (thresholds line 101): warning from 80 %,
+rule         custom properties (thresholds line 105): warning from 80 %,
              critical from 95 %
-passed over  quiet (thresholds line 91): it is for other accounts
+passed over  quiet (thresholds line 95): it is for other accounts
 state        critical, the alert is open since 2026-11-21 09:30 UTC
 alert        ${alertId}
 because      96 %, at or above the critical threshold (95 %)
@@ -165,7 +165,7 @@ test('an account that was never read is said to be so', async () => {
 
 test('what a rule turns off names the rule, and --all shows it in full', async () => {
   const { out } = await explain(String(QUIET), '--all')
-  expect(out).toContain('rule     quiet (thresholds line 91): off\n')
+  expect(out).toContain('rule     quiet (thresholds line 95): off\n')
   expect(out).toContain('state    off\nbecause  the rule quiet is off: it is not watched\n')
 })
 

@@ -23,6 +23,7 @@ test('fills in every default of the smallest file', () => {
     accountRate: { requests: 20, per: 10_000 },
     tokenRate: { requests: 1_000, per: 1_000 },
     errorCeiling: 0.05,
+    failedCalls: { warning: 0.03, critical: 0.05 },
     insecure: false,
   })
   expect(receivers.ops).toMatchObject({ type: 'email', to: ['ops@example.com'], insecure: false })

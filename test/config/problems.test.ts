@@ -154,6 +154,11 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'tokens: { refreshFrom: 80%, refreshBy: 80% }',
       'tokens.refreshFrom: must be less than refreshBy',
     ],
+    [
+      'failed calls that are a warning no sooner than critical',
+      provider('failedCalls: { warning: 5% }'),
+      'provider.failedCalls.warning: must be less than critical',
+    ],
     ['a share out of range', 'tokens: { refreshBy: 99% }', 'tokens.refreshBy: must be from 1% to 95%'],
     [
       'another word than auto for the pairs',

@@ -58,6 +58,7 @@ test('an installation at work has nothing that fails', async () => {
       'open-files',
       'provider',
       'clock',
+      'calls',
       'end-date',
       'receiver.ops-mail',
       'receiver.ops-hook',
@@ -90,7 +91,7 @@ test('what is wrong fails with exit code 1, each with its way out', async () => 
   })
   const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(code).toBe(1)
-  expect(err).toBe('plimsoll: 3 of 23 checks failed: each shows the way out\n')
+  expect(err).toBe('plimsoll: 3 of 24 checks failed: each shows the way out\n')
   expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
   expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
   expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)

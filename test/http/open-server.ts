@@ -17,6 +17,7 @@ import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { mailLinks } from '../../src/app/receivers.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
+import { FailedCalls } from '../../src/heartbeat/failed-calls.ts'
 import { AdminTokenStore, mainToken, OF_CONFIG, type Scope } from '../../src/http/access/admin-tokens.ts'
 import type { TestedReceiver } from '../../src/http/actions.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
@@ -145,6 +146,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     history: new History(store, keys),
     historyKeep: { rawMs: 7 * DAY_MS, hourlyMs: 90 * DAY_MS, dailyMs: 800 * DAY_MS },
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 }),
+    failedCalls: new FailedCalls(store, keys, { warning: 0.03, critical: 0.05 }),
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: 2_592_000_000 }),
     due: new DueSets(store, keys),
     deliveries,

@@ -111,6 +111,32 @@ test('status and metrics say when the call budget is too small', async () => {
   expect(metrics).toContain('plimsoll_poll_budget_calls -30')
 })
 
+test('status, page and metrics show the share of calls that failed', async () => {
+  const { get, steps, keys, clock, connectAccount } = await openServer(redis)
+  await connectAccount({ hubId: 7 })
+  const limits = { limit: 0.05, warning: 0.03, critical: 0.05 }
+  expect((await get('/api/v1/status')).json.failedCalls).toEqual({ calls: 0, failed: 0, share: null, ...limits })
+  expect((await get('/')).words).toContain('Failed calls 0 % of 0 calls in 30 days (limit 5 %)')
+  expect((await get('/metrics')).text).toMatch(/^plimsoll_provider_failed_calls_ratio NaN$/im)
+  const day = Math.floor(clock.now() / 86_400_000) - 29
+  await steps.hset(keys.providerCalls, {
+    [`${day}:calls`]: 1_204_000,
+    [`${day}:failed`]: 4_816,
+    [`${day - 1}:failed`]: 9,
+  })
+  expect((await get('/api/v1/status')).json.failedCalls).toEqual({
+    ...{ calls: 1_204_000, failed: 4_816, share: 0.004, ...limits },
+  })
+  const page = await get('/')
+  expect(page.words).toContain('Failed calls 0.4 % of 1,204,000 calls in 30 days (limit 5 %)')
+  expect(page.text).not.toContain('<section class="tile bad"><h2>Failed calls')
+  const { text } = await get('/metrics')
+  expect(text).toMatch(/^plimsoll_provider_failed_calls_ratio 0\.004$/m)
+  expect(text).toMatch(/^plimsoll_provider_calls_30d 1204000$/m)
+  await steps.hset(keys.providerCalls, `${day}:failed`, 40_000)
+  expect((await get('/')).text).toContain('<section class="tile bad"><h2>Failed calls')
+})
+
 const FAILED = { outcome: 'retry', answer: 500, reason: 'answered 500: Internal Server Error' } as const
 
 /** One receiver that delivers, one that fails, one that is switched off, one that had nothing to do yet. */

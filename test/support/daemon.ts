@@ -104,6 +104,8 @@ export function writeDaemonConfig(folder: string, options: DaemonConfig): string
       clientId: 'sandbox-client-id',
       clientSecret: 'sandbox-client-secret',
       scopes: ['oauth', 'crm.objects.contacts.read'],
+      // In many tests most calls fail, and that is not what they are about.
+      failedCalls: { warning: '90%', critical: '95%' },
     },
     ...(redisUrl === undefined ? {} : { redis: { url: redisUrl } }),
     dataDir: join(folder, 'data'),

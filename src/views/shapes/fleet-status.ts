@@ -76,6 +76,20 @@ export const CoverageShape = shape('Coverage', 'How far the readings of the flee
 })
 export type CoverageShape = z.infer<typeof CoverageShape>
 
+const FailedCallsShape = shape(
+  'FailedCalls',
+  "The app's calls to the provider in the last 30 days (UTC), of all daemons.",
+  {
+    calls: count('Calls that were answered.'),
+    failed: count('Those answered with status 400 or above.'),
+    share: z.number().nullable().describe('Share that failed, 0 to 1; null: no call was answered.'),
+    limit: z.number().describe('What the provider allows certified apps, 0 to 1.'),
+    warning: z.number().describe('From this share on there is an alert (`provider.failedCalls.warning`).'),
+    critical: z.number().describe('From this share on it is critical (`provider.failedCalls.critical`).'),
+  },
+)
+export type FailedCallsShape = z.infer<typeof FailedCallsShape>
+
 export const PollBudgetShape = shape('PollBudget', "What is left of the fleet's calls to the limits endpoints.", {
   calls: z.int().describe('Calls that may be made right now; below 0 regular turns have overdrawn it.'),
   callsPerPoll: z.number().describe('What a poll takes on the average.'),
@@ -129,6 +143,7 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   polls: DueShape.describe('Polls of limits.'),
   coverage: CoverageShape,
   pollBudget: PollBudgetShape.nullable().describe('Null where `limits.callsPerHour` is not set.'),
+  failedCalls: FailedCallsShape,
   uninstalls: DueShape.describe('Deletions of refresh tokens.'),
   alerts: z.object({
     warning: count('Open at warning, and neither acknowledged nor silenced.'),

@@ -1,3 +1,4 @@
+import { callsParts, judgeCalls } from '../../../heartbeat/failed-calls.ts'
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { countOf, formatCount, formatDistance, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -21,6 +22,7 @@ export function tiles(status: FleetStatus, now: number): Html {
 ${accountsTile(status)}
 ${tokensTile(status, now)}
 ${endpointTile(status)}
+${callsTile(status.failedCalls)}
 ${pollsTile(status, now)}
 ${coverageTile(status)}
 ${alertsTile(status)}
@@ -32,6 +34,12 @@ ${status.heartbeat === null ? undefined : heartbeatTile(status.heartbeat, now)}
 function pollsTile(status: FleetStatus, now: number): Html {
   const { polls, pollBudget } = status
   return tile('Polls', overdue(polls), pollsNote(status, now), polls.overdue + (pollBudget?.short?.polls ?? 0))
+}
+
+function callsTile(failed: FleetStatus['failedCalls']): Html {
+  const [percent, inTime] = callsParts(failed)
+  const isMany = judgeCalls(failed, failed, undefined) !== undefined
+  return tile('Failed calls', percent, `of ${countOf(failed.calls, 'call')} ${inTime}`, isMany ? 1 : 0)
 }
 
 function accountsTile({ accounts }: FleetStatus): Html {
