@@ -13,6 +13,7 @@ import type { DigestSettings } from '../src/alerts/send-digests.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
 import type { ReceiverStore } from '../src/delivery/receiver-health.ts'
+import type { FailedCalls } from '../src/heartbeat/failed-calls.ts'
 import type { HeartbeatSettings, HeartbeatStore } from '../src/heartbeat/heartbeat.ts'
 import type { Movement } from '../src/heartbeat/movement.ts'
 import type { CoverageStore } from '../src/limits/coverage.ts'
@@ -74,6 +75,7 @@ export interface JobDeps
   deliveriesPage: string
   announceFleet: FleetAnnouncer
   coverage: CoverageStore
+  failedCalls: FailedCalls
   history: History
   historyKeep: Keep
   rounds: TendingRounds

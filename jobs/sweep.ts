@@ -12,6 +12,7 @@ import { Failures } from '../src/runtime/concurrency.ts'
 import { claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
 import type { ChunkJob, Queues, SweepKind } from './queues.ts'
+import { sweepFailedCalls } from './sweep-failed-calls.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
 import { sweepHistory } from './tend-history.ts'
 
@@ -61,7 +62,7 @@ const LOOK: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = 
   grants: sweepGrants,
   alerts: sweepAlerts,
   'tend-history': sweepHistory,
-  coverage: sweepCoverage,
+  coverage: sweepFleet,
   heartbeat: sweepHeartbeat,
   digests: sweepDigests,
   receivers: sweepReceivers,
@@ -169,6 +170,14 @@ async function handOnDeliveries({ deliveries, queues, clock }: AlertsWork): Prom
   const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
   if (jobs.length > 0) await queues.deliver.addBulk(jobs)
   return next
+}
+
+/** How all accounts fare together: what can't be read of the one keeps nothing from the other. */
+async function sweepFleet(deps: JobDeps): Promise<undefined> {
+  const failures = new Failures()
+  await failures.of(() => sweepCoverage(deps))
+  await failures.of(() => sweepFailedCalls(deps))
+  failures.throwFirst()
 }
 
 type CoverageWork = Pick<JobDeps, 'coverage' | 'announceFleet' | 'queues' | 'clock' | 'log'>

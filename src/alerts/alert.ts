@@ -12,7 +12,15 @@ export type PollCause = 'scopes' | 'failing' | 'unreadable'
 export type ReceiverCause = 'failing' | 'disabled' | 'unproven'
 
 /** What all accounts suffer from. */
-export type FleetCause = 'credentials' | 'refused' | 'unreachable' | 'throttled' | 'clock' | 'coverage' | 'data'
+export type FleetCause =
+  | 'credentials'
+  | 'refused'
+  | 'unreachable'
+  | 'throttled'
+  | 'clock'
+  | 'coverage'
+  | 'calls'
+  | 'data'
 
 /** The rule of a token alert that is about an uninstall. */
 export const UNINSTALL_RULE = 'uninstall'

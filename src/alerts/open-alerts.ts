@@ -103,6 +103,7 @@ export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   'token-endpoint': "tokens can't be refreshed",
   clock: "this machine's clock is wrong",
   coverage: 'limits: too many accounts without a fresh reading',
+  calls: 'too many calls to the provider fail',
   data: 'Redis: what it held is gone',
 }
 

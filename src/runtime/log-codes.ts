@@ -105,6 +105,8 @@ export const LOG_CODES = [
   'coverage.stale',
   'coverage.failing',
   'coverage.recovered',
+  'calls.failing',
+  'calls.recovered',
   // Alerts and their delivery
   'alert.firing',
   'alert.resolved',

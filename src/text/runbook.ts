@@ -7,7 +7,7 @@ export const RUNBOOK = {
   'limit-changed': [],
   token: ['failing', 'reauthorize', 'foreign', 'uninstall'],
   poll: ['scopes', 'failing', 'unreadable'],
-  fleet: ['credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'data'],
+  fleet: ['credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'calls', 'data'],
   delivery: ['failing', 'disabled', 'unproven'],
   test: [],
 } as const satisfies Record<string, readonly string[]>

@@ -159,6 +159,7 @@ const FLEET_VERB: Record<FleetTrouble, string> = {
   'token-endpoint': 'Check refreshes',
   clock: 'Set the clock',
   coverage: 'Check polls',
+  calls: 'Check failed calls',
   data: 'Check Redis',
 }
 

@@ -28,8 +28,9 @@ const FLEET = {
   throttled: 0,
   clock: 0,
   coverage: 0,
+  calls: 0,
   data: 0,
-} satisfies Record<Cause | 'clock' | typeof COVERAGE | typeof DATA, 0>
+} satisfies Record<Cause | 'clock' | 'calls' | typeof COVERAGE | typeof DATA, 0>
 const POLL = { scopes: 0, failing: 0, unreadable: 0 } satisfies Record<PollCause, 0>
 const RECEIVER = { failing: 0, disabled: 0, unproven: 0 } satisfies Record<ReceiverTrouble['is'], 0>
 

@@ -58,6 +58,7 @@ export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert):
       return (kind === 'token' && level === 'warning') || kind === 'poll'
     case 'coverage':
       return kind === 'poll' && cause === 'failing'
+    case 'calls':
     case 'data':
       return false
   }

@@ -8,10 +8,11 @@ import { formatMoment } from '../../text/format-time.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { EndpointState } from '../../tokens/endpoint/state.ts'
 import type { EndpointDeps } from '../../tokens/endpoint/token-endpoint.ts'
+import type { AlertLevel } from '../alert.ts'
 import { type News, notifyNews } from './notified-alert.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
-export type FleetTrouble = 'token-endpoint' | 'clock' | typeof COVERAGE | typeof DATA
+export type FleetTrouble = 'token-endpoint' | 'clock' | 'calls' | typeof COVERAGE | typeof DATA
 
 /** What is written about a trouble of all accounts; `stored`: the state of its alert, '' = none. */
 export type FleetAnnouncer = (news: FleetNews) => AlertWrites
@@ -20,6 +21,8 @@ interface FleetNews {
   trouble: FleetTrouble
   is: 'firing' | 'over'
   stored: string
+  /** Default: critical. */
+  level?: AlertLevel | undefined
   message: string
   now: number
   /** Of those that the token endpoint may have. */
@@ -28,9 +31,9 @@ interface FleetNews {
 
 /** The alert about what keeps all accounts from being refreshed, or read. `page`: the status page. */
 export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): FleetAnnouncer {
-  return ({ trouble, is, stored, message, now, cause }) => {
+  return ({ trouble, is, stored, level = 'critical', message, now, cause }) => {
     const why = trouble === 'token-endpoint' ? cause : trouble
-    const news: News = is === 'over' ? { is, message } : { is, level: 'critical', message, ...(why && { cause: why }) }
+    const news: News = is === 'over' ? { is, message } : { is, level, message, ...(why && { cause: why }) }
     return notifyNews({ field: trouble, stored, url: page, now }, news, repeatEveryMs)
   }
 }

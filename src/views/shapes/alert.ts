@@ -36,6 +36,7 @@ const cause = z
     'throttled',
     'clock',
     'coverage',
+    'calls',
     'data',
     'disabled',
     'unproven',
