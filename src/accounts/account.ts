@@ -60,7 +60,7 @@ export interface Uninstall {
   /** Why the last one failed that did. */
   failure: string | null
   failureAt: number | null
-  /** When the refresh token was deleted: the provider did it, or did not know it any more. */
+  /** When the refresh token was deleted: the provider did it, or no longer knew it. */
   at: number | null
   ending: 'deleted' | 'was-gone' | null
   /** When record and readings are forgotten. */

@@ -67,10 +67,10 @@ export function whyNotRead(
   const { state, pollFailure, pollBlocked, refreshFailure } = account
   switch (outcome) {
     case 'gone':
-      return state === 'reauthorize' ? 'it must be connected again' : `it is ${state}`
+      return state === 'reauthorize' ? 'it must reconnect' : `it is ${state}`
     case 'later':
       return refreshFailure === null
-        ? 'its token is not to be had just now: try again'
+        ? 'its token is not available right now: try again'
         : `its token can't be refreshed: ${refreshFailure.reason}`
     case 'no-room':
       return 'limits.callsPerHour has no room for it now: see plimsoll status'

@@ -16,6 +16,7 @@ import { countOf } from '../text/format-number.ts'
 import { formatMoment, formatTime, iso } from '../text/format-time.ts'
 import { polledJson, refreshedJson } from '../views/account-now-json.ts'
 import { ENDING } from '../views/account-story.ts'
+import { STATE_NAMES } from '../views/account-verdict.ts'
 import { type PlannedAccount, withPlan } from '../views/account-view.ts'
 import type { PolledShape } from '../views/shapes/account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
@@ -172,7 +173,7 @@ export async function awaitDeparture(
     if (account === undefined) return { is: 'gone' }
     if (account.state === 'uninstalled' && account.uninstall !== null) return { is: 'gone', proof: account.uninstall }
     if (account.state !== 'uninstalling')
-      return { is: 'held', by: `the account was connected again: it is ${account.state}` }
+      return { is: 'held', by: `the account was connected again: it is ${STATE_NAMES[account.state]}` }
     if (deps.clock.now() >= end || stop.aborted) return { is: 'held', by: holdUp(await withPlan(deps.due, account)) }
     await deps.clock.wait(LOOK_AGAIN_MS, stop)
   }

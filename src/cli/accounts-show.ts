@@ -92,7 +92,7 @@ function stateText({ state, unreadable }: PlannedAccount): string {
 function noneText({ state, level, kind, tag, search, stale }: ListOptions): string {
   if ([level, kind, tag, search].some((given) => given !== undefined)) return 'no account matches'
   if (stale === true) return 'no account is without a fresh reading'
-  if (state !== undefined) return `no account in state ${state}`
+  if (state !== undefined) return `no account is in the state "${STATE_NAMES[state]}"`
   return 'no account is connected yet: send customers to /install under publicUrl, or plimsoll accounts connect or import'
 }
 

@@ -110,7 +110,7 @@ function alertFacts(one: ExplainedAlert | ExplainedSeries): Fact[] {
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
     ...(isSeries(one) ? readingFacts(one) : []),
-    ['state', since === null ? state : `${state}, the alert is open since ${formatMoment(since)}`],
+    ['state', since === null ? state : `${state}, the alert has been open since ${formatMoment(since)}`],
     ['then', next],
     ['alert', alert ?? ''],
     ['because', why],

@@ -1,8 +1,10 @@
 import { subjectOf } from '../alerts/open-alerts.ts'
 import type { Services } from '../app/services.ts'
 import { callsText } from '../heartbeat/failed-calls.ts'
+import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { countOf, formatCount, formatDistance } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
+import { STATE_NAMES } from '../views/account-verdict.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
 import {
@@ -82,10 +84,13 @@ function dueText({ overdue, nextAt, sweptAt }: DueStatus, now: number): string {
 
 function factsOf(fleet: FleetStatus, now: number): Fact[] {
   const { accounts, tokens, polls, coverage, pollBudget, alerts, deliveries, heartbeat, daemons } = fleet
-  const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
+  const states = ACCOUNT_STATES.filter((one) => accounts.byState[one] > 0)
   const reading = accounts.newFleet === null ? '' : `; ${newFleetText(accounts.newFleet)}`
   return [
-    ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}${reading}`],
+    [
+      'accounts',
+      `${formatCount(accounts.total)}${states.map((one) => `, ${formatCount(accounts.byState[one])} ${STATE_NAMES[one]}`).join('')}${reading}`,
+    ],
     ['token refreshes', dueText(tokens, now)],
     ['token endpoint', endpointFact(fleet)],
     ['limit polls', dueText(polls, now)],

@@ -13,7 +13,7 @@ const WORDS: Record<string, string> = {
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is longer or shorter than its content-length',
   HTTPParserError: 'the answer is not HTTP',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'no TLS is spoken on this port',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'this port does not use TLS',
   CERT_HAS_EXPIRED: 'certificate has expired',
   CERT_NOT_YET_VALID: 'certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate is self-signed',

@@ -39,7 +39,7 @@ function one(at: number | null, event: string, detail?: string): StoryEvent | un
 
 function connections({ connectedAt, firstConnectedAt }: Account) {
   if (firstConnectedAt === connectedAt) return [one(connectedAt, 'connected')]
-  return [one(firstConnectedAt, 'connected'), one(connectedAt, 'connected again')]
+  return [one(firstConnectedAt, 'connected'), one(connectedAt, 'reconnected')]
 }
 
 function refreshes({ token, connectedAt, refreshFailure, refusedSince }: Account) {
@@ -47,7 +47,9 @@ function refreshes({ token, connectedAt, refreshFailure, refusedSince }: Account
   const refreshedAt = token.refreshedAt !== null && token.refreshedAt > connectedAt ? token.refreshedAt : null
   return [
     one(refreshedAt, 'last refresh'),
-    refreshFailure === null ? undefined : one(refreshFailure.since, 'refresh began to fail', failing(refreshFailure)),
+    refreshFailure === null
+      ? undefined
+      : one(refreshFailure.since, 'refreshes started to fail', failing(refreshFailure)),
     one(refusedSince, 'refresh token refused'),
   ]
 }
@@ -59,16 +61,16 @@ function failing({ reason, count, at }: NonNullable<Account['refreshFailure']>):
 const ASKED_BY: Record<UninstallBy, string> = { cli: 'command line', api: 'API', evidence: 'evidence' }
 
 /** What the provider answered to the deletion. */
-export const ENDING = { deleted: 'the provider confirmed it', 'was-gone': 'the provider did not know it any more' }
+export const ENDING = { deleted: 'the provider confirmed it', 'was-gone': 'the provider no longer knew it' }
 
 function departure({ state, nextUninstallAt }: TimedAccount, uninstall: Uninstall) {
   const { askedAt, reason, by, attempts, failure, failureAt, at, ending, purgeAt } = uninstall
   const failures = countOf(at === null ? attempts : attempts - 1, 'failed attempt')
   const next = state === 'uninstalling' && nextUninstallAt !== null ? `, the next ${formatMoment(nextUninstallAt)}` : ''
   return [
-    one(askedAt, 'uninstall asked for', `${reason} (by ${ASKED_BY[by]})`),
+    one(askedAt, 'uninstall requested', `${reason} (by ${ASKED_BY[by]})`),
     failure === null ? undefined : one(failureAt, 'deletion failed', `${failure} (${failures}${next})`),
     ending === null ? undefined : one(at, 'refresh token deleted', ENDING[ending]),
-    one(purgeAt, 'record forgotten', 'planned'),
+    one(purgeAt, 'record deleted', 'planned'),
   ]
 }

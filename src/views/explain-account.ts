@@ -107,9 +107,9 @@ function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], n
   const watch = watchText(account)
   return [
     ...(state === 'reauthorize'
-      ? [`it is not read until it is connected again: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
+      ? [`it must reconnect, and is not read until then: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
       : []),
-    ...(state === 'parked' ? [`the provider asked to wait until ${formatMoment(parkedUntil)}`] : []),
+    ...(state === 'parked' ? [`paused by the provider until ${formatMoment(parkedUntil)}`] : []),
     ...(watch === undefined ? [] : [watch]),
     ...(pollFailure === null
       ? []

@@ -68,7 +68,7 @@ export function daemonsText(daemons: readonly DaemonStatus[]): string {
     .map((daemon) => cleanText(daemon.name, 80) + rolesNote(daemon))
   const silent = daemons
     .filter((daemon) => daemon.silent)
-    .map(({ name, lastSeenAt }) => `${cleanText(name, 80)} is silent since ${formatTime(lastSeenAt)}`)
+    .map(({ name, lastSeenAt }) => `${cleanText(name, 80)} has been silent since ${formatTime(lastSeenAt)}`)
   const atWork = working.length === 0 ? 'none is at work' : `${working.length} at work (${working.join(', ')})`
   return [atWork, ...leftUndone(daemons.filter(({ silent }) => !silent)), ...silent].join(', ')
 }
@@ -97,7 +97,7 @@ export async function readHeartbeat(heartbeats: HeartbeatStore, now: number): Pr
 
 /** One line for people. */
 export function heartbeatText({ ok, late, reasons, ping }: HeartbeatStatus): string {
-  if (late) return 'none since: the service outside hears nothing'
+  if (late) return 'overdue: the outside service receives nothing'
   const verdict = ok ? 'within bounds' : `out of bounds: ${reasons.join(' ')}`
   return ping === null || ping.sent ? verdict : `${verdict} (not sent: ${ping.reason})`
 }

@@ -132,7 +132,7 @@ function whyUnknown(
 ): string | null {
   const because = account.pollFailure === null ? '' : `: ${account.pollFailure.reason}`
   if (account.state === 'reauthorize') {
-    return `it must be connected again: ${account.refreshFailure?.reason ?? 'its refresh token is refused'}`
+    return `it must reconnect: ${account.refreshFailure?.reason ?? 'its refresh token is refused'}`
   }
   if (account.pollBlocked !== null) return watchText(account) ?? null
   if (readAt === null) return `never read${because}`

@@ -22,9 +22,9 @@ describe('an account that was polled by a command', () => {
     ['paused', well, "the provider's rate limit for it is reached, or nearly so: try again in a while"],
     ['blocked', blocked('all'), "limits can't be read: a permission is missing, see plimsoll accounts show"],
     ['committed', blocked('part'), "some limits can't be read: a permission is missing, see plimsoll accounts show"],
-    ['later', well, 'its token is not to be had just now: try again'],
+    ['later', well, 'its token is not available right now: try again'],
     ['later', { ...well, refreshFailure: refused }, "its token can't be refreshed: refused"],
-    ['gone', { ...well, state: 'reauthorize' }, 'it must be connected again'],
+    ['gone', { ...well, state: 'reauthorize' }, 'it must reconnect'],
     ['gone', { ...well, state: 'uninstalled' }, 'it is uninstalled'],
     ['gone', undefined, 'there is no such account'],
   ])('%s %o: %s', (outcome, account, why) => {

@@ -127,7 +127,7 @@ reading      960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
 rule         custom properties (thresholds line 105): warning from 80 %,
              critical from 95 %
 passed over  quiet (thresholds line 95): it is for other accounts
-state        critical, the alert is open since 2026-11-21 09:30 UTC
+state        critical, the alert has been open since 2026-11-21 09:30 UTC
 alert        ${alertId}
 because      96 %, at or above the critical threshold (95 %)
 held back    waits in the outbox to be collected
@@ -280,7 +280,7 @@ test('a level that the config no longer asks for is still open, and said to reco
   await store.hset(keys.account(QUIET).alerts, 'overall', stored)
   const { out } = await explain(String(QUIET), '--series', 'overall')
   expect(out).toMatch(
-    /state +critical, the alert is open since 2026-11-21 09:59 UTC\nthen +ok, if the next polls read the same\n/,
+    /state +critical, the alert has been open since 2026-11-21 09:59 UTC\nthen +ok, if the next polls read the same\n/,
   )
 })
 

@@ -193,3 +193,12 @@ test('alerts of an account are shown however narrow the terminal is', async () =
   })
   expect(out).toMatch(/^1 +n1\.example\.com +active +87 critical/m)
 })
+
+test('status names states in the words for people', async () => {
+  const { state } = keys.partition(keys.partitionOf(WELL))
+  await store.zrem(state.active, WELL)
+  await store.zadd(state.parked, WELL, WELL)
+  expect((await run('status')).out).toMatch(/^accounts +4, 3 active, 1 paused by the provider/m)
+  await store.zrem(state.parked, WELL)
+  await store.zadd(state.active, WELL, WELL)
+})

@@ -147,16 +147,16 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
   expect(story.split('\n').map((line) => line.slice(22))).toEqual(
     expect.arrayContaining([
       expect.stringMatching(/^connected/),
-      expect.stringMatching(/^uninstall asked for +the customer left \(by command line\)/),
+      expect.stringMatching(/^uninstall requested +the customer left \(by command line\)/),
       expect.stringMatching(/^refresh token deleted +the provider confirmed it/),
-      expect.stringMatching(/^record forgotten +planned/),
+      expect.stringMatching(/^record deleted +planned/),
     ]),
   )
   const { story: told } = JSON.parse((await command('accounts', 'show', hubId, '--json')).out)
   expect(told).toEqual((await getJson<{ story: unknown }>(`${url}/api/v1/accounts/${hubId}`)).story)
   expect(told.map(({ event }: { event: string }) => event).slice(-2)).toEqual([
     'refresh token deleted',
-    'record forgotten',
+    'record deleted',
   ])
 })
 

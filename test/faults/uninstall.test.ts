@@ -58,9 +58,9 @@ describe('an uninstall', () => {
     const account = await isUninstalled(next.url, hubId)
     expect(account.uninstall).toMatchObject({ attempts: 1, failure: null, ending: 'was-gone' })
     expect(account.story.map(({ event }) => event).slice(-3)).toEqual([
-      'uninstall asked for',
+      'uninstall requested',
       'refresh token deleted',
-      'record forgotten',
+      'record deleted',
     ])
   })
 

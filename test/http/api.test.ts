@@ -157,7 +157,7 @@ describe('uninstall', () => {
     })
     expect(json.story).toEqual([
       { at, event: 'connected' },
-      { at, event: 'uninstall asked for', detail: 'left us (by API)' },
+      { at, event: 'uninstall requested', detail: 'left us (by API)' },
     ])
   })
 

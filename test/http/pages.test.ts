@@ -132,7 +132,7 @@ test('the page of a token alert has the link for the customer, for a reader who 
 
 test('the limits that are reached next are on the status page, with a line of the last seven days, and on their own', async () => {
   const { get, connectAccount, poll, clock, steps, keys } = await openAccount()
-  const none = 'No account reaches a limit in the next 30 days, as far as can be foreseen.'
+  const none = 'No account reaches a limit in the next 30 days, by the forecasts.'
   for (const path of ['/', '/upcoming']) expect((await get(path)).text).toContain(none)
   expect((await get('/upcoming')).text).toContain('No forecast of the last 30 days has been judged yet.')
   await poll(4, readings(clock.now(), 700))
@@ -387,6 +387,22 @@ test('the list of accounts goes on where the page ends', async () => {
   expect((await get('/accounts?before=51~3:')).text).toContain('d50.example.com')
   const fleet = (await get('/')).text
   expect(fleet).toContain('<a href="/accounts">All 51 accounts</a>')
+})
+
+test('states are in the words for people on every page, also among the figures', async () => {
+  const { get, steps, keys, connectAccount } = await openServer(redis)
+  for (const [n, state] of (['parked', 'reauthorize'] as const).entries()) {
+    await connectAccount({ hubId: n + 1, hubDomain: `${n}.example.com` })
+    await steps.hset(keys.account(n + 1).account, { state })
+    const { state: of } = keys.partition(keys.partitionOf(n + 1))
+    await steps.zrem(of.active, n + 1)
+    await steps.zadd(of[state], n + 1, n + 1)
+  }
+  const fleet = (await get('/')).words
+  expect(fleet).toContain('1 paused by the provider 1 must reconnect')
+  for (const path of ['/', '/accounts', '/accounts/1', '/accounts/2']) {
+    expect((await get(path)).words).not.toMatch(/\bparked|reauthorize/)
+  }
 })
 
 test.each([

@@ -26,7 +26,7 @@ test('an account that was just connected has a short story', () => {
 test('who comes back is told apart from who is new, and refreshes from the tokens of connecting', () => {
   expect(told({ firstConnectedAt: text('01T08:00'), refreshedAt: text('02T10:00') })).toEqual([
     '01T08:00 | connected',
-    '01T10:00 | connected again',
+    '01T10:00 | reconnected',
     '02T10:00 | last refresh',
   ])
 })
@@ -42,7 +42,7 @@ test('a refresh that fails, a token that is refused and an alert that is open ea
   expect(told({ state: 'reauthorize', ...failing }, null, [alert, full])).toEqual([
     '01T10:00 | connected',
     '02T09:00 | alert opened | warning: custom properties',
-    '03T10:00 | refresh began to fail | the provider answered 400 (3 failures in a row, the last 2026-10-03 12:00 UTC)',
+    '03T10:00 | refreshes started to fail | the provider answered 400 (3 failures in a row, the last 2026-10-03 12:00 UTC)',
     '03T10:30 | refresh token refused',
     '03T11:00 | alert opened | critical: tokens: must be reconnected',
   ])
@@ -60,12 +60,12 @@ const FAILED = {
 
 test('an uninstall under way says who asked for it, what failed last, how often, and when it is tried next', () => {
   expect(told({ ...ASKED, ...FAILED }, at('04T10:09')).slice(1)).toEqual([
-    '04T10:00 | uninstall asked for | left us (by API)',
+    '04T10:00 | uninstall requested | left us (by API)',
     '04T10:05 | deletion failed | HTTP 500 (2 failed attempts, the next 2026-10-04 10:09 UTC)',
   ])
   const evidence = { ...ASKED, uninstallBy: 'evidence', uninstallReason: 'refresh token refused since 2026-09-01' }
   expect(told(evidence).at(-1)).toBe(
-    '04T10:00 | uninstall asked for | refresh token refused since 2026-09-01 (by evidence)',
+    '04T10:00 | uninstall requested | refresh token refused since 2026-09-01 (by evidence)',
   )
 })
 
@@ -78,10 +78,10 @@ test('an uninstall that is done says how it ended and when the record goes', () 
   expect(told({ ...ASKED, ...FAILED, ...done }, after).slice(2)).toEqual([
     '04T10:05 | deletion failed | HTTP 500 (2 failed attempts)',
     '04T10:09 | refresh token deleted | the provider confirmed it',
-    '30T10:09 | record forgotten | planned',
+    '30T10:09 | record deleted | planned',
   ])
   expect(told({ ...ASKED, ...done, uninstallEnding: 'was-gone' }, after)).toContain(
-    '04T10:09 | refresh token deleted | the provider did not know it any more',
+    '04T10:09 | refresh token deleted | the provider no longer knew it',
   )
 })
 

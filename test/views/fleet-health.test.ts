@@ -13,12 +13,12 @@ test.each([
   [
     'one that fell silent beside one that works',
     [daemon('a pid 1', 5), daemon('b pid 2', 600)],
-    '1 at work (a pid 1), b pid 2 is silent since 2026-11-22 02:50 UTC',
+    '1 at work (a pid 1), b pid 2 has been silent since 2026-11-22 02:50 UTC',
   ],
   [
     'one alone that fell silent',
     [daemon('a pid 1', 600)],
-    'none is at work, a pid 1 is silent since 2026-11-22 02:50 UTC',
+    'none is at work, a pid 1 has been silent since 2026-11-22 02:50 UTC',
   ],
   [
     'some of whom do a part each',

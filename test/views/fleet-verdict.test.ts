@@ -189,7 +189,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'the heartbeat is late',
       { heartbeat: beat({ late: true }) },
       {},
-      'Warning: heartbeat: none since: the service outside hears nothing',
+      'Warning: heartbeat: overdue: the outside service receives nothing',
     ],
     [
       'the heartbeat is bad',

@@ -170,9 +170,9 @@ describe('an account', () => {
     ],
     ['has a report that never came', judge([overall(1)], failing), 'not all was read: the provider answered 503'],
     [
-      'must be connected again',
+      'must reconnect',
       judge([overall(1), atLimit(0)], account({ state: 'reauthorize' })),
-      'it must be connected again: its refresh token is refused',
+      'it must reconnect: its refresh token is refused',
     ],
     ['could not be read just now', judge([overall(1), atLimit(0)], account(), 'no answer'), 'no answer'],
     ['is nobody’s', judgeAbsent(9, undefined), 'there is no such account'],

@@ -35,7 +35,7 @@ ${fullAccounts(upcoming)}
   return { at: '/upcoming', title: 'Upcoming', body }
 }
 
-export const NONE_COMES = `No account reaches a limit in the next ${UPCOMING_DAYS} days, as far as can be foreseen.`
+export const NONE_COMES = `No account reaches a limit in the next ${UPCOMING_DAYS} days, by the forecasts.`
 
 function upcomingText(accounts: number): string {
   return `${countOf(accounts, 'account reaches a limit', 'accounts reach a limit')} in the next ${UPCOMING_DAYS} days at this pace.`

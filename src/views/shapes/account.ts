@@ -67,7 +67,7 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
     ending: z
       .enum(['deleted', 'was-gone'])
       .nullable()
-      .describe('Whether the provider deleted it, or did not know it any more.'),
+      .describe('Whether the provider deleted it, or no longer knew it.'),
     purgeAt: momentOrNull('When the account is forgotten.'),
   }),
 })
@@ -161,7 +161,7 @@ export const LeavingShape = shape('Leaving', 'What came of asking for an uninsta
     .enum(['begun', 'already', 'deleted', 'was-gone', 'forgotten'])
     .describe(
       '`begun`: the daemon deletes the refresh token; `already`: it was asked for before. With --wait how it ended: ' +
-        'the provider deleted it, did not know it any more, or it is not known.',
+        'the provider deleted it, no longer knew it, or it is not known.',
     ),
   deletedAt: momentOrNull('With --wait: when the refresh token was deleted.').exactOptional(),
   purgeAt: momentOrNull('With --wait: when the account is forgotten.').exactOptional(),

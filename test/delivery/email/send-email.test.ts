@@ -243,7 +243,7 @@ describe('a failure of the network', () => {
 
   test('a server that does not speak TLS where it should', async () => {
     expect(await reasonOf(await listen((socket) => socket.end('220 hello\r\n')), {}, never, 'smtps')).toBe(
-      'no TLS is spoken on this port',
+      'this port does not use TLS',
     )
   })
 

@@ -56,7 +56,7 @@ function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number)
   const { forecast, forecastReason } = series
   const days = forecast === null ? '' : ` ${daysLeftText(forecast.days, forecast)}`
   return factList([
-    ['State', html`${stateOf(state)}${since === null ? undefined : html` since ${when(since, now)}`}`],
+    ['State', html`${stateOf(state)}${since === null ? undefined : html`, the alert opened ${when(since, now)}`}`],
     ['Reading', html`${fullness(series, level)} <span class="soft">${days}</span>`],
     ['Read', when(series.measuredAt, now)],
     ['Because', html`${cleanText(why, 400)}`],

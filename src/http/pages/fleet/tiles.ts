@@ -2,6 +2,7 @@ import { callsParts, judgeCalls } from '../../../heartbeat/failed-calls.ts'
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { countOf, formatCount, formatDistance, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { STATE_NAMES } from '../../../views/account-verdict.ts'
 import { isBroken } from '../../../views/deliveries.ts'
 import {
   budgetText,
@@ -44,7 +45,8 @@ function callsTile(failed: FleetStatus['failedCalls']): Html {
 
 function accountsTile({ accounts }: FleetStatus): Html {
   const states = ACCOUNT_STATES.filter((state) => accounts.byState[state] > 0).map(
-    (state) => html`<li><a href="/accounts?state=${state}">${formatCount(accounts.byState[state])} ${state}</a></li>`,
+    (state) =>
+      html`<li><a href="/accounts?state=${state}">${formatCount(accounts.byState[state])} ${STATE_NAMES[state]}</a></li>`,
   )
   const reading = accounts.newFleet === null ? undefined : html`<li>${newFleetText(accounts.newFleet)}</li>`
   return html`<section class="tile"><h2>Accounts</h2><p class="figure">${formatCount(accounts.total)}</p><ul>${states}${reading}</ul></section>`
