@@ -6,7 +6,7 @@ import { kindOf } from '../alerts/alert-state.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import type { Stores } from '../app/stores.ts'
 import type { AccountState } from '../redis/keys.ts'
-import { formatCount, formatDaysLeft } from '../text/format-number.ts'
+import { formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
 import { STATE_NAMES } from '../views/account-verdict.ts'
 import {
   accountDetailsJson,
@@ -16,12 +16,19 @@ import {
   readAccountView,
 } from '../views/account-view.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
-import { listedAccountJson, readAccountList } from '../views/list-accounts.ts'
+import {
+  type AccountWithLimit,
+  listedAccountJson,
+  readAccountList,
+  WITHOUT_LIMIT,
+  withClosestLimit,
+} from '../views/list-accounts.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { printFacts, say } from './say.ts'
 import {
   ageCell,
+  below,
   leftCell,
   limitCells,
   momentCell,
@@ -47,23 +54,34 @@ interface ListOptions extends CommonOptions {
 
 /** `plimsoll accounts list`. */
 export async function listAccounts(io: Io, options: ListOptions, command: Command): Promise<void> {
-  const found = await withStore(io, options, (parts) => find(parts, options, command))
-  if (options.json === true) return printJson(io, 'accounts list', found.map(listedAccountJson))
+  const read = (parts: Stores) => find(parts, options, command)
+  if (options.json === true) {
+    return printJson(io, 'accounts list', (await withStore(io, options, read)).map(listedAccountJson))
+  }
+  const found = await withStore(io, options, async (parts) => withClosestLimit(parts, await read(parts)))
   if (found.length === 0) return say(io, noneText(options))
   const now = io.clock.now()
   printTable(
     io,
     [
-      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), whole('ALERTS'), spare(whole('READ'))],
-      ...[spare(whole('TOKEN ENDS')), prose('TROUBLE')],
+      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), whole('ALERTS'), whole('NEAREST LIMIT')],
+      ...[spare(whole('READ')), spare(whole('TOKEN ENDS')), below('TROUBLE')],
     ],
-    found.map(({ account, alerts, trouble }) => [
-      ...[String(account.hubId), account.hubDomain, stateText(account), alertCountsText(alerts)],
+    found.map(({ account, alerts, trouble, ...limit }) => [
+      ...[String(account.hubId), account.hubDomain, stateText(account), alertCountsText(alerts), closestCell(limit)],
       account.polledAt === null ? 'not yet' : ageCell(account.polledAt, now),
       leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
       trouble,
     ]),
   )
+}
+
+/** How full its nearest limit is, and the level of the alert about it: `96 % critical`. */
+function closestCell({ closest, level }: Pick<AccountWithLimit, 'closest' | 'level'>): string {
+  if (closest === null) return ''
+  if (typeof closest === 'string') return WITHOUT_LIMIT[closest]
+  const { usage, percent } = closest.series
+  return `${percent === null ? formatCount(usage) : formatPercent(percent)} ${level ?? ''}`.trim()
 }
 
 async function find(parts: Stores, options: ListOptions, command: Command) {

@@ -23,6 +23,8 @@ interface KnownColumn {
   isColoured?: boolean
   /** Sentences: they go on below instead of being cut. */
   isProse?: boolean
+  /** Sentences that get lines of their own below their row where a terminal has no room for all beside each other. */
+  isBelow?: boolean
 }
 
 function known(column: Column): KnownColumn {
@@ -32,6 +34,7 @@ function known(column: Column): KnownColumn {
 export const whole = (column: Column): Column => ({ ...known(column), isWhole: true })
 export const named = (title: string): Column => ({ title, isNamed: true })
 export const prose = (title: string): Column => ({ title, isProse: true })
+export const below = (title: string): Column => ({ title, isProse: true, isBelow: true })
 export const spare = (column: Column): Column => ({ ...known(column), isSpare: true })
 export const number = (title: string): Column => ({ title, isNumber: true, isWhole: true })
 export const state = (title: string): Column => ({ title, isColoured: true, isWhole: true })
@@ -48,13 +51,17 @@ export function printTable(io: Io, columns: readonly Column[], rows: readonly (r
     return { title, ...rest, cells, width: cells.reduce((most, cell) => Math.max(most, displayWidth(cell)), 0) }
   })
   const room = roomOf(io)
-  const shown = shrunk(chosen(all, room), room)
-  if (!fits(shown, ({ width }) => width, room)) {
+  const apart = fits(all, widthOf, room) ? undefined : all.find(({ isBelow }) => isBelow)
+  const beside = all.filter((column) => column !== apart)
+  const shown = shrunk(chosen(beside, room, apart === undefined ? leastWidth : widthOf), room)
+  if (!fits(shown, widthOf, room)) {
     printRecords(io, all, rows.length)
     return
   }
   for (let row = 0; row <= clean.length; row++) {
     for (const line of linesOf(io, shown, row)) io.out(`${line}\n`)
+    const sentences = row === 0 ? '' : (apart?.cells[row] ?? '')
+    if (sentences !== '') for (const line of wrapToWidth(sentences, room - 2)) io.out(`  ${line}\n`)
   }
 }
 
@@ -66,19 +73,20 @@ interface Laid extends KnownColumn {
   width: number
 }
 
-function chosen(all: readonly Laid[], room: number): Laid[] {
-  if (fits(all, ({ width }) => width, room)) return [...all]
+/** `least`: what each takes at least. */
+function chosen(all: readonly Laid[], room: number, least: (column: Laid) => number): Laid[] {
+  if (fits(all, widthOf, room)) return [...all]
   const some = all.filter(({ cells }) => cells.length === 1 || cells.slice(1).some((cell) => cell !== ''))
   for (;;) {
     const last = some.findLastIndex(({ isSpare }) => isSpare)
-    if (last === -1 || fits(some, leastWidth, room)) return some
+    if (last === -1 || fits(some, least, room)) return some
     some.splice(last, 1)
   }
 }
 
 function shrunk(shown: readonly Laid[], room: number): Laid[] {
   const columns = shown.map((column) => ({ ...column }))
-  while (!fits(columns, ({ width }) => width, room)) {
+  while (!fits(columns, widthOf, room)) {
     const cuttable = columns.filter(({ isWhole, isProse, width }) => !isWhole && width > (isProse ? PROSE : NARROWEST))
     const spacious = cuttable.toSorted((a, b) => toSpare(b) - toSpare(a))[0]
     if (spacious === undefined) break
@@ -89,6 +97,10 @@ function shrunk(shown: readonly Laid[], room: number): Laid[] {
 
 function fits(columns: readonly Laid[], widthIn: (column: Laid) => number, room: number): boolean {
   return columns.reduce((sum, column) => sum + widthIn(column), 2 * (columns.length - 1)) <= room
+}
+
+function widthOf({ width }: Laid): number {
+  return width
 }
 
 /** What a column takes at least, before a spare one must make room for it. */

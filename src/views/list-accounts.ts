@@ -1,15 +1,17 @@
 import type { Account } from '../accounts/account.ts'
 import type { AccountQuery, Ahead, Place } from '../accounts/search/account-query.ts'
 import { type AccountLists, type AccountPage, pageOfAccounts } from '../accounts/search/search-accounts.ts'
-import { compareRanks } from '../alerts/alert.ts'
+import { type AlertLevel, compareRanks } from '../alerts/alert.ts'
 import { type OpenState, readOpenStates } from '../alerts/open-alerts.ts'
 import type { Silence } from '../alerts/silence.ts'
 import type { DueKind } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
-import { accountVerdict, troubleOf } from './account-verdict.ts'
+import { chunksOf } from '../runtime/chunks-of.ts'
+import { accountVerdict, isLeaving, troubleOf } from './account-verdict.ts'
 import { accountJson, type PlannedAccount, withPlan } from './account-view.ts'
 import { type AlertCounts, countsOf, surveyAlerts } from './find-alerts.ts'
 import { OVERDUE_AFTER_MS } from './fleet-status.ts'
+import { readClosestLimit } from './nearest-limits.ts'
 import type { ListedAccountShape } from './shapes/account.ts'
 import { isHandledState } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -29,6 +31,13 @@ export interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overd
   stale: boolean
   /** Only those for which this should have been done by now. */
   overdue?: DueKind | undefined
+}
+
+/** An account with the limit that it is closest to, and the level of the alert that is open about that. */
+export interface AccountWithLimit extends ListedAccount {
+  /** Null: it is leaving, and was never read. */
+  closest: Awaited<ReturnType<typeof readClosestLimit>> | null
+  level: AlertLevel | undefined
 }
 
 type Sources = AccountLists & Pick<ViewDeps, 'due' | 'silences' | 'coverage' | 'clock'>
@@ -89,6 +98,29 @@ async function rowsOf(
     }),
   )
 }
+
+/** Some at a time: of accounts with many pairs, readings are large. */
+export async function withClosestLimit(
+  deps: Pick<ViewDeps, 'store' | 'keys' | 'clock'>,
+  listed: readonly ListedAccount[],
+): Promise<AccountWithLimit[]> {
+  const now = deps.clock.now()
+  const found: AccountWithLimit[] = []
+  for (const some of chunksOf(listed)) {
+    const closest = await Promise.all(some.map(({ account }) => readClosestLimit(deps, account.hubId, now)))
+    found.push(...some.map((one, n) => withLevel(one, closest[n] ?? 'unread')))
+  }
+  return found
+}
+
+function withLevel(listed: ListedAccount, closest: Exclude<AccountWithLimit['closest'], null>): AccountWithLimit {
+  if (closest === 'unread' && isLeaving(listed.account)) return { ...listed, closest: null, level: undefined }
+  const field = typeof closest === 'string' ? undefined : closest.series.id
+  return { ...listed, closest, level: listed.open.find((one) => one.field === field)?.state.level }
+}
+
+/** For people, where there is no limit to show. */
+export const WITHOUT_LIMIT = { unread: 'not read yet', unreadable: 'unreadable', none: 'no limit' } as const
 
 export function listedAccountJson({ account, alerts, trouble }: ListedAccount): ListedAccountShape {
   return { ...accountJson(account), openAlerts: alerts, trouble }

@@ -74,7 +74,7 @@ test('a dead token among 87 limits is the first line of alerts list, of accounts
     expect(first).toMatch(/^critical +2 +n2\.example\.com +tokens: .* 90 min/)
   }
   expect((await run('accounts', 'list')).out.split('\n')[1]).toMatch(
-    /^2 +n2\.example\.com +active +1 critical +not yet +20 min +poll overdue by 10 min$/,
+    /^2 +n2\.example\.com +active +1 critical +not read yet +not yet +20 min +poll overdue by 10 min$/,
   )
 })
 
@@ -187,11 +187,23 @@ test('what an operator has acknowledged is in no count of status and of the list
   await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
 })
 
-test('alerts of an account are shown however narrow the terminal is', async () => {
+test('nothing of an account is cut on a narrow terminal: what is wrong goes below its line', async () => {
+  const name = 'a-rather-long-name.example.com'
+  const failing = { hubDomain: name, state: 'failing', failures: 3, failureAt: NOW, failingSince: NOW - MINUTE }
+  const { account } = keys.account(UNREAD)
+  const before = await store.hgetall(account)
+  await store.hset(account, { ...failing, failureReason: 'the provider answered 503: Service Unavailable' })
   const { out } = await plimsollHere(['accounts', 'list', '--config', config], folder, {
     ...{ clock, isTerminal: true, columns: 80 },
   })
-  expect(out).toMatch(/^1 +n1\.example\.com +active +87 critical/m)
+  await store.hset(account, before)
+  const lines = out.split('\n')
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+  expect(lines[0]).toMatch(/^HUB ID +DOMAIN +STATE +ALERTS +NEAREST LIMIT/)
+  expect(out).toMatch(/^1 +n1\.example\.com +active +87 critical +not read yet/m)
+  expect(out).toMatch(
+    /^3 +a-rather-long-name\.example\.com +failing +1 warning +not read yet.*\n {2}refresh failing for 1 min: the provider answered 503: Service Unavailable\n/m,
+  )
 })
 
 test('status names states in the words for people', async () => {

@@ -277,7 +277,7 @@ interface ListedInApi {
   trouble: string
 }
 
-/** Order, state, alerts, trouble and age of the last reading: the list of the page, of the API and of the command line. */
+/** Order, state, alerts, nearest limit, trouble and age of the last reading: the list of the page, of the API and of the command line. */
 async function expectAccounts({ get, clock }: World, out: string): Promise<void> {
   const items: ListedInApi[] = (await get('/api/v1/accounts?sort=worst')).json.items
   const page = (await get('/accounts')).text.split('<tr>').slice(2)
@@ -289,6 +289,9 @@ async function expectAccounts({ get, clock }: World, out: string): Promise<void>
     const text = alertCountsText(openAlerts)
     for (const shown of [STATE_NAMES[state], text, formatSpan(clock.now() - Date.parse(polledAt)), trouble])
       expect(row).toContain(shown)
+    const [, bar = '', percent = ''] = /class="bar (\w*)".*?<span class="whole">([\d.,]+ %)</s.exec(page[n] ?? '') ?? []
+    expect(percent).not.toBe('')
+    expect(row).toContain(`  ${percent} ${bar}`.trimEnd())
     expect(words).toContain(`${STATE_NAMES[state]} ${trouble}`.trim())
     expect(words.replace(/ (?=\d+ warning)/g, ', ').replaceAll(' , ', ', ')).toContain(text)
   }

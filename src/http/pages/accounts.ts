@@ -12,9 +12,14 @@ import { seriesName } from '../../alerts/series-name.ts'
 import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/keys.ts'
 import { countOf, daysLeftText, formatCount, keepUnits } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import { isLeaving, STATE_NAMES } from '../../views/account-verdict.ts'
-import { type ListedAccount, readAccountList } from '../../views/list-accounts.ts'
-import { readClosestLimit } from '../../views/nearest-limits.ts'
+import { STATE_NAMES } from '../../views/account-verdict.ts'
+import {
+  type AccountWithLimit,
+  type ListedAccount,
+  readAccountList,
+  WITHOUT_LIMIT,
+  withClosestLimit,
+} from '../../views/list-accounts.ts'
 import { check, oneOf } from '../query.ts'
 import { placeInAccounts, tagOf } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -71,9 +76,7 @@ export async function showAccounts(
   ])
   void deps.directory.warm().catch(() => undefined) // A search reports it.
   const now = deps.clock.now()
-  const rows = await Promise.all(
-    listed.map(async (one) => ({ ...one, closest: await readClosestLimit(deps, one.account.hubId, now) })),
-  )
+  const rows = await withClosestLimit(deps, listed)
   const body = html`<div data-live="counts">${stateLinks(address, byState)}</div>
 ${searchForm(address, Object.keys(deps.tags))}
 <div data-live="accounts">
@@ -198,11 +201,12 @@ function noneFound(asked: AccountsAddress): Html {
   return html`<p class="nothing">No account matches. <a href="/accounts">Show all</a></p>`
 }
 
-interface AccountRow extends ListedAccount {
-  closest: Awaited<ReturnType<typeof readClosestLimit>>
-}
-
-function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, freshnessMs: number, now: number): Html {
+function accountRows(
+  rows: readonly AccountWithLimit[],
+  asked: AccountsAddress,
+  freshnessMs: number,
+  now: number,
+): Html {
   const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
   const moment = (at: number | null) => (at === null ? NONE : when(at, now))
   return html`<div class="accounts">${htmlTable(
@@ -229,19 +233,17 @@ function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, freshn
 }
 
 /** How many alerts need someone, by level, and how many are handled. */
-function alertsCell({ alerts: { critical, warning, handled } }: AccountRow): Html {
+function alertsCell({ alerts: { critical, warning, handled } }: ListedAccount): Html {
   if (critical + warning + handled === 0) return NONE
   const some = (count: number, look: string, text: string) => (count === 0 ? undefined : html`${badge(look, text)} `)
   return html`${some(critical, 'critical', `${formatCount(critical)} critical`)}${some(warning, 'warning', countOf(warning, 'warning'))}${handled === 0 ? undefined : html`<span class="soft whole">${critical + warning === 0 ? '' : '+ '}${formatCount(handled)} handled</span>`}`
 }
 
 /** How full its nearest limit is, at any height, and which one that is. */
-function closestCell({ account, closest, open }: AccountRow): Html {
-  if (closest === 'unread') return isLeaving(account) ? NONE : html`<span class="soft">not read yet</span>`
-  if (closest === 'unreadable') return html`unreadable`
-  if (closest === 'none') return html`<span class="soft">no limit</span>`
+function closestCell({ closest, level }: AccountWithLimit): Html {
+  if (closest === null) return NONE
+  if (typeof closest === 'string') return html`<span class="soft">${WITHOUT_LIMIT[closest]}</span>`
   const { series, daysLeft } = closest
-  const level = open.find(({ field }) => field === series.id)?.state.level
   const days = daysLeft === null || daysLeft <= 0 ? '' : `, ${keepUnits(daysLeftText(daysLeft))}`
   return html`${fullness(series, level)}<br><span class="soft">${seriesName(series)}${days}</span>`
 }
