@@ -42,12 +42,25 @@ export class UnreadableState extends Error {}
 
 const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
-// biome-ignore lint/suspicious/noExplicitAny: what follows checks it
-function listIn(stored: string): any[] {
+/** What `encodeState` made, an earlier version's without the last ones. */
+type StoredState = [
+  ...[level: SeriesState['level'], rule: string, since: number, transitions: number, toldAt: number],
+  ...[said: SeriesState['said'], pending: SeriesState['pending']],
+  more?: true | SeriesState['cause'] | null,
+  acknowledged?: AcknowledgedList | null,
+  wasAtBoth?: unknown,
+]
+
+function listIn(stored: string): StoredState {
   const list = parsed(stored)
   if (!Array.isArray(list)) throw new UnreadableState('it is no list')
+  if (!isState(list)) throw new UnreadableState('it is no state of an alert')
+  return list
+}
+
+function isState(list: unknown[]): list is StoredState {
   const [level, rule, ...[since, transitions, toldAt, said, pending, more, acknowledged]] = list
-  const isState =
+  return (
     LEVELS.includes(level) &&
     typeof rule === 'string' &&
     [since, toldAt].every(isMoment) &&
@@ -56,8 +69,7 @@ function listIn(stored: string): any[] {
     (pending == null || isPending(pending)) &&
     (more == null || more === true || typeof more === 'string') &&
     (acknowledged == null || isAcknowledged(acknowledged))
-  if (!isState) throw new UnreadableState('it is no state of an alert')
-  return list
+  )
 }
 
 /** Far beyond any number of the provider and any forecast: what is more would be no date, or no number in a list's order. */
