@@ -58,8 +58,8 @@ export interface Alert {
   reason: AlertReason
   /** The name of the rule that decided; for kinds without rules the kind itself. */
   rule: string
-  /** Of a poll, fleet or delivery alert. */
-  cause?: PollCause | FleetCause | ReceiverCause
+  /** Of a poll, fleet or delivery alert, and of a token alert about an imported token of another account. */
+  cause?: 'foreign' | PollCause | FleetCause | ReceiverCause
   account?: { hubId: number; hubDomain: string }
   series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
   usage?: number

@@ -131,6 +131,7 @@ export function subjectOf({
     return `receiver ${field.slice(DELIVERY_FIELD.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
   if (kind === 'poll') return POLL_SUBJECT[cause as PollCause] ?? POLL_SUBJECT.scopes
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
+  if (cause === 'foreign') return 'tokens: the imported token belongs to another account'
   return level === 'critical' ? 'tokens: must be reconnected' : 'tokens: refresh keeps failing'
 }
 

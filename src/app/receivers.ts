@@ -57,8 +57,8 @@ export function ackLinks(vault: Vault, { alerts }: Pick<Config, 'alerts'>): AckL
 
 /** The runbook has a section for each. */
 function causeOf({ kind, level, rule, cause }: Alert): string | undefined {
-  if (kind === 'token') return rule === UNINSTALL_RULE ? 'uninstall' : level === 'critical' ? 'reauthorize' : 'failing'
-  return cause
+  if (kind !== 'token' || cause !== undefined) return cause
+  return rule === UNINSTALL_RULE ? 'uninstall' : level === 'critical' ? 'reauthorize' : 'failing'
 }
 
 /** Where messages and pages lead: what a link permits is signed, and lasts from now on. */

@@ -165,9 +165,7 @@ describe('a token that belongs to another account', () => {
     expect(await storedTokens(redis.store, one.keys)).toMatchObject({ access: undefined, refresh: 'refresh-1' })
     expect(await outboxOf(redis.store, one.keys)).toMatchObject([
       {
-        kind: 'token',
-        level: 'critical',
-        status: 'firing',
+        ...{ kind: 'token', level: 'critical', status: 'firing', cause: 'foreign' },
         message: expect.stringContaining('belongs to account 456'),
       },
     ])

@@ -41,6 +41,7 @@ test('a mail leads to the page of the alert, a silence of just this, and the sec
   expect(links.runbook?.(alert)).toBe('https://plimsoll.example.com/runbook/limit')
   const about = (more: Parameters<typeof anAlert>[0]) => links.runbook?.(anAlert(more))?.split('/').at(-1)
   expect(about({ kind: 'token', level: 'critical' })).toBe('token-reauthorize')
+  expect(about({ kind: 'token', level: 'critical', cause: 'foreign' })).toBe('token-foreign')
   expect(about({ kind: 'token' })).toBe('token-failing')
   expect(about({ kind: 'token', rule: 'uninstall' })).toBe('token-uninstall')
   expect(about({ kind: 'poll', cause: 'scopes' })).toBe('poll-scopes')

@@ -116,6 +116,15 @@ test('the page of an alert begins with the rows and buttons of its mail, of the 
     expect([name, row(name)]).toEqual([name, value])
 })
 
+test('the page of an alert about an imported token of another account leads to its own section of the runbook', async () => {
+  const { get, poll, clock } = await openAccount()
+  const since = clock.now()
+  await poll(4, readings(since, 10), { token: { ...openState('critical', 'token', since), cause: 'foreign' } })
+  const text = await alertPage(get, 'token', since)
+  expect(text).toContain('href="/runbook/token-foreign">Runbook</a>')
+  expect(text).toContain('the imported token belongs to another account')
+})
+
 test('the page of a token alert has the link for the customer, for a reader who may send it', async () => {
   const { get, ask, poll, clock, addToken } = await openAccount()
   const since = clock.now()

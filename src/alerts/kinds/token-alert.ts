@@ -37,7 +37,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const message =
         `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
         `polled under this name. Import it with its own token (--replace), or connect it: ${sendLink(account)}`
-      return notifyAlert(about(settings, account), { level: 'critical', message })
+      return notifyAlert(about(settings, account), { level: 'critical', cause: 'foreign', message })
     },
     recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),
     undeleted: (account, { askedAt, reason }) => {

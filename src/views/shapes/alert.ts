@@ -27,6 +27,7 @@ export const alertReason = z
   .describe('What the alert did; `worse`: at the same level, it is worse than in the last message.')
 const cause = z
   .enum([
+    'foreign',
     'scopes',
     'failing',
     'unreadable',
@@ -42,7 +43,7 @@ const cause = z
     'unproven',
   ])
   .describe(
-    'Of a poll alert: scopes are missing, or polls fail. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',
+    'Of a token alert: the imported token belongs to another account. Of a poll alert: scopes are missing, or polls fail. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',
   )
 const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')
