@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { systemClock } from '../src/runtime/clock.ts'
 import { startSandbox } from '../src/sandbox/sandbox.ts'
 import { type BrowserPages, LOOKS, type Look, openBrowserPages, sidewaysScroll } from './support/browser-pages.ts'
@@ -71,8 +72,8 @@ try {
   const fleet = { sandboxUrl: sandbox.url, url: daemon.url, hubIds: await hubIdsOf(sandbox.url) }
   await take(pages, { 'status without accounts': '/' })
   await putInEveryState(fleet)
-  await take(pages, await pathsOf(fleet))
   if (args.includes('--readme')) await takeForReadme(pages)
+  await take(pages, await pathsOf(fleet))
   await send(`${sandbox.url}/sandbox/faults`, 'POST', {
     ...{ endpoint: 'token', status: 401 },
     body: { error: 'invalid_client', status: 'BAD_CLIENT_SECRET', message: 'missing or invalid client secret' },
@@ -240,15 +241,27 @@ async function take(browser: BrowserPages, paths: Record<string, string>): Promi
 async function takeOne(browser: BrowserPages, name: string, path: string, look: Look): Promise<void> {
   const { page, faults } = await browser.visit(path, look)
   const file = `${name} ${look.width} ${look.colorScheme}.png`.replaceAll(' ', '-')
-  await page.screenshot({ path: join(folder, file), fullPage: true })
+  await draw(page, { path: join(folder, file), fullPage: true })
   const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
   const aside = await sidewaysScroll(page)
   const notes = [...(aside > 0 ? [`${aside} px sideways`] : []), ...faults]
   process.stdout.write(`${file.padEnd(46)} ${String(height).padStart(6)} px  ${notes.join('; ')}\n`)
 }
 
+/** On a busy machine a browser may fail to draw a page; the next time it does. */
+async function draw(page: Page, how: { path: string; fullPage?: boolean }): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await page.screenshot(how)
+      return
+    } catch (error) {
+      if (attempt === 3) throw error
+    }
+  }
+}
+
 async function takeForReadme(browser: BrowserPages): Promise<void> {
   const { page } = await browser.visit('/')
-  await page.screenshot({ path: README_PICTURE })
+  await draw(page, { path: README_PICTURE })
   process.stdout.write(`${README_PICTURE}\n`)
 }
