@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { isAlwaysQuiet } from '../src/alerts/route.ts'
+import { mostCalls } from '../src/limits/polling/poll-settings.ts'
+import { namedReports, reportOf } from '../src/limits/reports/all-reports.ts'
 import { endOf, opensLimits } from '../src/provider/dialects.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { isThisMachine } from './addresses.ts'
@@ -8,6 +10,7 @@ import { lintRules } from './lint-rules.ts'
 import type { Path } from './problems.ts'
 import { isShortWebhookSecret } from './receivers.ts'
 import type { Config } from './schema.ts'
+import { metricsOn } from './thresholds.ts'
 
 export interface Advice {
   path: Path
@@ -72,7 +75,8 @@ function* adviseRedis({ redis: { url, sentinels, cluster, tls } }: Config): Iter
 }
 
 function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
-  const watched = thresholds.some(({ on, off }) => !off && (on.startsWith('associations.') || on === '*'))
+  const isOfPairs = (metric: string) => reportOf({ metric })?.perPair !== undefined
+  const watched = thresholds.some(({ on, off }) => !off && metricsOn(on).some(isOfPairs))
   const isEmpty = [limits, ...limits.accounts].every(({ associations = [] }) => associations.length === 0)
   if (isEmpty && watched) {
     const message =
@@ -91,9 +95,10 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
 /** Of fewer the room that is kept for the largest poll leaves less than half: see depthOf in src/limits/polling/call-budget.ts. */
 const POLLS_IN_A_BUDGET = 4
 
-function mostCallsOfOnePoll({ associations, accounts, pairsPerPoll }: Config['limits']): number {
-  const asked = [associations, ...accounts.map((override) => override.associations ?? [])]
-  return 1 + Math.max(...asked.map((pairs) => (pairs === 'auto' ? pairsPerPoll : pairs.length)))
+function mostCallsOfOnePoll(limits: Config['limits']): number {
+  const asked = [limits.associations, ...limits.accounts.map((override) => override.associations ?? [])]
+  const reports = namedReports(limits.reports)
+  return Math.max(...asked.map((pairs) => mostCalls({ ...limits, reports, pairs })))
 }
 
 function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
 import { asGroup, distinct, duration, objectTypeId, related, share, wholeNumber } from './values.ts'
 
@@ -17,6 +18,14 @@ const associationPairs = z.union([
     'this pair is listed already',
   ),
 ])
+
+/** `all` of them, or those that are listed. */
+const reports = z
+  .union([
+    z.literal('all'),
+    z.array(z.enum(REPORT_NAMES), { error: () => 'must be all, or a list of reports' }).min(1, 'must name a report'),
+  ])
+  .transform((names): readonly string[] => (names === 'all' ? REPORT_NAMES : [...new Set(names)]))
 
 const pollPeriod = () => duration({ min: '1s', max: '7d' })
 
@@ -42,6 +51,11 @@ const pollOverrides = z.array(
 
 export const limits = z
   .strictObject({
+    reports: reports
+      .prefault(['customProperties', 'associations'])
+      .describe(
+        "Which of the provider's limits reports are read: a list of them, or all. Each is a call more in every poll.",
+      ),
     every: pollPeriod().prefault('15m').describe('Longest period between two polls of an account.'),
     soonest: pollPeriod()
       .prefault('5m')

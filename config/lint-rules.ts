@@ -1,5 +1,5 @@
 import { measures } from '../src/alerts/evaluation/rules.ts'
-import type { Metric } from '../src/limits/series.ts'
+import { metricKind } from '../src/limits/reports/all-reports.ts'
 import { fits } from '../src/text/pattern.ts'
 import { type Path, renderPath } from './problems.ts'
 import type { Config } from './schema.ts'
@@ -33,8 +33,8 @@ export function* lintRules(config: Config): Iterable<{ path: Path; message: stri
   yield* lintTags(config)
 }
 
-/** The kinds of series that a rule can match: only object types have an objectType, only associations a from and a to. */
-function seriesOfRule(rule: Rule): Metric[] {
+/** The kinds of series that a rule can match: only those of object types have an objectType, only those of pairs a from and a to. */
+function seriesOfRule(rule: Rule): string[] {
   const { on, off, match } = rule
   const { objectType, from, to } = match
   const asked = LEVELS.flatMap((name) => askedBy(rule, name))
@@ -42,8 +42,8 @@ function seriesOfRule(rule: Rule): Metric[] {
   const isOnlyCount = !off && asked.every((one) => one === 'count')
   return metricsOn(on).filter(
     (metric) =>
-      (objectType === undefined || metric === 'customProperties.objectType') &&
-      ((from === undefined && to === undefined) || metric.startsWith('associations.')) &&
+      (objectType === undefined || metricKind(metric)?.about === 'objectType') &&
+      ((from === undefined && to === undefined) || metricKind(metric)?.about === 'pair') &&
       (!isOnlyCount || measures(on, metric, 'count')),
   )
 }
@@ -64,7 +64,7 @@ export function shadowedBy(earlier: readonly Rule[], rule: Rule, tags: Tags): nu
 }
 
 /** The place of the rule that takes all of a metric that another is about; -1: none does. */
-function takerOf(earlier: readonly Rule[], metric: Metric, { match }: Rule, tags: Tags): number {
+function takerOf(earlier: readonly Rule[], metric: string, { match }: Rule, tags: Tags): number {
   return earlier.findIndex((one) => seriesOfRule(one).includes(metric) && takesAll(one.match, match, tags))
 }
 
@@ -107,10 +107,10 @@ function carriers(names: readonly string[] | undefined, tags: Tags): readonly st
   return names?.flatMap((name) => (Object.hasOwn(tags, name) ? (tags[name] ?? []) : []))
 }
 
-function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterable<{ path: Path; message: string }> {
+function* lintLevels(rule: Rule, series: readonly string[], path: Path): Iterable<{ path: Path; message: string }> {
   for (const name of LEVELS) {
     if (rule[name] === undefined || rule[name].count !== undefined) continue
-    const counts = series.filter((metric) => metric === 'associations.atLimit' || metric === 'associations.nearLimit')
+    const counts = series.filter((metric) => metricKind(metric)?.counts !== undefined)
     if (counts.length > 0) {
       const [are, them] = counts.length === 1 ? ['is a count', 'it'] : ['are counts', 'them']
       const message = `${counts.join(' and ')} ${are}: without \`count\` this never fires for ${them}`

@@ -90,6 +90,9 @@ export const settings = related(
         { on: 'customProperties.objectType', warning: { percent: 80 }, critical: { percent: 95 } },
         { on: 'associations.atLimit', warning: { count: 1 } },
         { on: 'associations.fullest', warning: { percent: 90 }, critical: { percent: 100 } },
+        ...['associationLabels', 'calculatedProperties', 'customObjectTypes', 'pipelines', 'records'].map((name) => ({
+          ...{ on: `${name}.*`, warning: { percent: 80 }, critical: { percent: 95 } },
+        })),
       ])
       .describe('The first rule that matches a series decides about it.'),
     alerts: alerts.prefault({}),

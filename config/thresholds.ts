@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { NEAR_PERCENT } from '../src/limits/readings.ts'
-import { METRICS, type Metric } from '../src/limits/series.ts'
+import { METRICS, metricKind, REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
 import {
   asGroup,
@@ -16,14 +15,11 @@ import {
   wholeNumber,
 } from './values.ts'
 
-/** Series that are a number of records: they have no limit, so no percentage and nothing that remains. */
-const COUNTS: ReadonlySet<string> = new Set<Metric>(['associations.atLimit', 'associations.nearLimit'])
-
 /** Not a series: what a rule may turn off, and no more. */
 export const LIMIT_CHANGED = 'limit-changed'
 
 /** The series that a rule's `on` names. */
-export function metricsOn(on: unknown): readonly Metric[] {
+export function metricsOn(on: unknown): readonly string[] {
   if (on === '*') return METRICS
   if (typeof on !== 'string') return []
   return METRICS.filter((series) => series === on || (on.endsWith('.*') && series.startsWith(on.slice(0, -1))))
@@ -52,9 +48,9 @@ const typePattern = () =>
 const match = z
   .strictObject({
     ...accountMatch(),
-    objectType: oneOrMany(typePattern()).exactOptional().describe('For customProperties.objectType: objectTypeIds.'),
-    from: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it starts from.'),
-    to: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it leads to.'),
+    objectType: oneOrMany(typePattern()).exactOptional().describe('For series of one object type: objectTypeIds.'),
+    from: oneOrMany(typePattern()).exactOptional().describe('For series of a pair: the objectTypeId it starts from.'),
+    to: oneOrMany(typePattern()).exactOptional().describe('For series of a pair: the objectTypeId it leads to.'),
   })
   .describe('Further conditions of the rule. All must match.')
 
@@ -64,7 +60,7 @@ const thresholdRule = related(
   z.strictObject({
     name: ruleNameText().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
     on: z
-      .enum([...METRICS, 'customProperties.*', 'associations.*', '*', LIMIT_CHANGED])
+      .enum([...METRICS, ...REPORT_NAMES.map((name) => `${name}.*`), '*', LIMIT_CHANGED])
       .describe(
         'The series that the rule is about. `limit-changed`: with `off: true`, no alerts about limits that moved. In a rule ' +
           'for several series `count` is asked of numbers of records and of usage, not of `associations.fullest`.',
@@ -104,19 +100,20 @@ function checkRule(rule: Unchecked, report: Report): void {
   checkOrder(asGroup(rule.warning), asGroup(rule.critical), report)
 }
 
-function checkMatch(given: Unchecked, on: unknown, series: readonly Metric[], report: Report): void {
+function checkMatch(given: Unchecked, on: unknown, series: readonly string[], report: Report): void {
   if (series.length === 0) return
   const idle = (setting: string) => report(['match', setting], `can never match: ${String(on)} has no ${setting}`)
-  if (given.objectType !== undefined && !series.includes('customProperties.objectType')) idle('objectType')
-  const noPairs = !series.some((name) => name.startsWith('associations.'))
+  const noneAbout = (what: string) => !series.some((metric) => metricKind(metric)?.about === what)
+  if (given.objectType !== undefined && noneAbout('objectType')) idle('objectType')
+  const noPairs = noneAbout('pair')
   for (const setting of ['from', 'to']) if (given[setting] !== undefined && noPairs) idle(setting)
 }
 
-function checkLevel(given: Unchecked, name: string, series: readonly Metric[], report: Report): void {
+function checkLevel(given: Unchecked, name: string, series: readonly string[], report: Report): void {
   const asked = ['percent', 'count', 'remaining', 'daysLeft'].filter((condition) => given[condition] !== undefined)
   if (asked.length === 0) report([name], 'needs at least one of percent, count, remaining, daysLeft')
   if (series.length === 0) return
-  if (series.every((one) => COUNTS.has(one))) {
+  if (series.every((metric) => metricKind(metric)?.counts !== undefined)) {
     for (const condition of asked.filter((one) => one !== 'count')) {
       report(
         [name, condition],
@@ -124,11 +121,13 @@ function checkLevel(given: Unchecked, name: string, series: readonly Metric[], r
       )
     }
   }
-  const onlyFullest = series.every((one) => one.startsWith('associations.')) && series.includes('associations.fullest')
-  if (onlyFullest && typeof given.percent === 'number' && given.percent < NEAR_PERCENT) {
+  // Of counts no percentage is asked anyway.
+  const shares = series.filter((metric) => metricKind(metric)?.counts === undefined)
+  const shownFrom = Math.min(...shares.map((metric) => metricKind(metric)?.shownFrom ?? 0))
+  if (shares.length > 0 && typeof given.percent === 'number' && given.percent < shownFrom) {
     report(
       [name, 'percent'],
-      `can't fire below ${NEAR_PERCENT}: the provider reports a record as near its limit only from ${NEAR_PERCENT} % on`,
+      `can't fire below ${shownFrom}: the provider reports a record as near its limit only from ${shownFrom} % on`,
     )
   }
 }

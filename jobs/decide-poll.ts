@@ -4,10 +4,11 @@ import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW }
 import { type Fingerprints, recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
 import { nearestLimit } from '../src/limits/forecast/outlook.ts'
 import type { Change } from '../src/limits/history/change.ts'
-import { packedAt } from '../src/limits/history/packed.ts'
+import { packedAt } from '../src/limits/history/packed-bytes.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollResult } from '../src/limits/poll-store.ts'
 import type { Answers, FetchedHead } from '../src/limits/polling/fetch-reports.ts'
+import { encodeLacks } from '../src/limits/polling/lacks.ts'
 import {
   failingAfter,
   failingAlertAt,
@@ -18,7 +19,8 @@ import {
   reportsWithGaps,
 } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
-import { isFailure } from '../src/limits/readings.ts'
+import { isFailure, reportOfKey } from '../src/limits/readings.ts'
+import type { ReadReport } from '../src/limits/reports/report.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import { encodeGaps } from '../src/provider/read.ts'
@@ -143,7 +145,7 @@ async function decideAnew(deps: PollWork, poll: ReadPoll): Promise<Decision> {
   const parked = parkedBy(deps, poll, now)
   const changedAt = hasMoved(found?.change) ? at : context.changedAt
   const disagreement =
-    context.disagreed || found === undefined ? undefined : disagreeingPercentage(found.after, answers.associations)
+    context.disagreed || found === undefined ? undefined : disagreeingPercentage(found.after, answers)
   const leftOut = typesLeftOut(context, answers)
   const gaps = gapsAfter(context.gaps, answers)
   logTroubles(deps.log, poll, disagreement)
@@ -164,6 +166,7 @@ async function decideAnew(deps: PollWork, poll: ReadPoll): Promise<Decision> {
         ...parked.fields,
         ...(disagreement === undefined ? {} : { disagreed: '1' }),
         ...companionFields(context, answers),
+        ...(encodeLacks(answers.lacks) === encodeLacks(context.lacks) ? {} : { lacks: encodeLacks(answers.lacks) }),
         ...(encodeGaps(gaps) === encodeGaps(context.gaps) ? {} : { gaps: encodeGaps(gaps) }),
         ...(leftOut === context.typesLeftOut ? {} : { typesLeftOut: leftOut === 0 ? '' : String(leftOut) }),
       },
@@ -202,8 +205,8 @@ function gapOf({ everyMs }: AccountPollSettings): number {
 }
 
 /** What is asked of an account, and kept of it. */
-export function watchedBy({ samples }: Pick<PollWork, 'samples'>, { pairs }: AccountPollSettings): Watched {
-  return { pairs, records: samples.settings.records }
+export function watchedBy({ samples }: Pick<PollWork, 'samples'>, { reports, pairs }: AccountPollSettings): Watched {
+  return { reports, pairs, records: samples.settings.records }
 }
 
 function nearnessOf({ after }: Findings, { context, at }: FetchedPoll): number | 'none' {
@@ -212,7 +215,7 @@ function nearnessOf({ after }: Findings, { context, at }: FetchedPoll): number |
 
 /** Only a poll that read everything saw it. */
 function sawIn({ samples }: PollWork, { fetched }: FetchedPoll, answers: Answers, said: string): ReadPoll['saw'] {
-  const records = recordsFingerprint(answers.associations, samples.settings.records)
+  const records = recordsFingerprint(answers, samples.settings.records)
   return { answers: fetched.fingerprint as string, said, records }
 }
 
@@ -247,8 +250,10 @@ async function judge(
 }
 
 /** What was known before, where the report could not be read. */
-function typesLeftOut(before: PollContext, { customProperties }: Answers): number {
-  return isFailure(customProperties) ? before.typesLeftOut : (customProperties.typesLeftOut ?? 0)
+function typesLeftOut(before: PollContext, { reports }: Answers): number {
+  const naming = [...reports].filter(([key]) => reportOfKey(key)?.report.namesTypes)
+  if (naming.some(([, report]) => isFailure(report))) return before.typesLeftOut
+  return naming.reduce((most, [, report]) => Math.max(most, (report as ReadReport).leftOut ?? 0), 0)
 }
 
 function companionFields(context: PollContext, { companionsAwayUntil, pairsSeen }: Answers): Record<string, string> {

@@ -2,7 +2,7 @@ import type { PollContext } from '../src/limits/poll-store.ts'
 import { firstCalls } from '../src/limits/polling/account-calls.ts'
 import { type FetchedHead, fetchReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
-import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
+import { type AccountPollSettings, mostCalls, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
@@ -40,7 +40,7 @@ export async function pollOne(
  */
 export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused' | 'no-room'
 
-/** Access token, both endpoints, series, alerts, one atomic step. */
+/** Access token, the reports, series, alerts, one atomic step. */
 async function pollAccount(
   deps: PollWork,
   hubId: number,
@@ -67,6 +67,7 @@ async function pollAccount(
   const { context } = opened
   if (occasion === 'due') observeLateness(deps, context)
   const settings = pollSettingsOf(deps.polling, { hubId, hubDomain: context.hubDomain })
+  // What it does not take is given back.
   const most = mostCalls(settings)
   if (!(await admitPoll(deps, hubId, context, { calls: most, occasion }))) return 'no-room'
   const asked = await ask(deps, { hubId, settings, ...opened }, signal)
@@ -98,11 +99,6 @@ function withToken(deps: PollWork, hubId: number, context: PollContext): Opened 
 /** A first poll has had no turn yet. */
 function observeLateness({ metrics, clock }: PollWork, { turn }: PollContext): void {
   if (turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - turn.regularAt) / 1_000)
-}
-
-/** As many as a poll can take where all goes well; what it does not take is given back. */
-function mostCalls({ pairs, pairsPerPoll }: AccountPollSettings): number {
-  return 1 + (pairs === 'auto' ? pairsPerPoll : pairs.length)
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */

@@ -1,4 +1,4 @@
-import type { Readings } from '../src/limits/readings.ts'
+import { type Readings, typesIn } from '../src/limits/readings.ts'
 import { MOST_OBJECT_TYPES } from '../src/provider/bounds.ts'
 import { gapLines, type ReportGaps } from '../src/provider/read.ts'
 import type { Logger } from '../src/runtime/logger.ts'
@@ -34,14 +34,10 @@ export function logTypes(log: Logger, hubId: number, before: Readings | undefine
 
 /** Object types that a poll found new, and those that it missed; none at the first reading: everything would be new. */
 export function typeChanges(before: Readings | undefined, after: Readings) {
-  const [old, now] = [typesOf(before), typesOf(after)]
+  const [old, now] = [typesIn(before), typesIn(after)]
   if (old === undefined || now === undefined) return { appeared: [], disappeared: [] }
-  return { appeared: [...now].filter((type) => !old.has(type)), disappeared: [...old].filter((type) => !now.has(type)) }
-}
-
-function typesOf(readings: Readings | undefined): Set<string> | undefined {
-  const types = readings?.customProperties?.report.byObjectType
-  return types && new Set(types.map(({ objectTypeId }) => objectTypeId))
+  const missing = (some: typeof now, others: typeof now) => [...some.keys()].filter((type) => !others.has(type))
+  return { appeared: missing(now, old), disappeared: missing(old, now) }
 }
 
 function named(types: readonly string[]): string {

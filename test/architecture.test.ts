@@ -68,7 +68,7 @@ const ROOMS: RoomTable = {
     files: [
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/route.ts'],
       ...['src/alerts/evaluation/rules.ts', 'src/provider/dialects.ts'],
-      ...['src/limits/series.ts', 'src/limits/readings.ts'],
+      ...['src/limits/reports/all-reports.ts', 'src/limits/polling/poll-settings.ts'],
       ...['src/text/pattern.ts', 'src/text/format-number.ts'],
     ],
   },

@@ -40,6 +40,8 @@ export interface Account {
   pollBlocked: { what: 'all' | 'part'; since: number; scopes: string[] } | null
   /** Object types that its last report named beyond what is kept of one account: these are not watched. */
   objectTypesLeftOut: number
+  /** Limits reports that its plan, or its scopes, lack, by their names: asked for again once a day. */
+  notAvailable: string[]
   /** What could not be read of its last reports, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null
@@ -101,6 +103,7 @@ export function readAccount(hubId: number, record: Hash | undefined, listedIn?: 
     pollFailure: hash.pollFailureAt === undefined ? null : readPollFailure(hash),
     pollBlocked: hash.pollBlockedSince === undefined ? null : readPollBlocked(hash),
     objectTypesLeftOut: Number(hash.typesLeftOut ?? 0),
+    notAvailable: (hash.lacks ?? '').split(' ').flatMap((one) => one.match(/^\w+(?=:)/) ?? []),
     gaps: gapLines(decodeGaps(hash.gaps ?? '')),
     uninstall: hash.uninstallReason === undefined ? null : readUninstall(hash),
   }

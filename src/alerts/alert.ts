@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { metricKind } from '../limits/reports/all-reports.ts'
 
 /** What an alert is about. */
 export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
@@ -271,7 +272,7 @@ export function rankOf(alert: Ranked): Rank {
 
 /** A count of records at their limit, and what is not about a number, needs no forecast: it has happened. */
 function daysUntilFull({ series, percent, daysLeft }: Ranked): number {
-  const isFull = series === undefined || series.metric === 'associations.atLimit' || (percent ?? 0) >= 100
+  const isFull = series === undefined || metricKind(series.metric)?.counts === 'full' || (percent ?? 0) >= 100
   return isFull ? 0 : Math.min(daysLeft ?? NO_FORECAST, NO_FORECAST)
 }
 

@@ -1,5 +1,6 @@
 import { readReadings } from '../limits/history/kept-readings.ts'
-import { parseSeriesId, type SeriesName, seriesById } from '../limits/series.ts'
+import type { SeriesName } from '../limits/reports/report.ts'
+import { parseSeriesId, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'

@@ -1,4 +1,7 @@
-import { objectTypeName, pairName, type Series as ReadSeries } from '../limits/series.ts'
+import { objectTypeName } from '../limits/object-type-name.ts'
+import { pairName } from '../limits/pair.ts'
+import { metricKind, reportOf } from '../limits/reports/all-reports.ts'
+import type { Series as ReadSeries } from '../limits/series.ts'
 import { defined } from '../runtime/defined.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatCount } from '../text/format-number.ts'
@@ -8,30 +11,39 @@ type Series = NonNullable<Alert['series']>
 
 /** A kind of series, for what several accounts have in common. */
 export function metricName(metric: string): string {
-  switch (metric) {
-    case 'customProperties.overall':
-      return 'custom properties'
-    case 'customProperties.objectType':
-      return 'custom properties of an object type'
-    case 'associations.atLimit':
-      return 'records at the association limit'
-    case 'associations.nearLimit':
-      return 'records near the association limit'
-    case 'associations.fullest':
-      return 'fullest record'
-    default:
-      return cleanText(metric, 60)
-  }
+  const kind = metricKind(metric)
+  if (kind === undefined) return cleanText(metric, 60)
+  return kind.about === 'objectType' ? `${kind.noun} of an object type` : kind.noun
+}
+
+/** The same without what it is of: `custom properties`. */
+export function metricNoun(metric: string): string {
+  return metricKind(metric)?.noun ?? metricName(metric)
 }
 
 /** One series: `custom properties of Contacts`, `Companies → Contacts: fullest record`. */
 export function seriesName(series: Series): string {
   const { metric, objectTypeId, label, from, to } = series
   if (from !== undefined && to !== undefined)
-    return `${cleanText(label ?? pairName(from, to), 160)}: ${metricName(metric)}`
-  if (metric !== 'customProperties.objectType') return metricName(metric)
-  const type = objectTypeName(objectTypeId ?? '', label)
-  return type === '' ? metricName(metric) : `custom properties of ${type}`
+    return `${cleanText(label ?? pairName({ from, to }), 160)}: ${metricName(metric)}`
+  if (objectTypeId === undefined) return metricName(metric)
+  const type = objectTypeName(objectTypeId, label)
+  return type === '' ? metricName(metric) : `${metricNoun(metric)} of ${type}`
+}
+
+/** `is` or `are`: what follows the name of a series. */
+export function isOrAre(metric: string): 'is' | 'are' {
+  return metricKind(metric)?.isOne ? 'is' : 'are'
+}
+
+/** What it moves toward: `association limit`. */
+export function limitWords({ metric }: Pick<Series, 'metric'>): string {
+  return reportOf({ metric })?.limitWords ?? metricName(metric)
+}
+
+/** What a customer can do about it. */
+export function wayOutOf({ metric }: Pick<Series, 'metric'>): string | undefined {
+  return reportOf({ metric })?.wayOut
 }
 
 /** A series that counts records, with its count: `Contacts → Deals: 12 records at the association limit`. */
@@ -40,9 +52,9 @@ export function countedRecords(series: Series, count: number): string {
   return count === 1 ? name.replace('1 records', '1 record') : name
 }
 
-/** Whether usage of the series is a number of records, which has no limit of its own. */
-export function countsRecords(series: Series): boolean {
-  return series.metric === 'associations.atLimit' || series.metric === 'associations.nearLimit'
+/** Whether usage of the series is a number of records, which has no limit of its own; and of which: full, or near it. */
+export function countsRecords({ metric }: Pick<Series, 'metric'>): 'full' | 'near' | undefined {
+  return metricKind(metric)?.counts
 }
 
 /** The fields of an alert about its series: its name and its numbers. */

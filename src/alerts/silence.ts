@@ -1,5 +1,5 @@
 import { isAccount } from '../accounts/match-account.ts'
-import { METRICS } from '../limits/series.ts'
+import { METRICS } from '../limits/reports/all-reports.ts'
 import { fits } from '../text/pattern.ts'
 import { suggest } from '../text/suggest.ts'
 import type { Alert, AlertKind, AlertLevel } from './alert.ts'

@@ -6,8 +6,9 @@ import { DueSets } from '../accounts/due-sets.ts'
 import { endpointAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import { CallCounter } from '../heartbeat/failed-calls.ts'
 import { Movement } from '../heartbeat/movement.ts'
+import { LIMITS_ENDPOINTS } from '../limits/reports/all-reports.ts'
 import { type ConfiguredClient, createProviderClient } from '../provider/client.ts'
-import { CALL_CLASSES, ENDPOINTS, type ObservedCall } from '../provider/observed-call.ts'
+import { CALL_CLASSES, type ObservedCall, TOKEN_ENDPOINTS } from '../provider/observed-call.ts'
 import { connectRedis, type Purpose } from '../redis/connect.ts'
 import { endpointText } from '../redis/steps.ts'
 import { ClockWatch } from '../runtime/clock.ts'
@@ -154,18 +155,19 @@ function observeCalls(
   { providerRequests, providerLatency }: Metrics,
   counter: CallCounter,
 ): (call: ObservedCall) => void {
-  const counters = eachOf(ENDPOINTS, (endpoint) =>
+  const endpoints = [...TOKEN_ENDPOINTS, ...LIMITS_ENDPOINTS]
+  const counters = eachOf(endpoints, (endpoint) =>
     eachOf(CALL_CLASSES, (name) => {
       const counter = providerRequests.labels({ endpoint, class: name })
       counter.inc(0)
       return counter
     }),
   )
-  const latencies = eachOf(ENDPOINTS, (endpoint) => providerLatency.labels({ endpoint }))
+  const latencies = eachOf(endpoints, (endpoint) => providerLatency.labels({ endpoint }))
   return (call) => {
     counter.note(call.status)
-    counters[call.endpoint][call.class].inc()
-    latencies[call.endpoint].observe(Math.max(0, call.ms) / 1_000)
+    counters[call.endpoint]?.[call.class].inc()
+    latencies[call.endpoint]?.observe(Math.max(0, call.ms) / 1_000)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
 import { ruleSetOf } from '../app/settings.ts'
-import { METRICS } from '../limits/series.ts'
+import { METRICS } from '../limits/reports/all-reports.ts'
 import { daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'

@@ -1,3 +1,4 @@
+import { METRICS } from '../limits/reports/all-reports.ts'
 import {
   accountArgument,
   argument,
@@ -101,7 +102,7 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       option('--series <series>', 'only this series: its id, such as type/0-1, or all of a metric'),
       option('--all', 'show also what is ok in full'),
     ],
-    examples: ['1234567', '1234567 --series customProperties.overall'],
+    examples: ['1234567', `1234567 --series ${METRICS[0]}`],
     run: async () => (await import('./alerts-explain.ts')).explainAlerts,
   },
   'alerts test': {

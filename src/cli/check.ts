@@ -91,9 +91,9 @@ function settingsOf(config: Config, silences: JudgeSettings['silences']): JudgeS
     silences,
     rules: withTags(thresholds, tags),
     staleAfter: (account, pairs) => staleAfter(coverage, longestTurn(pollSettingsOf(polling, account), pairs)),
-    pairsOf: (account) => {
-      const { pairs } = pollSettingsOf(polling, account)
-      return pairs === 'auto' ? [] : pairs
+    askedOf: (account) => {
+      const { reports, pairs } = pollSettingsOf(polling, account)
+      return { reports, pairs: pairs === 'auto' ? [] : pairs }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { request } from 'undici'
+import { EVERY_POLL } from '../sandbox/journal.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Io } from './io.ts'
 import type { JsonOf } from './json-shapes.ts'
@@ -41,7 +42,7 @@ export async function gatherFacts(
     read<{ items: ListedAccount[] }>(`${url}/api/v1/accounts?limit=500`, bearer),
   ])
   const refreshes = journal.filter((entry) => entry.grant === 'refresh_token' && entry.status === 200)
-  const polls = journal.filter((entry) => entry.endpoint === 'customProperties' && entry.status === 200)
+  const polls = journal.filter((entry) => entry.endpoint === EVERY_POLL && entry.status === 200)
   const deleted = journal.filter((entry) => entry.endpoint === 'delete' && entry.status === 204)
   const live = items.filter(({ state }) => state !== 'uninstalling' && state !== 'uninstalled')
   return {

@@ -10,6 +10,7 @@ import { startApp } from '../app.ts'
 import { tokenFileIn } from '../http/access/admin-tokens.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, pinoPretty } from '../runtime/logger.ts'
+import { EVERY_POLL } from '../sandbox/journal.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { countOf } from '../text/format-number.ts'
 import { type DemoDaemon, gatherFacts, missingFacts, printDemoFacts } from './demo-facts.ts'
@@ -142,7 +143,7 @@ async function progress(io: Io, sandbox: Sandbox, begun: number): Promise<string
     ((await (await request(sandbox.url + path, JSON_ONLY)).body.json()) as unknown[]).length
   const [tokens, reports, mails, hooks] = await Promise.all([
     count('/sandbox/requests?endpoint=token'),
-    count('/sandbox/requests?endpoint=customProperties'),
+    count(`/sandbox/requests?endpoint=${EVERY_POLL}`),
     count('/sandbox/inbox'),
     count('/sandbox/hooks'),
   ])

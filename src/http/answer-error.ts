@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { UnreadableKey } from '../limits/history/packed.ts'
+import { UnreadableKey } from '../limits/history/packed-bytes.ts'
 import { isRedisAway } from '../redis/away.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'

@@ -1,7 +1,8 @@
 import { type Change, changeBetween } from './history/change.ts'
-import { encodeChange, encodeReadings } from './history/packed.ts'
+import { encodeChange } from './history/packed-changes.ts'
+import { encodeReadings } from './history/packed-readings.ts'
 import { type Fetched, mergeReadings, type Readings, readAt } from './readings.ts'
-import { type Series, seriesById, seriesOf } from './series.ts'
+import { isHidden, type Series, seriesById, seriesOf } from './series.ts'
 
 /** What a poll leaves in Redis: its readings, and the record of what it found changed. */
 export interface PackedPoll {
@@ -39,7 +40,7 @@ export type Growth = ReadonlyMap<string, number>
 
 /**
  * Growth between two polls: of usage alone, because a limit that moved is not growth. A series that was not read anew is
- * left out, and so is a record that came into sight: below 80 % there is nothing to see, and 0 stands for that.
+ * left out, and so is one that came into sight: below the share from which the provider shows it 0 stands for anything.
  */
 export function growthBetween(before: Readings, after: Readings, all: readonly Series[]): Growth {
   const old = seriesById(before)
@@ -49,7 +50,7 @@ export function growthBetween(before: Readings, after: Readings, all: readonly S
     const from = readAt(series, before)
     const to = readAt(series, after)
     if (was === undefined || from === undefined || to === undefined || to <= from) continue
-    if (series.metric === 'associations.fullest' && was.usage === 0) continue
+    if (isHidden(was)) continue
     growth.set(series.id, ((series.usage - was.usage) * DAY_MS) / (to - from))
   }
   return growth

@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto'
-import type { AssociationReport } from '../provider/answers.ts'
-import type { ProviderFailure } from '../provider/failure.ts'
 import { type Fetched, isFailure } from './readings.ts'
 import type { RecordChoice } from './samples.ts'
 
@@ -52,21 +50,19 @@ export function answersFingerprint(bodies: readonly Buffer[]): string {
 }
 
 /** Of all that is read in reports, of which none failed. */
-export function saidFingerprint({ customProperties, associations }: Fetched): string {
-  return fingerprint(JSON.stringify([customProperties, [...associations]]))
+export function saidFingerprint({ reports }: Fetched): string {
+  return fingerprint(JSON.stringify([...reports]))
 }
 
-export function recordsFingerprint(
-  reports: ReadonlyMap<string, AssociationReport | ProviderFailure>,
-  records: RecordChoice,
-): string {
+export function recordsFingerprint({ reports }: Pick<Fetched, 'reports'>, records: RecordChoice): string {
   let text: string = records
-  for (const [pair, report] of records === 'none' ? [] : reports) {
-    if (isFailure(report)) continue
-    text += `\0${pair}`
-    for (const { objectId, label } of report.atLimit) text += `\0${objectId}\0${records === 'full' ? label : ''}`
+  for (const [key, report] of records === 'none' ? [] : reports) {
+    if (isFailure(report) || report.records === undefined) continue
+    text += `\0${key}`
+    for (const { objectId, label } of report.records.atLimit)
+      text += `\0${objectId}\0${records === 'full' ? label : ''}`
     text += '\0near'
-    for (const { objectId, label, usage } of report.nearLimit) {
+    for (const { objectId, label, usage } of report.records.nearLimit) {
       text += `\0${objectId}\0${usage}\0${records === 'full' ? label : ''}`
     }
   }

@@ -7,8 +7,10 @@ import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type AlertWrites, fromTable, table } from '../redis/steps.ts'
 import { decodeFingerprints, encodeFingerprints, type Fingerprints } from './fingerprints.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/forecast-account.ts'
-import { keptReadings, TIME_PLACE } from './history/packed.ts'
+import { TIME_PLACE } from './history/packed-bytes.ts'
+import { keptReadings } from './history/packed-readings.ts'
 import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
+import { decodeLacks } from './polling/lacks.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
@@ -174,6 +176,8 @@ export class PollContext {
   typesLeftOut: number
   /** What could not be read of the last reports. */
   gaps: ReportGaps
+  /** Reports that its plan, or its scopes, lack: until when they are not asked for, ms. */
+  lacks: Record<string, number>
   /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
   companionsAwayUntil: number
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
@@ -208,6 +212,7 @@ export class PollContext {
     this.pollFailures = number('pollFailures')
     this.disagreed = fields.disagreed === '1'
     this.companionsAwayUntil = number('companionsAwayUntil')
+    this.lacks = decodeLacks(fields.lacks ?? '')
     this.pairsSeen = fields.pairsSeen === '1'
     this.pollFailingSince = number('pollFailingSince')
     this.pollBlockedSince = number('pollBlockedSince')

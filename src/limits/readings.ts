@@ -1,107 +1,82 @@
-import type { AssociationReport, CustomPropertyReport } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
+import { type Pair, pairId, pairOf } from './pair.ts'
+import { reportNamed, reportOf } from './reports/all-reports.ts'
+import type { ReadReport, Report, ReportedValue, SeriesName } from './reports/report.ts'
 
-/** What one report of a pair said. Its records are another matter: see samples.ts. */
-export interface AssociationReading {
-  /** ms */
+/** The numbers of one report. Its records are another matter: see samples.ts. */
+export interface Reading {
+  /** When it was read, ms. */
   at: number
-  limit: number
-  /** Records that have reached the limit. */
-  atLimit: number
-  nearLimit: number
-  /** Usage of the fullest record shown. */
-  fullest: number
+  values: readonly ReportedValue[]
 }
 
-/** The provider shows a record as near its limit from this share on; below it there is nothing to see. */
-export const NEAR_PERCENT = 80
+/** The last reports of an account that could be read, by `readingKey`, in the order of the list of reports. */
+export type Readings = Readonly<Record<string, Reading>>
 
-/** The numbers of the last reports of an account that could be read, each with when. Pairs by `from/to`. */
-export interface Readings {
-  customProperties?: { at: number; report: CustomPropertyReport }
-  associations: Record<string, AssociationReading>
+/** The report's name; of one that is asked for once a pair, `associations/0-1/0-2`. */
+export function readingKey({ name, perPair }: Report, pair: Partial<Pair>): string {
+  return perPair === undefined ? name : `${name}/${pair.from}/${pair.to}`
 }
 
-export interface Pair {
-  from: string
-  to: string
+/** Which report a key names, and of which pair; undefined: one that this version doesn't know. */
+export function reportOfKey(key: string): { report: Report; pair: Pair } | undefined {
+  const slash = key.indexOf('/')
+  const report = reportNamed(slash === -1 ? key : key.slice(0, slash))
+  return report && { report, pair: pairOf(slash === -1 ? '' : key.slice(slash + 1)) }
 }
 
-export function pairId(pair: Pair): string {
-  return `${pair.from}/${pair.to}`
+/** The key of the report that a series comes from; '' for none of this version. */
+export function keyOf(series: SeriesName): string {
+  const report = reportOf(series)
+  return report === undefined ? '' : readingKey(report, series)
 }
 
-export function pairOf(id: string): Pair {
-  const [from = '', to = ''] = id.split('/')
-  return { from, to }
+/** Whether its report is asked for once a pair, so that pairs may take turns. */
+export function isOfOnePair(series: SeriesName): boolean {
+  return reportOf(series)?.perPair !== undefined
+}
+
+/** For people, and where gaps are noted: the report's words, or its pair. */
+export function wordsOfKey(key: string): string {
+  const { report, pair } = reportOfKey(key) ?? {}
+  if (report === undefined || pair === undefined) return key
+  return report.perPair === undefined ? report.words : pairId(pair)
 }
 
 /** When the report that a series comes from was read, ms; undefined: never. */
-export function readAt(series: Partial<Pair>, { customProperties, associations }: Readings): number | undefined {
-  const { from, to } = series
-  return from === undefined ? customProperties?.at : associations[`${from}/${to}`]?.at
+export function readAt(series: SeriesName, readings: Readings): number | undefined {
+  return readings[keyOf(series)]?.at
 }
 
-/** What one poll got, endpoint by endpoint: one that fails doesn't lose the others. */
+/** What one poll got, by `readingKey`: a report that fails doesn't lose the others. */
 export interface Fetched {
   at: number
-  customProperties: CustomPropertyReport | ProviderFailure
-  associations: Map<string, AssociationReport | ProviderFailure>
+  reports: ReadonlyMap<string, ReadReport | ProviderFailure>
 }
 
 export function isFailure(report: object): report is ProviderFailure {
   return 'class' in report
 }
 
-/** The reports that count from now on: the new ones, the old ones where there is none, none of pairs not watched. */
-export function mergeReadings(before: Readings | undefined, fetched: Fetched): Readings {
-  const { at, customProperties } = fetched
-  const associations: Readings['associations'] = {}
-  for (const [pair, report] of fetched.associations) {
-    const old = before?.associations[pair]
-    if (!isFailure(report)) associations[pair] = associationReading(at, report)
-    else if (old !== undefined) associations[pair] = old
+/** The reports that count from now on: the new ones, the old ones where there is none, none that are not asked for any more. */
+export function mergeReadings(before: Readings | undefined, { at, reports }: Fetched): Readings {
+  const after: Record<string, Reading> = {}
+  for (const [key, report] of reports) {
+    const old = before?.[key]
+    if (!isFailure(report)) after[key] = { at, values: withTypesBefore(report, old?.values ?? []) }
+    else if (old !== undefined) after[key] = old
   }
-  if (!isFailure(customProperties)) {
-    const report = withTypesBefore(customProperties, before?.customProperties?.report)
-    return { customProperties: { at, report }, associations }
-  }
-  return before?.customProperties === undefined
-    ? { associations }
-    : { customProperties: before.customProperties, associations }
-}
-
-function associationReading(at: number, report: AssociationReport): AssociationReading {
-  return {
-    at,
-    limit: report.limit,
-    atLimit: report.totalRecordsAtLimit,
-    nearLimit: report.totalRecordsNearLimit,
-    fullest: fullestUsage(report),
-  }
-}
-
-/**
- * Usage of the fullest record shown. A record at its limit comes without a number and counts as full; where none is
- * shown at all, every record is below 80 % and 0 stands for that.
- */
-function fullestUsage(report: AssociationReport): number {
-  const shown = report.nearLimit.map((record) => record.usage)
-  if (report.totalRecordsAtLimit > 0) shown.push(report.limit)
-  else if (report.totalRecordsNearLimit > 0 && shown.length === 0)
-    shown.push(Math.ceil((report.limit * NEAR_PERCENT) / 100))
-  return shown.reduce((fullest, usage) => Math.max(fullest, usage), 0)
+  return after
 }
 
 /** An object type that could not be read is no type that is gone: what was read of it last stays. */
-function withTypesBefore(report: CustomPropertyReport, before: CustomPropertyReport | undefined): CustomPropertyReport {
-  if (report.typesUnread === undefined || before === undefined) return report
-  const named = new Set(report.byObjectType.map(({ objectTypeId }) => objectTypeId))
-  const kept = before.byObjectType.filter(({ objectTypeId }) => !named.has(objectTypeId))
-  return { ...report, byObjectType: [...report.byObjectType, ...kept] }
+function withTypesBefore({ isPartial, values }: ReadReport, before: readonly ReportedValue[]): ReportedValue[] {
+  if (isPartial === undefined) return values
+  const named = new Set(values.map(({ metric, objectTypeId }) => `${metric} ${objectTypeId}`))
+  return [...values, ...before.filter(({ metric, objectTypeId }) => !named.has(`${metric} ${objectTypeId}`))]
 }
 
-/** In place of a report: this pair is still watched, but it was not its turn, or the account was paused before. */
+/** In place of a report: it is still watched, but it was not its turn, or the account was paused before. */
 export const NOT_ASKED: ProviderFailure = {
   class: 'transient',
   code: 'not-asked',
@@ -109,10 +84,40 @@ export const NOT_ASKED: ProviderFailure = {
   status: 0,
 }
 
-export function failuresOf(fetched: {
-  customProperties: object
-  associations: Map<string, object>
-}): ProviderFailure[] {
-  const reports = [fetched.customProperties, ...fetched.associations.values()]
-  return reports.filter((report) => isFailure(report)).filter((failure) => failure !== NOT_ASKED)
+export function failuresOf(reports: Iterable<object>): ProviderFailure[] {
+  return [...reports].filter((report) => isFailure(report)).filter((failure) => failure !== NOT_ASKED)
+}
+
+/** The object types that an account has, with their labels, as far as its reports name them; undefined: none was read. */
+export function typesIn(readings: Readings | undefined): Map<string, string> | undefined {
+  const naming = Object.entries(readings ?? {}).filter(([key]) => reportOfKey(key)?.report.namesTypes)
+  if (naming.length === 0) return undefined
+  const types = new Map<string, string>()
+  for (const { objectTypeId, label = '' } of naming.flatMap(([, { values }]) => values)) {
+    if (objectTypeId !== undefined && !types.has(objectTypeId)) types.set(objectTypeId, label)
+  }
+  return types
+}
+
+/** A pair as it was read last. */
+export interface PairReading {
+  /** ms */
+  at: number
+  /** The largest that it has; 0: none. */
+  limit: number
+  /** Whether it had anything at or near its limit. */
+  isBusy: boolean
+}
+
+/** Pairs of the reports that are asked for once a pair, as they were read last, by `from/to`. */
+export function pairsIn(readings: Readings | undefined): Map<string, PairReading> {
+  const pairs = new Map<string, PairReading>()
+  for (const [key, { at, values }] of Object.entries(readings ?? {})) {
+    const { report, pair } = reportOfKey(key) ?? {}
+    if (report?.perPair === undefined || pair === undefined) continue
+    const limit = values.reduce((most, value) => Math.max(most, value.limit), 0)
+    const isBusy = values.some(({ metric, usage }) => report.metrics[metric]?.counts !== undefined && usage > 0)
+    pairs.set(pairId(pair), { at, limit, isBusy })
+  }
+  return pairs
 }

@@ -2,8 +2,10 @@ import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { asCount, asItems, asText, pack, readKey, unpack } from './history/packed.ts'
-import { type Fetched, isFailure, type Readings } from './readings.ts'
+import { asCount, asItems, asText, pack, readKey, unpack } from './history/packed-bytes.ts'
+import { type Fetched, isFailure, keyOf, type Readings, reportOfKey } from './readings.ts'
+import { metricKind } from './reports/all-reports.ts'
+import { samplesKeyOfVersion2 } from './reports/version-2.ts'
 import type { Series } from './series.ts'
 
 /**
@@ -19,10 +21,10 @@ export interface SampleSettings {
   keepMs: number
 }
 
-/** Records behind an account's series as last shown, by pair (`from/to`). */
-export type Samples = Record<string, PairSamples>
+/** Records behind an account's series as last shown, by the key of their report. */
+export type Samples = Record<string, ReportSamples>
 
-export interface PairSamples {
+export interface ReportSamples {
   /** When they were read, ms. */
   at: number
   atLimit: SampleRecord[]
@@ -50,10 +52,9 @@ export interface SeriesRecords {
 export function mergeSamples(before: Samples, fetched: Fetched, { records, keepMs }: SampleSettings): Samples {
   const { at } = fetched
   const samples: Samples = {}
-  for (const [pair, report] of fetched.associations) {
-    const old = before[pair]
-    const shown = isFailure(report) ? old : { at, atLimit: report.atLimit, nearLimit: report.nearLimit }
-    if (shown !== undefined && shown.at > at - keepMs) samples[pair] = shown
+  for (const [key, report] of fetched.reports) {
+    const shown = isFailure(report) ? before[key] : report.records && { at, ...report.records }
+    if (shown !== undefined && shown.at > at - keepMs) samples[key] = shown
   }
   return allowedSamples(samples, records)
 }
@@ -61,12 +62,12 @@ export function mergeSamples(before: Samples, fetched: Fetched, { records, keepM
 /** What the setting lets be kept and shown. */
 function allowedSamples(samples: Samples, records: RecordChoice): Samples {
   if (records === 'none') return {}
-  const allowedPair = ({ at, atLimit, nearLimit }: PairSamples): PairSamples => ({
+  const allowedReport = ({ at, atLimit, nearLimit }: ReportSamples): ReportSamples => ({
     at,
     atLimit: atLimit.map((record) => allowed(record, records)),
     nearLimit: nearLimit.map((record) => allowed(record, records)),
   })
-  return Object.fromEntries(Object.entries(samples).map(([pair, shown]) => [pair, allowedPair(shown)]))
+  return Object.fromEntries(Object.entries(samples).map(([key, shown]) => [key, allowedReport(shown)]))
 }
 
 function allowed({ objectId, label, usage }: SampleRecord, records: 'full' | 'ids'): SampleRecord {
@@ -90,20 +91,21 @@ export function shownRecords(series: Series, readings: Readings, samples: Sample
   return { shown: shown.length, total, items: shown }
 }
 
-/** The records behind a series, the fullest first; only associations have any. */
+/** The records behind a series, the fullest first; only those of a pair have any. */
 export function recordsOf(series: Series, readings: Readings, samples: Samples): SeriesRecords {
-  const pair = `${series.from}/${series.to}`
-  const reading = readings.associations[pair]
-  if (reading === undefined) return { total: 0, items: [] }
-  const { atLimit = [], nearLimit = [] } = samples[pair] ?? {}
+  const key = keyOf(series)
+  const values = readings[key]?.values ?? []
+  const { atLimit = [], nearLimit = [] } = samples[key] ?? {}
   const near = nearLimit.toSorted((a, b) => (b.usage ?? 0) - (a.usage ?? 0))
-  switch (series.metric) {
-    case 'associations.atLimit':
-      return { total: reading.atLimit, items: atLimit }
-    case 'associations.nearLimit':
-      return { total: reading.nearLimit, items: near }
+  const total = (counts: 'full' | 'near') =>
+    values.reduce((sum, { metric, usage }) => sum + (metricKind(metric)?.counts === counts ? usage : 0), 0)
+  switch (metricKind(series.metric)?.counts) {
+    case 'full':
+      return { total: total('full'), items: atLimit }
+    case 'near':
+      return { total: total('near'), items: near }
     default:
-      return { total: reading.atLimit + reading.nearLimit, items: [...atLimit, ...near] }
+      return { total: total('full') + total('near'), items: [...atLimit, ...near] }
   }
 }
 
@@ -139,24 +141,25 @@ export class KeptSamples {
 
 /** Moments as those of readings. */
 export function encodeSamples(samples: Samples): Buffer {
-  const pairs = Object.entries(samples)
-  const last = pairs.reduce((latest, [, { at }]) => Math.max(latest, at), 0)
+  const reports = Object.entries(samples)
+  const last = reports.reduce((latest, [, { at }]) => Math.max(latest, at), 0)
   const records = (some: readonly SampleRecord[]) =>
     some.map(({ objectId, label = null, usage = null }) => [objectId, label, usage])
   return pack(
     last,
-    pairs.map(([pair, { at, atLimit, nearLimit }]) => [pair, last - at, records(atLimit), records(nearLimit)]),
+    reports.map(([key, { at, atLimit, nearLimit }]) => [key, last - at, records(atLimit), records(nearLimit)]),
   )
 }
 
 /** @throws UnreadableBytes */
 export function decodeSamples(stored: Buffer): Samples {
   const { at: last, value } = unpack(stored)
-  const pairs = asItems(value).map((one): [string, PairSamples] => {
-    const [pair, age, atLimit, nearLimit] = asItems(one)
-    return [asText(pair), { at: last - asCount(age), atLimit: readRecords(atLimit), nearLimit: readRecords(nearLimit) }]
+  const reports = asItems(value).map((one): [string, ReportSamples] => {
+    const [key, age, atLimit, nearLimit] = asItems(one)
+    const named = reportOfKey(asText(key)) === undefined ? samplesKeyOfVersion2(asText(key)) : asText(key)
+    return [named, { at: last - asCount(age), atLimit: readRecords(atLimit), nearLimit: readRecords(nearLimit) }]
   })
-  return Object.fromEntries(pairs)
+  return Object.fromEntries(reports)
 }
 
 function readRecords(records: unknown): SampleRecord[] {

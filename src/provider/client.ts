@@ -1,24 +1,13 @@
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import { type Secret, withoutSecrets } from '../runtime/secret.ts'
-import {
-  type AssociationReport,
-  type BusyObjectType,
-  type CustomPropertyReport,
-  readAssociationReport,
-  readBusyObjectTypes,
-  readCustomPropertyReport,
-  readMetadata,
-  readTokenAnswer,
-  type TokenAnswer,
-  type TokenMetadata,
-} from './answers.ts'
+import { readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
 import { classifyAnswer, classifyError, type Family } from './classify.ts'
 import { type AppCredentials, DIALECTS, type Dialect, type DialectName } from './dialects.ts'
 import { type AccountBucket, type CrmResult, failed, type ProviderResult, readAccountBucket } from './failure.ts'
 import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
-import { ClockSkew, classOfError, classOfStatus, type ObservedCall, type ProviderEndpoint } from './observed-call.ts'
-import { parseJson, Unread, UnreadableError } from './read.ts'
+import { ClockSkew, classOfError, classOfStatus, type ObservedCall } from './observed-call.ts'
+import { parseJson, UnreadableError } from './read.ts'
 
 /**
  * The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. Numbers such as
@@ -33,21 +22,22 @@ export interface ProviderClient {
   metadata(accessToken: Secret): Promise<ProviderResult<TokenMetadata>>
   /** DELETE of a refresh token (interface 4.4). A token that the provider doesn't know (any more) counts as deleted. */
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
-  /** GET of the association limit report (interface 4.5): one direction of a pair. */
-  associations(accessToken: Secret, from: string, to: string): Promise<CrmResult<Later<AssociationReport>>>
-  /** GET of the custom property limit report (interface 4.6). */
-  customProperties(accessToken: Secret): Promise<CrmResult<Later<CustomPropertyReport>>>
-  /** The object types that have records at or near a limit of associations from them. Not in every provider. */
-  associationSources(accessToken: Secret): Promise<CrmResult<BusyObjectType[]>>
-  /** Of one object type: those to which it has records at or near their limit. Not in every provider. */
-  associationTargets(accessToken: Secret, from: string): Promise<CrmResult<BusyObjectType[]>>
+  /** GET of one of the limits endpoints (interface 4.5, 4.6, and their companions). */
+  limits<T>(accessToken: Secret, call: LimitsCall<T>): Promise<CrmResult<T>>
   /** How far the provider's clock is ahead of ours, ms, to about a second; undefined before the first answer. */
   skewMs(): number | undefined
   close(): Promise<void>
 }
 
-/** An answer that the caller parses when it needs it. */
-export type Later<T> = T | Unread<T>
+/** A limits endpoint and how its answer is read. */
+export interface LimitsCall<T> {
+  /** In metrics. */
+  endpoint: string
+  /** Below the base of the limits endpoints. */
+  path: string
+  /** @throws UnreadableError */
+  read: (body: Buffer) => T
+}
 
 /** The client and its credentials, which a reload may change. */
 export interface ConfiguredClient extends ProviderClient {
@@ -80,7 +70,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
 
 /** One call: what it is, what is taken out of a refusal's words, how its answer is read. */
 interface Call<T> {
-  endpoint: ProviderEndpoint
+  endpoint: string
   family: Family
   request: HttpRequest
   secret: Secret
@@ -133,26 +123,15 @@ class HttpProviderClient implements ConfiguredClient {
     return result.ok ? result : deletedAnyway(result)
   }
 
-  associations(token: Secret, from: string, to: string): Promise<CrmResult<Unread<AssociationReport>>> {
-    const request = this.#dialect.associations(token.reveal(), from, to)
-    const read = (body: Buffer) => new Unread(body, readAssociationReport)
-    return this.#crm({ endpoint: 'associations', request, secret: token, read })
-  }
-
-  customProperties(token: Secret): Promise<CrmResult<Unread<CustomPropertyReport>>> {
-    const request = this.#dialect.customProperties(token.reveal())
-    const read = (body: Buffer) => new Unread(body, readCustomPropertyReport)
-    return this.#crm({ endpoint: 'customProperties', request, secret: token, read })
-  }
-
-  associationSources(token: Secret): Promise<CrmResult<BusyObjectType[]>> {
-    const request = this.#dialect.associationSources(token.reveal())
-    return this.#crm({ endpoint: 'associationSources', request, secret: token, read: readBusy })
-  }
-
-  associationTargets(token: Secret, from: string): Promise<CrmResult<BusyObjectType[]>> {
-    const request = this.#dialect.associationTargets(token.reveal(), from)
-    return this.#crm({ endpoint: 'associationTargets', request, secret: token, read: readBusy })
+  async limits<T>(token: Secret, { endpoint, path, read }: LimitsCall<T>): Promise<CrmResult<T>> {
+    const request = this.#dialect.limits(token.reveal(), path)
+    let bucket: AccountBucket | undefined
+    const hear = (headers: HttpResponse['headers']) => {
+      bucket = readAccountBucket(headers)
+    }
+    const result = await this.#send({ endpoint, family: 'crm', request, secret: token, read, hear })
+    // What the answer has about the account's own bucket is handed on.
+    return bucket === undefined ? result : { ...result, bucket }
   }
 
   skewMs(): number | undefined {
@@ -172,16 +151,6 @@ class HttpProviderClient implements ConfiguredClient {
 
   #credentials(): AppCredentials {
     return { clientId: this.#app.clientId, clientSecret: this.#app.clientSecret.reveal() }
-  }
-
-  /** A call of an account's own bucket: it hands on the answer's headers about it. */
-  async #crm<T>(call: Omit<Call<T>, 'family' | 'hear'>): Promise<CrmResult<T>> {
-    let bucket: AccountBucket | undefined
-    const hear = (headers: HttpResponse['headers']) => {
-      bucket = readAccountBucket(headers)
-    }
-    const result = await this.#send({ ...call, family: 'crm', hear })
-    return bucket === undefined ? result : { ...result, bucket }
   }
 
   async #send<T>({ endpoint, family, request, secret, read, hear }: Call<T>): Promise<ProviderResult<T>> {
@@ -208,10 +177,6 @@ class HttpProviderClient implements ConfiguredClient {
       return failed(classifyError(error))
     }
   }
-}
-
-function readBusy(body: Buffer): BusyObjectType[] {
-  return readBusyObjectTypes(parseJson(body))
 }
 
 /** The successor answers 200 for any token; `active` shows whether it is one. */

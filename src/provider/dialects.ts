@@ -22,10 +22,8 @@ export interface Dialect {
   /** Whose words the metadata endpoint uses for a refusal. */
   metadataFamily: Family
   deleteRefreshToken(refreshToken: string, app: AppCredentials): HttpRequest
-  associations(accessToken: string, from: string, to: string): HttpRequest
-  customProperties(accessToken: string): HttpRequest
-  associationSources(accessToken: string): HttpRequest
-  associationTargets(accessToken: string, from: string): HttpRequest
+  /** One of the limits endpoints, by its path below their base. */
+  limits(accessToken: string, path: string): HttpRequest
 }
 
 const ACCEPT_JSON = { accept: 'application/json' }
@@ -45,7 +43,7 @@ export const DIALECTS: Record<DialectName, Dialect> = {
       path: `/oauth/v1/refresh-tokens/${encodeURIComponent(refreshToken)}`,
       headers: ACCEPT_JSON,
     }),
-    ...limitsUnder('/crm/v3/limits'),
+    limits: (accessToken, path) => getJson(accessToken, `/crm/v3/limits${path}`),
   },
   '2026-03': {
     token: (form) => post('/oauth/2026-03/token', form),
@@ -62,7 +60,7 @@ export const DIALECTS: Record<DialectName, Dialect> = {
         token: refreshToken,
         token_type_hint: 'refresh_token',
       }),
-    ...limitsUnder('/crm/limits/2026-03'),
+    limits: (accessToken, path) => getJson(accessToken, `/crm/limits/2026-03${path}`),
   },
 }
 
@@ -74,21 +72,8 @@ export function endOf(dialect: DialectName, now: number): { day: string; daysLef
   return ends === undefined ? undefined : { day: ends, daysLeft: Math.floor((Date.parse(ends) - now) / DAY_MS) }
 }
 
-type LimitsCalls = 'associations' | 'customProperties' | 'associationSources' | 'associationTargets'
-
-function limitsUnder(base: string): Pick<Dialect, LimitsCalls> {
-  const get = (accessToken: string, path: string): HttpRequest => ({
-    method: 'GET',
-    path: base + path,
-    headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
-  })
-  return {
-    associations: (accessToken, from, to) =>
-      get(accessToken, `/associations/records/${encodeURIComponent(from)}/${encodeURIComponent(to)}`),
-    customProperties: (accessToken) => get(accessToken, '/custom-properties'),
-    associationSources: (accessToken) => get(accessToken, '/associations/records/from'),
-    associationTargets: (accessToken, from) => get(accessToken, `/associations/records/${encodeURIComponent(from)}/to`),
-  }
+function getJson(accessToken: string, path: string): HttpRequest {
+  return { method: 'GET', path, headers: { ...ACCEPT_JSON, authorization: `Bearer ${accessToken}` } }
 }
 
 const FORM_HEADERS = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' }

@@ -1,10 +1,7 @@
 import { CallError } from './http.ts'
 
-export const ENDPOINTS = [
-  ...(['token', 'metadata', 'delete', 'associations', 'customProperties'] as const),
-  ...(['associationSources', 'associationTargets'] as const),
-] as const
-export type ProviderEndpoint = (typeof ENDPOINTS)[number]
+/** The endpoints of tokens; those of limits have the names of their reports. */
+export const TOKEN_ENDPOINTS = ['token', 'metadata', 'delete'] as const
 
 /** How a call ended: the class of the answer's status, or why there was none. `other`: an unexpected status or answer. */
 export const CALL_CLASSES = ['2xx', '4xx', '429', '5xx', 'other', 'timeout', 'network'] as const
@@ -12,7 +9,7 @@ export type CallClass = (typeof CALL_CLASSES)[number]
 
 /** One call for metrics: neither its account nor its content. Plain data. */
 export interface ObservedCall {
-  endpoint: ProviderEndpoint
+  endpoint: string
   class: CallClass
   /** Of the answer; absent where none came. */
   status?: number

@@ -154,6 +154,11 @@ export class Gaps {
     return items
   }
 
+  /** As a report has them: nothing where all of it was read. */
+  named(): { gaps?: string[] } {
+    return this.found.length === 0 ? {} : { gaps: this.found }
+  }
+
   note(what: () => string): void {
     if (this.found.length < MOST_GAPS) this.found.push(what())
   }
@@ -164,7 +169,7 @@ export class Gaps {
 }
 
 /** Of an item in a list; formatted only where it is wrong. */
-interface Place {
+export interface Place {
   list: string
   index: number
 }
@@ -214,7 +219,7 @@ export class Unread<T> {
   }
 }
 
-/** Of an account's last reports, what could not be read of them, by report: `custom properties`, or a pair (`from/to`). */
+/** Of an account's last reports, what could not be read of them, by the report's words. */
 export type ReportGaps = Readonly<Record<string, readonly string[]>>
 
 /** As the account's record keeps them; '' = none. */

@@ -4,6 +4,9 @@ import type { ServedReportName } from './limits/all-reports.ts'
 
 export type Endpoint = 'token' | 'metadata' | 'delete' | 'companion' | 'authorize' | 'other' | ServedReportName
 
+/** What each poll asks for, so that requests of it are polls. */
+export const EVERY_POLL: Endpoint = 'customProperties'
+
 export type GrantType = 'authorization_code' | 'refresh_token'
 
 /** One request to the provider. No field can hold a token: paths, queries and bodies aren't kept. */

@@ -5,7 +5,7 @@ import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '.
 import { alertCountsText } from './alert-texts.ts'
 import type { AlertCounts } from './find-alerts.ts'
 import { endpointTrouble, type TokenEndpointStatus } from './fleet-health.ts'
-import { gapsText, leftOutText, watchText } from './poll-texts.ts'
+import { gapsText, leftOutText, notAvailableText, watchText } from './poll-texts.ts'
 import { VERDICT_LEVELS, type VerdictLevel } from './shapes/account.ts'
 
 /** States for people; the API keeps its own words. */
@@ -36,12 +36,18 @@ export interface AccountVerdict {
 
 type Subject = Account & { nextRefreshAt: number | null; nextPollAt: number | null; nextUninstallAt: number | null }
 
+/** A report, in words, and when it was read last, ms; of one that is read pair by pair the oldest. */
+export interface ReportAge {
+  words: string
+  at: number
+}
+
 export interface VerdictFacts {
   account: Subject
   /** `worst`: of those that need someone, for people. */
   alerts: AlertCounts & { worst?: string | undefined }
-  /** When each kind of report was read last, ms, null = never; absent where its series were not looked up. */
-  readAt?: { customProperties: number | null; associations: number | undefined }
+  /** When each report was read last; absent where its series were not looked up. */
+  readAt?: readonly ReportAge[]
   /** Age from which a reading is stale, ms. */
   freshnessMs: number
   endpoint: TokenEndpointStatus | null
@@ -182,6 +188,7 @@ function limits(facts: VerdictFacts, now: number): AccountFinding[] {
   const warning = (brief: string, ...more: string[]): AccountFinding => {
     return { about: 'limits', level: 'warning', brief, says: [sentence(brief), ...more].join(' ') }
   }
+  const lacking = notAvailableText(facts.account)
   const stored = `stored, but unreadable: ${unreadable.join(', ')}`
   return [
     ...(pollBlocked?.what === 'all' ? [] : [lastPoll(facts, now)]),
@@ -189,6 +196,9 @@ function limits(facts: VerdictFacts, now: number): AccountFinding[] {
     ...[gapsText(facts.account), leftOutText(facts.account)].flatMap((text) =>
       text === undefined ? [] : [warning(text)],
     ),
+    ...(lacking === undefined
+      ? []
+      : [{ about: 'limits' as const, level: 'ok' as const, brief: '', says: sentence(lacking) }]),
     ...(unreadable.length === 0 ? [] : [warning(stored, 'Its next poll puts it aside and reads all numbers again.')]),
   ]
 }
@@ -243,11 +253,12 @@ const TOGETHER_MS = 60_000
 /** When the limits were read; where its reports were read at different times, each with its own. */
 function readText(polledAt: number | null, readAt: VerdictFacts['readAt'], now: number): string {
   if (polledAt === null) return 'Limits have not been read yet'
-  const { customProperties: properties = polledAt, associations = properties } = readAt ?? {}
-  if (properties === null) return `Custom properties have not been read yet, associations ${distance(polledAt, now)}`
-  const isOne = Math.abs(properties - (associations ?? properties)) <= TOGETHER_MS
-  if (isOne) return `Limits were read ${distance(polledAt, now)}`
-  return `Custom properties were read ${distance(properties, now)}, associations ${distance(associations, now)}`
+  const ages = (readAt ?? []).map(({ at }) => at)
+  if (ages.length === 0 || Math.max(...ages) - Math.min(...ages) <= TOGETHER_MS)
+    return `Limits were read ${distance(polledAt, now)}`
+  const each = (readAt ?? []).map(({ words, at }, n) => `${words} ${n === 0 ? 'were read ' : ''}${distance(at, now)}`)
+  const text = each.join(', ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 /** Where something else is wrong, no alert is no comfort: it is not mentioned. */

@@ -4,9 +4,10 @@ import { type OpenAlert, readOpenAlerts, subjectOf } from '../alerts/open-alerts
 import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
-import { unlessUnreadable } from '../limits/history/packed.ts'
+import { unlessUnreadable } from '../limits/history/packed-bytes.ts'
 import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
+import { reportOf } from '../limits/reports/all-reports.ts'
 import { type ShownRecords, shownRecords } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
@@ -107,16 +108,10 @@ function verdictOf(
 ): AccountVerdict {
   const marked = alerts.map((alert) => ({ ...alert, isHandled: isHandled(alert) }))
   const worst = marked.find((alert) => !alert.isHandled)
-  const ages = Map.groupBy(series, ({ from }) => (from === undefined ? 'properties' : 'associations'))
-  const oldest = (some: readonly CurrentSeries[] = []) =>
-    some.reduce<number | undefined>(
-      (at, { measuredAt }) => Math.min(at ?? Number.MAX_VALUE, measuredAt ?? 0),
-      undefined,
-    )
-  const readAt = {
-    customProperties: oldest(ages.get('properties')) ?? null,
-    associations: oldest(ages.get('associations')),
-  }
+  const ofReports = Map.groupBy(series, (one) => reportOf(one)?.words ?? '')
+  const readAt = [...ofReports].map(([words, some]) => {
+    return { words, at: some.reduce((oldest, { measuredAt }) => Math.min(oldest, measuredAt ?? 0), now) }
+  })
   return accountVerdict(
     {
       ...{ account, ...fleet },
@@ -255,6 +250,7 @@ export function accountJson(account: PlannedAccount): AccountShape {
       pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at), since: iso(pollFailure.since) },
     watch: watchJson(account),
     objectTypesLeftOut: account.objectTypesLeftOut,
+    notAvailable: account.notAvailable,
     gaps: account.gaps,
     unreadable: account.unreadable,
     uninstall: uninstall === null ? null : uninstallJson(account, uninstall),

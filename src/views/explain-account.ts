@@ -15,6 +15,7 @@ import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
 import { routeOf } from '../alerts/route.ts'
 import { seriesFields, seriesName } from '../alerts/series-name.ts'
+import { metricKind } from '../limits/reports/all-reports.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { fits } from '../text/pattern.ts'
@@ -219,7 +220,7 @@ function passedOver(
         ruleFor([{ ...one, match: undefined }], account, series) === undefined
           ? 'it asks only count, which is for numbers of records'
           : matchesAccount(one.match ?? {}, account)
-            ? `it is for other ${metric.startsWith('associations.') ? 'pairs' : 'object types'}`
+            ? `it is for other ${metricKind(metric)?.about === 'pair' ? 'pairs' : 'object types'}`
             : 'it is for other accounts',
     }))
 }

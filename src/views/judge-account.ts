@@ -4,7 +4,8 @@ import type { AlertLevel } from '../alerts/alert.ts'
 import { judgeReading } from '../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { type Silence, silenceOf } from '../alerts/silence.ts'
-import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'
+import { isOfOnePair, keyOf } from '../limits/readings.ts'
+import type { Report, SeriesName } from '../limits/reports/report.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import type { CurrentSeries } from './account-view.ts'
@@ -16,8 +17,8 @@ export interface JudgeSettings {
   rules: readonly Rule[]
   /** Age from which a reading of an account is stale, ms; of a pair's: of one of so many that may take turns. */
   staleAfter: (account: AccountName, pairs: number) => number
-  /** The pairs that an account is asked for, where that is known. */
-  pairsOf: (account: AccountName) => readonly { from: string; to: string }[]
+  /** What an account is asked for: reports, and pairs where that is known. */
+  askedOf: (account: AccountName) => { reports: readonly Report[]; pairs: readonly { from: string; to: string }[] }
   /** In force. */
   silences: readonly Silence[]
 }
@@ -144,18 +145,20 @@ function whyUnknown(
 }
 
 /** Whether a report was never read of which a rule wants to know. */
-function lacksReport({ rules, pairsOf }: JudgeSettings, account: JudgedSubject, current: readonly CurrentSeries[]) {
-  const wanted: SeriesName[] = [
-    { metric: 'customProperties.overall' },
-    ...pairsOf(account).flatMap((pair) => PAIR_METRICS.map((metric) => ({ metric, ...pair }))),
-  ]
+function lacksReport({ rules, askedOf }: JudgeSettings, account: JudgedSubject, current: readonly CurrentSeries[]) {
+  const { reports, pairs } = askedOf(account)
+  // One that the account's plan may lack is none that is missing.
+  const wanted = reports.flatMap(({ metrics, perPair, mayLack }): SeriesName[] =>
+    Object.entries(metrics).flatMap(([metric, { about }]) => {
+      if (perPair !== undefined) return pairs.map((pair) => ({ metric, ...pair }))
+      return about === 'account' && !mayLack ? [{ metric }] : []
+    }),
+  )
   return wanted.some((name) => {
     const rule = ruleFor(rules, account, name)
     return rule !== undefined && rule.off !== true && !current.some((series) => isSame(series, name))
   })
 }
-
-const PAIR_METRICS: readonly Metric[] = METRICS.filter((metric) => metric.startsWith('associations.'))
 
 function isSame(a: SeriesName, b: SeriesName): boolean {
   return a.metric === b.metric && a.from === b.from && a.to === b.to
@@ -170,9 +173,9 @@ function staleness(
   current: readonly CurrentSeries[],
   now: number,
 ): IsStale {
-  const pairs = current.filter(({ metric }) => metric === 'associations.fullest').length
+  const pairs = new Set(current.filter(isOfOnePair).map(keyOf)).size
   const [oldest, oldestOfPair] = [staleAfter(account, 0), staleAfter(account, pairs)]
-  return (at, series) => at === null || now - at > (series?.from === undefined ? oldest : oldestOfPair)
+  return (at, series) => at === null || now - at > (series !== undefined && isOfOnePair(series) ? oldestOfPair : oldest)
 }
 
 function notSince(at: number): string {

@@ -1,6 +1,7 @@
 import type { Account } from '../accounts/account.ts'
-import { countedRecords, countsRecords, seriesName } from '../alerts/series-name.ts'
+import { countedRecords, countsRecords, isOrAre, seriesName } from '../alerts/series-name.ts'
 import { decodeTurn, type Near, type RisingSeries, type TurnBecause } from '../limits/polling/poll-turn.ts'
+import { reportNamed } from '../limits/reports/all-reports.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { countOf, formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
@@ -79,10 +80,6 @@ function nameOf(series: string, labels: Labels) {
   return label === undefined ? name : { ...name, label }
 }
 
-function isOrAre(metric: string): 'is' | 'are' {
-  return metric === 'associations.fullest' ? 'is' : 'are'
-}
-
 const IS = { all: 'cannot be watched', part: 'cannot be watched in part' } as const
 const UNREAD = { all: "limits can't be read", part: "some limits can't be read" } as const
 
@@ -105,6 +102,12 @@ export function watchText({ pollBlocked }: Pick<Account, 'pollBlocked'>): string
 export function gapsText({ gaps: [first, ...others] }: Pick<Account, 'gaps'>): string | undefined {
   if (first === undefined) return undefined
   return `parts of the last reports could not be read: ${first}${others.length === 0 ? '' : `, and ${formatCount(others.length)} more`}`
+}
+
+/** For people; undefined: it has all reports that are asked for. */
+export function notAvailableText({ notAvailable }: Pick<Account, 'notAvailable'>): string | undefined {
+  if (notAvailable.length === 0) return undefined
+  return `not available for this account: ${notAvailable.map((name) => reportNamed(name)?.words ?? name).join(', ')}`
 }
 
 /** For people; undefined: all of its object types are watched. */

@@ -116,7 +116,7 @@ async function readOne({ store, keys }: Sources, hubId: number) {
     readReadings(store, keys, hubId),
     unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null),
   ])
-  return { readings: typeof kept === 'object' ? kept : { associations: {} }, hubDomain: hubDomain ?? '' }
+  return { readings: typeof kept === 'object' ? kept : {}, hubDomain: hubDomain ?? '' }
 }
 
 function rowOf(hubId: number, hubDomain: string, { id: _, ...series }: Series) {

@@ -10,7 +10,7 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { readGrant } from '../../src/tokens/parked-grants.ts'
 import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure, tokens } from '../support/fake-provider.ts'
+import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { announce, HUB, metadata, office } from './connected.ts'
@@ -19,7 +19,7 @@ const redis = redisOfFile()
 const code = new Secret('the-code')
 
 /** An install whose code is good, and of whose account all is told, but for what the test says. */
-function install(does: Partial<ProviderClient> = {}) {
+function install(does: FakeAnswers = {}) {
   const keys = redis.freshKeys()
   const given = { exchangeCode: async () => tokens('access-1', 'refresh-1'), metadata: async () => metadata() }
   return { keys, ...office(redis.store, keys, { ...given, ...does }) }

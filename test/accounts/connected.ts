@@ -4,14 +4,13 @@ import { closeAlerts } from '../../src/alerts/kinds/notified-alert.ts'
 import { grantAnnouncer, pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import type { TokenMetadata } from '../../src/provider/answers.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { vault } from '../support/accounts.ts'
 import { CodeDoor } from '../support/endpoint.ts'
-import { fakeProvider } from '../support/fake-provider.ts'
+import { type FakeAnswers, fakeProvider } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 
@@ -39,7 +38,7 @@ export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: 
 }
 
 /** What connecting and uninstalling need, with a provider that does what the test says. */
-export function office(store: Store, keys: Keys, does: Partial<ProviderClient>, clock = new HandClock()) {
+export function office(store: Store, keys: Keys, does: FakeAnswers, clock = new HandClock()) {
   const provider = fakeProvider(does)
   const logged = logLines()
   const door = new CodeDoor()

@@ -15,7 +15,7 @@ import {
 import { openServer } from '../http/open-server.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure, tokens } from '../support/fake-provider.ts'
+import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { serverOfFile } from '../support/of-file.ts'
 import { HUB, metadata, office } from './connected.ts'
 
@@ -23,7 +23,7 @@ const redis = serverOfFile()
 const refuse = async (is: boolean) => void (await redis.store.config('SET', 'min-replicas-to-write', is ? '1' : '0'))
 
 /** A Redis that begins to refuse while the provider answers. */
-function begun(does: Partial<ProviderClient>) {
+function begun(does: FakeAnswers) {
   const keys = redis.freshKeys()
   const { deps: connect, clock, logged } = office(redis.store, keys, { metadata: async () => metadata(), ...does })
   const sealed: TokensToStore[] = []

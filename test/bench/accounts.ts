@@ -1,11 +1,11 @@
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { Fetched } from '../../src/limits/readings.ts'
-import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { readBody } from '../limits/reports.ts'
 import { CROSSES_NOBODY } from '../support/accounts.ts'
 import { reportsOf } from './reports.ts'
 
@@ -67,6 +67,9 @@ export function alertsOf({ alerts }: BenchAccount): AlertWrites {
 
 /** What a poll at `at` gets. */
 export function fetchedOf({ customProperties, associations }: BenchAccount, at: number): Fetched {
-  const reports = Object.entries(associations).map(([pair, report]) => [pair, readAssociationReport(report)] as const)
-  return { at, customProperties: readCustomPropertyReport(customProperties), associations: new Map(reports) }
+  const bodies: [key: string, body: object][] = [
+    ['customProperties', customProperties],
+    ...Object.entries(associations).map(([pair, body]): [string, object] => [`associations/${pair}`, body]),
+  ]
+  return { at, reports: new Map(bodies.map(([key, body]) => [key, readBody(key, body)])) }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { pairId } from '../../src/limits/readings.ts'
+import { pairId } from '../../src/limits/pair.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { copyPolledAccount } from './copy-polled-account.ts'
 import type { Figure } from './figure.ts'

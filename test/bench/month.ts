@@ -1,6 +1,7 @@
 import { changeBetween } from '../../src/limits/history/change.ts'
-import { encodeChange } from '../../src/limits/history/packed.ts'
-import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
+import { encodeChange } from '../../src/limits/history/packed-changes.ts'
+import { type Fetched, isFailure, mergeReadings, type Readings } from '../../src/limits/readings.ts'
+import type { ReportedValue } from '../../src/limits/reports/report.ts'
 import { type Series, seriesById, seriesId, seriesOf } from '../../src/limits/series.ts'
 import type { BenchAccount } from './accounts.ts'
 import { fetchedOf } from './accounts.ts'
@@ -67,40 +68,37 @@ export function monthOf(account: BenchAccount, from: number): Month {
   }
 }
 
-/** Reports of pairs are only counted, not kept. */
-function copyOf(report: Fetched, at: number): Fetched {
-  const { customProperties } = report
-  if ('class' in customProperties) return { ...report, at }
-  const byObjectType = customProperties.byObjectType.map((type) => ({ ...type }))
-  return { ...report, at, customProperties: { ...customProperties, byObjectType } }
-}
-
-function readAgain({ customProperties, associations }: Readings, at: number): Readings {
-  return {
-    ...(customProperties === undefined ? {} : { customProperties: { ...customProperties, at } }),
-    associations: Object.fromEntries(Object.entries(associations).map(([pair, one]) => [pair, { ...one, at }])),
+/** The report goes on moving, and readings keep the numbers that they are given. */
+function copyOf({ reports }: Fetched, at: number): Fetched {
+  const copied = new Map(reports)
+  for (const [key, report] of reports) {
+    if (!isFailure(report)) copied.set(key, { ...report, values: report.values.map((value) => ({ ...value })) })
   }
+  return { at, reports: copied }
 }
 
-function move(report: Fetched, roll: Roll): void {
-  for (let left = 1 + roll(MOST_SERIES); left > 0; left--) moveOne(report, roll)
+function readAgain(readings: Readings, at: number): Readings {
+  return Object.fromEntries(Object.entries(readings).map(([key, reading]) => [key, { ...reading, at }]))
 }
 
-function moveOne({ customProperties, associations }: Fetched, roll: Roll): void {
-  if ('class' in customProperties) return
-  const types = customProperties.byObjectType
-  const pairs = [...associations.values()]
+function move({ reports }: Fetched, roll: Roll): void {
+  const [properties = [], ...pairs] = [...reports.values()].map((report) => (isFailure(report) ? [] : report.values))
+  for (let left = 1 + roll(MOST_SERIES); left > 0; left--) moveOne(properties, pairs, roll)
+}
+
+/** Of properties the overall number stands first, then the object types; of a pair the records near the limit move. */
+function moveOne(properties: ReportedValue[], pairs: readonly ReportedValue[][], roll: Roll): void {
+  const types = properties.length - 1
   const by = (1 + roll(20)) * (roll(3) === 0 ? -1 : 1)
-  const which = roll(types.length + 1 + pairs.length)
-  const type = types[which]
-  const pair = pairs[which - types.length - 1]
-  if (type !== undefined) {
-    const rare = roll(200)
-    if (rare === 0) types.push(...types.splice(which, 1))
-    else if (rare === 1) types.splice(which, 1)
-    else if (rare === 2) type.limit += 100
-    else type.usage = Math.max(0, type.usage + by)
-  } else if (pair !== undefined && !('class' in pair)) {
-    pair.totalRecordsNearLimit = Math.max(0, pair.totalRecordsNearLimit + by)
-  } else customProperties.overallUsage = Math.max(0, customProperties.overallUsage + by)
+  const which = roll(types + 1 + pairs.length)
+  const pair = pairs[which - types - 1]
+  const value = pair === undefined ? properties[(which + 1) % (types + 1)] : pair.find(({ metric }) => metric === NEAR)
+  if (value === undefined) return
+  const rare = which < types ? roll(200) : undefined
+  if (rare === 0) properties.push(...properties.splice(which + 1, 1))
+  else if (rare === 1) properties.splice(which + 1, 1)
+  else if (rare === 2) value.limit += 100
+  else value.usage = Math.max(0, value.usage + by)
 }
+
+const NEAR = 'associations.nearLimit'

@@ -4,7 +4,7 @@ import { shadowedBy } from '../../config/lint-rules.ts'
 import type { thresholdRules } from '../../config/thresholds.ts'
 import { withTags } from '../../src/accounts/match-account.ts'
 import { ruleFor } from '../../src/alerts/evaluation/rules.ts'
-import { METRICS } from '../../src/limits/series.ts'
+import { METRICS } from '../../src/limits/reports/all-reports.ts'
 import { KEY, noticesOf } from './load-text.ts'
 
 const QUIET = `

@@ -1,13 +1,12 @@
 import { onTestFinished } from 'vitest'
-import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import { createProviderClient, type ProviderClient, type ProviderOptions } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts'
-import { readReport } from '../provider/connect-client.ts'
 import { CLIENT, HUB, REDIRECT_URI, type Visit, visit } from '../sandbox/visit.ts'
+import { type ReadingMethods, readingClient } from '../support/limits-calls.ts'
 
 /** One sentence of the contract with the provider, true in both dialects. */
 export interface ContractCase {
@@ -17,11 +16,8 @@ export interface ContractCase {
   run(contract: Contract): Promise<void>
 }
 
-/** The client, whose reports are read as soon as they come. */
-export interface ReadingClient extends Omit<ProviderClient, 'associations' | 'customProperties'> {
-  associations(accessToken: Secret, from: string, to: string): Promise<ProviderResult<AssociationReport>>
-  customProperties(accessToken: Secret): Promise<ProviderResult<CustomPropertyReport>>
-}
+/** The client, with a method for each limits endpoint, whose reports are read as soon as they come. */
+export interface ReadingClient extends Omit<ProviderClient, 'limits'>, ReadingMethods {}
 
 export interface Contract extends Pick<Visit, 'sandbox' | 'clock' | 'call' | 'journal'> {
   dialect: DialectName
@@ -94,15 +90,16 @@ function watched(client: ProviderClient, sent: Set<Secret>, failures: ProviderFa
       if (!result.ok) failures.push(result.failure)
       return result
     }
+  const limits = readingClient(client)
   return {
     exchangeCode: noted((code) => client.exchangeCode(code)),
     refresh: noted((token) => client.refresh(token)),
     metadata: noted((token) => client.metadata(token)),
     deleteRefreshToken: noted((token) => client.deleteRefreshToken(token)),
-    associations: noted(async (token, from, to) => readReport(await client.associations(token, from, to))),
-    customProperties: noted(async (token) => readReport(await client.customProperties(token))),
-    associationSources: noted((token) => client.associationSources(token)),
-    associationTargets: noted((token, from) => client.associationTargets(token, from)),
+    associations: noted((token, from, to) => limits.associations(token, from, to)),
+    customProperties: noted((token) => limits.customProperties(token)),
+    associationSources: noted((token) => limits.associationSources(token)),
+    associationTargets: noted((token, from) => limits.associationTargets(token, from)),
     skewMs: () => client.skewMs(),
     close: () => client.close(),
   }

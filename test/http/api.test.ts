@@ -59,7 +59,7 @@ describe('accounts', () => {
       {
         overall: openState('critical', 'customProperties.overall', clock.now()),
       },
-      { '0-1/0-2': { at: clock.now(), atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } },
+      { 'associations/0-1/0-2': { at: clock.now(), atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } },
     )
     const { json, text } = await get('/api/v1/accounts/123')
     expect(json).toMatchObject({ hubId: 123, scopes: ['oauth', 'crm.objects.contacts.read'] })

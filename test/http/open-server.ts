@@ -26,7 +26,7 @@ import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import { History } from '../../src/limits/history/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
+import type { Readings } from '../../src/limits/readings.ts'
 import { KeptSamples, type Samples } from '../../src/limits/samples.ts'
 import type { TokenOwner } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
@@ -376,38 +376,37 @@ export class FakeProvider implements ProviderClient {
   }
 
   deleteRefreshToken = notAsked
-  associations = notAsked
-  customProperties = notAsked
-  associationSources = notAsked
-  associationTargets = notAsked
+  limits = notAsked
 
   async close() {}
 }
 
+/** Numbers of the pair `0-1/0-2`. */
+type PairNumbers = Record<'limit' | 'atLimit' | 'nearLimit' | 'fullest', number>
+
 export function readings(
   at: number,
   overallUsage: number,
-  options: { label?: string; objectTypeId?: string; pair?: Partial<AssociationReading> } = {},
+  options: { label?: string; objectTypeId?: string; pair?: Partial<PairNumbers> } = {},
 ): Readings {
+  const { label = 'Contacts', objectTypeId = '0-1' } = options
+  const { limit = 100, atLimit = 0, nearLimit = 0, fullest = 0 } = options.pair ?? {}
+  const pair = { from: '0-1', to: '0-2' }
   return {
     customProperties: {
       at,
-      report: {
-        ...{ overallLimit: 1000, overallUsage, reportedPercentage: overallUsage / 10 },
-        byObjectType: [
-          {
-            ...{
-              objectTypeId: options.objectTypeId ?? '0-1',
-              singularLabel: 'Contact',
-              pluralLabel: options.label ?? 'Contacts',
-            },
-            ...{ limit: 500, usage: 120, reportedPercentage: 24 },
-          },
-        ],
-      },
+      values: [
+        { metric: 'customProperties.overall', usage: overallUsage, limit: 1000, reported: overallUsage / 10 },
+        { metric: 'customProperties.objectType', objectTypeId, label, usage: 120, limit: 500, reported: 24 },
+      ],
     },
-    associations: {
-      '0-1/0-2': { ...{ at, limit: 100, atLimit: 0, nearLimit: 0, fullest: 0 }, ...options.pair },
+    'associations/0-1/0-2': {
+      at,
+      values: [
+        { metric: 'associations.atLimit', ...pair, usage: atLimit, limit: 0 },
+        { metric: 'associations.nearLimit', ...pair, usage: nearLimit, limit: 0 },
+        { metric: 'associations.fullest', ...pair, usage: fullest, limit },
+      ],
     },
   }
 }

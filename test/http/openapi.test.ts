@@ -129,7 +129,7 @@ async function seeded() {
   await connectAccount({ hubId: 1234567, hubDomain: 'acme.example.com', user: 'ann@example.com' })
   await connectAccount({ hubId: 7654321, hubDomain: 'globex.example.com' })
   const full = openState('critical', 'full', now)
-  const shown = { '0-1/0-2': { at: now, atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } }
+  const shown = { 'associations/0-1/0-2': { at: now, atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } }
   await poll(1234567, readings(now, 960), { overall: full }, shown)
   const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 }
   await foresee(steps, keys, 1234567, { at: now, rising: { overall: pace } })

@@ -495,7 +495,7 @@ test('the page of an account shows readings, alerts and what changed', async () 
 test('the page of an account says how many of its records are shown, and cleans their names', async () => {
   const { get, poll, clock } = await openAccount()
   const atLimit = Array.from({ length: 12 }, (_, n) => ({ label: n === 0 ? HOSTILE : `full ${n}`, objectId: 70 + n }))
-  const shown = { '0-1/0-2': { at: clock.now(), atLimit, nearLimit: [] } }
+  const shown = { 'associations/0-1/0-2': { at: clock.now(), atLimit, nearLimit: [] } }
   await poll(4, readings(clock.now(), 10, { pair: { atLimit: 212 } }), {}, shown)
   const { text, words } = await get('/accounts/4')
   expect(text).not.toContain(HOSTILE)
@@ -510,15 +510,9 @@ test('the page of an account says how many of its records are shown, and cleans 
 
 test('what came and what went is said in words among the changes', async () => {
   const { get, poll, clock } = await openAccount()
-  const types = (at: number, objectTypeId: string) => {
-    const one = readings(at, 10)
-    const report = one.customProperties?.report
-    if (report?.byObjectType[0] !== undefined) report.byObjectType[0].objectTypeId = objectTypeId
-    return one
-  }
-  await poll(4, types(clock.now(), '0-1'))
+  await poll(4, readings(clock.now(), 10, { objectTypeId: '0-1' }))
   clock.move(900_000)
-  await poll(4, types(clock.now(), '2-7'))
+  await poll(4, readings(clock.now(), 10, { objectTypeId: '2-7' }))
   const { words } = await get('/accounts/4')
   expect(words).toContain('custom properties of Contacts (2-7) appeared → 120 of 500')
   expect(words).toContain('custom properties of Contacts 120 of 500 → disappeared')

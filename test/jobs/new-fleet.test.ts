@@ -12,14 +12,13 @@ import { CoverageStore, readNewFleet } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
 import { ClockWatch, systemClock } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { announcePoll, metadata, office, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure } from '../support/fake-provider.ts'
+import { type FakeAnswers, failure } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { servicesOf } from '../support/services.ts'
 
@@ -30,7 +29,7 @@ const EVERY_MS = 900_000
 const LOOKS = 20
 
 /** Accounts that were imported, and sweeps whose work is done before they end. */
-async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
+async function newFleet(accounts: number, does: FakeAnswers = {}) {
   const keys = redis.freshKeys()
   const asked: string[] = []
   const noted = (what: string, token: Secret) => asked.push(`${what} ${token.reveal().split('-').at(-1)}`)
@@ -75,7 +74,7 @@ async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
     polling: {
       every: EVERY_MS,
       soonest: EVERY_MS,
-      associations: [{ from: '0-1', to: '0-2' }],
+      ...{ reports: ['customProperties', 'associations'], associations: [{ from: '0-1', to: '0-2' }] },
       pairsPerPoll: 20,
       accounts: [],
     },

@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
-import { type SeriesName, seriesId } from '../../src/limits/series.ts'
-import type { ConfiguredClient, ProviderClient } from '../../src/provider/client.ts'
+import type { SeriesName } from '../../src/limits/reports/report.ts'
+import { seriesId } from '../../src/limits/series.ts'
+import type { ConfiguredClient } from '../../src/provider/client.ts'
 import { HUB } from '../accounts/connected.ts'
 import { connectClient } from '../provider/connect-client.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
+import type { FakeAnswers } from '../support/fake-provider.ts'
 import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
+import { asItCame } from '../support/limits-calls.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { alertSettings, EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
@@ -56,9 +59,9 @@ const ALL = ['overall', 'type/0-1', 'type/0-2', 'at/0-1/0-2', 'near/0-1/0-2', 'f
 /** An account of which all was well at its first poll. */
 async function account() {
   const keys = redis.freshKeys()
-  const does: Partial<ProviderClient> = {
-    customProperties: (token) => client.customProperties(token),
-    associations: (token, from, to) => client.associations(token, from, to),
+  const does: FakeAnswers = {
+    customProperties: (token) => asItCame(client, token, 'customProperties'),
+    associations: (token, from, to) => asItCame(client, token, 'associations', { from, to }),
   }
   const rules: Rule[] = [
     ...(['customProperties.*', 'associations.fullest'] as const).map((on) => ({
@@ -99,7 +102,7 @@ async function account() {
       if (read === undefined) throw new Error('it is gone')
       return read
     },
-    records: async () => (await work.samples.read(HUB))['0-1/0-2'],
+    records: async () => (await work.samples.read(HUB))['associations/0-1/0-2'],
     said: () => logged.lines().filter(({ code }) => code === 'poll.gaps'),
   }
 }
@@ -179,11 +182,11 @@ const ODD: [what: string, of: 'properties' | 'associations', change: Change, unj
     ],
     ['null for a plural', 'properties', type({ pluralLabel: null }), [], 'byObjectType[0].pluralLabel is null'],
     [
-      'a number for a singular',
+      'a number for a plural',
       'properties',
-      type({ singularLabel: 7 }),
+      type({ pluralLabel: 7 }),
       [],
-      'byObjectType[0].singularLabel is the number 7',
+      'byObjectType[0].pluralLabel is the number 7',
     ],
     [
       'a type without an id',

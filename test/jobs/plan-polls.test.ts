@@ -7,7 +7,6 @@ import { replanPolls } from '../../src/app/reload.ts'
 import { CallBudget, decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
 import { decodeTurn } from '../../src/limits/polling/poll-turn.ts'
-import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { pollBudgetText } from '../../src/redis/steps.ts'
 import { HUB, metadata } from '../accounts/connected.ts'
@@ -33,7 +32,7 @@ interface Given {
 /** An account whose polls read what the test says next; its token outlives the test. */
 async function watched({ polling = {}, callsPerHour }: Given = {}) {
   const keys = redis.freshKeys()
-  const world: { answer: ProviderResult<CustomPropertyReport> } = { answer: { ok: true, value: properties(100) } }
+  const world: { answer: ProviderResult<object> } = { answer: { ok: true, value: properties(100) } }
   const polls = { ...SETTINGS, ...polling }
   const { work, due, clock, provider, logged } = pollWork(
     redis.store,

@@ -6,7 +6,6 @@ import { sweep } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
-import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { HUB, metadata, pageOf } from '../accounts/connected.ts'
@@ -28,7 +27,7 @@ async function imported(
   records: RecordChoice = 'full',
 ) {
   const keys = redis.freshKeys()
-  const says = { properties: (): ProviderResult<CustomPropertyReport> => ({ ok: true, value: properties(10) }) }
+  const says = { properties: (): ProviderResult<object> => ({ ok: true, value: properties(10) }) }
   const does = {
     metadata: ask,
     customProperties: async () => says.properties(),
@@ -108,7 +107,7 @@ describe('records at or near their limit', () => {
       { usage: 2, records: { shown: items.length, total: 2, items } },
     ])
     const kept = await one.samples.read(HUB)
-    expect(kept['0-1/0-2']?.atLimit ?? []).toEqual(items)
+    expect(kept['associations/0-1/0-2']?.atLimit ?? []).toEqual(items)
     const stored = Object.values(await dump(redis.store, one.keys)).join(' ')
     if (records !== 'full') expect(stored).not.toContain(Buffer.from('full 0').toString('hex'))
   })

@@ -4,14 +4,13 @@ import { pollLimits } from '../../jobs/poll-limits.ts'
 import { ACCOUNT_CLAIM_MS } from '../../src/accounts/due-sets.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { HUB, pageOf } from '../accounts/connected.ts'
-import { associations, properties } from '../limits/reports.ts'
+import { associations, pairNumbers, properties, readBody } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure } from '../support/fake-provider.ts'
+import { type FakeAnswers, failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -22,7 +21,7 @@ const POLLING = pollSettings({ associations: [{ from: '0-1', to: '0-2' }] })
 const REPORT = properties(10, 100, { '0-1': [1, 9], '0-2': [2, 9] })
 
 async function polled(
-  does: Partial<ProviderClient>,
+  does: FakeAnswers,
   { clock = new HandClock(), ...changes }: Partial<Omit<PollWork, 'clock'>> & { clock?: HandClock } = {},
   keys = redis.freshKeys(),
 ) {
@@ -63,7 +62,8 @@ describe('the next poll', () => {
     const one = await polled({ associations: tooMany })
     await one.poll()
     expect(await one.waits()).toBe(70_000)
-    expect(await one.readings()).toMatchObject({ customProperties: { report: REPORT }, associations: {} })
+    const { values } = readBody('customProperties', REPORT)
+    expect(await one.readings()).toMatchObject({ customProperties: { values } })
     expect(await one.context()).toMatchObject({ pollFailures: 1 })
   })
 
@@ -185,14 +185,15 @@ test('pairs whose turn it was not keep their numbers and their records', async (
   )
   await one.poll()
   const first = await one.readings()
-  expect(Object.keys(first?.associations ?? {})).toEqual(['0-1/0-1'])
+  const before = pairNumbers(first ?? {})
+  expect(Object.keys(before)).toEqual(['0-1/0-1'])
   expect((await one.context())?.companionsAwayUntil).toBe(one.clock.now() + 24 * 3_600_000)
   one.clock.move(await one.waits())
   await one.poll()
-  expect((await one.readings())?.associations).toEqual({
-    '0-1/0-1': first?.associations['0-1/0-1'],
+  expect(pairNumbers((await one.readings()) ?? {})).toEqual({
+    ...before,
     '0-1/0-2': { at: one.clock.now(), limit: 500, atLimit: 2, nearLimit: 1, fullest: 500 },
   })
-  expect(await one.samples()).toEqual(['0-1/0-1', '0-1/0-2'])
+  expect(await one.samples()).toEqual(['associations/0-1/0-1', 'associations/0-1/0-2'])
   expect(one.provider.calls.filter(([name]) => name === 'associationSources')).toHaveLength(1)
 })

@@ -5,7 +5,6 @@ import { sweepCoverage } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { fleetAnnouncer } from '../../src/alerts/kinds/fleet-alert.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
-import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -14,9 +13,9 @@ import { TokenStore } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/poll-texts.ts'
 import { HUB } from '../accounts/connected.ts'
-import { associations, properties } from '../limits/reports.ts'
+import { associations, type PropertiesBody, properties } from '../limits/reports.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
-import { failure, tokens } from '../support/fake-provider.ts'
+import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
@@ -27,8 +26,8 @@ const PAIR = { from: '0-1', to: '0-2' }
 const SCOPES = { scopes: ['contacts'] }
 
 type Says = {
-  properties: () => ProviderResult<CustomPropertyReport>
-  pairs: () => ProviderResult<AssociationReport>
+  properties: () => ProviderResult<object>
+  pairs: () => ProviderResult<object>
   refresh: ProviderClient['refresh']
 }
 
@@ -40,7 +39,7 @@ async function fleet(hubIds: number[] = [HUB], everyMs = EVERY_MS) {
     pairs: () => ({ ok: true, value: associations(100) }),
     refresh: async () => failure('transient'),
   }
-  const does: Partial<ProviderClient> = {
+  const does: FakeAnswers = {
     customProperties: async () => says.properties(),
     associations: async () => says.pairs(),
     refresh: async (token) => says.refresh(token),
@@ -283,7 +282,7 @@ describe('object types that come and go', () => {
   test('are one line of the log, which names a few of them, and no alert', async () => {
     const one = await fleet()
     const types = (...ids: string[]) => properties(10, 1_000, Object.fromEntries(ids.map((id) => [id, [1, 10]])))
-    const read = async (report: CustomPropertyReport) => {
+    const read = async (report: PropertiesBody) => {
       one.clock.move(EVERY_MS)
       one.says.properties = () => ({ ok: true, value: report })
       await one.poll()
@@ -304,11 +303,12 @@ describe('object types that come and go', () => {
 
   test('that are too many to be kept are counted, and told once until there are no more of them', async () => {
     const one = await fleet()
+    const many = Array.from({ length: 510 }, (_, n): [string, [number, number]] => [`2-${1_000 + n}`, [1, 10]])
     const warnings = async (typesLeftOut: number) => {
       one.clock.move(EVERY_MS)
       one.says.properties = () => ({
         ok: true,
-        value: { ...properties(10), ...(typesLeftOut > 0 ? { typesLeftOut } : {}) },
+        value: properties(10, 1_000, Object.fromEntries(many.slice(0, typesLeftOut > 0 ? 500 + typesLeftOut : 0))),
       })
       await one.poll()
       expect((await one.account()).objectTypesLeftOut).toBe(typesLeftOut)

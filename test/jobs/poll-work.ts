@@ -5,12 +5,12 @@ import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
 import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { announcePoll, office, pageOf } from '../accounts/connected.ts'
 import { openEndpoint } from '../support/endpoint.ts'
+import type { FakeAnswers } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { servicesOf } from '../support/services.ts'
 
@@ -19,7 +19,11 @@ const HOUR = 3_600_000
 
 /** Each account every quarter of an hour, and no pair. */
 export function pollSettings(more: Partial<PollSettings> = {}): PollSettings {
-  return { every: EVERY_MS, soonest: EVERY_MS, associations: [], pairsPerPoll: 20, accounts: [], ...more }
+  return {
+    ...{ every: EVERY_MS, soonest: EVERY_MS, reports: ['customProperties', 'associations'] },
+    ...{ associations: [], pairsPerPoll: 20, accounts: [] },
+    ...more,
+  }
 }
 
 /** By no rule, at once, to nobody again for a day. */
@@ -31,7 +35,7 @@ export function alertSettings(more: Partial<PollWork['alerts']> = {}): PollWork[
 export function pollWork(
   store: Store,
   keys: Keys,
-  does: Partial<ProviderClient>,
+  does: FakeAnswers,
   { clock = new HandClock(), ...changes }: Partial<Omit<PollWork, 'clock'>> & { clock?: HandClock } = {},
 ) {
   const { deps, provider, logged } = office(store, keys, does, clock)

@@ -4,13 +4,10 @@ import { pollLimits } from '../../jobs/poll-limits.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
-import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
-import { Unread } from '../../src/provider/read.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { HUB } from '../accounts/connected.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
-import { failure } from '../support/fake-provider.ts'
+import { type FakeAnswers, failure } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { alertSettings, pollSettings, pollWork } from './poll-work.ts'
@@ -129,28 +126,28 @@ async function account(forgets: boolean) {
   const clock = new HandClock()
   let said: { poll: Said; served: number } | undefined
   let parsed = 0
-  const answer = <T>(json: object, read: (json: unknown) => T) => {
+  const answer = (json: object) => {
     const text = said?.poll.fails === 'unreadable' ? '{' : JSON.stringify(json)
-    const counted = (value: unknown) => {
+    const body = Buffer.from(text)
+    const toText = body.toString.bind(body)
+    // A body is turned into text to be parsed, and for nothing else.
+    body.toString = (...how) => {
       parsed++
-      return read(value)
+      return toText(...how)
     }
-    return { ok: true as const, value: new Unread(Buffer.from(text), counted) as T }
+    return { ok: true as const, value: body }
   }
-  const does: Partial<ProviderClient> = {
+  const does: FakeAnswers = {
     customProperties: async () => {
       const { poll, served } = said as NonNullable<typeof said>
       if (poll.fails === 'properties') return failure('transient', { status: 503 })
-      return answer(propertiesJson(poll, served), readCustomPropertyReport)
+      return answer(propertiesJson(poll, served))
     },
     associations: async (_token: unknown, from: string) => {
       const { poll, served } = said as NonNullable<typeof said>
       if (poll.fails === 'a pair' && from === '0-2') return failure('transient', { status: 503 })
       if (poll.fails === 'forbidden' && from === '0-2') return failure('forbidden', { status: 403 })
-      return answer(
-        pairJson(poll.pairs[PAIRS.findIndex((one) => one.from === from)] as Said['pairs'][0], served),
-        readAssociationReport,
-      )
+      return answer(pairJson(poll.pairs[PAIRS.findIndex((one) => one.from === from)] as Said['pairs'][0], served))
     },
   }
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 400 * 86_400_000 })

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { growthBetween } from '../../src/limits/findings.ts'
-import { failuresOf, mergeReadings, pairId, type Readings } from '../../src/limits/readings.ts'
+import { pairId } from '../../src/limits/pair.ts'
+import { failuresOf, mergeReadings, type Readings } from '../../src/limits/readings.ts'
 import { seriesOf } from '../../src/limits/series.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
-import { associations, fetched, properties, readings } from './reports.ts'
+import { associations, fetched, pairNumbers, properties, readings } from './reports.ts'
 
 const FAILURE: ProviderFailure = { class: 'transient', code: '503', message: 'x', status: 503 }
 
@@ -23,22 +24,20 @@ describe('the readings that count from now on', () => {
 
   test('are the old ones, with their own time, where a call failed', () => {
     const part = mergeReadings(before, fetched(2, undefined, { a: FAILURE, b: associations(201) }))
-    expect(part).toEqual({
-      customProperties: { at: 1, report: properties(10) },
-      associations: {
-        a: { at: 1, limit: 100, atLimit: 0, nearLimit: 1, fullest: 90 },
-        b: { at: 2, limit: 201, atLimit: 0, nearLimit: 0, fullest: 0 },
-      },
+    expect(part.customProperties).toEqual(readings(1, properties(10)).customProperties)
+    expect(pairNumbers(part)).toEqual({
+      a: { at: 1, limit: 100, atLimit: 0, nearLimit: 1, fullest: 90 },
+      b: { at: 2, limit: 201, atLimit: 0, nearLimit: 0, fullest: 0 },
     })
   })
 
   test('have nothing where there never was anything', () => {
-    expect(mergeReadings(undefined, fetched(2, undefined, { a: FAILURE }))).toEqual({ associations: {} })
+    expect(mergeReadings(undefined, fetched(2, undefined, { a: FAILURE }))).toEqual({})
     expect(mergeReadings(undefined, fetched(2, properties(1), { a: FAILURE }))).toEqual(readings(2, properties(1)))
   })
 
   test('have no pair that is not watched any more', () => {
-    expect(Object.keys(mergeReadings(before, fetched(2, properties(1), { a: FAILURE })).associations)).toEqual(['a'])
+    expect(Object.keys(pairNumbers(mergeReadings(before, fetched(2, properties(1), { a: FAILURE }))))).toEqual(['a'])
   })
 
   test('do not change the readings before', () => {
@@ -50,8 +49,8 @@ describe('the readings that count from now on', () => {
 
 test('the failures of a poll are all of them', () => {
   const one = fetched(1, undefined, { a: associations(1), b: { ...FAILURE, code: '429' } })
-  expect(failuresOf(one).map(({ code }) => code)).toEqual(['503', '429'])
-  expect(failuresOf(fetched(1, properties(1), { a: associations(1) }))).toEqual([])
+  expect(failuresOf(one.reports.values()).map(({ code }) => code)).toEqual(['503', '429'])
+  expect(failuresOf(fetched(1, properties(1), { a: associations(1) }).reports.values())).toEqual([])
 })
 
 test('a pair is named by both of its ends, in their order', () => {
@@ -76,8 +75,8 @@ test('a limit that moved is not growth', () => {
 
 test('a report that was not read anew says nothing of growth', () => {
   const pair = readings(0, undefined, { '0-1/0-2': associations(100, [90]) })
-  const after = { ...readings(DAY, properties(7)), associations: pair.associations }
-  expect(growth({ ...readings(0, properties(5)), associations: pair.associations }, after)).toEqual({ overall: 2 })
+  const after = { ...readings(DAY, properties(7)), ...pair }
+  expect(growth({ ...readings(0, properties(5)), ...pair }, after)).toEqual({ overall: 2 })
 })
 
 test('a record that comes into sight has not grown from nothing', () => {

@@ -17,7 +17,7 @@ const answers = fc.array(bytes, { minLength: 1, maxLength: 8 })
 
 function words(report: ReturnType<typeof properties>, pairs: Record<string, ReturnType<typeof associations>>) {
   const reports = fetched(NOW, report, pairs)
-  return { said: saidFingerprint(reports), records: recordsFingerprint(reports.associations, 'full') }
+  return { said: saidFingerprint(reports), records: recordsFingerprint(reports, 'full') }
 }
 
 describe('what a poll saw', () => {

@@ -1,24 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import { disagreeingPercentage, reportedPercents } from '../../src/limits/percentage.ts'
-import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
-import { associations, readings } from './reports.ts'
+import { associations, fetched, readings } from './reports.ts'
 
 type Number = [usage: number, limit: number, reported: number]
 
-function report([usage, limit, reported]: Number, types: Record<string, Number> = {}): CustomPropertyReport {
+function report([usage, limit, reported]: Number, types: Record<string, Number> = {}) {
   return {
     overallUsage: usage,
     overallLimit: limit,
-    reportedPercentage: reported,
-    byObjectType: Object.entries(types).map(([objectTypeId, [usage, limit, reportedPercentage]]) => ({
+    overallPercentage: reported,
+    byObjectType: Object.entries(types).map(([objectTypeId, [usage, limit, percentage]]) => ({
       ...{ objectTypeId, singularLabel: 'Thing', pluralLabel: 'Things' },
-      ...{ usage, limit, reportedPercentage },
+      ...{ usage, limit, percentage },
     })),
   }
 }
 
 const found = (overall: Number, types?: Record<string, Number>) =>
-  disagreeingPercentage(readings(1, report(overall, types)), new Map())
+  disagreeingPercentage(readings(1, report(overall, types)), { reports: new Map() })
 
 describe('a reported percentage', () => {
   test.each<[...Number, says?: string]>([
@@ -38,7 +37,7 @@ describe('a reported percentage', () => {
 
   test('of an object type counts too, and the first that disagrees is named', () => {
     const types: Record<string, Number> = { '0-1': [1, 10, 10], '0-2': [5, 10, 0.5], '2-77': [7, 10, 0.7] }
-    expect(found([1, 10, 10], types)).toBe('0-2: 5 of 10 is reported as 0.5')
+    expect(found([1, 10, 10], types)).toBe('type/0-2: 5 of 10 is reported as 0.5')
     expect(found([1, 10, 0.1], types)).toBe('overall: 1 of 10 is reported as 0.1')
     expect(found([1, 10, 10], { '0-1': [1, 10, 10] })).toBeUndefined()
   })
@@ -49,11 +48,12 @@ describe('a reported percentage', () => {
 })
 
 describe('the reported percentage of a record near its limit', () => {
-  const near = (usage: number, reportedPercentage?: number) => {
-    const record = { objectId: 12, usage, ...(reportedPercentage === undefined ? {} : { reportedPercentage }) }
-    return associations(500, [], 0, { totalRecordsNearLimit: 1, nearLimit: [record] })
+  const near = (usage: number, percentage?: number) => {
+    const record = { objectId: 12, label: 'x', usage, ...(percentage === undefined ? {} : { percentage }) }
+    return associations(500, [], 0, { totalRecordsNearLimit: 1, nearLimitFromRecordSamples: [record] })
   }
-  const found = (one: AssociationReport) => disagreeingPercentage(readings(1, undefined), new Map([['0-1/0-2', one]]))
+  const found = (one: object) =>
+    disagreeingPercentage(readings(1, undefined), fetched(1, undefined, { '0-1/0-2': one }))
 
   test('is compared with its usage and the limit of its pair', () => {
     expect(found(near(482, 96.4))).toBeUndefined()
@@ -63,12 +63,12 @@ describe('the reported percentage of a record near its limit', () => {
 
   test('is nothing where the pair could not be read', () => {
     const failure = { class: 'transient' as const, code: '503', message: 'x', status: 503 }
-    expect(disagreeingPercentage(readings(1, undefined), new Map([['0-1/0-2', failure]]))).toBeUndefined()
+    expect(found(failure)).toBeUndefined()
   })
 })
 
 test('the reported percentages are told by series, where there are any', () => {
-  const { reportedPercentage: _, ...unread } = report([960, 1_000, 0], { '0-1': [123, 1_000, 12.3] })
+  const { overallPercentage: _, ...unread } = report([960, 1_000, 0], { '0-1': [123, 1_000, 12.3] })
   expect([...reportedPercents(readings(1, unread))]).toEqual([['type/0-1', 12.3]])
   expect([...reportedPercents(readings(1, report([960, 1_000, 0.96])))]).toEqual([['overall', 0.96]])
   expect(reportedPercents(readings(1, undefined)).size).toBe(0)

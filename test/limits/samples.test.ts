@@ -14,6 +14,7 @@ import type { ProviderFailure } from '../../src/provider/failure.ts'
 import { associations, fetched, properties, readings, samples } from './reports.ts'
 
 const PAIR = '0-1/0-2'
+const KEY = `associations/${PAIR}`
 const FAILURE: ProviderFailure = { class: 'transient', code: '503', message: 'x', status: 503 }
 const FULL: SampleSettings = { records: 'full', keepMs: 1_000 }
 
@@ -22,7 +23,7 @@ describe('the records of a report', () => {
 
   test('are kept as they are shown', () => {
     expect(mergeSamples({}, fetched(7, undefined, { [PAIR]: report }), FULL)).toEqual({
-      [PAIR]: {
+      [KEY]: {
         at: 7,
         atLimit: [{ objectId: 100, label: 'full 0' }],
         nearLimit: [{ objectId: 200, label: 'near 0', usage: 480 }],
@@ -33,7 +34,7 @@ describe('the records of a report', () => {
   test('are kept without a label where only ids are to be kept, and not at all where none are', () => {
     const read = fetched(7, undefined, { [PAIR]: report })
     expect(mergeSamples({}, read, { ...FULL, records: 'ids' })).toEqual({
-      [PAIR]: { at: 7, atLimit: [{ objectId: 100 }], nearLimit: [{ objectId: 200, usage: 480 }] },
+      [KEY]: { at: 7, atLimit: [{ objectId: 100 }], nearLimit: [{ objectId: 200, usage: 480 }] },
     })
     expect(mergeSamples({}, read, { ...FULL, records: 'none' })).toEqual({})
   })
@@ -48,7 +49,7 @@ describe('the records of a report', () => {
   test('stay for their time while their call fails, and go with their pair', () => {
     const before = samples(1, { [PAIR]: report, '0-1/0-3': report })
     const failing = (at: number) => mergeSamples(before, fetched(at, properties(1), { [PAIR]: FAILURE }), FULL)
-    expect(failing(1_000)).toEqual({ [PAIR]: before[PAIR] })
+    expect(failing(1_000)).toEqual({ [KEY]: before[KEY] })
     expect(failing(1_001)).toEqual({})
   })
 })
@@ -72,7 +73,7 @@ test('records read back as they were kept', () => {
     nearLimit: fc.array(record, { maxLength: 4 }),
   })
   fc.assert(
-    fc.property(fc.dictionary(fc.constantFrom(PAIR, '2-1/p_x', 'é/0-1'), pair), (all) => {
+    fc.property(fc.dictionary(fc.constantFrom(KEY, 'associations/2-1/p_x', 'associations/é/0-1'), pair), (all) => {
       const plain: Samples = { ...all }
       expect(decodeSamples(encodeSamples(plain))).toEqual(plain)
     }),
@@ -87,7 +88,7 @@ describe('the records behind a series', () => {
     recordsOf(seriesOf(now).find((one) => one.id === id) as Series, now, known)
 
   test('at the limit are those, without a usage', () => {
-    expect(recordsFor(`at/${PAIR}`)).toEqual({ total: 12, items: report.atLimit })
+    expect(recordsFor(`at/${PAIR}`)).toEqual({ total: 12, items: report.atLimitFromRecordSamples })
   })
 
   test('near the limit are those, the fullest first', () => {

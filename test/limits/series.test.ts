@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { parseSeriesId, type Series, seriesOf } from '../../src/limits/series.ts'
-import type { AssociationReport } from '../../src/provider/answers.ts'
 import { associations, properties, readings } from './reports.ts'
 
 const of = (id: string, series: readonly Series[]) => series.find((one) => one.id === id)
@@ -27,7 +26,7 @@ describe('the series of custom properties', () => {
   })
 
   test('ignore the percentage that is reported', () => {
-    const report = { ...properties(12, 100), reportedPercentage: 0.12 }
+    const report = { ...properties(12, 100), overallPercentage: 0.12 }
     expect(of('overall', seriesOf(readings(1, report)))?.percent).toBe(12)
   })
 
@@ -58,8 +57,7 @@ describe('the series of custom properties', () => {
 })
 
 describe('the series of associations', () => {
-  const fullest = (report: AssociationReport) =>
-    of('fullest/0-1/0-2', seriesOf(readings(1, undefined, { '0-1/0-2': report })))
+  const fullest = (report: object) => of('fullest/0-1/0-2', seriesOf(readings(1, undefined, { '0-1/0-2': report })))
 
   test('are three per pair: how many at the limit, how many near it, how full the fullest is', () => {
     const pair = { from: '0-1', to: '0-2', label: 'Contacts → Companies' }

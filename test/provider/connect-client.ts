@@ -1,20 +1,15 @@
-import { classifyError } from '../../src/provider/classify.ts'
-import {
-  type ConfiguredClient,
-  createProviderClient,
-  type Later,
-  type ProviderOptions,
-} from '../../src/provider/client.ts'
-import type { ProviderResult } from '../../src/provider/failure.ts'
-import { Unread } from '../../src/provider/read.ts'
+import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { type ReadingMethods, readingClient } from '../support/limits-calls.ts'
 
 export const CLIENT_SECRET = 'c11ent-s3cret/+=?&'
 
-/** A client as the daemon makes it, for a server of this test. */
-export function connectClient(baseUrl: string, options: Partial<ProviderOptions> = {}): ConfiguredClient {
-  return createProviderClient({
+export type TestedClient = ConfiguredClient & ReadingMethods
+
+/** A client as the daemon makes it, for a server of this test; with a method for each limits endpoint. */
+export function connectClient(baseUrl: string, options: Partial<ProviderOptions> = {}): TestedClient {
+  const client = createProviderClient({
     dialect: 'v1',
     baseUrl,
     clientId: 'client-id',
@@ -25,16 +20,7 @@ export function connectClient(baseUrl: string, options: Partial<ProviderOptions>
     clock: new HandClock(),
     ...options,
   })
-}
-
-/** As a poll does. */
-export function readReport<T>(result: ProviderResult<Later<T>>): ProviderResult<T> {
-  if (!result.ok) return result
-  try {
-    return { ok: true, value: result.value instanceof Unread ? result.value.read() : result.value }
-  } catch (error) {
-    return { ok: false, failure: classifyError(error) }
-  }
+  return Object.assign(client, readingClient(client))
 }
 
 /** Answers as the interface describes them, with everything that may be there. */

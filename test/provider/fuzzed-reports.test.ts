@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeReadings, encodeReadings } from '../../src/limits/history/packed.ts'
-import { type Fetched, mergeReadings } from '../../src/limits/readings.ts'
+import { decodeReadings, encodeReadings } from '../../src/limits/history/packed-readings.ts'
+import { mergeReadings, reportOfKey } from '../../src/limits/readings.ts'
+import type { ReadReport } from '../../src/limits/reports/report.ts'
 import { seriesOf } from '../../src/limits/series.ts'
-import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
-import type { ProviderFailure } from '../../src/provider/failure.ts'
 import { parseJson, UnreadableError } from '../../src/provider/read.ts'
 import { ASSOCIATIONS, CUSTOM_PROPERTIES } from './connect-client.ts'
 
@@ -32,26 +31,23 @@ const GOOD: Record<Kind, Json> = {
 /** Series by id: usage, limit, percent. */
 type Numbers = Record<string, [usage: number, limit: number | null, percent: number | null]>
 
+const KEYS: Record<Kind, string> = { customProperties: 'customProperties', associations: 'associations/0-1/0-2' }
+
 /** What comes of an answer: its series, or why there are none. */
 function readingOf(kind: Kind, text: string): Numbers | string {
-  let fetched: Pick<Fetched, 'customProperties' | 'associations'>
+  const { report, pair } = reportOfKey(KEYS[kind]) as NonNullable<ReturnType<typeof reportOfKey>>
+  let read: ReadReport
   try {
-    const json = parseJson(Buffer.from(text))
-    fetched =
-      kind === 'customProperties'
-        ? { customProperties: readCustomPropertyReport(json), associations: new Map() }
-        : { customProperties: NOT_ASKED, associations: new Map([['0-1/0-2', readAssociationReport(json)]]) }
+    read = report.read(parseJson(Buffer.from(text)), pair)
   } catch (error) {
     if (error instanceof UnreadableError) return error.message
     throw error
   }
-  return numbersOf(fetched)
+  return numbersOf(kind, read)
 }
 
-const NOT_ASKED: ProviderFailure = { class: 'transient', code: 'not-asked', message: '', status: 0 }
-
-function numbersOf(fetched: Pick<Fetched, 'customProperties' | 'associations'>): Numbers {
-  const readings = mergeReadings(undefined, { at: 1, ...fetched })
+function numbersOf(kind: Kind, report: ReadReport): Numbers {
+  const readings = mergeReadings(undefined, { at: 1, reports: new Map([[KEYS[kind], report]]) })
   const series = seriesOf(readings)
   expect(seriesOf(decodeReadings(encodeReadings(readings)))).toEqual(series)
   return Object.fromEntries(series.map(({ id, usage, limit, percent }) => [id, [usage, limit, percent]]))

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { ProviderClient, ProviderOptions } from '../../src/provider/client.ts'
+import type { ProviderOptions } from '../../src/provider/client.ts'
 import { Deadlines } from '../../src/provider/http.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
-import { CUSTOM_PROPERTIES, connectClient } from './connect-client.ts'
+import { CUSTOM_PROPERTIES, connectClient, type TestedClient } from './connect-client.ts'
 
 const token = new Secret('access-1')
 let far: FarSide
-const clients: ProviderClient[] = []
+const clients: TestedClient[] = []
 beforeAll(async () => {
   far = await startFarSide()
 })
@@ -19,7 +19,7 @@ afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()))
 })
 
-function client(options: Partial<ProviderOptions> = {}, base = far.url): ProviderClient {
+function client(options: Partial<ProviderOptions> = {}, base = far.url): TestedClient {
   const one = connectClient(base, options)
   clients.push(one)
   return one

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type Answer, type FarSide, json, startFarSide } from '../support/far-side.ts'
-import { connectClient, readReport } from './connect-client.ts'
+import { connectClient, type TestedClient } from './connect-client.ts'
 
 let far: FarSide
 beforeAll(async () => {
@@ -12,13 +11,13 @@ beforeAll(async () => {
 })
 afterAll(() => far.stop())
 
-const CALLS: Record<string, (client: ProviderClient, token: Secret) => Promise<ProviderResult<unknown>>> = {
+const CALLS: Record<string, (client: TestedClient, token: Secret) => Promise<ProviderResult<unknown>>> = {
   exchangeCode: (client, token) => client.exchangeCode(token),
   refresh: (client, token) => client.refresh(token),
   metadata: (client, token) => client.metadata(token),
   deleteRefreshToken: (client, token) => client.deleteRefreshToken(token),
-  associations: async (client, token) => readReport(await client.associations(token, '0-1', '0-2')),
-  customProperties: async (client, token) => readReport(await client.customProperties(token)),
+  associations: (client, token) => client.associations(token, '0-1', '0-2'),
+  customProperties: (client, token) => client.customProperties(token),
   associationSources: (client, token) => client.associationSources(token),
 }
 

@@ -72,7 +72,10 @@ export function alertParts(
     stillPolling: async () => {},
     announcePoll: pollAnnouncer({ ...pages, scopes: ['oauth'], opensLimits: true, repeatEveryMs: DAY }),
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
-    polling: { every: 60_000, soonest: 60_000, associations: [], pairsPerPoll: 20, accounts: [] },
+    polling: {
+      ...{ every: 60_000, soonest: 60_000, reports: ['customProperties'] },
+      ...{ associations: [], pairsPerPoll: 20, accounts: [] },
+    },
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: DAY }),
   }
   /** As the config says now. */

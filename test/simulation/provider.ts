@@ -129,11 +129,12 @@ export class StandInProvider {
           const value = { hubId, hubDomain: `${hubId}.example.com`, user: 'ada', scopes: ['oauth'] }
           return { ok: true as const, value: { ...value, lifeLeftMs: undefined } }
         }),
-      customProperties: (access: Secret) =>
+      limits: (access, { endpoint, read }) =>
         ask(`usage ${access.reveal()}`, () => {
+          if (endpoint !== 'customProperties') throw new Error(`${endpoint} was not to be called`)
           const overallUsage = this.usage.get(this.#access.get(access.reveal()) ?? 0) ?? 0
-          const value = { overallLimit: 1_000, overallUsage, reportedPercentage: overallUsage / 10, byObjectType: [] }
-          return { ok: true as const, value }
+          const body = { overallLimit: 1_000, overallUsage, overallPercentage: overallUsage / 10, byObjectType: [] }
+          return { ok: true as const, value: read(Buffer.from(JSON.stringify(body))) }
         }),
       skewMs: () => undefined,
     }

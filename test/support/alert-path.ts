@@ -60,7 +60,10 @@ export async function openAlertPath(
     stillPolling: async () => {},
     ...{ announcePoll, alertAfter: 1_800_000 },
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
-    polling: { every: 60_000, soonest: 60_000, associations: [], pairsPerPoll: 20, accounts: [] },
+    polling: {
+      ...{ every: 60_000, soonest: 60_000, reports: ['customProperties'] },
+      ...{ associations: [], pairsPerPoll: 20, accounts: [] },
+    },
     callBudget: undefined,
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: DAY }),
     alerts: { rules, recoverBelow: 3, for: 0, repeatEveryMs: 1_000 * DAY, firstRun: 'alert', pageOf },

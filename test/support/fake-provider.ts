@@ -1,7 +1,9 @@
 import type { TokenAnswer } from '../../src/provider/answers.ts'
+import { classifyError } from '../../src/provider/classify.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import type { FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
+import type { CrmResult, FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { namedCall } from './limits-calls.ts'
 
 /** A provider that does what a test says; whatever a test doesn't say is not to be called. */
 export interface FakeProvider extends ProviderClient {
@@ -9,7 +11,19 @@ export interface FakeProvider extends ProviderClient {
   readonly calls: string[][]
 }
 
-export function fakeProvider(does: Partial<ProviderClient>): FakeProvider {
+/** Answers of the limits endpoints: values are bodies as the provider sends them. */
+export interface FakeReports {
+  associations(token: Secret, from: string, to: string): Promise<CrmResult<object>>
+  customProperties(token: Secret): Promise<CrmResult<object>>
+  associationSources(token: Secret): Promise<CrmResult<readonly object[]>>
+  associationTargets(token: Secret, from: string): Promise<CrmResult<readonly object[]>>
+  /** Any of the others, by its name. */
+  report(token: Secret, name: string): Promise<CrmResult<object>>
+}
+
+export type FakeAnswers = Partial<Omit<ProviderClient, 'limits'> & FakeReports>
+
+export function fakeProvider(does: FakeAnswers): FakeProvider {
   const calls: string[][] = []
   const one =
     <A extends unknown[], R>(name: string, work: ((...args: A) => Promise<R>) | undefined) =>
@@ -24,12 +38,33 @@ export function fakeProvider(does: Partial<ProviderClient>): FakeProvider {
     refresh: one('refresh', does.refresh),
     metadata: one('metadata', does.metadata),
     deleteRefreshToken: one('deleteRefreshToken', does.deleteRefreshToken),
-    associations: one('associations', does.associations),
-    customProperties: one('customProperties', does.customProperties),
-    associationSources: one('associationSources', does.associationSources),
-    associationTargets: one('associationTargets', does.associationTargets),
+    limits: async (token, { path, read }) => {
+      const [name, ...args] = namedCall(path)
+      const work = does[name as keyof FakeReports] as Answering | undefined
+      const other: Answering | undefined =
+        does.report && ((token) => does.report?.(token, name) as ReturnType<Answering>)
+      const result = await one(name, work ?? other)(token, ...args)
+      if (!result.ok) return result
+      const value = Buffer.isBuffer(result.value) ? result.value : bodyOf(result.value)
+      return readAnswer({ ...result, value }, read)
+    },
     skewMs: () => undefined,
     close: async () => {},
+  }
+}
+
+type Answering = (token: Secret, ...args: string[]) => Promise<CrmResult<object | readonly object[] | Buffer>>
+
+/** Companions have their list under `results`. */
+function bodyOf(value: object | readonly object[]): Buffer {
+  return Buffer.from(JSON.stringify(Array.isArray(value) ? { results: value } : value))
+}
+
+function readAnswer<T>(result: { ok: true; value: Buffer }, read: (body: Buffer) => T): CrmResult<T> {
+  try {
+    return { ...result, value: read(result.value) }
+  } catch (error) {
+    return { ok: false, failure: classifyError(error) }
   }
 }
 

@@ -163,7 +163,12 @@ const rows: Row[] = [
       '22 polls in a row have failed for 22 minutes: associations: 502. Custom properties were read 9 s ago, associations 22 min ago.',
     ],
     pollFailure(22),
-    { readAt: { customProperties: NOW - 9 * SECOND, associations: NOW - 22 * MINUTE } },
+    {
+      readAt: [
+        { words: 'custom properties', at: NOW - 9 * SECOND },
+        { words: 'associations', at: NOW - 22 * MINUTE },
+      ],
+    },
   ],
   [
     'its last poll failed',

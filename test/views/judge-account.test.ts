@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
+import { REPORTS } from '../../src/limits/reports/all-reports.ts'
 import type { CurrentSeries } from '../../src/views/account-view.ts'
 import { addAccount, noCounts, statusOf } from '../../src/views/check-fleet.ts'
 import {
@@ -45,7 +46,7 @@ function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
 
 const SETTINGS: JudgeSettings = {
   ...{ rules: RULES, silences: [], staleAfter: () => FRESH_MS },
-  pairsOf: () => [{ from: '0-1', to: '0-2' }],
+  askedOf: () => ({ reports: REPORTS, pairs: [{ from: '0-1', to: '0-2' }] }),
 }
 
 const judge = (series: CheckedSeries[], subject = account(), trouble?: string, silences: Silence[] = []) =>
@@ -95,7 +96,7 @@ test('an open alert counts, whatever keeps it open, where the reading is fresh',
 
 test('a reading of one of many pairs may be as old as their turns take, and that of the account may not', () => {
   const staleAfter = (_: unknown, pairs: number) => HOUR * (1 + pairs)
-  const settings: JudgeSettings = { ...SETTINGS, pairsOf: () => [], staleAfter }
+  const settings: JudgeSettings = { ...SETTINGS, askedOf: () => ({ reports: REPORTS, pairs: [] }), staleAfter }
   const pair = (to: string, age: number) =>
     [atLimit(0, NOW - age), { ...atLimit(0, NOW - age), metric: 'associations.fullest' as const }].map((one) => ({
       ...one,

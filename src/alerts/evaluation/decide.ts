@@ -1,6 +1,6 @@
 import type { AccountForecasts } from '../../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
-import { type Readings, readAt } from '../../limits/readings.ts'
+import { isOfOnePair, keyOf, type Readings, readAt } from '../../limits/readings.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'
 import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
@@ -103,7 +103,7 @@ function readBefore(series: Series, { before }: PolledAccount): number | undefin
 /** Whether the state of a series could not be known before. */
 function isFirstReading(series: Series, { before, pairsSeen }: PolledAccount): boolean {
   if (before === undefined) return true
-  return readAt(series, before) === undefined && !(series.from !== undefined && pairsSeen === true)
+  return readAt(series, before) === undefined && !(isOfOnePair(series) && pairsSeen === true)
 }
 
 function noteState({ account, writes }: Poll, series: Series, stored = '', { state, event }: Evaluation): void {
@@ -115,7 +115,7 @@ function noteState({ account, writes }: Poll, series: Series, stored = '', { sta
 /** With the records that its message names. */
 function withNames(state: SeriesState, series: Series, { after, samples }: PolledAccount): SeriesState {
   if (state.said === null || series.from === undefined) return state
-  const named = namedRecords(shownRecords(series, after, samples), samples[`${series.from}/${series.to}`])
+  const named = namedRecords(shownRecords(series, after, samples), samples[keyOf(series)])
   return { ...state, said: { ...state.said, ...named } }
 }
 
@@ -176,7 +176,7 @@ function limitAlert({ settings, account }: Poll, subject: Subject, { event, stat
 function recordsOf({ series, before }: Subject, account: PolledAccount) {
   const shown = shownRecords(series, account.after, account.samples)
   // A pair that is gone has no list: no record left it.
-  const samples = account.samples[`${series.from}/${series.to}`]
+  const samples = account.samples[keyOf(series)]
   return before === undefined || before.level === 'ok' ? shown : recordsSince(before.said, shown, samples)
 }
 

@@ -1,7 +1,8 @@
 import { fingerprint, NOT_JUDGED } from '../../limits/fingerprints.ts'
 import { areFresh } from '../../limits/forecast/forecast-account.ts'
+import { type Pair, pairId } from '../../limits/pair.ts'
 import type { PollContext } from '../../limits/poll-store.ts'
-import { type Pair, pairId } from '../../limits/readings.ts'
+import type { Report } from '../../limits/reports/report.ts'
 import type { RecordChoice } from '../../limits/samples.ts'
 import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'
 import type { AlertSettings } from './decide.ts'
@@ -26,14 +27,14 @@ export function judgedBy(
 
 /** What is asked for, and kept of it. */
 export interface Watched {
+  reports: readonly Pick<Report, 'name'>[]
   pairs: readonly Pair[] | 'auto'
   records: RecordChoice
 }
 
-function watchedText({ pairs, records }: Watched): string {
-  return pairs === 'auto'
-    ? `${records} auto`
-    : pairs.reduce((text, pair) => `${text} ${pairId(pair)}`, records as string)
+function watchedText({ reports, pairs, records }: Watched): string {
+  const names = reports.reduce((text, { name }) => `${text} ${name}`, records as string)
+  return pairs === 'auto' ? `${names} auto` : pairs.reduce((text, pair) => `${text} ${pairId(pair)}`, names)
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { PairSamples, SampleRecord, ShownRecords } from '../../limits/samples.ts'
+import type { ReportSamples, SampleRecord, ShownRecords } from '../../limits/samples.ts'
 import type { Alert } from '../alert.ts'
 import type { NamedRecord, Said } from '../alert-state.ts'
 
@@ -9,7 +9,7 @@ import type { NamedRecord, Said } from '../alert-state.ts'
 export function recordsSince(
   last: Said | null | undefined,
   shown: ShownRecords,
-  samples: PairSamples | undefined,
+  samples: ReportSamples | undefined,
 ): NonNullable<Alert['records']> {
   const named = last?.records
   if (named === undefined || samples === undefined) return shown
@@ -23,7 +23,10 @@ export function recordsSince(
 }
 
 /** What the next message must know of the records that this one names. Nothing, where their names are not kept. */
-export function namedRecords(shown: ShownRecords, samples: PairSamples | undefined): Pick<Said, 'records' | 'unnamed'> {
+export function namedRecords(
+  shown: ShownRecords,
+  samples: ReportSamples | undefined,
+): Pick<Said, 'records' | 'unnamed'> {
   if (samples === undefined || (shown.shown === 0 && shown.total > 0)) return {}
   const records = shown.items.map(asNamed)
   return isComplete(shown) ? { records } : { records, unnamed: shown.total - shown.shown }
@@ -37,7 +40,7 @@ function isComplete({ shown, total }: ShownRecords): boolean {
 function goneFrom(
   named: readonly NamedRecord[],
   shown: ShownRecords,
-  { atLimit, nearLimit }: PairSamples,
+  { atLimit, nearLimit }: ReportSamples,
 ): Pick<SampleRecord, 'objectId' | 'label'>[] {
   const still = new Set(shown.items.map(({ objectId }) => objectId))
   const labels = new Map([...atLimit, ...nearLimit].map(({ objectId, label }) => [objectId, label]))

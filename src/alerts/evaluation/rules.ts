@@ -1,9 +1,10 @@
 import { type AccountMatch, type AccountName, matchesAccount } from '../../accounts/match-account.ts'
-import type { SeriesName } from '../../limits/series.ts'
+import { metricKind, REPORTS } from '../../limits/reports/all-reports.ts'
+import type { SeriesName } from '../../limits/reports/report.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { fits } from '../../text/pattern.ts'
 import type { AlertLevel, Asks } from '../alert.ts'
-import { metricName } from '../series-name.ts'
+import { metricNoun } from '../series-name.ts'
 
 /** What a level asks of a series; several conditions mean any of them. */
 export interface Level {
@@ -27,7 +28,7 @@ export interface Rule {
   name: string
   /** Of the config file, where it was read from one. */
   line?: number | undefined
-  /** A metric, or a pattern of metrics such as `customProperties.*`; or `limit-changed`, which can be off only. */
+  /** A metric, or a pattern of metrics: a report and `.*`; or `limit-changed`, which can be off only. */
   on: string
   match?: RuleMatch | undefined
   off?: boolean | undefined
@@ -86,23 +87,19 @@ function isAmong(wanted: readonly string[] | undefined, fitsOne: (wanted: string
   return wanted === undefined || wanted.some(fitsOne)
 }
 
-/** Series that are a number of records: they have no limit, so no percentage and nothing that remains. */
-const COUNTS: ReadonlySet<string> = new Set(['associations.atLimit', 'associations.nearLimit'])
-
 /**
  * Whether what a level asks fits a series that the rule's `on` names. In a rule for several series `count` is a number of
  * records: the usage of one record, which a fullest record has, is only meant by a rule for that alone.
  */
 export function measures(on: string, metric: string, asks: Asks): boolean {
-  if (COUNTS.has(metric)) return asks === 'count'
-  return asks !== 'count' || metric !== 'associations.fullest' || on === metric
+  const kind = metricKind(metric)
+  if (kind?.counts !== undefined) return asks === 'count'
+  return asks !== 'count' || kind?.isOne !== true || on === metric
 }
 
 const GROUPS: Readonly<Record<string, string>> = {
   '*': 'all limits',
-  'customProperties.*': 'custom properties',
-  'associations.*': 'associations',
-  'customProperties.objectType': 'custom properties',
+  ...Object.fromEntries(REPORTS.map(({ name, words }) => [`${name}.*`, words])),
   'limit-changed': 'limits that moved',
 }
 
@@ -110,12 +107,12 @@ const GROUPS: Readonly<Record<string, string>> = {
 export function ruleName({ name, on, match }: Pick<Rule, 'name' | 'on' | 'match'>): string {
   if (name !== on) return cleanText(name, 80)
   const given: [string, readonly string[] | undefined][] = [
-    ['object types', match?.objectType ?? (on === 'customProperties.objectType' ? ['*'] : undefined)],
+    ['object types', match?.objectType ?? (metricKind(on)?.about === 'objectType' ? ['*'] : undefined)],
     ['from', match?.from],
     ['to', match?.to],
     ['accounts', match?.account],
     ['tags', match?.tag?.map((tag) => tag.name)],
   ]
   const which = given.flatMap(([what, values]) => (values === undefined ? [] : [`${what} ${values.join(' or ')}`]))
-  return cleanText([GROUPS[on] ?? metricName(on), ...which].join(', '), 120)
+  return cleanText([GROUPS[on] ?? metricNoun(on), ...which].join(', '), 120)
 }

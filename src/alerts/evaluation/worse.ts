@@ -1,3 +1,4 @@
+import { metricKind } from '../../limits/reports/all-reports.ts'
 import type { Series } from '../../limits/series.ts'
 import { defined } from '../../runtime/defined.ts'
 import type { Acknowledged, Said, SeriesState } from '../alert-state.ts'
@@ -38,7 +39,7 @@ const HAIR = 1e-9
  */
 function isWorse(then: StoodThen, { metric, usage, limit, percent }: Series, asksRemaining: boolean): boolean {
   if (percent === null || then.percent === undefined) {
-    return metric !== 'associations.nearLimit' && then.usage !== undefined && usage > then.usage
+    return metricKind(metric)?.counts !== 'near' && then.usage !== undefined && usage > then.usage
   }
   if (percent - then.percent >= WORSE_POINTS - HAIR) return true
   const was = then.remaining

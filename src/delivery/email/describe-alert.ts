@@ -1,6 +1,6 @@
 import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
 import { sayBecause } from '../../alerts/evaluation/because.ts'
-import { countedRecords, countsRecords, seriesName } from '../../alerts/series-name.ts'
+import { countedRecords, countsRecords, seriesName, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import {
   countOf,
@@ -267,8 +267,6 @@ function toDo(alert: Alert): string | undefined {
   if (wantsReconnect(alert)) return 'Send the reconnect link to an administrator of the account.'
   if (series === undefined) return undefined
   if (kind === 'limit-changed') return 'Check that the account has enough room left.'
-  const what = series.metric.startsWith('associations.')
-    ? 'Remove associations of these records'
-    : 'Delete custom properties that are not in use'
-  return `${what}, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.`
+  const what = wayOutOf(series)
+  return `${what === undefined ? 'Make room' : what}, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.`
 }

@@ -1,5 +1,5 @@
 import { type Alert, criticalFirst, type Message } from '../../alerts/alert.ts'
-import { seriesName } from '../../alerts/series-name.ts'
+import { countsRecords, limitWords, metricNoun, seriesName } from '../../alerts/series-name.ts'
 import { defined } from '../../runtime/defined.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
@@ -62,11 +62,11 @@ function sharedEffect(alert: Alert): string {
   const [cause = ''] = headlineOf(alert).split(/, |: /, 1)
   if (kind === 'limit-changed') return 'limit changed'
   if (series === undefined || reason === 'uninstalled') return cause.replace(/ for now$/, '')
-  const limit = series.from === undefined ? 'custom properties' : 'association limit'
+  const limit = limitWords(series)
   if (status === 'resolved') return `${limit} back to normal`
   const percent = percentOf(alert)
-  if (series.metric === 'associations.atLimit' || (percent ?? 0) >= 100) return `${limit} full`
-  if (series.metric === 'associations.nearLimit') return `${limit} near`
+  if (countsRecords(series) === 'full' || (percent ?? 0) >= 100) return `${limit} full`
+  if (countsRecords(series) === 'near') return `${limit} near`
   return percent === undefined ? limit : `${limit} ${formatPercent(percent)}`
 }
 
@@ -99,9 +99,9 @@ function effectOf(alert: Alert): string {
   const [, pair, effect] = /^(.+): (.*)$/.exec(headline) ?? []
   if (series.from !== undefined && pair !== undefined)
     return `${effect?.replace('the association limit', 'the limit')}, ${pair}`
-  const type = seriesName(series).replace(/^custom properties of /, '')
-  const of = `custom properties of ${type}`
-  return headline.startsWith(of) ? `custom properties${headline.slice(of.length)}, ${type}` : headline
+  const [noun, name] = [metricNoun(series.metric), seriesName(series)]
+  const type = name.startsWith(`${noun} of `) ? name.slice(`${noun} of `.length) : ''
+  return type !== '' && headline.startsWith(name) ? `${noun}${headline.slice(name.length)}, ${type}` : headline
 }
 
 /** `3 critical, 10 warning in 12 accounts`; of a digest that comes every day also what it does not show. */

@@ -3,9 +3,10 @@ import type { Keys } from '../../redis/keys.ts'
 import { unlessOfOtherType } from '../../redis/other-type.ts'
 import { isMoment } from '../../runtime/moment.ts'
 import type { History, Snapshot, SnapshotSeries } from '../history/history.ts'
-import { keptReadings } from '../history/packed.ts'
+import { keptReadings } from '../history/packed-readings.ts'
 import { readAt } from '../readings.ts'
-import { type Metric, type Series, type SeriesName, seriesId, seriesOf } from '../series.ts'
+import type { SeriesName } from '../reports/report.ts'
+import { isHidden, type Series, seriesId, seriesOf } from '../series.ts'
 import { type Forecast, forecast, WINDOW_DAYS } from './forecast.ts'
 import type { DailyPoint } from './pace.ts'
 import { decodePredictions, encodePredictions, followPredictions, type Predictions } from './predictions.ts'
@@ -65,15 +66,15 @@ export function forecastSeries(
 
 /** A count without a limit has nothing to reach, and a record that is not shown yet - 0 - is not known to move. */
 function isForeseeable({ metric, limit, usage }: Series): boolean {
-  return limit !== null && !(metric === 'associations.fullest' && usage === 0)
+  return limit !== null && !isHidden({ metric, usage })
 }
 
 /**
  * Without the days that are no evidence of the pace: stuck at the limit, where usage would have gone on if it could; and for
  * the fullest record those on which the provider showed none, and 0 means any usage below 80 %.
  */
-function paceEvidence(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
-  return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))
+function paceEvidence(metric: string, values: readonly DailyValue[]): DailyPoint[] {
+  return values.filter(({ usage, limit }) => usage !== limit && !isHidden({ metric, usage }))
 }
 
 /** The last forecast of an account's series, by their ids. One that is in neither shows no steady growth. */

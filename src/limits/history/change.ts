@@ -44,9 +44,8 @@ function plainValue({ usage, limit }: Value): Value {
 }
 
 /** When any of it was read last, ms; undefined where nothing was. */
-export function lastReadAt({ customProperties, associations }: Readings): number | undefined {
-  const times = Object.values(associations).map(({ at }) => at)
-  if (customProperties !== undefined) times.push(customProperties.at)
+export function lastReadAt(readings: Readings): number | undefined {
+  const times = Object.values(readings).map(({ at }) => at)
   return times.length === 0 ? undefined : times.reduce((last, at) => Math.max(last, at))
 }
 

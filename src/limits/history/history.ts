@@ -2,9 +2,12 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { isOfOtherType } from '../../redis/other-type.ts'
 import type { Readings } from '../readings.ts'
-import { parseSeriesId, type Series, type SeriesName } from '../series.ts'
+import type { SeriesName } from '../reports/report.ts'
+import { parseSeriesId, type Series } from '../series.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
-import { changesBackward, encodeChanges, keptReadings, readKey, UnreadableKey } from './packed.ts'
+import { readKey, UnreadableKey } from './packed-bytes.ts'
+import { changesBackward, encodeChanges } from './packed-changes.ts'
+import { keptReadings } from './packed-readings.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
 export interface AccountHistory {

@@ -3,7 +3,8 @@ import type { Keys } from '../../redis/keys.ts'
 import { unlessOfOtherType } from '../../redis/other-type.ts'
 import { type AccountForecasts, decodeForecasts } from '../forecast/forecast-account.ts'
 import type { Readings } from '../readings.ts'
-import { keptReadings, unlessUnreadable } from './packed.ts'
+import { unlessUnreadable } from './packed-bytes.ts'
+import { keptReadings } from './packed-readings.ts'
 
 /** No readings are empty: they can't be read. */
 const NO_BYTES = Buffer.alloc(0)

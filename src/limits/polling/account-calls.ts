@@ -3,8 +3,9 @@ import type { ProviderClient } from '../../provider/client.ts'
 import type { CrmResult } from '../../provider/failure.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { InFlight } from '../../runtime/concurrency.ts'
+import { namedReports } from '../reports/all-reports.ts'
 import type { CallShare, Taken } from './call-share.ts'
-import type { PollSettings } from './poll-settings.ts'
+import { callsOf, type PollSettings } from './poll-settings.ts'
 
 /** What polls of accounts work with. */
 export interface FetchDeps {
@@ -157,7 +158,11 @@ function laterOf(one: number | undefined, other: number | undefined): number | u
  * Calls that a poll of any account makes at once, so that they can be taken from the account's share when the poll
  * begins; 0 where settings differ by account: which account it is is not known yet.
  */
-export function firstCalls({ associations, accounts }: Pick<PollSettings, 'associations' | 'accounts'>): number {
+export function firstCalls({
+  associations,
+  reports,
+  accounts,
+}: Pick<PollSettings, 'associations' | 'reports' | 'accounts'>): number {
   if (accounts.some((override) => override.associations !== undefined)) return 0
-  return associations === 'auto' ? 1 : Math.min(AT_ONCE, 1 + associations.length)
+  return Math.min(AT_ONCE, callsOf(namedReports(reports), associations === 'auto' ? 0 : associations.length))
 }

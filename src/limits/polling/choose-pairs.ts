@@ -1,6 +1,7 @@
-import type { BusyObjectType, CustomPropertyReport } from '../../provider/answers.ts'
 import { olderFirst } from '../../provider/bounds.ts'
-import { type AssociationReading, type Pair, pairId, pairOf } from '../readings.ts'
+import { type Pair, pairId, pairOf } from '../pair.ts'
+import type { PairReading } from '../readings.ts'
+import type { BusyObjectType } from '../reports/companions.ts'
 
 /** What the companion endpoints report of an account: which object types have records at or near an association limit. */
 export interface BusyPairs {
@@ -14,7 +15,7 @@ export interface ChooseFrom {
   /** Object types that the account has. */
   types: readonly string[]
   /** The last reading of each pair, by `from/to`. */
-  readings: Readonly<Record<string, AssociationReading>>
+  readings: ReadonlyMap<string, PairReading>
   /** `away`: not in this provider. `failed`: could not be asked this time. */
   busy: BusyPairs | 'away' | 'failed'
   /** Most pairs to ask for. */
@@ -32,22 +33,22 @@ export interface ChosenPairs {
 
 /** Listed pairs are all asked for; those that have waited longest first, so that a poll that ends early wrongs none. */
 export function listedPairs(pairs: readonly Pair[], readings: ChooseFrom['readings']): Pair[] {
-  return longestWaitingFirst(pairs, (pair) => readings[pairId(pair)]?.at)
+  return longestWaitingFirst(pairs, (pair) => readings.get(pairId(pair))?.at)
 }
 
 /** Which of all ordered pairs of an account's object types one poll asks for. */
 export function choosePairs(from: ChooseFrom): ChosenPairs {
   const { types, readings, busy, pairsPerPoll } = from
   const known = new Set(types)
-  const read = Object.entries(readings)
+  const read = [...readings]
     .map(([id, reading]) => ({ ...pairOf(id), reading }))
     .filter((pair) => known.has(pair.from) && known.has(pair.to))
   const first = (pairs: readonly Pair[]) =>
-    longestWaitingFirst(pairs, (pair) => readings[pairId(pair)]?.at).slice(0, pairsPerPoll)
+    longestWaitingFirst(pairs, (pair) => readings.get(pairId(pair))?.at).slice(0, pairsPerPoll)
 
   if (busy === 'away') return { ask: first(everyPair(types)), empty: [], isAll: false }
   // Asked until they are seen to go to zero, even if the companions no longer name them.
-  const hadRecords = read.filter(({ reading }) => reading.atLimit + reading.nearLimit > 0)
+  const hadRecords = read.filter(({ reading }) => reading.isBusy)
   if (busy === 'failed') return { ask: first(hadRecords.map(justPair)), empty: [], isAll: false }
   const named = namedPairs(busy, known)
   const asked = new Map([...named, ...hadRecords.map(justPair)].map((pair) => [pairId(pair), pair]))
@@ -62,7 +63,7 @@ export function chooseSources(
   { types, readings, pairsPerPoll }: Pick<ChooseFrom, 'types' | 'readings' | 'pairsPerPoll'>,
 ): string[] {
   const lastRead = new Map<string, number>()
-  for (const [id, { at }] of Object.entries(readings)) {
+  for (const [id, { at }] of readings) {
     const { from } = pairOf(id)
     lastRead.set(from, Math.max(at, lastRead.get(from) ?? 0))
   }
@@ -111,10 +112,9 @@ const MOST_TYPES = 100
 
 const OBJECT_TYPE_ID = /^\d{1,10}-\d{1,18}$/
 
-/** The object types that an account's own report names, each once, in its order; ids that can't be one are left out. */
-export function typesNamedBy(report: CustomPropertyReport | undefined): string[] {
-  const ids = (report?.byObjectType ?? []).map(({ objectTypeId }) => objectTypeId)
-  const types = [...new Set(ids.filter((id) => OBJECT_TYPE_ID.test(id)))]
+/** Of the object types that an account has those that can be asked for, in their order. */
+export function askableTypes(types: Iterable<string>): string[] {
+  const askable = [...types].filter((id) => OBJECT_TYPE_ID.test(id))
   // Always the same of them, in any order.
-  return types.length <= MOST_TYPES ? types : types.sort(olderFirst).slice(0, MOST_TYPES)
+  return askable.length <= MOST_TYPES ? askable : askable.sort(olderFirst).slice(0, MOST_TYPES)
 }

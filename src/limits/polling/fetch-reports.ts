@@ -1,34 +1,36 @@
-import type { AssociationReport, BusyObjectType, CustomPropertyReport } from '../../provider/answers.ts'
 import { classifyError } from '../../provider/classify.ts'
-import type { Later, ProviderClient } from '../../provider/client.ts'
+import type { LimitsCall, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
-import { Unread } from '../../provider/read.ts'
+import { parseJson } from '../../provider/read.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { answersFingerprint } from '../fingerprints.ts'
+import { type Pair, pairId, pairOf } from '../pair.ts'
 import type { PollContext } from '../poll-store.ts'
 import {
-  type AssociationReading,
   type Fetched,
   failuresOf,
   isFailure,
+  mergeReadings,
   NOT_ASKED,
-  type Pair,
-  pairId,
-  pairOf,
-  type Readings,
+  pairsIn,
+  readingKey,
+  reportOfKey,
+  typesIn,
 } from '../readings.ts'
+import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '../reports/companions.ts'
+import type { ReadReport, Report } from '../reports/report.ts'
 import { AccountCalls, type FetchDeps } from './account-calls.ts'
-import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs, typesNamedBy } from './choose-pairs.ts'
-import type { AccountPollSettings } from './poll-settings.ts'
+import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
+import { type AccountPollSettings, callsOf } from './poll-settings.ts'
 
 /** Whom to ask, and for what. */
 export interface Asked {
   hubId: number
   accessToken: Secret
   /** What is known of the account. Its readings are read only where they matter: they are unpacked then. */
-  context: Pick<PollContext, 'readings' | 'seen' | 'polls' | 'polledAt' | 'taken' | 'companionsAwayUntil'>
-  /** `auto`: every ordered pair of the object types that its own report names, in turns or as the companions name them. */
-  settings: Pick<AccountPollSettings, 'pairs' | 'pairsPerPoll' | 'soonestMs'>
+  context: Pick<PollContext, 'readings' | 'seen' | 'polls' | 'polledAt' | 'taken' | 'companionsAwayUntil' | 'lacks'>
+  /** `auto`: every ordered pair of the account's object types, in turns or as the companions name them. */
+  settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll' | 'soonestMs'>
 }
 
 /** What was heard, also of calls that are no reports. */
@@ -46,6 +48,8 @@ interface Calls {
   pairsSeen?: true
   /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
   companionsAwayUntil?: number
+  /** Reports that the account does not have: until when they are not asked for, ms since 1970. */
+  lacks: Record<string, number>
 }
 
 /** What a poll has heard, its reports not read yet: a caller that knows them by their bytes need not parse them. */
@@ -61,7 +65,7 @@ export interface FetchedHead {
 }
 
 /**
- * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
+ * The limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
  * more once the provider refuses more; undefined if `signal` came first.
  */
 export async function fetchReports(
@@ -70,11 +74,18 @@ export async function fetchReports(
   signal: AbortSignal,
 ): Promise<FetchedHead | undefined> {
   const { context, settings } = asked
-  const fetched: Unfetched = { at: deps.clock.now(), customProperties: PAUSED, associations: new Map() }
+  const now = deps.clock.now()
+  const lacks = Object.entries(context.lacks).filter(([, until]) => until > now)
+  const reports = asked.settings.reports.filter(({ name }) => !lacks.some(([lacking]) => lacking === name))
+  const once = reports.filter(({ perPair }) => perPair === undefined)
+  const fetched: Unfetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
   const calls = new AccountCalls(deps, { hubId: asked.hubId, polls: context.polls, taken: context.taken }, signal)
-  const poll: Poll = { ...asked, provider: deps.provider, calls, fetched, companions: { failures: [] } }
-  if (settings.pairs === 'auto') await askForAll(poll)
-  else await askForListed(poll, settings.pairs)
+  const poll: Poll = {
+    ...{ ...asked, settings: { ...settings, reports }, provider: deps.provider, calls, fetched },
+    ...{ companions: { failures: [] }, lacks: Object.fromEntries(lacks) },
+  }
+  if (settings.pairs === 'auto') await askForAll(poll, once)
+  else await askForListed(poll, once, settings.pairs)
   // Where the next poll comes later it is a needless step. A fleet's second polls are spread over its period.
   const soonestMs = context.polledAt === 0 ? 0 : settings.soonestMs
   if (calls.failed > 0 || deps.share.outlasts(soonestMs)) await calls.settle()
@@ -89,15 +100,18 @@ export function wasUnauthorized({ failures }: { failures: readonly ProviderFailu
 /** `Fetched`, some of it not read yet. */
 interface Unfetched {
   at: number
-  customProperties: Later<CustomPropertyReport> | ProviderFailure
-  associations: Map<string, Later<AssociationReport> | ProviderFailure>
+  reports: Map<string, Heard>
 }
+
+/** An answer whose bytes a caller may know, or what was read in it. */
+type Heard = Buffer | ReadReport | ProviderFailure
 
 interface Poll extends Asked {
   provider: ProviderClient
   calls: AccountCalls
   fetched: Unfetched
   companions: { failures: ProviderFailure[]; awayUntil?: number }
+  lacks: Record<string, number>
   pairsSeen?: boolean
 }
 
@@ -113,7 +127,7 @@ function headOf(poll: Poll): FetchedHead {
   return {
     at: fetched.at,
     calls: calls.made,
-    failures: [...failuresOf(fetched), ...companions.failures],
+    failures: [...failuresOf(fetched.reports.values()), ...companions.failures],
     fingerprint: fingerprintOf(poll),
     pausedUntil: calls.pausedUntil,
     read: () => answersOf(poll),
@@ -121,38 +135,46 @@ function headOf(poll: Poll): FetchedHead {
 }
 
 function fingerprintOf({ settings, fetched }: Poll): string | undefined {
-  if (settings.pairs === 'auto') return undefined
-  const reports = [fetched.customProperties, ...settings.pairs.map((pair) => fetched.associations.get(pairId(pair)))]
-  const unread = reports.filter((report) => report instanceof Unread)
-  return unread.length === reports.length ? answersFingerprint(unread.map(({ body }) => body)) : undefined
+  const { reports, pairs } = settings
+  if (pairs === 'auto') return undefined
+  const keys = reports.flatMap((report) =>
+    (report.perPair === undefined ? [NO_PAIR] : pairs).map((pair) => readingKey(report, pair)),
+  )
+  const bodies = keys.map((key) => fetched.reports.get(key)).filter((heard) => Buffer.isBuffer(heard))
+  return bodies.length === keys.length ? answersFingerprint(bodies) : undefined
 }
 
+const NO_PAIR: Pair = { from: '', to: '' }
+
 /** What can't be read is a failure of its report, and its call one that failed. */
-function readNow<T extends object>(report: Later<T> | ProviderFailure, unreadable: () => unknown): T | ProviderFailure {
-  if (!(report instanceof Unread)) return report
+function readNow(key: string, heard: Heard, unreadable: () => unknown): ReadReport | ProviderFailure {
+  if (!Buffer.isBuffer(heard)) return heard
   try {
-    return report.read()
+    const { report, pair } = reportOfKey(key) as { report: Report; pair: Pair }
+    return report.read(parseJson(heard), pair)
   } catch (error) {
     unreadable()
     return classifyError(error)
   }
 }
 
-function answersOf({ settings, calls, fetched: heard, companions, pairsSeen }: Poll): Answers {
+function answersOf({ settings, calls, fetched: heard, companions, pairsSeen, lacks }: Poll): Answers {
   let failedCalls = calls.failed
-  const unreadable = () => failedCalls++
-  const associations = new Map<string, AssociationReport | ProviderFailure>()
-  for (const [id, report] of heard.associations) associations.set(id, readNow(report, unreadable))
-  const customProperties = readNow(heard.customProperties, unreadable)
-  const fetched: Fetched = { at: heard.at, customProperties, associations }
-  const failures = [...failuresOf(fetched), ...companions.failures]
+  const read = new Map<string, ReadReport | ProviderFailure>()
+  for (const [key, answer] of heard.reports)
+    read.set(
+      key,
+      readNow(key, answer, () => failedCalls++),
+    )
+  const failures = [...failuresOf(read.values()), ...companions.failures]
   if (calls.leftOut && failures.length === 0) failures.push(PAUSED)
   return {
-    ...fetched,
-    associations: inOrder(associations, settings.pairs),
+    at: heard.at,
+    reports: inOrder(read, settings),
     calls: calls.made,
     failedCalls,
     failures,
+    lacks,
     ...(calls.pausedUntil === undefined ? {} : { pausedUntil: calls.pausedUntil }),
     ...(pairsSeen === true ? { pairsSeen } : {}),
     ...(companions.awayUntil === undefined ? {} : { companionsAwayUntil: companions.awayUntil }),
@@ -161,79 +183,93 @@ function answersOf({ settings, calls, fetched: heard, companions, pairsSeen }: P
 
 const byNumbers = new Intl.Collator('en', { numeric: true })
 
-/** As they are listed, or by their ids: so they are in the same order after every poll. */
-function inOrder(reports: Fetched['associations'], pairs: AccountPollSettings['pairs']): Fetched['associations'] {
-  const ids = pairs === 'auto' ? [...reports.keys()].sort(byNumbers.compare) : pairs.map(pairId)
-  return new Map(
-    ids.flatMap((id): [string, AssociationReport | ProviderFailure][] => {
-      const report = reports.get(id)
-      return report === undefined ? [] : [[id, report]]
-    }),
-  )
+/** As they are listed, pairs of `auto` by their ids: so they are in the same order after every poll. */
+function inOrder(read: Fetched['reports'], { reports, pairs }: Asked['settings']): Fetched['reports'] {
+  const known = [...read.keys()].sort(byNumbers.compare)
+  const keys = reports.flatMap((report) => {
+    if (report.perPair === undefined) return [report.name]
+    if (pairs === 'auto') return known.filter((key) => reportOfKey(key)?.report === report)
+    return pairs.map((pair) => readingKey(report, pair))
+  })
+  return new Map(keys.flatMap((key) => (read.has(key) ? [[key, read.get(key) as ReadReport | ProviderFailure]] : [])))
 }
 
-async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
-  const { context } = poll
+async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly Pair[]): Promise<void> {
+  const { context, settings, calls } = poll
   // Of one age none has waited longer: unpacking the readings for it would cost more than a call.
-  const ordered = context.seen !== undefined ? pairs : listedPairs(pairs, context.readings?.associations ?? {})
-  await poll.calls.make([
-    customProperties(poll, (report) => report),
-    ...ordered.map((pair) => associations(poll, pair, (report) => report)),
+  const ordered = context.seen !== undefined ? pairs : listedPairs(pairs, pairsIn(context.readings))
+  const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
+  await calls.make([
+    ...once.map((report) => ask(poll, report, NO_PAIR)),
+    ...ordered.flatMap((pair) => paired.map((report) => ask(poll, report, pair))),
   ])
   // Not all calls were made: pairs that were not asked for keep their earlier readings.
-  if (poll.calls.made <= pairs.length) keepTheRest(poll, pairs)
+  if (calls.made < callsOf(poll.settings.reports, pairs.length)) keepTheRest(poll, pairs)
 }
 
-/** Custom properties first: they name the object types. */
-async function askForAll(poll: Poll): Promise<void> {
+/** First the reports that are asked for once: they name the object types. */
+async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
   const { context, settings, calls, fetched } = poll
   // Read at once: the rest hangs on it.
-  const read: KeepReport = (report) => readNow(report, () => calls.failed++)
-  await calls.make([customProperties(poll, read)])
-  const report = fetched.customProperties as CustomPropertyReport | ProviderFailure
-  const types = typesNamedBy(isFailure(report) ? context.readings?.customProperties?.report : report)
-  const readings = context.readings?.associations ?? {}
-  if (types.length > 0 && !closesAll(report)) {
+  const read = (key: string, heard: Heard) => readNow(key, heard, () => calls.failed++)
+  await calls.make(once.map((report) => ask(poll, report, NO_PAIR, read)))
+  // All of them are read by now.
+  const reports = fetched.reports as Map<string, ReadReport | ProviderFailure>
+  const types = askableTypes(typesIn(mergeReadings(context.readings, { at: fetched.at, reports }))?.keys() ?? [])
+  const readings = pairsIn(context.readings)
+  const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
+  if (types.length > 0 && ![...reports.values()].every(closesAll)) {
     const busy = await askCompanions(poll, types)
-    const { ask, empty, isAll } = choosePairs({ types, readings, busy, pairsPerPoll: settings.pairsPerPoll })
-    for (const pair of empty) fetched.associations.set(pairId(pair), emptyReport(readings[pairId(pair)]?.limit ?? 0))
-    await calls.make(ask.map((pair) => associations(poll, pair, read)))
-    poll.pairsSeen = isAll && ask.every((pair) => !isFailure(fetched.associations.get(pairId(pair)) ?? NOT_ASKED))
+    const { ask: chosen, empty, isAll } = choosePairs({ types, readings, busy, pairsPerPoll: settings.pairsPerPoll })
+    for (const report of paired) {
+      for (const pair of empty) keepNone(poll, report, pair, readings.get(pairId(pair))?.limit ?? 0)
+    }
+    await calls.make(chosen.flatMap((pair) => paired.map((report) => ask(poll, report, pair, read))))
+    const isRead = (key: string) => !isFailure(reports.get(key) ?? NOT_ASKED)
+    poll.pairsSeen = isAll && chosen.every((pair) => paired.every((report) => isRead(readingKey(report, pair))))
   }
-  keepTheRest(poll, knownPairs(readings, types))
+  keepTheRest(poll, knownPairs([...readings.keys()], types))
 }
 
 /** A refusal that the other endpoints would only repeat: the token, or its scopes. */
-function closesAll(report: CustomPropertyReport | ProviderFailure): boolean {
+function closesAll(report: ReadReport | ProviderFailure): boolean {
   return isFailure(report) && (report.class === 'unauthorized' || report.class === 'forbidden')
 }
 
-/** What a poll keeps of a report until all have come: the report as it came, or what is read in it. */
-type KeepReport = <T extends object>(report: Later<T> | ProviderFailure) => Later<T> | ProviderFailure
+const AS_HEARD = (_: string, heard: Heard) => heard
 
-function customProperties({ provider, accessToken, fetched }: Poll, keep: KeepReport) {
+/** `keep`: what is kept of an answer until all have come: its bytes, or what is read in it. */
+function ask(poll: Poll, report: Report, pair: Pair, keep = AS_HEARD) {
+  const { provider, accessToken, context, settings, fetched } = poll
+  const call: LimitsCall<Buffer> = { endpoint: report.name, path: report.path(pair), read: (body) => body }
   return async () => {
-    const result = await provider.customProperties(accessToken)
-    fetched.customProperties = keep(valueOrFailure(result))
-    return result
-  }
-}
-
-function associations({ provider, accessToken, context, settings, fetched }: Poll, pair: Pair, keep: KeepReport) {
-  return async () => {
-    const id = pairId(pair)
-    const result = await provider.associations(accessToken, pair.from, pair.to)
+    const key = readingKey(report, pair)
+    const result = await provider.limits(accessToken, call)
+    if (report.mayLack && isLacking(result)) {
+      // Not a call that failed: it is how the provider says so.
+      fetched.reports.delete(key)
+      poll.lacks[report.name] = fetched.at + LOOK_AGAIN_MS
+      return { ...result, ok: true as const, value: NO_BODY }
+    }
     // A pair of `auto` was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
-    const before = context.readings?.associations[id]
-    const isUnheardOf = settings.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)
-    fetched.associations.set(id, isUnheardOf ? emptyReport(0) : keep(valueOrFailure(result)))
+    const isUnheardOf = report.perPair !== undefined && settings.pairs === 'auto' && isNotThere(result)
+    const before = isUnheardOf ? pairsIn(context.readings).get(pairId(pair)) : undefined
+    if (isUnheardOf && (before === undefined || (before.limit === 0 && !before.isBusy))) keepNone(poll, report, pair, 0)
+    else fetched.reports.set(key, keep(key, valueOrFailure(result)))
     return result
   }
 }
 
-/** Whether the provider never gave this pair a limit. */
-function isNothing({ limit, atLimit, nearLimit }: AssociationReading): boolean {
-  return limit === 0 && atLimit === 0 && nearLimit === 0
+const NO_BODY = Buffer.alloc(0)
+
+/** The account's plan has no such limit, or its scopes don't show it. */
+function isLacking(result: CrmResult<Buffer>): boolean {
+  if (!result.ok) return result.failure.status === 403 || result.failure.status === 404
+  return result.value.length < 8 && ['', '{}'].includes(result.value.toString().trim())
+}
+
+function keepNone({ fetched }: Poll, report: Report, pair: Pair, limit: number): void {
+  if (report.perPair !== undefined) fetched.reports.set(readingKey(report, pair), report.perPair.none(pair, limit))
 }
 
 function isNotThere(result: CrmResult<unknown>): boolean {
@@ -241,18 +277,18 @@ function isNotThere(result: CrmResult<unknown>): boolean {
 }
 
 /** Pairs that were read before and not asked for now: their answers stay. */
-function keepTheRest({ context, fetched }: Poll, watched: readonly Pair[]): void {
-  for (const id of watched.map(pairId)) {
-    if (context.readings?.associations[id] === undefined || fetched.associations.has(id)) continue
-    fetched.associations.set(id, NOT_ASKED)
+function keepTheRest({ context, settings, fetched }: Poll, watched: readonly Pair[]): void {
+  for (const report of settings.reports.filter(({ perPair }) => perPair !== undefined)) {
+    for (const key of watched.map((pair) => readingKey(report, pair))) {
+      if (context.readings?.[key] === undefined || fetched.reports.has(key)) continue
+      fetched.reports.set(key, NOT_ASKED)
+    }
   }
 }
 
 /** Pairs that were read before, of object types that the account has still. No types at all: it is not known. */
-function knownPairs(readings: Readings['associations'], types: readonly string[]): Pair[] {
-  return Object.keys(readings)
-    .map(pairOf)
-    .filter(({ from, to }) => types.length === 0 || (types.includes(from) && types.includes(to)))
+function knownPairs(read: readonly string[], types: readonly string[]): Pair[] {
+  return read.map(pairOf).filter(({ from, to }) => types.length === 0 || (types.includes(from) && types.includes(to)))
 }
 
 const LOOK_AGAIN_MS = 24 * 3_600_000
@@ -261,13 +297,13 @@ const LOOK_AGAIN_MS = 24 * 3_600_000
 async function askCompanions(poll: Poll, types: readonly string[]): Promise<BusyPairs | 'away' | 'failed'> {
   const { provider, accessToken, context, settings, fetched } = poll
   if (fetched.at < context.companionsAwayUntil) return 'away'
-  const [sources = 'failed'] = await hear(poll, [() => provider.associationSources(accessToken)])
+  const [sources = 'failed'] = await hear(poll, [() => provider.limits(accessToken, ASSOCIATION_SOURCES)])
   if (typeof sources === 'string') return sources
-  const readings = context.readings?.associations ?? {}
+  const readings = pairsIn(context.readings)
   const chosen = chooseSources(sources, { types, readings, pairsPerPoll: settings.pairsPerPoll })
   const heard = await hear(
     poll,
-    chosen.map((from) => () => provider.associationTargets(accessToken, from)),
+    chosen.map((from) => () => provider.limits(accessToken, associationTargets(from))),
   )
   if (heard.includes('away')) return 'away'
   const known = new Set(types)
@@ -301,10 +337,6 @@ async function hear(
 /** Not in this provider, not for this account, or not in the form that we know by that name. */
 function isAway({ status, code }: ProviderFailure): boolean {
   return [400, 403, 404, 405].includes(status) || code === 'unreadable'
-}
-
-function emptyReport(limit: number): AssociationReport {
-  return { limit, totalRecordsAtLimit: 0, totalRecordsNearLimit: 0, atLimit: [], nearLimit: [] }
 }
 
 function valueOrFailure<T extends object>(result: ProviderResult<T>): T | ProviderFailure {

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import type { ReportGaps } from '../../provider/read.ts'
-import { type Fetched, isFailure } from '../readings.ts'
+import { type Fetched, isFailure, reportOfKey, wordsOfKey } from '../readings.ts'
 import type { Answers } from './fetch-reports.ts'
 
 /** What one poll shows about its account: readable, refused, failing. */
@@ -15,7 +15,8 @@ export interface PollOutcome {
 
 /** What the provider doesn't show, because a scope was not granted. */
 export interface Refused {
-  what: ('custom properties' | 'associations')[]
+  /** Reports, in words. */
+  what: string[]
   /** Scopes that would do, as the provider names them: it may be wrong. */
   scopes: string[]
 }
@@ -31,22 +32,20 @@ export interface PollRecord {
 const MOST_SCOPES = 20
 const SCOPE = /^[\w.:-]{1,80}$/
 
-export function outcomeOf(answers: Pick<Answers, 'customProperties' | 'associations' | 'failures'>): PollOutcome {
-  const reports = [
-    { what: 'custom properties' as const, report: answers.customProperties },
-    ...[...answers.associations.values()].map((report) => ({ what: 'associations' as const, report })),
-  ]
-  const missing = reports.flatMap(({ what, report }) => (isFailure(report) ? [{ what, failure: report }] : []))
+export function outcomeOf(answers: Pick<Answers, 'reports' | 'failures'>): PollOutcome {
+  const missing = [...answers.reports].flatMap(([key, report]) =>
+    isFailure(report) ? [{ what: reportOfKey(key)?.report.words ?? key, failure: report }] : [],
+  )
   const refusals = missing.filter(({ failure }) => failure.class === 'forbidden')
   return {
-    readAnything: missing.length < reports.length,
+    readAnything: missing.length < answers.reports.size,
     readAll: missing.length === 0,
     failures: answers.failures.filter((failure) => failure.class !== 'forbidden'),
     refused: refusals.length === 0 ? undefined : refusedOf(refusals),
   }
 }
 
-function refusedOf(refusals: { what: Refused['what'][number]; failure: ProviderFailure }[]): Refused {
+function refusedOf(refusals: { what: string; failure: ProviderFailure }[]): Refused {
   const scopes = new Set(refusals.flatMap(({ failure }) => failure.scopes ?? []).filter((scope) => SCOPE.test(scope)))
   return { what: [...new Set(refusals.map(({ what }) => what))], scopes: [...scopes].slice(0, MOST_SCOPES) }
 }
@@ -112,13 +111,14 @@ function blockedFields(
   }
 }
 
-/** Of the reports with gaps: an account may have hundreds of pairs, and one odd answer is mostly odd in all. */
+/** Of the reports with gaps: an account may have hundreds of them, and one odd answer is mostly odd in all. */
 const MOST_REPORTS = 10
 
 /** What is known from now on: of a report that was not read now, what was known of it before. */
-export function gapsAfter(before: ReportGaps, { customProperties, associations }: Fetched): ReportGaps {
+export function gapsAfter(before: ReportGaps, { reports }: Pick<Fetched, 'reports'>): ReportGaps {
   const gaps: Record<string, readonly string[]> = {}
-  for (const [name, report] of [['custom properties', customProperties] as const, ...associations]) {
+  for (const [key, report] of reports) {
+    const name = wordsOfKey(key)
     const found = isFailure(report) ? before[name] : report.gaps
     if (found !== undefined && Object.keys(gaps).length < MOST_REPORTS) gaps[name] = found
   }
@@ -126,7 +126,6 @@ export function gapsAfter(before: ReportGaps, { customProperties, associations }
 }
 
 /** How many of these reports have gaps. */
-export function reportsWithGaps({ customProperties, associations }: Fetched): number {
-  const reports = [customProperties, ...associations.values()]
-  return reports.filter((report) => !isFailure(report) && report.gaps !== undefined).length
+export function reportsWithGaps({ reports }: Pick<Fetched, 'reports'>): number {
+  return [...reports.values()].filter((report) => !isFailure(report) && report.gaps !== undefined).length
 }

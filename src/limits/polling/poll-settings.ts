@@ -1,5 +1,7 @@
 import { type AccountMatch, type AccountName, matchesAccount } from '../../accounts/match-account.ts'
-import type { Pair } from '../readings.ts'
+import type { Pair } from '../pair.ts'
+import { namedReports } from '../reports/all-reports.ts'
+import type { Report } from '../reports/report.ts'
 
 /** The settings of polling, as it is for all accounts and for some. */
 export interface PollSettings {
@@ -7,6 +9,8 @@ export interface PollSettings {
   every: number
   /** Shortest period, ms; where `every` is shorter, it counts. */
   soonest: number
+  /** Which of the provider's reports are asked for. */
+  reports: readonly string[]
   associations: readonly Pair[] | 'auto'
   /** With `auto`: the most pairs of one poll. */
   pairsPerPoll: number
@@ -25,6 +29,8 @@ export interface AccountPollSettings {
   everyMs: number
   /** Never more than `everyMs`. */
   soonestMs: number
+  reports: readonly Report[]
+  /** Of the reports that are asked for once a pair. */
   pairs: readonly Pair[] | 'auto'
   pairsPerPoll: number
 }
@@ -33,10 +39,28 @@ export interface AccountPollSettings {
 export function pollSettingsOf(settings: PollSettings, account: AccountName): AccountPollSettings {
   const override = settings.accounts.find(({ match }) => matchesAccount(match, account))
   const everyMs = override?.every ?? settings.every
+  const reports = namedReports(settings.reports)
   return {
     everyMs,
     soonestMs: Math.min(override?.soonest ?? settings.soonest, everyMs),
-    pairs: override?.associations ?? settings.associations,
+    reports,
+    pairs: reports.some(({ perPair }) => perPair !== undefined)
+      ? (override?.associations ?? settings.associations)
+      : [],
     pairsPerPoll: settings.pairsPerPoll,
   }
+}
+
+/** Calls of a poll that reads so many pairs. */
+export function callsOf(reports: readonly Report[], pairs: number): number {
+  return reports.reduce((calls, { perPair }) => calls + (perPair === undefined ? 1 : pairs), 0)
+}
+
+/** As many as a poll can take where all goes well. */
+export function mostCalls({
+  reports,
+  pairs,
+  pairsPerPoll,
+}: Omit<AccountPollSettings, 'everyMs' | 'soonestMs'>): number {
+  return callsOf(reports, pairs === 'auto' ? pairsPerPoll : pairs.length)
 }

@@ -10,6 +10,7 @@ import {
 import { outlookOf } from '../../limits/forecast/outlook.ts'
 import type { Snapshot, Timeline, TimelineStretch } from '../../limits/history/history.ts'
 import type { Series } from '../../limits/series.ts'
+import { isHidden } from '../../limits/series.ts'
 
 /**
  * How many days a series had left at any moment of its history, by the forecast of that day: told anew from the days before
@@ -45,7 +46,7 @@ export class Foresight {
     if (series.limit === null) return undefined
     if (series.usage >= series.limit) return 0
     // A record that is not shown is not known to move.
-    if (series.metric === 'associations.fullest' && series.usage === 0) return null
+    if (isHidden(series)) return null
     // Most are far from that, and it is known far sooner that they are than how far.
     if (Number.isFinite(within) && !this.mayReach(series, within)) return null
     const day = dayOf(at)

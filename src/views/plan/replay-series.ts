@@ -9,7 +9,10 @@ import { hasMoved } from '../../alerts/kinds/limit-changed.ts'
 import { dayOf, UTC_DAY_MS } from '../../limits/forecast/forecast-account.ts'
 import type { Value } from '../../limits/history/change.ts'
 import type { KnownPoll, Timeline, TimelineStretch } from '../../limits/history/history.ts'
-import { parseSeriesId, type Series, type SeriesName } from '../../limits/series.ts'
+import { isOfOnePair, keyOf } from '../../limits/readings.ts'
+import { reportOf } from '../../limits/reports/all-reports.ts'
+import type { SeriesName } from '../../limits/reports/report.ts'
+import { parseSeriesId, type Series, seriesId } from '../../limits/series.ts'
 import type { RuleSet } from '../view-deps.ts'
 import { Foresight } from './foresight.ts'
 
@@ -210,11 +213,23 @@ const LIMIT_CHANGED: Omit<ReplayedNotification, 'at'> = {
 }
 
 /** Whether the report that the series is part of was read for the first time at that moment. */
-function isFirstReading({ name: { from, to }, timeline, pairsSeen }: ReplayedSeries, at: number): boolean {
-  if (from !== undefined && pairsSeen) return at === timeline.polls[0]?.at
-  const report = timeline.series.get(from === undefined ? 'overall' : `at/${from}/${to}`) ?? []
-  const n = report.findIndex((stretch) => stretch.from === at)
-  return n > 0 && report[n - 1]?.value === undefined
+function isFirstReading({ name, timeline, pairsSeen }: ReplayedSeries, at: number): boolean {
+  if (isOfOnePair(name) && pairsSeen) return at === timeline.polls[0]?.at
+  return siblings(name, timeline).every((stretches) => {
+    const n = stretches.findIndex((stretch, n) => stretch.from <= at && (stretches[n + 1]?.from ?? at + 1) > at)
+    const stands = stretches[n]
+    return stands?.value === undefined || (stands.from === at && stretches[n - 1]?.value === undefined && n > 0)
+  })
+}
+
+/** The series that tell when their report was read: of an account as a whole one, else all of it. */
+function siblings(name: SeriesName, { series }: Timeline): (readonly TimelineStretch[])[] {
+  const own = reportOf(name)
+  const [always] = Object.entries(own?.metrics ?? {}).filter(([, { about }]) => about === 'account')
+  const stretches = always === undefined ? undefined : series.get(seriesId({ metric: always[0] }))
+  if (stretches !== undefined) return [stretches]
+  const key = keyOf(name)
+  return [...series].filter(([id]) => keyOf(parseSeriesId(id) ?? { metric: '' }) === key).map(([, one]) => one)
 }
 
 /** The most days left that make any difference to a rule; undefined: it does not ask for them. */
@@ -238,12 +253,13 @@ export interface ReadingTurns {
 /** Every series of an account that its history knows, also those that are gone. */
 export function replayedSeries(account: AccountName, timeline: Timeline, turns: ReadingTurns): ReplayedSeries[] {
   const { everyMs, pairsPerPoll } = turns
-  const pairs = [...timeline.series.keys()].filter((id) => id.startsWith('at/')).length
+  const names = [...timeline.series.keys()].map(parseSeriesId).filter((name) => name !== undefined)
+  const pairs = new Set(names.filter(isOfOnePair).map(keyOf)).size
   const pairsMs = pairsPerPoll === undefined ? everyMs : everyMs * Math.max(1, Math.ceil(pairs / pairsPerPoll))
   return [...timeline.series].flatMap(([id, stretches]) => {
     const name = parseSeriesId(id)
     if (name === undefined) return []
-    const periodMs = name.from === undefined ? everyMs : pairsMs
+    const periodMs = isOfOnePair(name) ? pairsMs : everyMs
     return [{ account, id, name, stretches, timeline, periodMs, pairsSeen: pairsPerPoll !== undefined }]
   })
 }

@@ -49,6 +49,9 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
   objectTypesLeftOut: count(
     'Object types in its last report that are not watched: more than 500, or ids that are too long.',
   ),
+  notAvailable: z
+    .array(z.string())
+    .describe('Limits reports that its plan, or its permissions, do not have: asked for again once a day.'),
   gaps: z
     .array(z.string())
     .describe('Parts of its last reports that could not be read, with what is wrong with them; all else was read.'),

@@ -1,14 +1,17 @@
 import * as z from 'zod'
-import { METRICS } from '../../limits/series.ts'
+import { METRICS } from '../../limits/reports/all-reports.ts'
 import { AccountNameShape, count, momentOrNull, shape, strangersText, text } from './words.ts'
 
 const metric = z.enum(METRICS).describe('What is measured.')
-const objectTypeId = z.string().exactOptional().describe('Of `customProperties.objectType`: the object type.')
-const from = z.string().exactOptional().describe('Of `associations.*`: the object type that the records are of.')
-const to = z.string().exactOptional().describe('Of `associations.*`: the object type that they are associated with.')
+const objectTypeId = z.string().exactOptional().describe('Of a series of one object type: which.')
+const from = z
+  .string()
+  .exactOptional()
+  .describe('Of a series of a pair: the object type that the associations are from.')
+const to = z.string().exactOptional().describe('Of a series of a pair: the object type that they lead to.')
 const label = strangersText('Plural name of the object type.').exactOptional()
 
-const usage = count('How much is used: properties, records or associations.')
+const usage = count('How much is used.')
 const limit = z.number().nullable().describe('What may be used; null where there is no limit, or it is not known.')
 const percent = z
   .number()
@@ -63,13 +66,13 @@ export const SeriesShape = shape('Series', 'One number that moves toward a limit
     .number()
     .exactOptional()
     .describe(
-      "The provider's own `percentage`, as it came, for comparison; nothing is decided by it. Of `customProperties.*`, where it is given.",
+      "The provider's own `percentage`, as it came, for comparison; nothing is decided by it. Where it is given.",
     ),
   measuredAt: momentOrNull('When that was read.'),
   daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
   forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` has the reason.'),
   forecastReason: z.string().nullable().describe('Why there is no forecast, for people; null where there is one.'),
-  records: RecordsShape.exactOptional().describe('Of `associations.*`.'),
+  records: RecordsShape.exactOptional().describe('Of a series with records behind it.'),
 })
 export type SeriesShape = z.infer<typeof SeriesShape>
 

@@ -347,7 +347,7 @@ describe('a reading that is not new', () => {
 
   test('holds back nothing of the report beside it that is new', () => {
     const before = readings(NOW - 1, properties(10, 1_000), { [PAIR]: associations(500, [], 60) })
-    const after = { ...before, ...{ customProperties: { at: NOW, report: properties(960, 1_000) } } }
+    const after = { ...before, ...readings(NOW, properties(960, 1_000)) }
     expect(decide(before, after).alerts.map(({ series }) => series?.metric)).toEqual(['customProperties.overall'])
   })
 })

@@ -4,8 +4,7 @@ import { statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import { mergeSamples, type RecordChoice } from '../../../src/limits/samples.ts'
-import type { AssociationReport } from '../../../src/provider/answers.ts'
-import { associations, fetched, readings } from '../../limits/reports.ts'
+import { type AssociationsBody, associations, fetched, readings } from '../../limits/reports.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 86_400_000
@@ -19,16 +18,18 @@ const SETTINGS: AlertSettings = {
 }
 
 /** A report of records at their limit by id, and how many more there are than it shows; near ones beside them. */
-function report(ids: readonly number[], more = 0, near: readonly number[] = []): AssociationReport {
+function report(ids: readonly number[], more = 0, near: readonly number[] = []): AssociationsBody {
   return associations(500, [], 0, {
     ...{ totalRecordsAtLimit: ids.length + more, totalRecordsNearLimit: near.length },
-    atLimit: ids.map((objectId) => ({ objectId, label: `record ${objectId}` })),
-    nearLimit: near.map((objectId) => ({ objectId, label: `record ${objectId}`, usage: 450, reportedPercentage: 0 })),
+    atLimitFromRecordSamples: ids.map((objectId) => ({ objectId, label: `record ${objectId}` })),
+    nearLimitFromRecordSamples: near.map((objectId) => ({
+      ...{ objectId, label: `record ${objectId}`, usage: 450, percentage: 0 },
+    })),
   })
 }
 
 /** What the messages about one series say of its records, of polls a day apart. */
-function story(reports: readonly AssociationReport[], metric = 'associations.atLimit', records: RecordChoice = 'full') {
+function story(reports: readonly AssociationsBody[], metric = 'associations.atLimit', records: RecordChoice = 'full') {
   let states: Record<string, string> = {}
   let before = readings(NOW, undefined, { [PAIR]: report([]) })
   return reports.flatMap((one, n) => {

@@ -3,16 +3,26 @@ import { ASSOCIATIONS as REPORT } from '../../provider/connect-client.ts'
 import { HUB } from '../../sandbox/visit.ts'
 import { bad, type Contract, type ContractCase, good, withExtras, without } from '../contract.ts'
 
-const READ = {
-  limit: 500,
-  totalRecordsAtLimit: 1,
-  totalRecordsNearLimit: 2,
+/** Of a pair with so many records at and near its limit, and whose fullest record has this usage. */
+const valuesOf = (
+  atLimit: number,
+  nearLimit: number,
+  fullest: number,
+  { limit = 500, from = '0-1', to = '0-2' } = {},
+) => [
+  { metric: 'associations.atLimit', from, to, usage: atLimit, limit: 0 },
+  { metric: 'associations.nearLimit', from, to, usage: nearLimit, limit: 0 },
+  { metric: 'associations.fullest', from, to, usage: fullest, limit },
+]
+
+const RECORDS = {
   atLimit: [{ label: 'Acme', objectId: 11 }],
   nearLimit: [
-    { label: 'Globex', objectId: 12, usage: 482, reportedPercentage: 96.4 },
-    { label: 'Initech', objectId: 13, usage: 400, reportedPercentage: 80 },
+    { label: 'Globex', objectId: 12, usage: 482, reported: 96.4 },
+    { label: 'Initech', objectId: 13, usage: 400, reported: 80 },
   ],
 }
+const READ = { values: valuesOf(1, 2, 500), records: RECORDS }
 
 const EMPTY = {
   limit: 0,
@@ -49,8 +59,8 @@ export const associations: ContractCase[] = [
   {
     says: 'an association report of a pair without associations is empty, with a limit of 0',
     run: async (contract) => {
-      const { atLimitFromRecordSamples: atLimit, nearLimitFromRecordSamples: nearLimit, ...totals } = EMPTY
-      expect(good(await reported(contract, EMPTY))).toEqual({ ...totals, atLimit, nearLimit })
+      const records = { atLimit: [], nearLimit: [] }
+      expect(good(await reported(contract, EMPTY))).toEqual({ values: valuesOf(0, 0, 0, { limit: 0 }), records })
     },
   },
   {
@@ -60,7 +70,8 @@ export const associations: ContractCase[] = [
       await report('associations/0-1/0-2', REPORT)
       await report('associations/0-2/0-1', { ...EMPTY, limit: 1 })
       expect(good(await client.associations(access, '0-1', '0-2'))).toEqual(READ)
-      expect(good(await client.associations(access, '0-2', '0-1'))).toMatchObject({ limit: 1, totalRecordsAtLimit: 0 })
+      const other = valuesOf(0, 0, 0, { limit: 1, from: '0-2', to: '0-1' })
+      expect(good(await client.associations(access, '0-2', '0-1'))).toMatchObject({ values: other })
     },
   },
   {
@@ -69,14 +80,17 @@ export const associations: ContractCase[] = [
       const { access } = await connect()
       const [from, to] = ['p_custom object/1', '2-123?x=%20#']
       await report(`associations/${encodeURIComponent(from)}/${encodeURIComponent(to)}`, REPORT)
-      expect(good(await client.associations(access, from, to))).toEqual(READ)
+      expect(good(await client.associations(access, from, to))).toEqual({
+        values: valuesOf(1, 2, 500, { from, to }),
+        records: RECORDS,
+      })
     },
   },
   {
     says: 'totals count more records than there are samples',
     run: async (contract) => {
       const read = good(await reported(contract, { ...REPORT, totalRecordsAtLimit: 212, totalRecordsNearLimit: 9_000 }))
-      expect(read).toEqual({ ...READ, totalRecordsAtLimit: 212, totalRecordsNearLimit: 9_000 })
+      expect(read).toEqual({ values: valuesOf(212, 9_000, 500), records: RECORDS })
     },
   },
   {
@@ -84,7 +98,8 @@ export const associations: ContractCase[] = [
     run: async (contract) => {
       const over = { label: 'Globex', objectId: 12, percentage: 140.2, usage: 701 }
       const read = good(await reported(contract, { ...REPORT, nearLimitFromRecordSamples: [over] }))
-      expect(read.nearLimit).toEqual([{ label: 'Globex', objectId: 12, usage: 701, reportedPercentage: 140.2 }])
+      expect(read.values).toEqual(valuesOf(1, 2, 701))
+      expect(read.records?.nearLimit).toEqual([{ label: 'Globex', objectId: 12, usage: 701, reported: 140.2 }])
     },
   },
   {
@@ -92,7 +107,7 @@ export const associations: ContractCase[] = [
     run: async (contract) => {
       const fraction = { label: 'Globex', objectId: 12, percentage: 0.964, usage: 482 }
       const read = good(await reported(contract, { ...REPORT, nearLimitFromRecordSamples: [fraction] }))
-      expect(read.nearLimit).toEqual([{ label: 'Globex', objectId: 12, usage: 482, reportedPercentage: 0.964 }])
+      expect(read.records?.nearLimit).toEqual([{ label: 'Globex', objectId: 12, usage: 482, reported: 0.964 }])
     },
   },
   {
@@ -101,17 +116,17 @@ export const associations: ContractCase[] = [
       const labels = ['x'.repeat(100_000), '', '\u202eשלום 🏢 東京', '<script>alert(1)</script>\r\n']
       const samples = labels.map((label, objectId) => ({ label, objectId }))
       const read = good(await reported(contract, { ...REPORT, atLimitFromRecordSamples: samples }))
-      expect(read.atLimit).toEqual(samples.map((sample) => ({ ...sample, label: sample.label.slice(0, 255) })))
+      expect(read.records?.atLimit).toEqual(samples.map((sample) => ({ ...sample, label: sample.label.slice(0, 255) })))
     },
   },
   {
     says: 'object ids may be larger than a number can hold exactly: they are kept as text',
     run: async (contract) => {
       const withId = (objectId: string) => JSON.stringify(REPORT).replace('"objectId":11', `"objectId":${objectId}`)
-      expect(good(await reported(contract, withId('9007199254740991'))).atLimit[0]?.objectId).toBe(
-        9_007_199_254_740_991,
-      )
-      expect(good(await reported(contract, withId('9007199254740993'))).atLimit[0]?.objectId).toBe('9007199254740993')
+      const readId = async (objectId: string) =>
+        good(await reported(contract, withId(objectId))).records?.atLimit[0]?.objectId
+      expect(await readId('9007199254740991')).toBe(9_007_199_254_740_991)
+      expect(await readId('9007199254740993')).toBe('9007199254740993')
     },
   },
   ...TOTALS.map((field) => ({

@@ -82,7 +82,7 @@ export async function connectRichAccount(server: Server, hubId: number): Promise
   const { clock, poll, connectAccount, steps, keys } = server
   const shown: Samples = {}
   for (const pair of PAIRS) {
-    shown[pair] = {
+    shown[`associations/${pair}`] = {
       at: clock.now(),
       atLimit: Array.from({ length: 10 }, (_, n) => ({ objectId: 101 + n, label: `ACME Holding ${n}` })),
       nearLimit: [],

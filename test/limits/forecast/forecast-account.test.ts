@@ -91,7 +91,7 @@ describe('the forecast of an account', () => {
   test('of a report that could not be read any more ends with its last day', async () => {
     const { deps, told } = await polledDaily(20, (n, at) => ({
       ...readings(at, properties(n)),
-      associations: readings(at - 15 * UTC_DAY_MS, undefined, { '0-1/0-2': associations(10, [9]) }).associations,
+      ...readings(at - 15 * UTC_DAY_MS, undefined, { '0-1/0-2': associations(10, [9]) }),
     }))
     await forecastAccount(deps, HUB, NOW)
     expect(await told()).toMatchObject({ tooFew: { 'fullest/0-1/0-2': 5 } })

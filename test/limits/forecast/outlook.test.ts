@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { AccountForecasts } from '../../../src/limits/forecast/forecast-account.ts'
 import { daysOf, FULL_RANGE, nearestLimit, outlookOf, placesOf, tenths } from '../../../src/limits/forecast/outlook.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
+import { properties, readings as readReports } from '../reports.ts'
 
 const NOW = 1_763_719_200_000
 const DAY = 86_400_000
@@ -68,15 +69,15 @@ describe('the limit that an account is nearest to', () => {
   const told = (rising: Record<string, ReturnType<typeof pace>>) => ({ at: NOW, rising, tooFew: {} })
 
   function readings(overall: number, types: Record<string, number> = {}, fullest = 0): Readings {
-    const byObjectType = Object.entries(types).map(([objectTypeId, usage]) => {
-      return { objectTypeId, singularLabel: '', pluralLabel: '', limit: 1_000, usage, reportedPercentage: 0 }
-    })
+    const each = Object.entries(types).map(([id, usage]): [string, [number, number]] => [id, [usage, 1_000]])
+    const pair = { from: '0-1', to: '0-2' }
+    const values = [
+      { metric: 'associations.atLimit', ...pair, usage: 40, limit: 0 },
+      { metric: 'associations.fullest', ...pair, usage: fullest, limit: 1_000 },
+    ]
     return {
-      customProperties: {
-        at: NOW,
-        report: { overallLimit: 1_000, overallUsage: overall, reportedPercentage: 0, byObjectType },
-      },
-      associations: { '0-1/0-2': { at: NOW, limit: 1_000, atLimit: 40, nearLimit: 9, fullest } },
+      ...readReports(NOW, properties(overall, 1_000, Object.fromEntries(each))),
+      'associations/0-1/0-2': { at: NOW, values },
     }
   }
 
@@ -113,7 +114,7 @@ describe('the limit that an account is nearest to', () => {
     expect(nearestLimit(readings(499, { '0-1': 100 }, 499), told({ overall: pace(5) }), NOW)).toBeUndefined()
     expect(nearestLimit(readings(499), told({ overall: pace(6) }), NOW)?.nearness).toBe(83.5)
     expect(nearestLimit(readings(500), undefined, NOW)?.nearness).toBe(150)
-    expect(nearestLimit({ associations: {} }, undefined, NOW)).toBeUndefined()
+    expect(nearestLimit({}, undefined, NOW)).toBeUndefined()
   })
 
   test('ranks whose days are known ahead of all whose days are not', () => {

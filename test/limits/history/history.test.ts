@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AccountHistory, History } from '../../../src/limits/history/history.ts'
-import { UnreadableKey } from '../../../src/limits/history/packed.ts'
+import { UnreadableKey } from '../../../src/limits/history/packed-bytes.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { KeptSamples } from '../../../src/limits/samples.ts'

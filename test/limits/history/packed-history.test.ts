@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { packPoll } from '../../../src/limits/findings.ts'
 import { changeBetween, valuesOf } from '../../../src/limits/history/change.ts'
-import {
-  changesBackward,
-  decodeReadings,
-  encodeReadings,
-  pack,
-  UnreadableBytes,
-} from '../../../src/limits/history/packed.ts'
-import type { Readings } from '../../../src/limits/readings.ts'
+import { pack, UnreadableBytes } from '../../../src/limits/history/packed-bytes.ts'
+import { changesBackward } from '../../../src/limits/history/packed-changes.ts'
+import { decodeReadings, encodeReadings } from '../../../src/limits/history/packed-readings.ts'
+import type { Pair } from '../../../src/limits/pair.ts'
+import { type Reading, type Readings, readingKey } from '../../../src/limits/readings.ts'
+import { REPORTS } from '../../../src/limits/reports/all-reports.ts'
+import type { MetricKind, Report, ReportedValue } from '../../../src/limits/reports/report.ts'
+import { defined } from '../../../src/runtime/defined.ts'
 import { associations, properties, readings } from '../reports.ts'
 import { GAP_MS } from './report-sequences.ts'
 
@@ -18,41 +18,36 @@ const label = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.toWellFormed()),
   fc.constantFrom('', 'Contact', 'Contacts', 'a\0b', '\u0001b', '-'),
 )
-const percentage = fc.option(fc.double({ noNaN: true }), { nil: undefined })
-const type = fc
-  .record({
-    objectTypeId: fc.string({ minLength: 1, maxLength: 8 }),
-    ...{ singularLabel: label, pluralLabel: label, usage: count, limit: count, percentage },
-  })
-  .map(({ percentage, ...rest }) => ({ ...rest, ...reported(percentage) }))
-
 /** As a program that computes them: of a few digits, or of all. */
-function reported(percentage: number | undefined): { reportedPercentage?: number } {
-  return percentage === undefined ? {} : { reportedPercentage: Object.is(percentage, -0) ? 0 : percentage }
+const percentage = fc.option(
+  fc.double({ noNaN: true }).map((share) => (Object.is(share, -0) ? 0 : share)),
+  { nil: undefined },
+)
+const at = fc.nat(2 ** 47)
+
+/** Any value of a metric, by what it is about. */
+function anyValue(metric: string, { about }: MetricKind, pair: Pair): fc.Arbitrary<ReportedValue> {
+  const name = {
+    account: fc.constant({ metric }),
+    objectType: fc.string({ minLength: 1, maxLength: 8 }).map((objectTypeId) => ({ metric, objectTypeId })),
+    pair: fc.constant({ metric, ...pair }),
+  }[about]
+  return fc
+    .tuple(name, fc.record({ usage: count, limit: count }), fc.option(label, { nil: undefined }), percentage)
+    .map(([named, numbers, label, reported]) => ({ ...named, ...numbers, ...defined({ label, reported }) }))
 }
 
-const at = fc.nat(2 ** 47)
-const anyReadings = fc.record(
-  {
-    customProperties: fc.record({
-      at,
-      report: fc
-        .record({
-          overallLimit: count,
-          overallUsage: count,
-          percentage,
-          byObjectType: fc.array(type, { maxLength: 6 }),
-        })
-        .map(({ percentage, ...rest }) => ({ ...rest, ...reported(percentage) })),
-    }),
-    associations: fc.dictionary(
-      fc.tuple(fc.string({ maxLength: 4 }), label).map(([from, to]) => `${from}/${to}`),
-      fc.record({ at, limit: count, atLimit: count, nearLimit: count, fullest: count }),
-      { maxKeys: 4, noNullPrototype: true },
-    ),
-  },
-  { requiredKeys: ['associations'] },
-) as fc.Arbitrary<Readings>
+function anyReading(report: Report, pair: Pair): fc.Arbitrary<[string, Reading]> {
+  const values = Object.entries(report.metrics).map(([metric, kind]) => anyValue(metric, kind, pair))
+  const some = fc.array(fc.oneof(...values), { maxLength: 8 })
+  return fc.record({ at, values: some }).map((reading) => [readingKey(report, pair), reading])
+}
+
+const end = fc.string({ minLength: 1, maxLength: 4 }).filter((text) => !text.includes('/'))
+const anyReadings: fc.Arbitrary<Readings> = fc
+  .tuple(...REPORTS.map((report) => fc.record({ from: end, to: end }).chain((pair) => anyReading(report, pair))))
+  .chain((all) => fc.subarray(all))
+  .map((some) => Object.fromEntries(some))
 
 test('readings read back as they were kept', () => {
   fc.assert(
@@ -101,7 +96,9 @@ describe('a record', () => {
   })
 
   test('is none where nothing changed', () => {
-    expect(recordFor({ ...before, customProperties: { ...before.customProperties, at: 2 } as never })).toBeUndefined()
+    expect(
+      recordFor({ ...before, customProperties: { ...(before.customProperties as Reading), at: 2 } }),
+    ).toBeUndefined()
   })
 })
 
@@ -155,7 +152,7 @@ describe('bytes that are not what was written', () => {
 
   test.each([
     ['nothing at all', () => Buffer.alloc(0), 'no version that is known'],
-    ['of another version', () => Buffer.concat([Buffer.from([3]), stored.subarray(1)]), 'no version that is known'],
+    ['of another version', () => Buffer.concat([Buffer.from([9]), stored.subarray(1)]), 'no version that is known'],
     ['cut off', () => stored.subarray(0, 9), 'end of MessagePack data'],
   ])('as readings: %s', (_, make, message) => {
     expect(() => decodeReadings(make())).toThrow(message)

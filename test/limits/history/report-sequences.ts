@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { type Fetched, isFailure, mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { seriesOf } from '../../../src/limits/series.ts'
 import type { ProviderFailure } from '../../../src/provider/failure.ts'
-import { associations, properties } from '../reports.ts'
+import { associations, fetched, properties } from '../reports.ts'
+
+type Types = Record<string, [number, number]>
 
 export const START = 1_763_719_200_000
 /** Readings further apart than this have a gap between them. */
@@ -41,14 +43,8 @@ export const sequences = (maxLength: number) =>
     return steps.flatMap(({ customProperties, pairs, passes, again }) =>
       Array.from({ length: 1 + again }, (): Fetched => {
         at += passes
-        return {
-          at,
-          customProperties:
-            'class' in customProperties
-              ? customProperties
-              : properties(customProperties.usage, customProperties.limit, customProperties.types),
-          associations: new Map(Object.entries(pairs)),
-        }
+        const { usage, limit, types } = customProperties as { usage: number; limit: number; types: Types }
+        return fetched(at, 'class' in customProperties ? customProperties : properties(usage, limit, types), pairs)
       }),
     )
   })
@@ -63,13 +59,13 @@ export interface Expected {
 
 export function expectedOf(sequence: readonly Fetched[]): Expected[] {
   const expected: Expected[] = []
-  for (const fetched of sequence) {
-    if (![fetched.customProperties, ...fetched.associations.values()].some((one) => !isFailure(one))) continue
+  for (const poll of sequence) {
+    if (![...poll.reports.values()].some((one) => !isFailure(one))) continue
     const before = expected.at(-1)
-    const readings = mergeReadings(before?.readings, fetched)
-    const missing = before !== undefined && fetched.at - before.at > GAP_MS
+    const readings = mergeReadings(before?.readings, poll)
+    const missing = before !== undefined && poll.at - before.at > GAP_MS
     expected.push({
-      at: fetched.at,
+      at: poll.at,
       readings,
       series: plainSeries(readings),
       missingSince: missing ? before.at : undefined,

@@ -1,30 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type Pair, pairId } from '../../../src/limits/pair.ts'
 import {
+  askableTypes,
   type BusyPairs,
   type ChooseFrom,
   choosePairs,
   chooseSources,
   listedPairs,
-  typesNamedBy,
 } from '../../../src/limits/polling/choose-pairs.ts'
-import { type AssociationReading, type Pair, pairId } from '../../../src/limits/readings.ts'
-import { properties } from '../reports.ts'
+import type { PairReading } from '../../../src/limits/readings.ts'
 
-const reading = (at: number, more: Partial<AssociationReading> = {}): AssociationReading => ({
-  ...{ at, limit: 100, atLimit: 0, nearLimit: 0, fullest: 0 },
-  ...more,
-})
+const reading = (at: number, isBusy = false): PairReading => ({ at, limit: 100, isBusy })
+type All = Record<string, PairReading>
 const busy = (targets: Record<string, string[]>, sources = Object.keys(targets)): BusyPairs => ({
   sources,
   targets: new Map(Object.entries(targets)),
 })
 const ids = (pairs: readonly Pair[]) => pairs.map(pairId)
 
-function chosen(from: Partial<ChooseFrom>) {
+function chosen({ readings = {}, ...from }: Partial<Omit<ChooseFrom, 'readings'>> & { readings?: All }) {
   const { ask, empty } = choosePairs({
     types: ['0-1', '0-2', '0-3'],
-    readings: {},
+    readings: new Map(Object.entries(readings)),
     busy: 'away',
     pairsPerPoll: 20,
     ...from,
@@ -38,9 +36,9 @@ describe('listed pairs', () => {
       const [from = '', to = ''] = id.split('/')
       return { from, to }
     })
-    const readings = { '0-1/0-2': reading(30), '0-2/0-1': reading(10) }
+    const readings = new Map(Object.entries({ '0-1/0-2': reading(30), '0-2/0-1': reading(10) }))
     expect(ids(listedPairs(pairs, readings))).toEqual(['0-1/0-3', '0-3/0-1', '0-2/0-1', '0-1/0-2'])
-    expect(ids(listedPairs(pairs, {}))).toEqual(ids(pairs))
+    expect(ids(listedPairs(pairs, new Map()))).toEqual(ids(pairs))
   })
 })
 
@@ -60,7 +58,7 @@ describe('automatic pairs without companions', () => {
         const types = Array.from({ length: count }, (_, n) => `2-${n}`)
         const all = count * count
         const round = Math.ceil(all / pairsPerPoll)
-        const readings: Record<string, AssociationReading> = {}
+        const readings: All = {}
         const polls: string[][] = []
         for (let poll = 1; poll <= 3 * round; poll++) {
           const { ask } = chosen({ types, readings, pairsPerPoll })
@@ -75,7 +73,7 @@ describe('automatic pairs without companions', () => {
   })
 
   test('have none of an object type that the account has no more', () => {
-    expect(chosen({ types: ['0-1', '0-2'], readings: { '0-1/2-9': reading(1, { atLimit: 3 }) } }).ask).toEqual([
+    expect(chosen({ types: ['0-1', '0-2'], readings: { '0-1/2-9': reading(1, true) } }).ask).toEqual([
       ...['0-1/0-1', '0-1/0-2', '0-2/0-1', '0-2/0-2'],
     ])
   })
@@ -95,9 +93,9 @@ describe('automatic pairs with companions', () => {
   })
 
   test('include one that had records, until it is seen to have none; then it is empty without being asked for', () => {
-    const had = { '0-1/0-2': reading(1, { atLimit: 2 }), '0-2/0-1': reading(1, { nearLimit: 1, fullest: 90 }) }
+    const had = { '0-1/0-2': reading(1, true), '0-2/0-1': reading(1, true) }
     expect(chosen({ busy: busy({}), readings: had })).toEqual({ ask: ['0-1/0-2', '0-2/0-1'], empty: [] })
-    const gone = { '0-1/0-2': reading(2), '0-2/0-1': reading(1, { nearLimit: 1 }) }
+    const gone = { '0-1/0-2': reading(2), '0-2/0-1': reading(1, true) }
     expect(chosen({ busy: busy({}), readings: gone })).toEqual({ ask: ['0-2/0-1'], empty: ['0-1/0-2'] })
   })
 
@@ -109,7 +107,7 @@ describe('automatic pairs with companions', () => {
 
   test('are at most so many, those never read first, then those that have waited longest', () => {
     const from = {
-      readings: { '0-1/0-2': reading(5), '0-2/0-1': reading(3, { atLimit: 1 }) },
+      readings: { '0-1/0-2': reading(5), '0-2/0-1': reading(3, true) },
       busy: busy({ '0-1': ['0-2', '0-3'] }),
     }
     expect(chosen(from).ask).toEqual(['0-1/0-3', '0-2/0-1', '0-1/0-2'])
@@ -118,15 +116,14 @@ describe('automatic pairs with companions', () => {
   })
 
   test('that could not be asked now are those that had records', () => {
-    const readings = { '0-1/0-2': reading(1), '0-2/0-1': reading(1, { nearLimit: 1 }) }
+    const readings = { '0-1/0-2': reading(1), '0-2/0-1': reading(1, true) }
     expect(chosen({ busy: 'failed', readings })).toEqual({ ask: ['0-2/0-1'], empty: [] })
   })
 
   test('never are asked for and empty at once, nor more than allowed, nor of foreign object types', () => {
     const type = fc.constantFrom('0-1', '0-2', '0-3', '2-9')
     const pair = fc.tuple(type, type).map(([from, to]) => `${from}/${to}`)
-    const count = fc.integer({ min: 0, max: 2 })
-    const last = fc.record({ at: fc.nat(9), limit: fc.nat(9), atLimit: count, nearLimit: count, fullest: count })
+    const last = fc.record({ at: fc.nat(9), limit: fc.nat(9), isBusy: fc.boolean() })
     const named = fc.dictionary(type, fc.array(type))
     fc.assert(
       fc.property(
@@ -140,7 +137,7 @@ describe('automatic pairs with companions', () => {
           expect(ask.length).toBeLessThanOrEqual(pairsPerPoll)
           expect(new Set([...ask, ...empty]).size).toBe(ask.length + empty.length)
           for (const id of [...ask, ...empty]) expect(id).not.toContain('2-9')
-          for (const id of empty) expect(readings[id]).toMatchObject({ atLimit: 0, nearLimit: 0 })
+          for (const id of empty) expect(readings[id]).toMatchObject({ isBusy: false })
         },
       ),
     )
@@ -151,7 +148,7 @@ describe('object types whose targets are asked for', () => {
   const source = (objectTypeId: string, at = true, near = false) => ({
     ...{ objectTypeId, hasRecordsAtLimit: at, hasRecordsNearLimit: near },
   })
-  const from = { types: ['0-1', '0-2', '0-3'], readings: {}, pairsPerPoll: 20 }
+  const from = { types: ['0-1', '0-2', '0-3'], readings: new Map(), pairsPerPoll: 20 }
 
   test('are those of the account that have records at or near a limit, each once', () => {
     const named = [source('0-3', false, true), source('0-1'), source('0-2', false, false), source('2-9'), source('0-1')]
@@ -159,22 +156,13 @@ describe('object types whose targets are asked for', () => {
   })
 
   test('are at most as many as pairs, those that have waited longest first', () => {
-    const readings = { '0-1/0-2': reading(1), '0-1/0-3': reading(9), '0-2/0-1': reading(5) }
+    const readings = new Map(Object.entries({ '0-1/0-2': reading(1), '0-1/0-3': reading(9), '0-2/0-1': reading(5) }))
     const all = [source('0-1'), source('0-2'), source('0-3')]
     expect(chooseSources(all, { ...from, readings, pairsPerPoll: 2 })).toEqual(['0-3', '0-2'])
   })
 })
 
-const naming = (...ids: string[]) => {
-  const report = properties(1)
-  const type = { singularLabel: 'x', pluralLabel: 'x', limit: 1, usage: 0, reportedPercentage: 0 }
-  return typesNamedBy({ ...report, byObjectType: ids.map((objectTypeId) => ({ ...type, objectTypeId })) })
-}
-
-test('object types are those that a report names, each once', () => {
-  expect(naming('0-1', '2-77', '0-1', '0-2')).toEqual(['0-1', '2-77', '0-2'])
-  expect(typesNamedBy(undefined)).toEqual([])
-})
+const naming = (...ids: string[]) => askableTypes(ids)
 
 test('what can be no object type is none', () => {
   expect(naming('contacts', '0-1/0-2', '', '../x', '0-1 ', '-1', `0-${'9'.repeat(19)}`, '0-5')).toEqual(['0-5'])

@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest'
+import type { Pair } from '../../../src/limits/pair.ts'
 import type { FetchDeps } from '../../../src/limits/polling/account-calls.ts'
 import { CallShare } from '../../../src/limits/polling/call-share.ts'
 import { type Asked, fetchReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
-import { isFailure, mergeReadings, NOT_ASKED, type Pair, type Readings } from '../../../src/limits/readings.ts'
-import type { ProviderClient } from '../../../src/provider/client.ts'
+import { type Fetched, isFailure, mergeReadings, NOT_ASKED, type Readings } from '../../../src/limits/readings.ts'
+import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
+import type { Report } from '../../../src/limits/reports/report.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { InFlight } from '../../../src/runtime/concurrency.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
-import { failure, fakeProvider } from '../../support/fake-provider.ts'
+import { type FakeAnswers, failure, fakeProvider } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { redisOfFile } from '../../support/of-file.ts'
-import { associations, properties, readings } from '../reports.ts'
+import { associations, pairNumbers, pairReports, properties, readBody, readings } from '../reports.ts'
 
 const redis = redisOfFile()
 const HUB = 123
@@ -22,7 +24,14 @@ const PAIRS: Pair[] = [
 type All = Asked['context'] & Asked['settings']
 const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
 const AUTO: All = {
-  ...{ pairs: 'auto', pairsPerPoll: 20, readings: undefined, companionsAwayUntil: 0 },
+  ...{
+    reports: REPORTS.slice(0, 2),
+    lacks: {},
+    pairs: 'auto',
+    pairsPerPoll: 20,
+    readings: undefined,
+    companionsAwayUntil: 0,
+  },
   ...{ polls: '0', polledAt: 1, seen: undefined, taken: undefined, soonestMs: 900_000 },
 }
 /** All that is heard, read. */
@@ -30,13 +39,10 @@ async function fetchAndRead(deps: FetchDeps, hubId: number, accessToken: Secret,
   return (await fetchReports(deps, { hubId, accessToken, context: asked, settings: asked }, signal))?.read()
 }
 const never = new AbortController().signal
+const pairsOf = (answers: Fetched | undefined) => pairReports(answers?.reports ?? [])
+const ownOf = (answers: Fetched | undefined) => answers?.reports.get('customProperties')
 
-function worker(
-  does: Partial<ProviderClient> = {},
-  requests = 20,
-  keys: Keys = redis.freshKeys(),
-  clock = new HandClock(),
-) {
+function worker(does: FakeAnswers = {}, requests = 20, keys: Keys = redis.freshKeys(), clock = new HandClock()) {
   const calledAt: number[] = []
   const noted = <T>(value: T) => {
     calledAt.push(clock.now())
@@ -66,8 +72,8 @@ describe('fetching the reports of an account', () => {
       ['customProperties', 'access-1'],
     ])
     expect(fetched?.at).toBe(clock.now())
-    expect(fetched?.customProperties).toEqual(properties(1))
-    expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/0-2', '0-1/0-3'])
+    expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
+    expect([...pairsOf(fetched).keys()]).toEqual(['0-1/0-2', '0-1/0-3'])
   })
 
   test('loses nothing of the others when one call fails', async () => {
@@ -76,23 +82,23 @@ describe('fetching the reports of an account', () => {
         to === '0-2' ? failure('transient') : { ok: true, value: associations(5) },
     })
     const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
-    expect(fetched?.customProperties).toEqual(properties(1))
-    expect(fetched?.associations.get('0-1/0-2')).toMatchObject({ class: 'transient' })
-    expect(fetched?.associations.get('0-1/0-3')).toEqual(associations(5))
+    expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
+    expect(pairsOf(fetched).get('0-1/0-2')).toMatchObject({ class: 'transient' })
+    expect(pairsOf(fetched).get('0-1/0-3')).toEqual(readBody('associations/0-1/0-3', associations(5)))
     expect(fetched && wasUnauthorized(fetched)).toBe(false)
   })
 
   test.each([
     ['customProperties', { customProperties: async () => failure('unauthorized') }],
     ['a pair', { associations: async () => failure('unauthorized') }],
-  ] as [string, Partial<ProviderClient>][])('tells that the access token was not accepted by %s', async (_, does) => {
+  ] as [string, FakeAnswers][])('tells that the access token was not accepted by %s', async (_, does) => {
     const fetched = await fetchAndRead(worker(does).deps, HUB, token, listed(PAIRS), never)
     expect(fetched && wasUnauthorized(fetched)).toBe(true)
   })
 
   test('without pairs asks for the custom properties alone', async () => {
     const { deps, provider } = worker()
-    expect((await fetchAndRead(deps, HUB, token, listed([]), never))?.associations.size).toBe(0)
+    expect(pairsOf(await fetchAndRead(deps, HUB, token, listed([]), never)).size).toBe(0)
     expect(provider.calls).toHaveLength(1)
   })
 
@@ -153,7 +159,7 @@ describe('fetching the reports of an account', () => {
       await Promise.race([clock.sleeper(), fetching])
       clock.move(10_000)
     }
-    expect((await fetching)?.associations.size).toBe(11)
+    expect(pairsOf(await fetching).size).toBe(11)
     expect(calledAt).toHaveLength(12)
     // Before each wait for the share, and before each batch but the first: the claim would end while they last.
     expect(kept).toEqual([
@@ -184,8 +190,8 @@ describe('a poll that is told that it is enough', () => {
       const until = clock.now() + ms
       // Those that were under way when it was said, and no more.
       expect(provider.calls.length).toBeLessThanOrEqual(6)
+      expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
       expect(fetched).toMatchObject({
-        customProperties: properties(1),
         pausedUntil: until,
         calls: provider.calls.length,
       })
@@ -194,7 +200,7 @@ describe('a poll that is told that it is enough', () => {
       expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 0, pausedUntil: until })
       expect(await share.take(HUB + 1, 1, never)).toMatchObject({ granted: 1 })
       // What was not asked for stays as it was read last.
-      expect(fetched && mergeReadings(before, fetched).associations).toEqual(before.associations)
+      expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
     },
   )
 
@@ -249,7 +255,7 @@ describe('a poll that is told that it is enough', () => {
     const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS, before), never)
     expect(provider.calls.map(([, , , to]) => to)).toEqual([undefined, '0-3', '0-2'])
     // What it hands on stands in the same order each time.
-    expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/0-2', '0-1/0-3'])
+    expect([...pairsOf(fetched).keys()]).toEqual(['0-1/0-2', '0-1/0-3'])
   })
 })
 
@@ -308,7 +314,7 @@ describe('with automatic pairs', () => {
     ok: true as const,
     value: ids.map((objectTypeId) => ({ objectTypeId, hasRecordsAtLimit: true, hasRecordsNearLimit: false })),
   })
-  const auto = (does: Partial<ProviderClient> = {}) =>
+  const auto = (does: FakeAnswers = {}) =>
     worker(
       {
         customProperties: async () => ({ ok: true, value: report }),
@@ -330,8 +336,9 @@ describe('with automatic pairs', () => {
       ...['associationTargets 0-1', 'associationTargets 2-7'],
       ...['associations 0-1 2-7', 'associations 2-7 0-2', 'associations 2-7 2-7'],
     ])
-    expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/2-7', '2-7/0-2', '2-7/2-7'])
-    expect(fetched).toMatchObject({ customProperties: report, calls: 7, failedCalls: 0, failures: [] })
+    expect([...pairsOf(fetched).keys()]).toEqual(['0-1/2-7', '2-7/0-2', '2-7/2-7'])
+    expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
+    expect(fetched).toMatchObject({ calls: 7, failedCalls: 0, failures: [] })
   })
 
   test('a pair that is no longer named is asked for until it has nothing, then reads as nothing without a call', async () => {
@@ -340,7 +347,7 @@ describe('with automatic pairs', () => {
     const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(names(provider.calls).slice(2)).toEqual(['associations 0-1 0-2'])
     const at = clock.now()
-    expect(fetched && mergeReadings(before, fetched).associations).toEqual({
+    expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual({
       '0-1/0-2': { at, limit: 5, atLimit: 0, nearLimit: 0, fullest: 0 },
       '0-2/0-1': { at, limit: 70, atLimit: 0, nearLimit: 0, fullest: 0 },
     })
@@ -365,8 +372,8 @@ describe('with automatic pairs', () => {
       ])
       expect(second).not.toHaveProperty('companionsAwayUntil')
       // Those whose turn it was not stay as they were.
-      expect(second?.associations.get('0-2/0-1')).toBe(NOT_ASKED)
-      expect(Object.keys(mergeReadings(before, second as never).associations)).toHaveLength(9)
+      expect(pairsOf(second).get('0-2/0-1')).toBe(NOT_ASKED)
+      expect(Object.keys(pairNumbers(mergeReadings(before, second as never)))).toHaveLength(9)
       provider.calls.length = 0
       clock.move(24 * 3_600_000)
       await fetchAndRead(deps, HUB, token, asked, never)
@@ -377,7 +384,7 @@ describe('with automatic pairs', () => {
   test('where only one of the two companions is there they are not there', async () => {
     const { deps, clock } = auto({ associationTargets: away(404) })
     const fetched = await fetchAndRead(deps, HUB, token, AUTO, never)
-    expect(fetched?.associations.size).toBe(9)
+    expect(pairsOf(fetched).size).toBe(9)
     expect(fetched).toMatchObject({ failures: [], companionsAwayUntil: clock.now() + 24 * 3_600_000 })
   })
 
@@ -388,12 +395,11 @@ describe('with automatic pairs', () => {
     expect(names(provider.calls)).toEqual(['customProperties', 'associationSources', 'associations 0-1 0-2'])
     expect(fetched?.failures).toMatchObject([{ class: 'transient', status: 503 }])
     expect(fetched).not.toHaveProperty('companionsAwayUntil')
-    expect(fetched && mergeReadings(before, fetched)).toEqual({
-      customProperties: { at: clock.now(), report },
-      associations: {
-        '0-1/0-2': { at: clock.now(), limit: 5, atLimit: 0, nearLimit: 0, fullest: 0 },
-        '0-2/0-1': before.associations['0-2/0-1'],
-      },
+    const after = mergeReadings(before, fetched as never)
+    expect(after.customProperties).toEqual(readings(clock.now(), report).customProperties)
+    expect(pairNumbers(after)).toEqual({
+      '0-1/0-2': { at: clock.now(), limit: 5, atLimit: 0, nearLimit: 0, fullest: 0 },
+      '0-2/0-1': pairNumbers(before)['0-2/0-1'],
     })
   })
 
@@ -405,13 +411,14 @@ describe('with automatic pairs', () => {
     const before = readings(1, report, { '0-1/0-2': associations(9), '0-2/0-1': associations(8) })
     const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(fetched?.failures).toHaveLength(1)
-    expect(fetched?.associations.get('2-7/0-2')).toEqual(associations(5))
-    expect(fetched?.associations.get('0-1/0-2')).toBe(NOT_ASKED)
-    expect(fetched?.associations.get('0-2/0-1')).toEqual(associations(8))
+    expect(pairsOf(fetched).get('2-7/0-2')).toEqual(readBody('associations/2-7/0-2', associations(5)))
+    expect(pairsOf(fetched).get('0-1/0-2')).toBe(NOT_ASKED)
+    const { values } = readBody('associations/0-2/0-1', associations(8))
+    expect(pairsOf(fetched).get('0-2/0-1')).toEqual({ values })
   })
 
   test('all that had something to tell was seen, unless one was left out, failed, or nobody could say', async () => {
-    const seen = async (does: Partial<ProviderClient>, asked = AUTO) =>
+    const seen = async (does: FakeAnswers, asked = AUTO) =>
       (await fetchAndRead(auto(does).deps, HUB, token, asked, never))?.pairsSeen
     expect(await seen({})).toBe(true)
     expect(await seen({}, { ...AUTO, pairsPerPoll: 2 })).toBeUndefined()
@@ -452,7 +459,7 @@ describe('with automatic pairs', () => {
     const { deps } = auto({ associationSources: away(404) })
     const before = readings(1, report, { '0-1/2-9': associations(9, [8]), '2-7/0-1': associations(9) })
     const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, pairsPerPoll: 1, readings: before }, never)
-    expect(Object.keys(mergeReadings(before, fetched as never).associations).sort()).toEqual(['0-1/0-1', '2-7/0-1'])
+    expect(Object.keys(pairNumbers(mergeReadings(before, fetched as never))).sort()).toEqual(['0-1/0-1', '2-7/0-1'])
   })
 
   test('a pair that nobody has heard of has nothing; one that was read before and now is not there failed', async () => {
@@ -460,14 +467,14 @@ describe('with automatic pairs', () => {
     const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
     const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(fetched?.failures).toHaveLength(1)
-    const after = mergeReadings(before, fetched as never).associations
-    expect(after['0-1/0-2']).toEqual(before.associations['0-1/0-2'])
-    expect(after['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
+    const after = mergeReadings(before, fetched as never)
+    expect(pairNumbers(after)['0-1/0-2']).toEqual(pairNumbers(before)['0-1/0-2'])
+    expect(pairNumbers(after)['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
     const again = await fetchAndRead(
       deps,
       HUB,
       token,
-      { ...AUTO, readings: { associations: { '0-2/0-1': after['0-2/0-1'] as never } } },
+      { ...AUTO, readings: { 'associations/0-2/0-1': after['associations/0-2/0-1'] as never } },
       never,
     )
     expect(again?.failures).toEqual([])
@@ -478,8 +485,9 @@ describe('with automatic pairs', () => {
     const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
     const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(provider.calls).toHaveLength(2)
-    expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000, customProperties: report })
-    expect(fetched && mergeReadings(before, fetched).associations).toEqual(before.associations)
+    expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
+    expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000 })
+    expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
   })
 
   test('an account of many object types is asked for no more pairs than allowed', async () => {
@@ -495,4 +503,57 @@ describe('with automatic pairs', () => {
 test('a failure is told from a report', () => {
   expect(isFailure(failure('transient').failure)).toBe(true)
   expect([isFailure(properties(1)), isFailure(associations(1))]).toEqual([false, false])
+})
+
+describe('a report that the plan of an account may lack', () => {
+  const pipelines = reportNamed('pipelines') as Report
+  const asked: All = { ...listed([]), reports: [...REPORTS.slice(0, 1), pipelines] }
+  const lacking = { pipelines: expect.any(Number) as number }
+  const body = { hubspotDefinedObjectTypes: [] }
+
+  test.each([
+    ['403', async () => failure('forbidden', { status: 403 })],
+    ['404', async () => failure('client', { status: 404 })],
+    ['an empty answer', async () => ({ ok: true as const, value: {} })],
+  ])('and that is %s is no failure, and not asked for again for a day', async (_, report) => {
+    const { deps, provider, clock } = worker({ report })
+    const fetched = await fetchAndRead(deps, HUB, token, asked, never)
+    expect(fetched).toMatchObject({ failures: [], failedCalls: 0, calls: 2, lacks: lacking })
+    expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
+    provider.calls.length = 0
+    const again = { ...asked, lacks: fetched?.lacks ?? {} }
+    clock.move(24 * 3_600_000 - 1)
+    expect((await fetchAndRead(deps, HUB, token, again, never))?.lacks).toEqual(again.lacks)
+    expect(provider.calls.map(([name]) => name)).toEqual(['customProperties'])
+    clock.move(1)
+    await fetchAndRead(deps, HUB, token, again, never)
+    expect(provider.calls.map(([name]) => name)).toEqual(['customProperties', 'customProperties', 'pipelines'])
+  })
+
+  test('is there again once it answers', async () => {
+    const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
+    const fetched = await fetchAndRead(deps, HUB, token, { ...asked, lacks: { pipelines: clock.now() } }, never)
+    expect(fetched?.lacks).toEqual({})
+    expect(fetched?.reports.get('pipelines')).toEqual({ values: [] })
+  })
+
+  test('is not lacking where the provider is only away, or the token refused', async () => {
+    for (const kind of ['transient', 'unauthorized'] as const) {
+      const { deps } = worker({ report: async () => failure(kind, { status: kind === 'transient' ? 503 : 401 }) })
+      const fetched = await fetchAndRead(deps, HUB, token, asked, never)
+      expect(fetched).toMatchObject({ lacks: {}, failures: [{ class: kind }] })
+    }
+  })
+
+  test('is recognized by its bytes as the others are, and without those that are lacking', async () => {
+    const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
+    const heads = await Promise.all(
+      [{}, { pipelines: clock.now() + 1 }].map((lacks) =>
+        fetchReports(deps, { hubId: HUB, accessToken: token, context: { ...asked, lacks }, settings: asked }, never),
+      ),
+    )
+    expect(heads.map((head) => head?.calls)).toEqual([2, 1])
+    expect(new Set(heads.map((head) => head?.fingerprint)).size).toBe(2)
+    expect(heads.every((head) => head?.fingerprint !== undefined)).toBe(true)
+  })
 })

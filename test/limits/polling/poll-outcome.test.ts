@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { typeChanges } from '../../../jobs/poll-logs.ts'
 import { outcomeOf, recordFields } from '../../../src/limits/polling/poll-outcome.ts'
-import { type Fetched, failuresOf } from '../../../src/limits/readings.ts'
+import { failuresOf } from '../../../src/limits/readings.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
-import { associations, properties, readings } from '../reports.ts'
+import { associations, fetched as heard, properties, readings } from '../reports.ts'
 
 const NOW = 1_763_719_200_000
 const failure = (kind: FailureClass, scopes?: string[]): ProviderFailure => ({
@@ -12,14 +12,13 @@ const failure = (kind: FailureClass, scopes?: string[]): ProviderFailure => ({
 })
 const NEW = { pollFailures: 0, pollFailingSince: 0, pollBlockedSince: 0 }
 
-function fetched(customProperties: Fetched['customProperties'], ...pairs: Fetched['customProperties'][]) {
-  const reports = pairs.map((report, n) => [`0-1/0-${n + 2}`, report] as const)
-  const all: Fetched = { at: NOW, customProperties, associations: new Map(reports) as Fetched['associations'] }
-  return { ...all, failures: failuresOf(all) }
+function fetched(own: object, ...pairs: object[]) {
+  const all = heard(NOW, own, Object.fromEntries(pairs.map((report, n) => [`0-1/0-${n + 2}`, report])))
+  return { ...all, failures: failuresOf(all.reports.values()) }
 }
 
 const READ = properties(1)
-const PAIR = associations(100) as unknown as Fetched['customProperties']
+const PAIR = associations(100)
 
 describe('what a poll says of its account', () => {
   test('that reads everything takes away whatever was held against it', () => {
@@ -90,6 +89,6 @@ describe('object types that come and go', () => {
 
   test('are none where the report was not read before', () => {
     expect(typeChanges(undefined, series('0-1'))).toEqual({ appeared: [], disappeared: [] })
-    expect(typeChanges(series('0-1'), { associations: {} })).toEqual({ appeared: [], disappeared: [] })
+    expect(typeChanges(series('0-1'), {})).toEqual({ appeared: [], disappeared: [] })
   })
 })

@@ -3,7 +3,9 @@ import { byConsequence, compareRanks, type Ranked } from '../../../alerts/alert.
 import { levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { type AccountHistory, type History, type Timeline, timelineOf } from '../../../limits/history/history.ts'
-import { parseSeriesId, type SeriesName, seriesId } from '../../../limits/series.ts'
+import { metricKind } from '../../../limits/reports/all-reports.ts'
+import type { SeriesName } from '../../../limits/reports/report.ts'
+import { parseSeriesId, seriesId } from '../../../limits/series.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatMoment, zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -115,8 +117,7 @@ function past(timeline: Timeline, id: string): ShownSeries | undefined {
 
 /** What usage of a series counts. */
 export function unitOf({ metric }: SeriesName): string {
-  if (metric.startsWith('customProperties.')) return 'properties'
-  return metric === 'associations.fullest' ? 'associations' : 'records'
+  return metricKind(metric)?.unit ?? ''
 }
 
 /** When its alert was opened, became another and was resolved, and when someone acknowledged it; repeats are no news. */
@@ -152,7 +153,7 @@ export function nearestFirst(series: readonly ShownSeries[]): ShownSeries[] {
   })
   const place = ({ name, current }: ShownSeries) => {
     const { percent = null, usage = 0, daysLeft = null } = current ?? {}
-    const counted = usage === 0 ? -1 : name.metric === 'associations.atLimit' ? 100 : 80
+    const counted = usage === 0 ? -1 : metricKind(name.metric)?.counts === 'full' ? 100 : 80
     return [daysLeft !== null && daysLeft <= 30 ? daysLeft : Number.MAX_VALUE, -(percent ?? counted)]
   }
   const isOpen = ({ level }: ShownSeries) => level !== undefined

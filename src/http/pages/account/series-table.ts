@@ -1,3 +1,4 @@
+import { countsRecords } from '../../../alerts/series-name.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -158,7 +159,7 @@ export function ruleText(rule: RulePlace | null): Html {
 /** The records behind the associations, per direction of a pair; it says where the provider shows only samples. */
 export function recordsPart(all: AccountSeries): Html {
   const pairs = all.current.filter(
-    ({ name, current }) => name.metric === 'associations.fullest' && (current?.records?.total ?? 0) > 0,
+    ({ name, current }) => countsRecords(name) === undefined && (current?.records?.total ?? 0) > 0,
   )
   if (pairs.length === 0) return html``
   const rows = pairs.flatMap(({ title, current }) => {

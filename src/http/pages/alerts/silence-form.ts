@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silence.ts'
-import { METRICS } from '../../../limits/series.ts'
+import { METRICS } from '../../../limits/reports/all-reports.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'

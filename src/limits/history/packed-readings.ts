@@ -1,0 +1,89 @@
+import type { AccountKeys } from '../../redis/keys.ts'
+import type { Pair } from '../pair.ts'
+import { type Reading, type Readings, reportOfKey } from '../readings.ts'
+import type { Report, ReportedValue } from '../reports/report.ts'
+import { readingsOfVersion2 } from '../reports/version-2.ts'
+import { parseSeriesId, seriesId } from '../series.ts'
+import { lastReadAt } from './change.ts'
+import {
+  asCount,
+  asItems,
+  asPercentage,
+  asText,
+  earlier,
+  pack,
+  READINGS_VERSION,
+  readKey,
+  UnreadableBytes,
+  unpack,
+  VERSION,
+} from './packed-bytes.ts'
+
+/**
+ * The last numbers of an account from what Redis holds; undefined if it was never polled.
+ *
+ * @throws UnreadableKey
+ */
+export function keptReadings(hubId: number, keys: AccountKeys, stored: Buffer | null): Readings | undefined {
+  if (stored === null) return undefined
+  // Records of the history are read from the readings: without these they are useless.
+  const wayOut = `Delete it and ${keys.history}: the next poll reads all numbers, and its history begins anew.`
+  return readKey(hubId, keys.readings, wayOut, () => decodeReadings(stored))
+}
+
+/**
+ * Readings are a list of reports: `[key, age, ...values]`, a value `[place among the metrics of its report, usage, limit]`, and where
+ * it has them the end of its id, its label and the reported percentage. Moments are kept as how much earlier than the last
+ * one they were, so that all of them move with it.
+ */
+export function encodeReadings(readings: Readings): Buffer {
+  const last = lastReadAt(readings) ?? 0
+  const reports = Object.entries(readings).map(([key, { at, values }]) => {
+    const { report } = reportOfKey(key) ?? {}
+    const metrics = Object.keys(report?.metrics ?? {})
+    return [key, last - at, ...values.map((value) => plainValue(value, metrics.indexOf(value.metric), report))]
+  })
+  return pack(last, reports, READINGS_VERSION)
+}
+
+function plainValue(value: ReportedValue, place: number, report: Report | undefined): unknown[] {
+  const { usage, limit, label = null, reported = null } = value
+  // Of a report of one pair its key has the rest of the id.
+  const rest = report?.perPair === undefined ? seriesId(value).split('/').slice(1).join('/') : ''
+  const numbers = [place, usage, limit]
+  if (reported !== null) return [...numbers, rest, label, reported]
+  if (label !== null) return [...numbers, rest, label]
+  return rest === '' ? numbers : [...numbers, rest]
+}
+
+/** @throws UnreadableBytes */
+export function decodeReadings(stored: Buffer): Readings {
+  if (stored[0] === VERSION) return readingsOfVersion2(unpack(stored))
+  const { at: last, value } = unpack(stored, READINGS_VERSION)
+  return Object.fromEntries(
+    asItems(value).flatMap((item): [string, Reading][] => {
+      const [key, age, ...values] = asItems(item)
+      const found = reportOfKey(asText(key))
+      // Of a report that this version does not know nothing can be shown.
+      if (found === undefined) return []
+      return [[asText(key), { at: earlier(last, age), values: values.map((one) => readValue(asItems(one), found)) }]]
+    }),
+  )
+}
+
+function readValue(
+  [place, usage, limit, rest = '', label, reported]: readonly unknown[],
+  { report, pair }: { report: Report; pair: Pair },
+): ReportedValue {
+  const metric = Object.keys(report.metrics)[asCount(place)]
+  const kind = metric === undefined ? undefined : report.metrics[metric]
+  if (metric === undefined || kind === undefined) throw new UnreadableBytes('it has a metric that is unknown')
+  const name =
+    report.perPair === undefined ? parseSeriesId([kind.word, asText(rest)].join(rest === '' ? '' : '/')) : pair
+  if (name === undefined) throw new UnreadableBytes('it has a series that is unknown')
+  return {
+    ...{ ...name, metric, usage: asCount(usage), limit: asCount(limit) },
+    ...(label == null ? {} : { label: asText(label) }),
+    ...(reported === undefined ? {} : { reported: asPercentage(reported) }),
+  }
+}

@@ -1,0 +1,58 @@
+import { associationLabels } from './association-labels.ts'
+import { associations } from './associations.ts'
+import { calculatedProperties } from './calculated-properties.ts'
+import { COMPANIONS } from './companions.ts'
+import { customObjectTypes } from './custom-object-types.ts'
+import { customProperties } from './custom-properties.ts'
+import { pipelines } from './pipelines.ts'
+import { records } from './records.ts'
+import type { MetricKind, Report, SeriesName } from './report.ts'
+
+/** In the order in which an account's series are listed. */
+export const REPORTS: readonly Report[] = [
+  customProperties,
+  associations,
+  associationLabels,
+  calculatedProperties,
+  customObjectTypes,
+  pipelines,
+  records,
+]
+
+export const REPORT_NAMES: readonly string[] = REPORTS.map(({ name }) => name)
+
+export const METRICS: readonly string[] = REPORTS.flatMap(({ metrics }) => Object.keys(metrics))
+
+/** Names of all limits endpoints, for metrics. */
+export const LIMITS_ENDPOINTS: readonly string[] = [...REPORT_NAMES, ...COMPANIONS]
+
+const REPORT_OF: ReadonlyMap<string, Report> = new Map(
+  REPORTS.flatMap((report) => Object.keys(report.metrics).map((metric) => [metric, report] as const)),
+)
+const BY_NAME: ReadonlyMap<string, Report> = new Map(REPORTS.map((report) => [report.name, report]))
+const BY_WORD: ReadonlyMap<string, string> = new Map(
+  REPORTS.flatMap(({ metrics }) => Object.entries(metrics).map(([metric, { word }]) => [word, metric] as const)),
+)
+
+/** Undefined for what is no metric of this version. */
+export function reportOf({ metric }: Pick<SeriesName, 'metric'>): Report | undefined {
+  return REPORT_OF.get(metric)
+}
+
+export function namedReports(names: readonly string[]): Report[] {
+  return names.map(reportNamed).filter((report) => report !== undefined)
+}
+
+export function reportNamed(name: string): Report | undefined {
+  return BY_NAME.get(name)
+}
+
+/** What a series of this metric is; undefined for what is none of this version. */
+export function metricKind(metric: string): MetricKind | undefined {
+  return REPORT_OF.get(metric)?.metrics[metric]
+}
+
+/** By the first part of the ids of its series. */
+export function metricOfWord(word: string): string | undefined {
+  return BY_WORD.get(word)
+}

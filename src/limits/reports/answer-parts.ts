@@ -1,0 +1,55 @@
+import { boundedTypes, boundedWords } from '../../provider/bounds.ts'
+import { asObject, Gaps, type JsonObject, type Place, readCount } from '../../provider/read.ts'
+import type { ReadReport, ReportedValue } from './report.ts'
+
+type Numbers = Pick<ReportedValue, 'usage' | 'limit' | 'reported'>
+
+/** `overallUsage` and its like. Only the usage must be there: of anything else that can't be read the rest does not suffer. */
+export function overallOf(gaps: Gaps, answer: JsonObject): Numbers {
+  const usage = readCount(answer, 'overallUsage')
+  const limit = gaps.count(answer, 'overallLimit') ?? 0
+  return { usage, limit, ...reported(gaps.number(answer, 'overallPercentage')) }
+}
+
+/** `usage` and its like, of the same kind. In an item of a list the usage is looked at first. */
+export function numbersOf(gaps: Gaps, answer: JsonObject, at?: Place): Numbers {
+  const usage = at === undefined ? readCount(answer, 'usage') : (gaps.count(answer, 'usage', at) ?? 0)
+  const limit = gaps.count(answer, 'limit', at) ?? 0
+  return { usage, limit, ...reported(gaps.number(answer, 'percentage', at)) }
+}
+
+/** An object type with its numbers; undefined for one that can't be told, or has none. */
+export function typeIn(gaps: Gaps, item: JsonObject, at?: Place) {
+  const objectTypeId = gaps.nonEmptyText(item, 'objectTypeId', at)
+  const label = gaps.text(item, 'pluralLabel', at) ?? objectTypeId
+  const limit = gaps.count(item, 'limit', at) ?? 0
+  const usage = gaps.count(item, 'usage', at)
+  const percentage = reported(gaps.number(item, 'percentage', at))
+  if (objectTypeId === undefined || usage === undefined || label === undefined) return undefined
+  return { objectTypeId, label: boundedWords(label), usage, limit, ...percentage }
+}
+
+/** A report of the provider's object types one by one, and of custom objects together, which an account may have none of. */
+export function readByOrigin(json: unknown, { ofType, ofCustom }: Record<'ofType' | 'ofCustom', string>): ReadReport {
+  const answer = asObject(json, 'the answer')
+  const gaps = new Gaps()
+  const listed = answer.hubspotDefinedObjectTypes
+  const types = gaps.list(answer, 'hubspotDefinedObjectTypes', (item, at) => typeIn(gaps, item, at))
+  const { kept, leftOut } = boundedTypes(types)
+  const { customObjectTypes: custom } = answer
+  return {
+    values: [
+      ...kept.map((type) => ({ metric: ofType, ...type })),
+      ...(custom === undefined
+        ? []
+        : [{ metric: ofCustom, ...overallOf(gaps, asObject(custom, 'customObjectTypes')) }]),
+    ],
+    ...(Array.isArray(listed) && types.length === listed.length ? {} : { isPartial: true }),
+    ...(leftOut === 0 ? {} : { leftOut }),
+    ...gaps.named(),
+  }
+}
+
+export function reported(percentage: number | undefined): { reported?: number } {
+  return percentage === undefined ? {} : { reported: percentage }
+}

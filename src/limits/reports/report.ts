@@ -1,0 +1,92 @@
+import type { ObjectId } from '../../provider/read.ts'
+import type { Pair } from '../pair.ts'
+
+/** What a series is about, without its numbers. */
+export interface SeriesName {
+  /** Of the table of metrics, `all-reports.ts`. */
+  metric: string
+  objectTypeId?: string
+  from?: string
+  to?: string
+}
+
+/** One number of a report, as it was read. */
+export interface ReportedValue extends SeriesName {
+  /** Plural name of the object type, or of both of a pair: a stranger's text. */
+  label?: string
+  usage: number
+  /** 0: none, or it could not be read. */
+  limit: number
+  /** The provider's own percentage: its unit is not given, so nothing is decided by it. */
+  reported?: number
+}
+
+/** Samples of the records behind a report's numbers, as the provider shows them. */
+export interface ReportedRecords {
+  atLimit: ReportedRecord[]
+  nearLimit: ReportedRecord[]
+}
+
+export interface ReportedRecord {
+  objectId: ObjectId
+  label?: string
+  /** Absent for a record that is at its limit: the provider then gives no number. */
+  usage?: number
+  reported?: number
+}
+
+/** What was read in an answer. */
+export interface ReadReport {
+  values: ReportedValue[]
+  records?: ReportedRecords
+  /** The first parts that could not be read, each with what is wrong with it; absent: all of it was. */
+  gaps?: string[]
+  /** Some object types could not be read: one that it doesn't name may still be there. */
+  isPartial?: true
+  /** Object types that it names beyond what is kept of one account; absent: none. */
+  leftOut?: number
+}
+
+/** What one number of a report is, for rules, pages and mails. */
+export interface MetricKind {
+  /** First part of the ids of its series: `type` of `type/2-77`. Stored: never to be changed. */
+  word: string
+  about: 'account' | 'objectType' | 'pair'
+  /** For people: `custom properties`; of one object type `of Contacts` follows. */
+  noun: string
+  /** What usage counts: `associations`. */
+  unit: string
+  /** The noun is one thing: `the fullest record is`, not `are`. */
+  isOne?: true
+  /** Usage is a number of records that are full, or near it: it has no limit, so no percentage and nothing that remains. */
+  counts?: 'full' | 'near'
+  /** The provider shows a value only from this share of the limit on, in percent: 0 stands for anything below. */
+  shownFrom?: number
+}
+
+/**
+ * One of the provider's limits reports. All are alike: a file here, and its line in `all-reports.ts`. Everything behind them
+ * knows series and the table of metrics alone.
+ */
+export interface Report {
+  /** In the config, and the first part of its metrics. */
+  name: string
+  /** For people. */
+  words: string
+  /** What its series move toward: `association limit`. */
+  limitWords: string
+  /** What a customer can do about a full one. */
+  wayOut: string
+  /** In the order in which values are kept: a new one comes last. */
+  metrics: Readonly<Record<string, MetricKind>>
+  /** Below the base of the limits endpoints; with `perPair` of one pair. */
+  path: (pair: Pair) => string
+  /** @throws UnreadableError */
+  read: (json: unknown, pair: Pair) => ReadReport
+  /** It is asked for once a pair. `none`: what it says of a pair in which nothing is at its limit. */
+  perPair?: { none: (pair: Pair, limit: number) => ReadReport }
+  /** Its object types are those that an account has. */
+  namesTypes?: true
+  /** An account's plan, or its scopes, may lack it: that is a state, and no failure. */
+  mayLack?: true
+}
