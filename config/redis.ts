@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { bytesInBase64, hostPort, secret, secretAddress } from './secrets.ts'
-import { distinct, plainText, type Report, related, toggle, type Unchecked } from './values.ts'
+import { distinct, plainText, type ReportProblem, related, toggle, type Unchecked } from './values.ts'
 
 const redisHosts = () => z.array(hostPort()).min(1, 'must have at least one host:port')
 
@@ -21,7 +21,7 @@ export const redis = related(
   checkRedis,
 ).describe('The Redis server. Without url, sentinels or cluster a private one is run inside `dataDir`.')
 
-function checkRedis(given: Unchecked, report: Report): void {
+function checkRedis(given: Unchecked, report: ReportProblem): void {
   const ways = ['url', 'sentinels', 'cluster'].filter((way) => given[way] !== undefined)
   if (ways.length > 1) report([], `has ${ways.join(' and ')}: keep one of them`)
   if (given.sentinels !== undefined && given.name === undefined) report(['name'], 'required with sentinels')

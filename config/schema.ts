@@ -17,7 +17,7 @@ import {
   durationOrNever,
   isGroup,
   plainText,
-  type Report,
+  type ReportProblem,
   related,
   share,
   type Unchecked,
@@ -119,7 +119,7 @@ export type DeepReadonly<T> = T extends Secret | string | number | boolean | und
   : { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /** Names that other settings refer to: receivers and rules in routes, tags in every `match`. Where the group that defines them is wrong, that is what has to be fixed. */
-function checkNames(given: Unchecked, report: Report): void {
+function checkNames(given: Unchecked, report: ReportProblem): void {
   const { receivers, tags, limits, thresholds, routes } = given
   const names = asList(thresholds).map((rule) => asGroup(rule).name ?? asGroup(rule).on)
   const rules = names.every((name) => typeof name === 'string') ? [...new Set([...names, ...KINDS])] : undefined

@@ -1,6 +1,6 @@
 import { Secret } from '../src/runtime/secret.ts'
 import { formatHostPort, isPlainHttpElsewhere, maskAddress, parseHostPort } from './addresses.ts'
-import { plainText, type Report, type Unchecked, value } from './values.ts'
+import { plainText, type ReportProblem, type Unchecked, value } from './values.ts'
 
 interface SecretKind {
   type?: string
@@ -75,7 +75,7 @@ export function hostPort() {
 }
 
 /** Addresses that would carry what they are used for over a network in plain text, unless `insecure` allows it. */
-export function checkPlainHttp(given: Unchecked, names: readonly string[], report: Report, group = ''): void {
+export function checkPlainHttp(given: Unchecked, names: readonly string[], report: ReportProblem, group = ''): void {
   if (given.insecure === true) return
   for (const name of names) {
     const setting = given[name]

@@ -7,7 +7,7 @@ import {
   fill,
   oneOrMany,
   plainText,
-  type Report,
+  type ReportProblem,
   related,
   says,
   toggle,
@@ -88,7 +88,7 @@ export const thresholdRules = distinct(
   'name',
 )
 
-function checkRule(rule: Unchecked, report: Report): void {
+function checkRule(rule: Unchecked, report: ReportProblem): void {
   const series = metricsOn(rule.on)
   const levels = (['warning', 'critical'] as const).filter((name) => rule[name] !== undefined)
   if (rule.off === true && levels.length > 0)
@@ -100,7 +100,7 @@ function checkRule(rule: Unchecked, report: Report): void {
   checkOrder(asGroup(rule.warning), asGroup(rule.critical), report)
 }
 
-function checkMatch(given: Unchecked, on: unknown, series: readonly string[], report: Report): void {
+function checkMatch(given: Unchecked, on: unknown, series: readonly string[], report: ReportProblem): void {
   if (series.length === 0) return
   const idle = (setting: string) => report(['match', setting], `can never match: ${String(on)} has no ${setting}`)
   const noneAbout = (what: string) => !series.some((metric) => metricKind(metric)?.about === what)
@@ -109,7 +109,7 @@ function checkMatch(given: Unchecked, on: unknown, series: readonly string[], re
   for (const setting of ['from', 'to']) if (given[setting] !== undefined && noPairs) idle(setting)
 }
 
-function checkLevel(given: Unchecked, name: string, series: readonly string[], report: Report): void {
+function checkLevel(given: Unchecked, name: string, series: readonly string[], report: ReportProblem): void {
   const asked = ['percent', 'count', 'remaining', 'daysLeft'].filter((condition) => given[condition] !== undefined)
   if (asked.length === 0) report([name], 'needs at least one of percent, count, remaining, daysLeft')
   if (series.length === 0) return
@@ -132,7 +132,7 @@ function checkLevel(given: Unchecked, name: string, series: readonly string[], r
   }
 }
 
-function checkOrder(warning: Unchecked, critical: Unchecked, report: Report): void {
+function checkOrder(warning: Unchecked, critical: Unchecked, report: ReportProblem): void {
   for (const condition of ['percent', 'count', 'remaining', 'daysLeft']) {
     const [early, late] = [warning[condition], critical[condition]]
     if (typeof early !== 'number' || typeof late !== 'number') continue

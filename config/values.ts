@@ -212,10 +212,13 @@ function isTimeZone(name: string): boolean {
  */
 export type Unchecked = Readonly<Record<string, unknown>>
 
-export type Report = (path: Path, message: string) => void
+export type ReportProblem = (path: Path, message: string) => void
 
 /** A schema whose settings must also agree with one another. */
-export function related<Schema extends z.ZodType>(schema: Schema, check: (value: Unchecked, report: Report) => void) {
+export function related<Schema extends z.ZodType>(
+  schema: Schema,
+  check: (value: Unchecked, report: ReportProblem) => void,
+) {
   return schema.superRefine(
     (value, context) => {
       if (!isGroup(value)) return

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { REPORTS } from '../src/limits/reports/all-reports.ts'
 import {
   brokenLibraries,
   brokenRooms,
@@ -138,6 +139,17 @@ describe('the house', () => {
     expect(brokenRooms(imports, ROOMS)).toEqual([])
   })
 
+  test('no other room names a limits report or a metric', () => {
+    const names = REPORTS.filter(({ name }) => name !== 'records').map(({ name }) => name)
+    const quoted = `['"\`](${names.join('|')}|(${names.join('|')}|records)\\.(\\w+|\\*))['"\`]`
+    const pattern = new RegExp(
+      `\\b(customProperties|associationLabels|calculatedProperties|customObjectTypes)\\b|${quoted}`,
+    )
+    // Defaults of the config, and its setting of pairs.
+    const mayName = /^(src\/limits\/reports|src\/sandbox)\/|^config\/(limits|schema|advice)\.ts$/
+    expect(linesWith(files, pattern, (path) => mayName.test(path))).toEqual([])
+  })
+
   test('each library is used in one place', () => {
     expect(brokenLibraries(imports, LIBRARIES)).toEqual([])
   })
@@ -211,7 +223,7 @@ describe('the check finds', () => {
     ['src/delivery/email/x.ts', `import { seriesName } from '../../alerts/series-name.ts'`],
     ['src/http/x.ts', `import { opensLimits } from '../provider/dialects.ts'`],
     ['config/x.ts', `import { opensLimits } from '../src/provider/dialects.ts'`],
-    ['config/x.ts', `import { METRICS } from '../src/limits/series.ts'`],
+    ['config/x.ts', `import { METRICS } from '../src/limits/reports/all-reports.ts'`],
     ['src/cli/x.ts', `import manifest from '../../package.json' with { type: 'json' }`],
     ['src/tokens/x.ts', `import { a } from './vault.ts'`],
     ['src/runtime/x.ts', `// import { a } from '../redis/keys.ts'\n/*\nimport { a } from '../redis/keys.ts'\n*/`],

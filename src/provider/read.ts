@@ -111,35 +111,35 @@ const MOST_GAPS = 5
 export class Gaps {
   readonly found: string[] = []
 
-  count(from: JsonObject, field: string, at?: Place): number | undefined {
+  count(from: JsonObject, field: string, at?: ListPlace): number | undefined {
     return countIn(from[field]) ?? this.#none(from, field, A_COUNT, at)
   }
 
-  number(from: JsonObject, field: string, at?: Place): number | undefined {
+  number(from: JsonObject, field: string, at?: ListPlace): number | undefined {
     const value = from[field]
     return typeof value === 'number' && Number.isFinite(value) ? value : this.#none(from, field, 'a number', at)
   }
 
-  boolean(from: JsonObject, field: string, at?: Place): boolean | undefined {
+  boolean(from: JsonObject, field: string, at?: ListPlace): boolean | undefined {
     const value = from[field]
     return typeof value === 'boolean' ? value : this.#none(from, field, 'true or false', at)
   }
 
-  text(from: JsonObject, field: string, at?: Place): string | undefined {
+  text(from: JsonObject, field: string, at?: ListPlace): string | undefined {
     const value = from[field]
     return typeof value === 'string' ? value : this.#none(from, field, 'a string', at)
   }
 
-  nonEmptyText(from: JsonObject, field: string, at?: Place): string | undefined {
+  nonEmptyText(from: JsonObject, field: string, at?: ListPlace): string | undefined {
     return from[field] === '' ? this.#none(from, field, 'a string that is not empty', at) : this.text(from, field, at)
   }
 
-  id(from: JsonObject, field: string, at?: Place): ObjectId | undefined {
+  id(from: JsonObject, field: string, at?: ListPlace): ObjectId | undefined {
     return idIn(from[field]) ?? this.#none(from, field, 'the id of a record', at)
   }
 
   /** Without the items of which nothing comes. */
-  list<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: Place) => T | undefined): T[] {
+  list<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: ListPlace) => T | undefined): T[] {
     const value = from[field]
     if (!Array.isArray(value)) {
       this.#none(from, field, 'a list')
@@ -163,18 +163,18 @@ export class Gaps {
     if (this.found.length < MOST_GAPS) this.found.push(what())
   }
 
-  #none(from: JsonObject, field: string, expected: string, at?: Place): undefined {
+  #none(from: JsonObject, field: string, expected: string, at?: ListPlace): undefined {
     this.note(() => faultOf(nameOf(field, at), expected, from[field]))
   }
 }
 
 /** Of an item in a list; formatted only where it is wrong. */
-export interface Place {
+export interface ListPlace {
   list: string
   index: number
 }
 
-function nameOf(field: string, at: Place | undefined): string {
+function nameOf(field: string, at: ListPlace | undefined): string {
   return at === undefined ? field : `${at.list}[${at.index}].${field}`
 }
 
@@ -199,24 +199,6 @@ function describe(value: unknown): string {
   if (typeof value === 'string') return value === '' ? 'empty' : 'a string'
   if (typeof value === 'number') return `the number ${value}`
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
-}
-
-/** A successful answer that is not parsed yet: the caller may recognize it by its bytes. */
-export class Unread<T> {
-  readonly body: Buffer
-  readonly #read: (json: unknown) => T
-  #value: { is: T } | undefined
-
-  constructor(body: Buffer, read: (json: unknown) => T) {
-    this.body = body
-    this.#read = read
-  }
-
-  /** @throws UnreadableError */
-  read(): T {
-    this.#value ??= { is: this.#read(parseJson(this.body)) }
-    return this.#value.is
-  }
 }
 
 /** Of an account's last reports, what could not be read of them, by the report's words. */

@@ -63,6 +63,7 @@ describe('connecting with a code', () => {
       pollFailure: null,
       pollBlocked: null,
       objectTypesLeftOut: 0,
+      notAvailable: [],
       gaps: [],
       unreadable: [],
       uninstall: null,

@@ -90,7 +90,12 @@ test('a record with everything in it reads back as an account', () => {
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
     ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
     ...{ uninstallEnding: 'deleted', purgeAt: '12' },
-    ...{ tokenDriftMs: '-6000', typesLeftOut: '13', gaps: '{"0-1/0-2":["limit is missing"]}' },
+    ...{
+      tokenDriftMs: '-6000',
+      typesLeftOut: '13',
+      lacks: 'pipelines:1763719200000',
+      gaps: '{"0-1/0-2":["limit is missing"]}',
+    },
   }
   expect(readAccount(1, hash)).toEqual({
     hubId: 1,
@@ -110,6 +115,7 @@ test('a record with everything in it reads back as an account', () => {
     pollFailure: { count: 9, reason: 'because', at: 10, since: 7 },
     pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
     objectTypesLeftOut: 13,
+    notAvailable: ['pipelines'],
     gaps: ['0-1/0-2: limit is missing'],
     unreadable: [],
     uninstall: {

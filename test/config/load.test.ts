@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { lineOf } from '../../config/thresholds.ts'
+import { REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { configOf, KEY, load, problemsOf, SMALLEST, smallestWith } from './load-text.ts'
 
 const HOUR = 3_600_000
@@ -34,6 +35,7 @@ test('fills in every default of the smallest file', () => {
     tokens: { refreshFrom: 0.5, refreshBy: 0.8 },
     tags: {},
     limits: {
+      reports: ['customProperties', 'associations'],
       ...{ every: 15 * 60_000, soonest: 5 * 60_000, accounts: [], associations: [] },
       ...{ pairsPerPoll: 20, alertAfter: 1_800_000, freshness: 26 * 3_600_000, coverage: 0.95 },
       history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY, samples: 30 * DAY },
@@ -45,6 +47,9 @@ test('fills in every default of the smallest file', () => {
       rule('customProperties.objectType', { warning: { percent: 80 }, critical: { percent: 95 } }),
       rule('associations.atLimit', { warning: { count: 1 } }),
       rule('associations.fullest', { warning: { percent: 90 }, critical: { percent: 100 } }),
+      ...REPORT_NAMES.slice(2).map((name) =>
+        rule(`${name}.*`, { warning: { percent: 80 }, critical: { percent: 95 } }),
+      ),
     ],
     alerts: {
       recoverBelow: 3,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { renderPath, renderProblem } from '../../config/problems.ts'
+import { METRICS, REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { KEY, load, problemsOf, SMALLEST, smallestWith } from './load-text.ts'
 
 const provider = (given: string) => `provider: { clientId: a, clientSecret: b, ${given} }`
@@ -13,9 +14,7 @@ const hook = (given: string) => receiver(`type: webhook, ${given}`)
 const signed = `secrets: ["${KEY}"]`
 const routes = (...given: string[]) => `routes:\n${given.map((route) => `  - { ${route} }\n`).join('')}`
 
-const SERIES =
-  'customProperties.overall, customProperties.objectType, associations.atLimit, associations.nearLimit, ' +
-  'associations.fullest, customProperties.*, associations.*, *, limit-changed'
+const SERIES = [...METRICS, ...REPORT_NAMES.map((name) => `${name}.*`), '*', 'limit-changed'].join(', ')
 const COUNT_ONLY = 'associations.atLimit is a number of records without a limit: only count can be asked'
 const NEEDS_TLS = (leave: string) =>
   `must start with https:// (http:// needs ${leave}: true, or a host that is this machine)`

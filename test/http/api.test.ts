@@ -40,6 +40,7 @@ describe('accounts', () => {
           pollFailure: null,
           watch: null,
           objectTypesLeftOut: 0,
+          notAvailable: [],
           gaps: [],
           unreadable: [],
           uninstall: null,

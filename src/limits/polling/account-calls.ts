@@ -158,11 +158,7 @@ function laterOf(one: number | undefined, other: number | undefined): number | u
  * Calls that a poll of any account makes at once, so that they can be taken from the account's share when the poll
  * begins; 0 where settings differ by account: which account it is is not known yet.
  */
-export function firstCalls({
-  associations,
-  reports,
-  accounts,
-}: Pick<PollSettings, 'associations' | 'reports' | 'accounts'>): number {
+export function firstCalls({ associations, reports, accounts }: Omit<PollSettings, 'every' | 'soonest'>): number {
   if (accounts.some((override) => override.associations !== undefined)) return 0
   return Math.min(AT_ONCE, callsOf(namedReports(reports), associations === 'auto' ? 0 : associations.length))
 }

@@ -1,5 +1,5 @@
 import { boundedTypes, boundedWords } from '../../provider/bounds.ts'
-import { asObject, Gaps, type JsonObject, type Place, readCount } from '../../provider/read.ts'
+import { asObject, Gaps, type JsonObject, type ListPlace, readCount } from '../../provider/read.ts'
 import type { ReadReport, ReportedValue } from './report.ts'
 
 type Numbers = Pick<ReportedValue, 'usage' | 'limit' | 'reported'>
@@ -12,14 +12,14 @@ export function overallOf(gaps: Gaps, answer: JsonObject): Numbers {
 }
 
 /** `usage` and its like, of the same kind. In an item of a list the usage is looked at first. */
-export function numbersOf(gaps: Gaps, answer: JsonObject, at?: Place): Numbers {
+export function numbersOf(gaps: Gaps, answer: JsonObject, at?: ListPlace): Numbers {
   const usage = at === undefined ? readCount(answer, 'usage') : (gaps.count(answer, 'usage', at) ?? 0)
   const limit = gaps.count(answer, 'limit', at) ?? 0
   return { usage, limit, ...reported(gaps.number(answer, 'percentage', at)) }
 }
 
 /** An object type with its numbers; undefined for one that can't be told, or has none. */
-export function typeIn(gaps: Gaps, item: JsonObject, at?: Place) {
+export function typeIn(gaps: Gaps, item: JsonObject, at?: ListPlace) {
   const objectTypeId = gaps.nonEmptyText(item, 'objectTypeId', at)
   const label = gaps.text(item, 'pluralLabel', at) ?? objectTypeId
   const limit = gaps.count(item, 'limit', at) ?? 0

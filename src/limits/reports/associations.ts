@@ -1,5 +1,5 @@
 import { boundedRecords, boundedWords } from '../../provider/bounds.ts'
-import { asObject, Gaps, type JsonObject, type ObjectId, type Place, readCount } from '../../provider/read.ts'
+import { asObject, Gaps, type JsonObject, type ListPlace, type ObjectId, readCount } from '../../provider/read.ts'
 import type { Pair } from '../pair.ts'
 import { reported } from './answer-parts.ts'
 import type { ReadReport, Report, ReportedRecord } from './report.ts'
@@ -59,7 +59,7 @@ function valuesOf({ from, to }: Pair, { limit, atLimit, nearLimit, fullest }: Nu
   }
 }
 
-function recordIn(gaps: Gaps, item: JsonObject, at: Place): ReportedRecord | undefined {
+function recordIn(gaps: Gaps, item: JsonObject, at: ListPlace): ReportedRecord | undefined {
   const label = gaps.text(item, 'label', at)
   const objectId = gaps.id(item, 'objectId', at)
   if (objectId === undefined) return undefined
