@@ -278,7 +278,7 @@ function logTroubles(log: Logger, { hubId, context, outcome }: ReadPoll, disagre
 
 /** What a poll changes about the account's poll alert, to be committed with the rest. */
 async function pollAlertWrites(
-  { announcePoll, alertAfter, coverage }: PollWork,
+  { announcePoll, alertAfter, coverage, polls }: PollWork,
   { hubId, context, settings }: { hubId: number; context: PollContext; settings: AccountPollSettings },
   outcome: PollOutcome,
   now: number,
@@ -290,6 +290,7 @@ async function pollAlertWrites(
     ...{ hubId, hubDomain, outcome, now, pollFailures, pollFailingSince, pollBlockedSince },
     pollAlert: alertStates.poll ?? '',
     failsForLong,
+    ...(failsForLong && { refreshes: await polls.refreshes(hubId) }),
     isFleetTrouble: failsForLong && (await coverage.fleetSpeaks(now)),
   })
 }

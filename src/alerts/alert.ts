@@ -6,8 +6,11 @@ export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' |
 
 export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'worse' | 'uninstalled' | 'test'
 
-/** What keeps an account from being polled: a scope that was not granted, or polls that fail. */
-export type PollCause = 'scopes' | 'failing' | 'unreadable'
+/**
+ * What keeps an account from being polled: a scope that was not granted, or polls that fail; `unauthorized`: because its
+ * access token is refused, and no refresh helps.
+ */
+export type PollCause = 'scopes' | 'failing' | 'unauthorized' | 'unreadable'
 
 /** What is wrong with a receiver. */
 export type ReceiverCause = 'failing' | 'disabled' | 'unproven'

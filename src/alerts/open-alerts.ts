@@ -111,6 +111,7 @@ export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
 const POLL_SUBJECT: Record<PollCause, string> = {
   scopes: 'limits: no scope to read them',
   failing: 'limits: polls keep failing',
+  unauthorized: 'limits: access token refused',
   unreadable: 'limits: what was stored of them could not be read',
 }
 

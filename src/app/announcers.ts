@@ -13,7 +13,7 @@ export function announcers(config: Config) {
   const { publicUrl } = config.http
   const repeatEveryMs = config.alerts.repeatEvery
   const page = pageOf(config)
-  const grant = { scopes: [...scopes, ...optionalScopes], installPage: `${publicUrl}/install`, pageOf: page }
+  const grant = { scopes: [...scopes, ...optionalScopes], pageOf: page }
   return {
     /** An account's tokens, and its uninstall. */
     announce: tokenAnnouncer({ pageOf: page }),

@@ -26,6 +26,11 @@ export interface PlannedPoll {
   turn: PollTurn | undefined
 }
 
+export interface KnownRefreshes {
+  at: number
+  failure: { class: string; reason: string } | undefined
+}
+
 /** What a poll found. `unchanged` is all as it was, but read anew at `polledAt`. */
 export interface PollResult {
   /** Number of the last poll as read. */
@@ -80,6 +85,14 @@ export class PollStore {
     if (at === null || state == null) return undefined
     const turn = decodeTurn(pollBecause ?? '')
     return { state: state as AccountState, hubDomain: hubDomain ?? '', polls: polls ?? '0', at: Number(at), turn }
+  }
+
+  /** When its tokens were last refreshed, ms (0 = never), and why the refreshes since then fail; undefined = they don't. */
+  async refreshes(hubId: number): Promise<KnownRefreshes> {
+    const fields = ['refreshedAt', 'failureClass', 'failureReason'] as const
+    const { account } = this.#keys.account(hubId)
+    const [at, failed, reason] = await unlessOfOtherType(this.#store.hmget(account, ...fields), [])
+    return { at: Number(at ?? 0) || 0, failure: failed == null ? undefined : { class: failed, reason: reason ?? '' } }
   }
 
   /** Gives an account another turn; `polls` is the number of its last poll as read: one made since has planned anew. */

@@ -6,7 +6,7 @@ export const RUNBOOK = {
   limit: [],
   'limit-changed': [],
   token: ['failing', 'reauthorize', 'foreign', 'uninstall'],
-  poll: ['scopes', 'failing', 'unreadable'],
+  poll: ['scopes', 'failing', 'unauthorized', 'unreadable'],
   fleet: ['credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'calls', 'data'],
   delivery: ['failing', 'disabled', 'unproven'],
   test: [],

@@ -17,7 +17,7 @@ import { logLines } from '../support/log-lines.ts'
 export const HUB = 123
 export const KEEP_MS = 30 * 86_400_000
 export const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
-const pages = { installPage: 'https://plimsoll.example.com/install', pageOf }
+const pages = { pageOf }
 export const announce = tokenAnnouncer(pages)
 const grant = { ...pages, scopes: ['oauth', 'crm.objects.contacts.read'] }
 export const announceScopes = grantAnnouncer(grant)

@@ -293,7 +293,7 @@ describe('calls for data, lives of a minute, tokens of 2,000 characters', () => 
       return alerts.length > 0 && alerts
     })
     expect(alert).toMatchObject({ kind: 'poll', level: 'warning', reason: 'entered' })
-    expect(alert?.message).toContain('is refused although it was refreshed')
+    expect(alert?.message).toMatch(/access token is refused, also the one that a refresh brought at .*reconnect-link/)
     expect(more).toEqual([])
   })
 

@@ -191,6 +191,21 @@ describe('polls that fail', () => {
     expect(await one.account()).toMatchObject({ pollFailure: { count: 2 } })
   })
 
+  test('because the access token stays refused are an alert that has what its refresh answered', async () => {
+    const one = await fleet()
+    one.says.properties = () => failure('unauthorized')
+    let refreshes = 1
+    one.says.refresh = async () => tokens(`access-${++refreshes}`, `refresh-${refreshes}`, 365 * DAY)
+    one.clock.move(DAY)
+    for (let n = 0; n < 4; n++) {
+      await one.poll()
+      one.clock.move(EVERY_MS)
+    }
+    const alerts = await one.alerts()
+    expect(outline(alerts)).toEqual(['poll firing entered'])
+    expect(alerts[0]?.message).toContain('also the one that a refresh brought at')
+  })
+
   test('because the access token expired unseen work after one refresh', async () => {
     const one = await fleet()
     one.clock.move(DAY)

@@ -51,7 +51,7 @@ export function alertParts(
   { world, keys, receivers, jobs, config }: Scene,
   process: Process,
   deps: RefreshWork,
-  pages: { installPage: string; pageOf: (hubId: number) => string },
+  pages: { pageOf: (hubId: number) => string },
 ): AlertParts {
   const { store, clock, log } = deps
   const queues = {

@@ -67,7 +67,7 @@ export interface Daemon extends AlertParts, RekeyParts {
 const metrics = createMetrics()
 const log = createLogger({ level: 'silent', pretty: false }, { write: () => {} })
 const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
-const pages = { installPage: 'https://plimsoll.example.com/install', pageOf }
+const pages = { pageOf }
 const never = new AbortController().signal
 
 /** The door is no part of the simulation: it is always open. */

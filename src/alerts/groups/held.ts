@@ -57,7 +57,7 @@ export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert):
     case 'clock':
       return (kind === 'token' && level === 'warning') || kind === 'poll'
     case 'coverage':
-      return kind === 'poll' && cause === 'failing'
+      return kind === 'poll' && (cause === 'failing' || cause === 'unauthorized')
     case 'calls':
     case 'data':
       return false

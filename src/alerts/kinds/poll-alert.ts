@@ -1,16 +1,16 @@
 import type { GrantedAccount, ScopesAnnouncer } from '../../accounts/connect-account.ts'
+import type { KnownRefreshes } from '../../limits/poll-store.ts'
 import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../../limits/polling/poll-outcome.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
-import { countOf } from '../../text/format-number.ts'
-import { formatTime } from '../../text/format-time.ts'
+import { countOf, formatCount } from '../../text/format-number.ts'
+import { formatMoment } from '../../text/format-time.ts'
+import type { PollCause } from '../alert.ts'
 import { POLL_FIELD } from '../alert-state.ts'
-import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
+import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState, sendLink } from './notified-alert.ts'
 
 export interface GrantAlertSettings {
   /** What the app asks for. */
   scopes: readonly string[]
-  /** Where the customer connects again. */
-  installPage: string
   pageOf: (hubId: number) => string
 }
 
@@ -30,6 +30,8 @@ export interface AttemptedAccount extends PollRecord {
   pollAlert: string
   /** Its polls have failed for so long with this one that an alert opens. */
   failsForLong: boolean
+  /** Read where they fail for long. */
+  refreshes?: KnownRefreshes
   /** So many accounts fail that the fleet's alert speaks for them. */
   isFleetTrouble: boolean
   now: number
@@ -68,16 +70,17 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
     const subject = about(settings, account)
     const before = openState(subject)
     if (failsForLong) {
-      const isNews = before?.cause !== 'failing' || isDueAgain(before, now, settings.repeatEveryMs)
-      if (!isNews || isFleetTrouble) return NO_ALERT_WRITES
-      const message = describeFailing(settings, account)
-      return notifyAlert(subject, { level: 'warning', cause: 'failing', message })
+      const { cause, message } = describeFailing(account)
+      // What only a new connection helps is news of polls that fail; that a poll now fails for another reason is not.
+      const isKnown = before !== undefined && (before.cause === cause || before.cause === 'unauthorized')
+      const isNews = !isKnown || isDueAgain(before, now, settings.repeatEveryMs)
+      return isNews && !isFleetTrouble ? notifyAlert(subject, { level: 'warning', cause, message }) : NO_ALERT_WRITES
     }
     if (outcome.failures.length > 0) return NO_ALERT_WRITES
     if (outcome.refused !== undefined) {
       // Granted or not: a message every day would help no operator.
       if (before?.cause === 'scopes') return NO_ALERT_WRITES
-      const message = describeRefused(settings, outcome.refused, outcome.readAnything)
+      const message = describeRefused(settings, account, outcome.refused)
       return notifyAlert(subject, { level: 'warning', cause: 'scopes', message })
     }
     return closeAlert(subject, 'Everything that is watched of this account was read again.')
@@ -104,44 +107,73 @@ function about(
   return { field: POLL_FIELD, stored: pollAlert, account, url: settings.pageOf(hubId), now }
 }
 
-function describeGrant({ scopes, installPage }: GrantAlertSettings, account: GrantedAccount): string {
+function describeGrant({ scopes }: GrantAlertSettings, account: GrantedAccount): string {
   const missing = scopes.filter((scope) => !account.scopes.includes(scope))
   return (
     'The scopes that were granted for this account do not let its limits be read' +
-    `${missing.length === 0 ? ', nor do those that the app asks for' : `: missing ${missing.join(', ')}`}. ` +
-    `To grant them, connect it again: ${installPage}`
+    `${missing.length === 0 ? ', nor do those that the app asks for' : ''}. To grant them, connect it again: ` +
+    `${sendLink(account)}${missing.length === 0 ? '' : ` Missing: ${someOf(missing)}.`}`
   )
 }
 
-function describeRefused(settings: PollAlertSettings, { what, scopes }: Refused, readAnything: boolean): string {
-  const named = scopes.length === 0 ? '' : ` It asks for ${scopes.join(', ')}, which need not be right.`
+/** What to do comes first: mails cut a long message. */
+function describeRefused(settings: PollAlertSettings, account: AttemptedAccount, { what, scopes }: Refused): string {
+  const named = scopes.length === 0 ? '' : ` The provider asks for ${someOf(scopes)}, which need not be right.`
   const app = settings.opensLimits ? '' : ' The app asks for none of these: add one to provider.scopes.'
   return (
     `The provider does not show the ${what.join(' and ')} of this account, because a scope was not granted` +
-    `${readAnything ? '; the rest is read as usual' : ''}.${named} ` +
-    `Any crm.objects.*.read scope will do, or tickets.${app} To grant it, connect the account again: ` +
-    settings.installPage
+    `${account.outcome.readAnything ? '; the rest is read as usual' : ''}. Any crm.objects.*.read scope will do, or tickets.${app} ` +
+    `To grant it, connect the account again: ${sendLink(account)}${named}`
   )
 }
 
-function describeFailing(settings: PollAlertSettings, account: AttemptedAccount): string {
-  const { outcome } = account
-  const { count, since } = failingAfter(account, outcome, account.now)
+const MOST_NAMED = 3
+
+function someOf(scopes: readonly string[]): string {
+  const more = scopes.length - MOST_NAMED
+  return `${scopes.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${formatCount(more)} more` : ''}`
+}
+
+interface WhyFailing {
+  cause: PollCause
+  message: string
+}
+
+function describeFailing(account: AttemptedAccount): WhyFailing {
+  const { outcome, now } = account
+  const { count, since } = failingAfter(account, outcome, now)
   const [failure] = outcome.failures
   const what = outcome.readAnything ? 'A part of the limits of this account' : 'The limits of this account'
-  return (
-    `${what} could not be read in ${countOf(count, 'poll')} in a row, since ${formatTime(new Date(since).toISOString())} ` +
-    `(${failure?.message}). ${whatToDo(settings, failure?.class)}`
-  )
+  const { cause, message } = whyFailing(account, failure?.class, since)
+  const polls = countOf(count, 'poll')
+  return {
+    cause,
+    message: `${what} could not be read in ${polls} in a row, since ${formatMoment(since)} (${failure?.message}). ${message}`,
+  }
 }
 
-function whatToDo({ installPage }: PollAlertSettings, failureClass: string | undefined): string {
+function whyFailing(account: AttemptedAccount, failureClass: string | undefined, since: number): WhyFailing {
+  const failing = (message: string) => ({ cause: 'failing' as const, message })
   switch (failureClass) {
     case 'unauthorized':
-      return `Its access token is refused although it was refreshed: connect the account again: ${installPage}`
+      return whyUnauthorized(account, since)
     case 'client':
-      return "The provider does not take the request itself: see provider.api and the provider's own changes."
+      return failing("The provider does not take the request itself: see provider.api and the provider's own changes.")
     default:
-      return "Plimsoll goes on trying. If it lasts, see the provider's status page."
+      return failing("Plimsoll goes on trying. If it lasts, see the provider's status page.")
   }
+}
+
+/** A new connection is the advice only where a refresh since then is known to be no help. */
+function whyUnauthorized({ hubId, refreshes }: AttemptedAccount, since: number): WhyFailing {
+  const { at = 0, failure } = refreshes ?? {}
+  const says =
+    failure !== undefined
+      ? `and its last refresh failed (${failure.reason})`
+      : at >= since
+        ? `also the one that a refresh brought at ${formatMoment(at)}`
+        : `and no refresh has brought another one since then`
+  const isNoHelp = failure === undefined ? at >= since : failure.class === 'rejected'
+  const toDo = isNoHelp ? `Connect the account again: ${sendLink({ hubId })}` : 'Plimsoll goes on trying.'
+  return { cause: isNoHelp ? 'unauthorized' : 'failing', message: `Its access token is refused, ${says}. ${toDo}` }
 }

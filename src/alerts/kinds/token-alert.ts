@@ -4,7 +4,7 @@ import { formatMoment } from '../../text/format-time.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { UNINSTALL_RULE } from '../alert.ts'
 import { TOKEN_FIELD } from '../alert-state.ts'
-import { closeAlert, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
+import { closeAlert, type NotifiedSubject, notifyAlert, openState, sendLink } from './notified-alert.ts'
 
 export interface TokenAlertSettings {
   pageOf: (hubId: number) => string
@@ -51,11 +51,6 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
   }
 }
 
-/** The link itself is not kept with the alert: it lasts a week, and each message and page signs its own. */
-function sendLink({ hubId }: Pick<AnnouncedAccount, 'hubId'>): string {
-  return `plimsoll accounts reconnect-link ${hubId} prints the link for that.`
-}
-
 /** Uninstalled, revoked - or lost by us: that must not be kept quiet. */
 function whyRefused({ interruptedAt }: AnnouncedAccount): string {
   if (interruptedAt === null) return 'the app was uninstalled, or its access revoked'
@@ -66,7 +61,7 @@ function whyRefused({ interruptedAt }: AnnouncedAccount): string {
 }
 
 function timeOf(at: number): string {
-  return at > 0 ? formatMoment(at) : 'never'
+  return at > 0 ? formatMoment(at) : 'never yet'
 }
 
 function about(settings: TokenAlertSettings, { hubId, hubDomain, tokenAlert, now }: AnnouncedSubject): NotifiedSubject {

@@ -101,6 +101,7 @@ function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
     case 'poll':
       if (isOver) return 'limits are read again'
       if (cause === 'unreadable') return 'stored data could not be read'
+      if (cause === 'unauthorized') return "limits can't be read: access token refused"
       return cause === 'scopes' ? "limits can't be read: scope missing" : "limits can't be read: polls fail"
     case 'fleet':
       return isOver ? 'accounts work again' : 'many accounts fail the same way'

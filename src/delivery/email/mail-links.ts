@@ -48,14 +48,15 @@ export function actionsOf(alert: Alert, links: MailLinks): Action[] {
   })
 }
 
-/** The refresh token is refused, or a scope is missing: only the customer can help. */
+/** A token is refused for good, or a scope is missing: only the customer can help. */
 export function wantsReconnect({
   kind,
   level,
   cause,
   rule,
 }: Pick<Alert, 'kind' | 'level' | 'cause' | 'rule'>): boolean {
-  return kind === 'token' ? level === 'critical' && rule === 'token' : kind === 'poll' && cause === 'scopes'
+  if (kind === 'token') return level === 'critical' && rule === 'token'
+  return kind === 'poll' && (cause === 'scopes' || cause === 'unauthorized')
 }
 
 export type RecordPage = (hubId: number, objectTypeId: string, objectId: number | string) => string | undefined

@@ -30,6 +30,7 @@ const cause = z
     'foreign',
     'scopes',
     'failing',
+    'unauthorized',
     'unreadable',
     'credentials',
     'refused',
@@ -43,7 +44,7 @@ const cause = z
     'unproven',
   ])
   .describe(
-    'Of a token alert: the imported token belongs to another account. Of a poll alert: scopes are missing, or polls fail. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',
+    'Of a token alert: the imported token belongs to another account. Of a poll alert: scopes are missing, or polls fail; `unauthorized`: the access token is refused, and no refresh helps. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',
   )
 const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')

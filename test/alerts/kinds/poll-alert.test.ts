@@ -10,7 +10,6 @@ import type { AlertWrites } from '../../../src/redis/steps.ts'
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 86_400_000
 const pages = {
-  installPage: 'https://plimsoll.example.com/install',
   pageOf: (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`,
 }
 const scopes = ['oauth', 'crm.objects.contacts.read', 'tickets']
@@ -27,6 +26,10 @@ const failure = (more: Partial<ProviderFailure> = {}): ProviderFailure => ({
 })
 const READ: PollOutcome = { readAnything: true, readAll: true, failures: [], refused: undefined }
 const FAILED: PollOutcome = { readAnything: false, readAll: false, failures: [failure()], refused: undefined }
+const UNAUTHORIZED: PollOutcome = {
+  ...FAILED,
+  failures: [failure({ class: 'unauthorized', message: 'the provider answered 401' })],
+}
 const REFUSED: PollOutcome = {
   ...{ readAnything: false, readAll: false, failures: [] },
   refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
@@ -61,8 +64,7 @@ describe('what the metadata says of scopes that do not let limits be read', () =
     const alert = alertOf(writes)
     expect(alert).toMatchObject({ kind: 'poll', level: 'warning', reason: 'entered', status: 'firing', rule: 'poll' })
     expect(alert.cause).toBe('scopes')
-    expect(alert.message).toContain('missing crm.objects.contacts.read, tickets.')
-    expect(alert.message).toContain(pages.installPage)
+    expect(alert.message).toMatch(/reconnect-link 123 .* Missing: crm.objects.contacts.read, tickets\.$/)
     expect(alert.url).toBe(pages.pageOf(123))
     expect(writes.changes).toEqual([['poll', '', expect.any(String)]])
   })
@@ -104,13 +106,25 @@ describe('a poll that is refused for want of a scope', () => {
     expect(alert.message).toContain('does not show the custom properties and associations of this account')
     expect(alert.message).toContain('asks for contacts, which need not be right')
     expect(alert.message).toContain('Any crm.objects.*.read scope will do')
-    expect(alert.message).toContain(pages.installPage)
+    expect(alert.message).toContain('plimsoll accounts reconnect-link 123')
     expect(alert.message).not.toContain('provider.scopes')
   })
 
   test('says so where the app asks for no scope that would do', () => {
     const { message } = alertOf(pollAnnouncer({ ...settings, opensLimits: false })(polled(REFUSED)))
     expect(message).toContain('add one to provider.scopes')
+  })
+
+  test('says what to do before the scopes, of which it names three: mails cut a long message', () => {
+    const asked = Array.from({ length: 20 }, (_, n) => `crm.objects.custom_objects_of_kind_${n}.read`)
+    const refused = { what: ['custom properties' as const, 'associations' as const], scopes: asked }
+    const { message = '' } = alertOf(
+      pollAnnouncer({ ...settings, opensLimits: false })(polled({ ...REFUSED, readAnything: true, refused })),
+    )
+    expect(message.length).toBeLessThanOrEqual(600)
+    expect(message).toMatch(
+      /Any crm\.objects.*add one to provider\.scopes.*reconnect-link 123.*asks for crm.*and 17 more/,
+    )
   })
 
   test('is told once, also where metadata told it before, and never again for as long as it lasts', () => {
@@ -158,9 +172,39 @@ describe('polls that fail for long', () => {
     expect(message).toContain('A part of the limits of this account could not be read in 8 polls')
   })
 
-  test('because the token is refused say that the account must be connected again', () => {
-    const refused = { ...FAILED, failures: [failure({ class: 'unauthorized', message: 'the provider answered 401' })] }
-    expect(alertOf(announce(polled(refused, { failed: 7 }))).message).toContain(pages.installPage)
+  test.each([
+    ['no refresh yet', undefined, 'failing', 'no refresh has brought another one since then. Plimsoll goes on trying.'],
+    ['a refresh before', { at: NOW - 2 * DAY, failure: undefined }, 'failing', 'no refresh has brought another one'],
+    [
+      'a refresh that works',
+      { at: NOW - 60_000, failure: undefined },
+      'unauthorized',
+      'also the one that a refresh brought at 2026-11-21 09:59 UTC. Connect the account again: plimsoll accounts',
+    ],
+    [
+      'a refused one',
+      { at: NOW - 60_000, failure: { class: 'rejected', reason: 'the provider answered 400: BAD_REFRESH_TOKEN' } },
+      'unauthorized',
+      'its last refresh failed (the provider answered 400: BAD_REFRESH_TOKEN). Connect the account again',
+    ],
+    [
+      'one that may work later',
+      { at: 0, failure: { class: 'transient', reason: 'the provider answered 503' } },
+      'failing',
+      'its last refresh failed (the provider answered 503). Plimsoll goes on trying.',
+    ],
+  ])('because the access token is refused say what is known of its refresh: %s', (_, refreshes, cause, says) => {
+    const alert = alertOf(announce(polled(UNAUTHORIZED, { failed: 7, ...(refreshes && { refreshes }) })))
+    expect(alert.message).toContain(says)
+    expect(alert.cause).toBe(cause)
+  })
+
+  test('are told again when only a new connection helps, but not when they fail for another reason after that', () => {
+    const refreshes = { at: NOW - 60_000, failure: undefined }
+    const failing = storedBy(announce(polled(FAILED, { failed: 7 })))
+    const refused = announce(polled(UNAUTHORIZED, { failed: 8, refreshes, pollAlert: failing }))
+    expect(alertOf(refused)).toMatchObject({ reason: 'repeat', cause: 'unauthorized' })
+    expect(announce(polled(FAILED, { failed: 9, pollAlert: storedBy(refused) }))).toEqual(NOTHING)
   })
 
   test('are told again only after the time of repeats, and closed by the first poll that reads everything', () => {
