@@ -54,17 +54,18 @@ export function checkOutput(io: Io, at: number, options: OutputOptions): CheckOu
 
 /** One line for whoever shows one line: what is wrong, then counts for programs behind the bar. */
 function summaryLine(counts: CheckCounts): string {
-  const { accounts, notOk, series, critical, warning, handled, unknown, withoutLimit } = counts
+  const { accounts, notOk, series, critical, warning, handled, unknown, reconnect, withoutLimit } = counts
   const status = statusOf(counts)
   const figures = `accounts=${accounts} critical=${critical} warning=${warning} unknown=${unknown}`
-  return `PLIMSOLL ${status.toUpperCase()} - ${words()}${handled > 0 ? ` + ${formatCount(handled)} handled` : ''} | ${figures} series=${series} without_limit=${withoutLimit} handled=${handled}`
+  return `PLIMSOLL ${status.toUpperCase()} - ${words()}${handled > 0 ? ` + ${formatCount(handled)} handled` : ''} | ${figures} series=${series} without_limit=${withoutLimit} handled=${handled} reconnect=${reconnect}`
 
   function words(): string {
     if (accounts === 0) return 'there is no live account'
     if (status === 'ok') {
       return `${countOf(accounts, 'account')}: ${countOf(series - handled, 'series', 'series')} within their thresholds`
     }
-    const breaches = `${formatCount(warning)} series at warning, ${formatCount(critical)} critical`
+    const lost = reconnect > 0 ? `, ${countOf(reconnect, 'account')} to reconnect` : ''
+    const breaches = `${formatCount(warning)} series at warning, ${formatCount(critical)} critical${lost}`
     const judged = `${formatCount(notOk)} of ${countOf(accounts, 'account')}`
     return `${judged}: ${breaches}, ${countOf(unknown, 'account')} without fresh reading`
   }
@@ -123,10 +124,10 @@ function isShown({ level, handled }: JudgedSeries, showAll: boolean): boolean {
 
 /** What is not known of an account is one row: its old readings say nothing more. */
 function rowsOf(account: JudgedAccount, showAll: boolean): Row[] {
-  const { reason, series } = account
+  const { ofAccount, reason, series } = account
   const shown = series.filter((one) => (one.level === 'unknown' ? reason === null : isShown(one, showAll)))
   const rows: Row[] = shown.map((one) => ({ level: one.handled ? 'ok' : one.level, account, series: one }))
-  return reason === null ? rows : [{ level: 'unknown', account }, ...rows]
+  return reason === null ? rows : [{ level: ofAccount, account }, ...rows]
 }
 
 function worstFirst(a: Row, b: Row): number {
@@ -173,7 +174,10 @@ function isFine({ level, series }: JudgedAccount): boolean {
   return level === 'ok' && !series.some((one) => isShown(one, false))
 }
 
-function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boolean): CheckedAccountShape {
+function accountJson(
+  { series, readAt, ofAccount: _, ...account }: JudgedAccount,
+  showAll: boolean,
+): CheckedAccountShape {
   return {
     ...account,
     readAt: iso(readAt),

@@ -1,7 +1,8 @@
 import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
-import { currentAcknowledgement, readableState } from '../alerts/alert-state.ts'
+import { currentAcknowledgement, readableState, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { storedStates } from '../alerts/open-alerts.ts'
+import { silenceOf } from '../alerts/silence.ts'
 import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
 import { currentSeries } from './account-view.ts'
 import {
@@ -60,13 +61,16 @@ async function judgeOne(
     return request.hubIds.length > 0 ? judgeAbsent(hubId, account) : undefined
   }
   const now = deps.clock.now()
+  const lost = { kind: 'token' as const, level: 'critical' as const, rule: 'token', account }
+  const isKnown =
+    openAlert(states[TOKEN_FIELD], now)?.isAcknowledged === true || silenceOf(request.silences, lost, now) !== undefined
   if (kept === 'unreadable' || account.unreadable.length > 0) {
     // One account whose record is spoilt must not hide how all others are.
-    return judgeAccount({ ...request, trouble: 'what is stored of its readings is spoilt' }, account, [], now)
+    return judgeAccount({ ...request, isKnown, trouble: 'what is stored of its readings is spoilt' }, account, [], now)
   }
   const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
   const withAlerts = series.map((one) => ({ ...one, ...openAlert(states[one.id], now) }))
-  return judgeAccount({ ...request, trouble }, account, withAlerts, now)
+  return judgeAccount({ ...request, isKnown, trouble }, account, withAlerts, now)
 }
 
 function openAlert(stored: string | undefined, now: number): { open: AlertLevel; isAcknowledged: boolean } | undefined {
@@ -89,18 +93,31 @@ export interface CheckCounts {
   handled: number
   /** Accounts of which not all is known: no fresh reading. */
   unknown: number
+  /** Accounts that must reconnect, which nobody has handled. */
+  reconnect: number
   /** Series that can't be judged because their limit is not known. */
   withoutLimit: number
 }
 
 export function noCounts(): CheckCounts {
-  return { accounts: 0, notOk: 0, series: 0, critical: 0, warning: 0, handled: 0, unknown: 0, withoutLimit: 0 }
+  return {
+    accounts: 0,
+    notOk: 0,
+    series: 0,
+    critical: 0,
+    warning: 0,
+    handled: 0,
+    unknown: 0,
+    reconnect: 0,
+    withoutLimit: 0,
+  }
 }
 
-export function addAccount(counts: CheckCounts, { level, reason, series }: JudgedAccount): void {
+export function addAccount(counts: CheckCounts, { level, ofAccount, reason, series }: JudgedAccount): void {
   counts.accounts++
   if (level !== 'ok') counts.notOk++
   if (reason !== null) counts.unknown++
+  if (ofAccount === 'critical') counts.reconnect++
   counts.series += series.length
   for (const one of series) {
     if (one.level === 'critical' || one.level === 'warning') counts[one.handled ? 'handled' : one.level]++
@@ -111,7 +128,7 @@ export function addAccount(counts: CheckCounts, { level, reason, series }: Judge
 /** The worst there is. Of no accounts at all nothing is known: more likely it was looked in the wrong place. */
 export function statusOf(counts: CheckCounts): CheckLevel {
   return worstOf([
-    counts.critical > 0 ? 'critical' : 'ok',
+    counts.critical + counts.reconnect > 0 ? 'critical' : 'ok',
     counts.warning > 0 ? 'warning' : 'ok',
     counts.unknown > 0 || counts.accounts === 0 ? 'unknown' : 'ok',
   ])

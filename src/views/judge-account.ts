@@ -54,6 +54,8 @@ export interface JudgedAccount {
   state: Account['state'] | null
   /** The worst there is: critical, warning, unknown, ok. A series without a known limit does not make it unknown. */
   level: CheckLevel
+  /** Without its series: critical where it must reconnect and no operator has handled that, unknown where not all is known. */
+  ofAccount: CheckLevel
   /** Why not all is known of it: what was read is too old, or nothing was. Null = all is. May hold strangers' words. */
   reason: string | null
   /** When anything of it was last read, ms. */
@@ -64,11 +66,10 @@ export interface JudgedAccount {
 
 /**
  * How an account stands by its last readings, without `for`, and by its open alerts, whatever holds one open or back.
- * `trouble` is why it could not be
- * read just now.
+ * `trouble` is why it could not be read just now; `isKnown`: an operator has handled its token alert.
  */
 export function judgeAccount(
-  { trouble, ...settings }: JudgeSettings & { trouble?: string | undefined },
+  { trouble, isKnown = false, ...settings }: JudgeSettings & { trouble?: string | undefined; isKnown?: boolean },
   account: JudgedSubject,
   current: readonly CheckedSeries[],
   now: number,
@@ -79,15 +80,16 @@ export function judgeAccount(
   const reason = trouble ?? whyUnknown(settings, account, { current, series, readAt }, isStale)
   const { hubId, hubDomain, state } = account
   const breaches = series.filter((one) => isBreach(one.level) && !one.handled)
-  const level = worstOf([...breaches.map((one) => one.level), reason === null ? 'ok' : 'unknown'])
-  return { hubId, hubDomain, state, level, reason, readAt, series }
+  const ofAccount = account.state === 'reauthorize' && !isKnown ? 'critical' : reason === null ? 'ok' : 'unknown'
+  const level = worstOf([...breaches.map((one) => one.level), ofAccount])
+  return { hubId, hubDomain, state, level, ofAccount, reason, readAt, series }
 }
 
 /** One that was asked for and is nobody's, or no longer. */
 export function judgeAbsent(hubId: number, account: JudgedSubject | undefined): JudgedAccount {
   const { hubDomain = '', state = null } = account ?? {}
   const reason = state === null ? 'there is no such account' : `it is ${state}`
-  return { hubId, hubDomain, state, level: 'unknown', reason, readAt: null, series: [] }
+  return { hubId, hubDomain, state, level: 'unknown', ofAccount: 'unknown', reason, readAt: null, series: [] }
 }
 
 const RANK: Readonly<Record<CheckLevel, number>> = { critical: 3, warning: 2, unknown: 1, ok: 0 }

@@ -74,7 +74,7 @@ describe('the exit code', () => {
     expect(ran).toMatchObject({ code: 3, err: '' })
     expect(firstLine(ran)).toBe(
       'PLIMSOLL UNKNOWN - 2 of 2 accounts: 0 series at warning, 0 critical, 2 accounts without fresh reading' +
-        ' | accounts=2 critical=0 warning=0 unknown=2 series=0 without_limit=0 handled=0',
+        ' | accounts=2 critical=0 warning=0 unknown=2 series=0 without_limit=0 handled=0 reconnect=0',
     )
     expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +never read/m)
     expect(await asked()).toEqual([])
@@ -83,7 +83,7 @@ describe('the exit code', () => {
   test('is 0 where all is within its thresholds: --live reads first', async () => {
     const line =
       'PLIMSOLL OK - 2 accounts: 6 series within their thresholds' +
-      ' | accounts=2 critical=0 warning=0 unknown=0 series=6 without_limit=0 handled=0\n'
+      ' | accounts=2 critical=0 warning=0 unknown=0 series=6 without_limit=0 handled=0 reconnect=0\n'
     expect(await check('--live')).toEqual({ code: 0, out: line, err: '' })
     expect((await asked()).sort()).toEqual([...Array(2).fill('associations'), ...Array(2).fill('customProperties')])
     expect(await check()).toEqual({ code: 0, out: line, err: '' })
@@ -124,7 +124,7 @@ describe('the exit code', () => {
     expect(rest).toMatchObject({ code: 1, err: '' })
     expect(firstLine(rest)).toBe(
       'PLIMSOLL WARNING - 1 of 2 accounts: 1 series at warning, 0 critical, 0 accounts without fresh reading + 1 handled' +
-        ' | accounts=2 critical=0 warning=1 unknown=0 series=6 without_limit=0 handled=1',
+        ' | accounts=2 critical=0 warning=1 unknown=0 series=6 without_limit=0 handled=1 reconnect=0',
     )
     expect(rest.out).not.toContain('globex')
     expect((await check('--all')).out).toMatch(/^handled +2 +globex\.example\.com +custom properties +990 /m)
@@ -245,7 +245,10 @@ describe('for programs', () => {
     expect(await check('--live', String(ACME))).toMatchObject({ code: 0 })
     await put(ACME, { ...customProperties(100), overallLimit: 0 })
     const ran = await check('--live', String(ACME))
-    expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^PLIMSOLL OK .* without_limit=1 handled=0$/m) })
+    expect(ran).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^PLIMSOLL OK .* without_limit=1 handled=0 reconnect=0$/m),
+    })
     expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +custom properties +100 +customProperties/m)
   })
 })
@@ -348,4 +351,20 @@ test('readings that are spoilt make their account unknown, and hide no other', a
   const ran = await check(String(HOSTILE), String(ACME))
   expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^unknown +3 .* spoilt/m) })
   expect(ran.out).toMatch(/ accounts=2 .* series=3 /)
+})
+
+test('an account that must reconnect is critical, until an operator has handled its alert', async () => {
+  const keys = createKeys('plimsoll')
+  const redis = scene.redis.connect()
+  await redis.hset(keys.account(GLOBEX).account, { state: 'reauthorize', rejectedAt: `${Date.now()}` })
+  const ran = await check(String(GLOBEX))
+  expect(ran).toMatchObject({ code: 2, err: '' })
+  expect(firstLine(ran)).toMatch(/^PLIMSOLL CRITICAL - 1 of 1 account: .*, 1 account to reconnect, .* reconnect=1$/)
+  expect(ran.out).toMatch(/^critical +2 +globex\.example\.com +it must be connected again/m)
+  expect(JSON.parse((await check('--json', String(GLOBEX))).out)).toMatchObject({
+    ...{ status: 'critical', exitCode: 2, accounts: [{ level: 'critical' }] },
+  })
+  const silenced = ['--match', `account=${GLOBEX}`, '--match', 'kind=token', '--for', '1h', '--comment', 'known']
+  expect(await command('alerts', 'silence', ...silenced)).toMatchObject({ code: 0 })
+  expect(await check(String(GLOBEX))).toMatchObject({ code: 3 })
 })

@@ -170,16 +170,19 @@ describe('an account', () => {
       '1 series not read since 2026-11-20 04:00 UTC: the provider answered 503',
     ],
     ['has a report that never came', judge([overall(1)], failing), 'not all was read: the provider answered 503'],
-    [
-      'must reconnect',
-      judge([overall(1), atLimit(0)], account({ state: 'reauthorize' })),
-      'it must reconnect: its refresh token is refused',
-    ],
     ['could not be read just now', judge([overall(1), atLimit(0)], account(), 'no answer'), 'no answer'],
     ['is nobody’s', judgeAbsent(9, undefined), 'there is no such account'],
     ['was uninstalled', judgeAbsent(123, account({ state: 'uninstalled' })), 'it is uninstalled'],
   ])('that %s is unknown, with the reason', (_, judged, reason) => {
     expect(judged).toMatchObject({ level: 'unknown', reason })
+  })
+
+  test('that must be connected again is critical, with the reason; once that is known it is unknown', () => {
+    const subject = account({ state: 'reauthorize' })
+    const reason = 'it must be connected again: its refresh token is refused'
+    expect(judge([overall(1), atLimit(0)], subject)).toMatchObject({ level: 'critical', reason })
+    const known = judgeAccount({ ...SETTINGS, isKnown: true }, subject, [overall(1)], NOW)
+    expect(known).toMatchObject({ level: 'unknown', reason })
   })
 
   test('that is failing or parked is judged by its fresh reading; one whose poll missed what no rule wants, too', () => {
@@ -202,6 +205,8 @@ describe('of all accounts the worst wins', () => {
   const warning = judge([overall(800), atLimit(1)])
   const critical = judge([overall(990)])
   const unknown = judge([])
+  const lost = judge([], account({ state: 'reauthorize' }))
+  const lostAndKnown = judgeAccount({ ...SETTINGS, isKnown: true }, account({ state: 'reauthorize' }), [], NOW)
   const withoutLimit = judge([overall(5, null)])
 
   test.each([
@@ -209,6 +214,8 @@ describe('of all accounts the worst wins', () => {
     [[ok, unknown], 'unknown'],
     [[ok, unknown, warning], 'warning'],
     [[unknown, critical, warning, ok], 'critical'],
+    [[ok, warning, lost], 'critical'],
+    [[ok, lostAndKnown], 'unknown'],
     [[], 'unknown'],
   ])('%#', (accounts, status) => {
     const counts = noCounts()
@@ -218,9 +225,10 @@ describe('of all accounts the worst wins', () => {
 
   test('and each is counted once', () => {
     const counts = noCounts()
-    for (const one of [ok, warning, critical, unknown, withoutLimit]) addAccount(counts, one)
+    for (const one of [ok, warning, critical, unknown, lost, withoutLimit]) addAccount(counts, one)
     expect(counts).toEqual({
-      ...{ accounts: 5, notOk: 3, series: 5, critical: 1, warning: 2, handled: 0, unknown: 1, withoutLimit: 1 },
+      ...{ accounts: 6, notOk: 4, series: 5, critical: 1, warning: 2, handled: 0, unknown: 2, reconnect: 1 },
+      withoutLimit: 1,
     })
   })
 })

@@ -47,6 +47,7 @@ export const CheckShape = shape('Check', 'All accounts, judged by their last rea
     warning: count('Of these, at warning and not handled.'),
     handled: count('Of these, at a level that is acknowledged or silenced.'),
     unknown: count('Accounts without fresh reading.'),
+    reconnect: count('Accounts that must reconnect, without those whose alert is handled.'),
     withoutLimit: count('Series whose limit is not known.'),
   }),
   status: checkLevel.describe('Of all together.'),
