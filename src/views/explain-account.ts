@@ -49,7 +49,8 @@ export interface ExplainedAlert {
   kind: AlertKind
   /** In people's words. */
   subject: string
-  state: 'ok' | 'pending' | 'warning' | 'critical' | 'unknown' | 'off'
+  /** `failing`: something fails, and no alert is open about it yet. */
+  state: 'ok' | 'pending' | 'warning' | 'critical' | 'unknown' | 'off' | 'failing'
   /** Id of the alert that is open. */
   alert: string | null
   /** When it opened, ms. */
@@ -237,31 +238,38 @@ function explainTokens(grounds: Grounds): ExplainedAlert {
           : token.expiresAt !== null && token.expiresAt > grounds.now
             ? `its access token is good until ${formatMoment(token.expiresAt)}`
             : 'nothing failed'
-  return explainOwn(grounds, TOKEN_FIELD, why)
+  const isFailing = refusedSince !== null || refreshFailure !== null || uninstall?.failure != null
+  return explainOwn(grounds, TOKEN_FIELD, { why, isFailing })
 }
 
 function explainPolls(grounds: Grounds): ExplainedAlert {
   const { settings, facts } = grounds
   const { account } = facts
   const { pollFailure, polledAt } = account
+  const blocked = watchText(account)
   const why =
     pollFailure !== null
       ? `polls have failed since ${formatMoment(pollFailure.since)}; an alert is sent from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
-      : (watchText(account) ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
-  return explainOwn(grounds, POLL_FIELD, why)
+      : (blocked ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
+  return explainOwn(grounds, POLL_FIELD, { why, isFailing: pollFailure !== null || blocked !== undefined })
 }
 
 /** An alert that is about the account and not about a number. */
-function explainOwn(grounds: Grounds, field: string, why: string): ExplainedAlert {
+function explainOwn(
+  grounds: Grounds,
+  field: string,
+  { why, isFailing }: { why: string; isFailing: boolean },
+): ExplainedAlert {
   const { facts } = grounds
   const state = storedState(facts, field)
   const kind = kindOf(facts.account.hubId, field)
-  const level = state === undefined || state.level === 'ok' ? 'warning' : state.level
+  const isOpen = state !== undefined && state.level !== 'ok'
+  const level = isOpen ? (state.level as AlertLevel) : 'warning'
   const alert = alertAbout(grounds, field, { kind, level, rule: state?.rule ?? kind })
   return explainAlert(grounds, alert, {
     field,
     state,
-    shown: state?.level ?? (isLeaving(facts.account) ? 'off' : 'ok'),
+    shown: isOpen ? state.level : isFailing ? 'failing' : isLeaving(facts.account) ? 'off' : 'ok',
     why,
   })
 }

@@ -284,6 +284,20 @@ test('a level that the config no longer asks for is still open, and said to reco
   )
 })
 
+test('tokens or polls that fail are never ok, also where no alert is open about them yet', async () => {
+  const refused = { failures: '1', failureClass: 'rejected', failureReason: 'HTTP 400', failureAt: `${NOW}` }
+  await seedAccount(store, keys, { hubId: 9, hubDomain: 'refused.example.com', obtainedAt: NOW - 60 * MINUTE })
+  await store.hset(keys.account(9).account, { ...refused, state: 'failing', rejectedAt: `${NOW - MINUTE}` })
+  await store.hset(keys.account(9).account, { pollFailures: '1', pollFailureReason: 'x', pollFailureAt: `${NOW}` })
+  const { out } = await explain('9')
+  expect(out).toMatch(/what +its tokens\nstate +failing\n/)
+  expect(out).toMatch(/what +reading its limits\nstate +failing\n/)
+  expect(JSON.parse((await explain('9', '--json')).out).alerts).toMatchObject([
+    { state: 'failing' },
+    { state: 'failing' },
+  ])
+})
+
 test('as a process, an account that left is said to be gone', async () => {
   await store.hset(keys.account(GONE).account, {
     state: 'uninstalled',

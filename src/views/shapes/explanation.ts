@@ -33,7 +33,9 @@ const ExplainedAlert = {
   field: text("The series' id, `token` or `poll`."),
   kind: alertKind,
   subject: strangersText('What it is about, for people.'),
-  state: z.enum(['ok', 'pending', 'warning', 'critical', 'unknown', 'off']),
+  state: z
+    .enum(['ok', 'pending', 'warning', 'critical', 'unknown', 'off', 'failing'])
+    .describe('`failing`: tokens or polls fail, and no alert is open about it yet.'),
   alert: text('Id of the alert that is open.').nullable().describe('Null: none is.'),
   since: momentOrNull('When the alert opened.'),
   why: strangersText('Why it is so, for people.'),

@@ -137,10 +137,19 @@ function alertOf({ state, next, open, isOld, current }: Row, now: number): Html 
 }
 
 const LOOK: Readonly<Record<ExplainedAlert['state'], string>> = {
-  ...{ critical: 'critical', warning: 'warning', pending: 'warning', ok: 'good', unknown: 'off', off: 'off' },
+  ...{
+    critical: 'critical',
+    warning: 'warning',
+    pending: 'warning',
+    failing: 'warning',
+    ok: 'good',
+    unknown: 'off',
+    off: 'off',
+  },
 }
 const STATE_WORDS: Readonly<Record<ExplainedAlert['state'], string>> = {
-  ...{ critical: 'critical', warning: 'warning', pending: 'pending', ok: 'ok', unknown: 'unknown', off: 'not watched' },
+  ...{ critical: 'critical', warning: 'warning', pending: 'pending', failing: 'failing', ok: 'ok', unknown: 'unknown' },
+  off: 'not watched',
 }
 
 /** Nothing that is old, about to change, or not watched is called well. */
