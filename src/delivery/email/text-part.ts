@@ -5,7 +5,7 @@ import type { ListedAlert, MailContent } from './mail-content.ts'
 import { RECONNECT } from './mail-links.ts'
 
 const BAR_WIDTH = 30
-const NAME_WIDTH = 13
+const NAME_WIDTH = 12
 
 /** The mail as plain text: nothing in it that the other part has alone. */
 export function textPart({ changes, summary, sections, rows, omitted, csv, footer }: MailContent): string {
@@ -31,7 +31,7 @@ export function changesBlock({ line, note, groups, more }: DescribedChanges): st
 
 function sectionText(alert: ListedAlert): string {
   const { badge, subject, happened, percent, facts, records, actions } = alert
-  const named = (name: string, value: string) => `${name.padEnd(NAME_WIDTH)}${value}`
+  const named = (name: string, value: string) => `${name.padEnd(NAME_WIDTH)} ${value}`
   const parts = [
     ownHeading(alert) ?? [],
     `[${badge}] ${subject}\n${happened}`,
