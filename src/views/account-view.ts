@@ -20,7 +20,7 @@ import { readTokenEndpoint, type TokenEndpointStatus } from './fleet-health.ts'
 import { type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
 import type { ForecastShape, SeriesShape } from './shapes/series.ts'
-import { isHandled, withMarks } from './silenced.ts'
+import { isHandled, withMarks, worstAlert } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 /** Accounts read at once. */
@@ -107,7 +107,7 @@ function verdictOf(
   now: number,
 ): AccountVerdict {
   const marked = alerts.map((alert) => ({ ...alert, isHandled: isHandled(alert) }))
-  const worst = marked.find((alert) => !alert.isHandled)
+  const worst = worstAlert(marked.filter((alert) => !alert.isHandled))
   const ofReports = Map.groupBy(series, (one) => reportOf(one)?.words ?? '')
   const readAt = [...ofReports].map(([words, some]) => {
     return { words, at: some.reduce((oldest, { measuredAt }) => Math.min(oldest, measuredAt ?? 0), now) }

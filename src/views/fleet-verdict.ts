@@ -86,7 +86,7 @@ export function fleetVerdict(facts: StatusFacts): FleetVerdict {
   const known = handled === 0 ? '' : ` + ${formatCount(handled)} handled`
   const [worst, ...more] = troubles
   if (worst === undefined) return { level: 'ok', says: `${wellText(facts)}${known}`, troubles }
-  const others = more.length === 0 ? '' : ` (and ${formatCount(more.length)} more)`
+  const others = more.length === 0 ? '' : ` (and ${countOf(more.length, 'other problem')})`
   const says = `${worst.level === 'critical' ? 'Critical' : 'Warning'}: ${worst.says}${others}${known}`
   return { level: worst.level, says, troubles }
 }

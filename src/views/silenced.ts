@@ -20,12 +20,23 @@ export function withMarks(alerts: readonly OpenAlert[], silences: readonly Silen
   })
 }
 
+interface Marked {
+  acknowledged?: object
+  silencedBy?: string
+}
+
 /** Someone knows of it already, or asked for silence; of an alert with its marks. */
-export function isHandled({ acknowledged, silencedBy }: Pick<OpenAlert, 'acknowledged' | 'silencedBy'>): boolean {
+export function isHandled({ acknowledged, silencedBy }: Marked): boolean {
   return acknowledged !== undefined || silencedBy !== undefined
 }
 
-/** The same of an alert as it is stored. */
+/** The one to name of a list: what no operator has handled, and critical, first; else by the list's own order. */
+export function worstAlert<T extends Marked & Pick<OpenAlert, 'level'>>(alerts: readonly T[]): T | undefined {
+  const rank = (alert: T) => Number(isHandled(alert)) * 2 + Number(alert.level === 'warning')
+  return alerts.toSorted((a, b) => rank(a) - rank(b))[0]
+}
+
+/** Whether an alert is handled, as it is stored. */
 export function isHandledState(open: OpenState, silences: readonly Silence[], now: number): boolean {
   if (currentAcknowledgement(open.state, now) !== undefined) return true
   return silenceOf(silences, silenceable(open), now) !== undefined

@@ -259,7 +259,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'limits are reached',
       { ...alerts(2, 1, 0, [FULL, NEAR]), unnamed: { critical: FULL, warning: NEAR } },
       {},
-      'Critical: 2 critical alerts; worst: acme.example.com, custom properties 96 % (and 1 more)',
+      'Critical: 2 critical alerts; worst: acme.example.com, custom properties 96 % (and 1 other problem)',
     ],
     [
       'limits are near',
@@ -303,7 +303,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       ...['critical: Fix the secret', 'critical: Check the heartbeat', 'critical: Reconnect', 'critical: Review'],
       ...['warning: Fix the receiver', 'warning: Check polls', 'warning: Check polls'],
     ])
-    expect(says).toMatch(/^Critical: All 3 accounts: tokens can't be refreshed .* \(and 6 more\)$/)
+    expect(says).toMatch(/^Critical: All 3 accounts: tokens can't be refreshed .* \(and 6 other problems\)$/)
   })
 
   test('what can not be read is no health', () => {

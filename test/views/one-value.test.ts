@@ -255,9 +255,10 @@ function expectOrder(
   expect(levels).toEqual(accounts.map(([, own]) => own.map(({ level }) => level)))
 }
 
-/** The line of an account names its worst alert, with its numbers. */
+/** The line of an account names its worst alert, a critical one first, with its numbers. */
 function expectWorst(html: string, items: readonly InApi[], now: number): void {
-  for (const [hubId, [worst]] of Map.groupBy(items, (one) => one.hubId)) {
+  for (const [hubId, own] of Map.groupBy(items, (one) => one.hubId)) {
+    const worst = own.find(({ level }) => level === 'critical') ?? own[0]
     const line = wordsOf(new RegExp(`id="account-${hubId}".*?</summary>`, 's').exec(html)?.[0] ?? '')
     const { percent, daysLeft, since = '' } = worst ?? {}
     for (const part of [

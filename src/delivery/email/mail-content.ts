@@ -73,10 +73,16 @@ function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLi
 }
 
 /** `acme.example.com (123): 3 critical, 2 warning; worst: Companies → Contacts: fullest record 100 % of 500`. */
-function headingOf(alerts: Alert[], [worst]: DescribedAlert[]): string {
+function headingOf(alerts: Alert[], described: DescribedAlert[]): string {
+  const worst = worstDescribed(described)
   if (worst === undefined || alerts.length === 1) return worst?.subject ?? ''
   const total = totalOf({ groupKey: '', truncated: 0, alerts }).replace(/ in [\d,]+ accounts?$/, '')
   return `${worst.subject}: ${total}; worst: ${worst.headline}`
+}
+
+/** The one to name of an account's: a critical one first, else by the order of the message. */
+export function worstDescribed(described: readonly DescribedAlert[]): DescribedAlert | undefined {
+  return described.find(({ badge }) => badge === 'CRITICAL') ?? described[0]
 }
 
 function summaryOf({ type, data }: Message): string | undefined {

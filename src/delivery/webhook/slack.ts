@@ -4,6 +4,7 @@ import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Badge, type DescribedAlert, describeAlert } from '../email/describe-alert.ts'
 import { describeChanges } from '../email/describe-changes.ts'
+import { worstDescribed } from '../email/mail-content.ts'
 import { RECONNECT } from '../email/mail-links.ts'
 import { subjectLine } from '../email/subject.ts'
 import { changesBlock } from '../email/text-part.ts'
@@ -60,8 +61,9 @@ function wholeAlert({ badge, happened, facts, records, actions }: DescribedAlert
 function blockOf(own: readonly DescribedAlert[]): object[] {
   const lines = own.slice(0, MOST_OF_ONE).map(({ badge, headline }) => `${MARK[badge]} ${badge} ${headline}`)
   const more = own.length > lines.length ? [countOf(own.length - lines.length, 'more alert')] : []
-  const actions = own.flatMap((one, nth) =>
-    one.actions.filter(({ name }, n) => (nth === 0 && n === 0) || name === RECONNECT),
+  const worst = worstDescribed(own)
+  const actions = own.flatMap((one) =>
+    one.actions.filter(({ name }, n) => (one === worst && n === 0) || name === RECONNECT),
   )
   return [section([own[0]?.subject ?? '', ...lines, ...more].join('\n')), ...linksOf(actions.slice(0, 2))]
 }

@@ -3,6 +3,7 @@ import type { Alert, FleetChanges, Message } from '../../../src/alerts/alert.ts'
 import { mailContent } from '../../../src/delivery/email/mail-content.ts'
 import { renderEmail } from '../../../src/delivery/email/send-email.ts'
 import { subjectLine } from '../../../src/delivery/email/subject.ts'
+import { slackBody } from '../../../src/delivery/webhook/slack.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount, someChanges } from '../example-messages.ts'
 
 /** What a reader of the HTML part reads. */
@@ -411,4 +412,20 @@ Daily digest: 1 critical in 1 account.\n`
 
 test('what concerns the whole fleet is in no account', () => {
   expect(digest({ totals: { accounts: 0, critical: 1, warning: 0 } }).subject).toBe('[DIGEST] daily: 1 critical')
+})
+
+test('one alert that is named as the worst of an account is critical, and the links of Slack are of it', () => {
+  const poll = anAlert({ id: 'a-2', kind: 'poll', level: 'warning', rule: 'poll', cause: 'failing' })
+  const { series: _, usage: __, limit: ___, percent: ____, remaining: _____, daysLeft: ______, ...bare } = poll
+  const message = aMessage([bare, anAlert()])
+  const { text } = renderEmail(message, NOW)
+  expect(text).toContain('1 critical, 1 warning; worst: custom properties 96 %')
+  const links = { open: ({ id }: Alert) => `https://plimsoll.example.com/alerts/${id}` }
+  const slack = slackBody(message, { receiver: 'chat', home: 'https://plimsoll.example.com/', groupBy: [], links })
+  expect(slack).toContain(`alerts/${anAlert().id}|Open alert`)
+})
+
+test('names of rows and links in plain text are apart from what they name', () => {
+  const links = { reconnect: () => 'https://plimsoll.example.com/install?account=123' }
+  expect(renderEmail(aMessage([aTokenAlert()]), NOW, links).text).toMatch(/^Reconnect link +https:/m)
 })

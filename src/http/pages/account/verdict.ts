@@ -2,7 +2,7 @@ import { keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView } from '../../../views/account-view.ts'
 import type { VerdictLevel } from '../../../views/shapes/account.ts'
-import { isHandled } from '../../../views/silenced.ts'
+import { isHandled, worstAlert } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { stateBadge } from '../parts/cells.ts'
 
@@ -27,7 +27,7 @@ export function needsReconnect({ state, pollBlocked }: AccountView['account']): 
 /** How an account is, a line for each finding; `reconnect` is offered where that helps. */
 export function verdictPart({ account, verdict, alerts }: AccountView, reconnect: Html): Html {
   const { level, findings } = verdict
-  const worst = alerts.find((alert) => !isHandled(alert))
+  const worst = worstAlert(alerts.filter((alert) => !isHandled(alert)))
   const path = worst === undefined ? undefined : html` <a href="${alertPath(worst)}">Open the worst alert</a>`
   const lines = findings.map(
     ({ about, level: own, says }) =>

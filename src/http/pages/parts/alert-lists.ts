@@ -6,6 +6,7 @@ import { type Html, html } from '../../../text/html.ts'
 import { accountText, alertCountsText, worstText } from '../../../views/alert-texts.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
+import { worstAlert } from '../../../views/silenced.ts'
 import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
 import { fullness, levelBadge, NONE, when } from './cells.ts'
 import { htmlTable } from './tables.ts'
@@ -31,7 +32,7 @@ function lineOf(
   { mayWrite, choose = false, reconnect }: AlertListMore,
 ): Html {
   const { hubId, alerts } = account
-  const worst = alerts[0] as TimedAlert
+  const worst = worstAlert(alerts) as TimedAlert
   const name = accountText(account)
   const of = html`<span class="unseen"> ${name}</span>`
   const more = account.critical + account.warning + account.handled - alerts.length
