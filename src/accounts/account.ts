@@ -1,6 +1,7 @@
 import { decodeGaps, gapLines } from '../provider/read.ts'
 import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
+import { confirmedBy } from '../tokens/after-failure.ts'
 
 /** What is known of one installed account, without its tokens. Times are ms since 1970, null = never. */
 export interface Account {
@@ -107,6 +108,12 @@ export function readAccount(hubId: number, record: Hash | undefined, listedIn?: 
     gaps: gapLines(decodeGaps(hash.gaps ?? '')),
     uninstall: hash.uninstallReason === undefined ? null : readUninstall(hash),
   }
+}
+
+/** Of an account whose refresh token is refused, until that is confirmed: when it is at the latest, ms; else undefined. */
+export function confirmationOf({ state, refusedSince, token }: Account): number | undefined {
+  if (state !== 'failing' || refusedSince === null) return undefined
+  return confirmedBy(refusedSince, { obtainedAt: token.obtainedAt ?? 0, expiresAt: token.expiresAt ?? 0 })
 }
 
 function readRefreshFailure(hash: Hash): Account['refreshFailure'] {

@@ -7,7 +7,7 @@ import { seriesName } from '../alerts/series-name.ts'
 import type { Stores } from '../app/stores.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
-import { STATE_NAMES } from '../views/account-verdict.ts'
+import { needsReconnect, STATE_NAMES } from '../views/account-verdict.ts'
 import {
   accountDetailsJson,
   driftText,
@@ -129,6 +129,7 @@ export async function show(io: Io, name: AccountArgument, options: CommonOptions
     ['state', stateText(account)],
     ['verdict', verdict.level],
     ...verdict.findings.map(({ about, says }) => [about, says] as const),
+    ['reconnect', needsReconnect(account) ? `plimsoll accounts reconnect-link ${account.hubId} prints the link` : ''],
     ['installed by', account.user ?? ''],
     ['connected', momentCell(account.connectedAt)],
     ['token obtained', momentCell(account.token.obtainedAt)],

@@ -109,11 +109,20 @@ function rejected(failed: FailedRefresh, base: AfterFailure, now: number, random
   const confirmAt = rejectedAt + graceOf(times)
   if (now < confirmAt) return { ...again, refreshAt: confirmAt }
   const vouchedFor = standing.fleet <= 1 || standing.lastSuccessAt > rejectedAt
-  const waitedFor = now - rejectedAt >= clamp(life(times), 10 * SECOND, HOUR)
+  const waitedFor = now - rejectedAt >= longestDoubt(times)
   if (!vouchedFor && !waitedFor) return { ...again, refreshAt: now + graceOf(times), alert: base.alert }
   return {
     ...{ state: 'reauthorize', refreshAt: daily(now, random), pollAt: 'never', rejectedAt, alert: 'reauthorize' },
   }
+}
+
+function longestDoubt(times: TokenTimes): number {
+  return clamp(life(times), 10 * SECOND, HOUR)
+}
+
+/** When a refused refresh token is believed at the latest, ms: by the first attempt after the doubt, if that is answered. */
+export function confirmedBy(rejectedAt: number, times: TokenTimes): number {
+  return rejectedAt + longestDoubt(times) + graceOf(times)
 }
 
 function transient(

@@ -1,7 +1,8 @@
-import type { Account } from '../accounts/account.ts'
+import { type Account, confirmationOf } from '../accounts/account.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
+import { formatMoment } from '../text/format-time.ts'
 import { alertCountsText } from './alert-texts.ts'
 import type { AlertCounts } from './find-alerts.ts'
 import { endpointTrouble, type TokenEndpointStatus } from './fleet-health.ts'
@@ -76,6 +77,16 @@ export function troubleOf({ findings }: AccountVerdict): string {
   return (wrong('critical') ?? wrong('warning'))?.brief ?? ''
 }
 
+/** Reconnecting it helps: its refresh token is refused, or a permission is missing. */
+export function needsReconnect({ state, refusedSince, pollBlocked }: Account): boolean {
+  if (state === 'reauthorize') return true
+  return (state === 'active' || state === 'failing') && (refusedSince !== null || pollBlocked !== null)
+}
+
+export function confirmationText(by: number, now: number): string {
+  return `to be confirmed by ${by > now ? `${formatMoment(by)} at the latest` : 'the next attempt'}`
+}
+
 /** Nothing is refreshed or polled any more. */
 export function isLeaving({ state }: Pick<Account, 'state'>): boolean {
   return state === 'uninstalling' || state === 'uninstalled'
@@ -109,6 +120,14 @@ function tokens(facts: VerdictFacts, now: number): AccountFinding {
     const until = planned(parkedUntil, now)
     const says = `The provider asked for a pause: the next attempt is ${until}.`
     return found(isOver ? 'critical' : 'warning', `next attempt ${until}`, says, expiry(token, now), why)
+  }
+  const by = confirmationOf(facts.account)
+  if (by !== undefined) {
+    const confirmed = confirmationText(by, now)
+    const why = refreshFailure?.class === 'rejected' ? ` (${quoted(refreshFailure.reason)})` : ''
+    const says = `The provider refuses its refresh token${why}, ${confirmed}. Reconnecting it helps at once.`
+    const brief = `refresh token refused, ${confirmed}`
+    return found(isOver ? 'critical' : 'warning', brief, says, expiry(token, now), nextAttempt(facts.account, now))
   }
   if (state === 'failing' || refreshFailure !== null) {
     const [brief, says] = failing(facts.account, now)

@@ -1,3 +1,4 @@
+import { confirmationOf } from '../accounts/account.ts'
 import { type AlertLevel, byConsequence } from '../alerts/alert.ts'
 import { TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { type OpenState, rankedState, readOpenAlerts } from '../alerts/open-alerts.ts'
@@ -147,8 +148,12 @@ async function inState(
 ): Promise<AccountGroup> {
   if (count === 0) return { count, handled: 0, first: undefined }
   const handled = await deps.registry.among(state, handledTokens)
-  const listed = await deps.registry.page(Math.min(handled.size + 1, MOST_READ), 0, [state])
-  return { count, handled: handled.size, first: listed.find(({ hubId }) => !handled.has(hubId)) }
+  // Of those that fail one is named that will need its customer.
+  const most = state === 'failing' ? MOST_READ : Math.min(handled.size + 1, MOST_READ)
+  const open = (await deps.registry.page(most, 0, [state])).filter(({ hubId }) => !handled.has(hubId))
+  const refused = open.find((account) => confirmationOf(account) !== undefined)
+  const first = refused ?? open[0]
+  return { count, handled: handled.size, first, confirmedBy: refused && confirmationOf(refused) }
 }
 
 async function groupOf(

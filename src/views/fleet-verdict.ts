@@ -7,6 +7,7 @@ import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatSpan } from '../text/format-number.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
+import { confirmationText } from './account-verdict.ts'
 import { accountText, worstText } from './alert-texts.ts'
 import { isBroken, type ReceiverStatus, receiverText } from './deliveries.ts'
 import type { TimedAlert } from './find-alerts.ts'
@@ -22,6 +23,8 @@ export interface AccountGroup {
   handled: number
   /** One of the others. */
   first: { hubId: number; hubDomain: string } | undefined
+  /** Its refresh token is refused: when that is confirmed at the latest, ms. */
+  confirmedBy?: number | undefined
 }
 
 type OfStatus = 'at' | 'accounts' | 'tokens' | 'tokenEndpoint' | 'polls' | 'pollBudget' | 'coverage' | 'uninstalls'
@@ -229,11 +232,16 @@ function tokenTroubles(facts: StatusFacts): Trouble[] {
   const late = `refresh overdue for ${formatSpan(tokens.lateMs)}`
   const expired = tokens.overdue - groups.refresh.count
   const isGrave = expired > groups.failing.handled
-  const fails = isGrave ? `refresh fails, ${countOf(expired, 'token')} expired` : 'refresh fails'
+  const { confirmedBy, count } = groups.failing
+  const refused =
+    confirmedBy === undefined ? '' : `refresh token refused, ${confirmationText(confirmedBy, Date.parse(facts.at))}`
+  const what = refused === '' ? 'refresh fails' : count === 1 ? refused : `refresh fails; ${refused}`
+  const fails = isGrave ? `${what}, ${countOf(expired, 'token')} expired` : what
+  const verb = refused === '' ? 'Check refreshes' : 'Reconnect'
   return [
     ...lost,
     ...groupTroubles(facts, 'refresh', (...more) => critical('Check refreshes', ...more), late),
-    ...groupTroubles(facts, 'failing', (...more) => (isGrave ? critical : warning)('Check refreshes', ...more), fails),
+    ...groupTroubles(facts, 'failing', (...more) => (isGrave ? critical : warning)(verb, ...more), fails),
     ...groupTroubles(facts, 'parked', (...more) => warning('Wait', ...more), 'paused by the provider'),
   ]
 }

@@ -436,17 +436,20 @@ test.each([
   expect(words).toContain(story)
 })
 
-test('an account that must reconnect offers its signed link once, at the top, with a button to copy it', async () => {
-  const { get, steps, keys } = await openAccount()
-  const before = (await get('/accounts/4')).text
-  expect(before.indexOf('id="reconnect"')).toBeGreaterThan(before.indexOf('Poll now'))
-  await steps.hset(keys.account(4).account, { state: 'reauthorize' })
-  const { text } = await get('/accounts/4')
-  const [verdict = '', rest] = text.split('Poll now')
-  expect(verdict).toMatch(/id="reconnect" value="[^"]*\/install\?account=4&amp;[^"]*signature=/)
-  expect(verdict).toContain('data-copy="reconnect"')
-  expect(rest).not.toContain('id="reconnect"')
-})
+test.each(['reauthorize', 'failing'])(
+  'an account whose refresh token is refused (%s) offers its signed link once, at the top, with a button to copy it',
+  async (state) => {
+    const { get, steps, keys } = await openAccount()
+    const before = (await get('/accounts/4')).text
+    expect(before.indexOf('id="reconnect"')).toBeGreaterThan(before.indexOf('Poll now'))
+    await steps.hset(keys.account(4).account, { state, rejectedAt: '1', failureAt: '1' })
+    const { text } = await get('/accounts/4')
+    const [verdict = '', rest] = text.split('Poll now')
+    expect(verdict).toMatch(/id="reconnect" value="[^"]*\/install\?account=4&amp;[^"]*signature=/)
+    expect(verdict).toContain('data-copy="reconnect"')
+    expect(rest).not.toContain('id="reconnect"')
+  },
+)
 
 test('alerts about tokens and polls are no limits', async () => {
   const { get, poll, clock } = await openAccount()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
-import { afterFailure, type FailedRefresh } from '../../src/tokens/after-failure.ts'
+import { afterFailure, confirmedBy, type FailedRefresh } from '../../src/tokens/after-failure.ts'
 
 const SETTINGS = { refreshFrom: 0.5, refreshBy: 0.8 }
 const SECOND = 1_000
@@ -203,6 +203,18 @@ describe('in a fleet of more than one a refused refresh token', () => {
     const almost = REFUSED_AT + LIFE - 1
     expect(decide({ ...refused({}), failures: 9 }, almost)).toMatchObject({ state: 'failing', alert: 'failing' })
     expect(decide(refused({}), almost + 1)).toMatchObject({ state: 'reauthorize', alert: 'reauthorize' })
+  })
+
+  test.each([20 * SECOND, LIFE, 6 * HOUR])('is believed no later than promised, with tokens of %i ms', (life) => {
+    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
+    let one = failed('rejected', { times, standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1_000, until: 0 } })
+    let now = OBTAINED
+    for (let next = decide(one, now); next.state !== 'reauthorize'; next = decide(one, now)) {
+      one = { ...one, state: next.state, rejectedAt: next.rejectedAt, failures: next.failures }
+      now = next.refreshAt
+    }
+    expect(now).toBeGreaterThan(OBTAINED)
+    expect(now).toBeLessThanOrEqual(confirmedBy(OBTAINED, times))
   })
 })
 

@@ -72,6 +72,16 @@ const rows: Row[] = [
     { state: 'failing', ...refreshFailure(6) },
   ],
   [
+    'its refresh token is refused, and not confirmed yet',
+    'warning',
+    'refresh token refused, to be confirmed by 2026-11-21 10:32 UTC at the latest',
+    [
+      `The provider refuses its refresh token (it answered 500), to be confirmed by 2026-11-21 10:32 UTC at the latest. Reconnecting it helps at once. ${EXPIRES} The next attempt is in 15 min.`,
+      LIMITS,
+    ],
+    { state: 'failing', refusedSince: NOW - MINUTE, ...refreshFailure(1, { class: 'rejected' }) },
+  ],
+  [
     'refreshes fail, and the token has expired',
     'critical',
     'refresh failing for 5 min: it answered 500',

@@ -95,6 +95,18 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'All is well. + 1 handled',
     ],
     ['refreshes fail', {}, { failing: group(1) }, FAILS],
+    [
+      'a refresh token is refused, and not confirmed yet',
+      {},
+      { failing: { ...group(1), confirmedBy: Date.parse(ago(-20 * MINUTE)) } },
+      'Warning: acme.example.com: refresh token refused, to be confirmed by 2026-11-24 03:20 UTC at the latest',
+    ],
+    [
+      'one of those that fail is refused',
+      {},
+      { failing: { ...group(3), confirmedBy: Date.parse(ago(MINUTE)) } },
+      'Warning: acme.example.com and 2 more accounts: refresh fails; refresh token refused, to be confirmed by the next attempt',
+    ],
     ['refreshes fail, and an operator knows', alerts(0, 0, 1), { failing: group(1, 1) }, 'All is well. + 1 handled'],
     [
       'refreshes fail until tokens expire',

@@ -6,7 +6,7 @@ import { unlessUnreadable } from '../../../limits/history/packed-bytes.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatSpan, keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { isLeaving } from '../../../views/account-verdict.ts'
+import { isLeaving, needsReconnect } from '../../../views/account-verdict.ts'
 import { type AccountView, driftText, nextPollBecause, readAccountView } from '../../../views/account-view.ts'
 import type { ExplainedAlert } from '../../../views/explain-account.ts'
 import { explainView } from '../../../views/explanation.ts'
@@ -30,7 +30,7 @@ import {
   seriesLink,
 } from './account-series.ts'
 import { recordsPart, seriesPart } from './series-table.ts'
-import { needsReconnect, verdictPart } from './verdict.ts'
+import { verdictPart } from './verdict.ts'
 
 export const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
 

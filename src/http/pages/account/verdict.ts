@@ -1,5 +1,6 @@
 import { keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { needsReconnect } from '../../../views/account-verdict.ts'
 import type { AccountView } from '../../../views/account-view.ts'
 import type { VerdictLevel } from '../../../views/shapes/account.ts'
 import { isHandled, worstAlert } from '../../../views/silenced.ts'
@@ -17,11 +18,6 @@ const NAMES: Readonly<Record<VerdictLevel, string>> = {
 
 const LOOK: Readonly<Record<VerdictLevel, string>> = {
   ...{ critical: 'critical', warning: 'warning', ok: 'good', unknown: 'off', handled: 'off', none: 'off' },
-}
-
-/** Reconnecting it helps: its refresh token is refused, or a permission is missing. */
-export function needsReconnect({ state, pollBlocked }: AccountView['account']): boolean {
-  return state === 'reauthorize' || (pollBlocked !== null && (state === 'active' || state === 'failing'))
 }
 
 /** How an account is, a line for each finding; `reconnect` is offered where that helps. */
