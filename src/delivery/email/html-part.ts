@@ -63,7 +63,7 @@ const ROOM_FOR_SECTIONS = 38_000
 const ROOM_FOR_ROWS = 92_000
 
 export function htmlPart(content: MailContent): string {
-  const { badge, subject, changes, summary, omitted, csv, footer } = content
+  const { badge, subject, changes, summary, overview, omitted, csv, footer } = content
   const { sections, rows, left } = whatFits(content)
   return html`<!doctype html>
 <html lang="en">
@@ -83,6 +83,7 @@ export function htmlPart(content: MailContent): string {
 <table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colorOf(badge)}">
 ${changes === undefined ? undefined : changesRow(changes)}
 ${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
+${overviewRow(overview)}
 ${sections}
 ${rows.length === 0 ? undefined : rankedTable(rows)}
 ${left === 0 ? undefined : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail${csv === undefined ? '' : ' and in the table attached'}.`)}
@@ -99,8 +100,9 @@ ${csv === undefined ? undefined : noteRow(`Attached as a table: ${csv.filename}`
 
 /** As many sections and rows as a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */
 function whatFits(content: MailContent): { sections: Html[]; rows: Html[]; left: number } {
-  const { changes, summary, sections, rows } = content
-  let size = changes === undefined ? 0 : Buffer.byteLength(changesRow(changes).toString())
+  const { changes, summary, overview, sections, rows } = content
+  const before = [changes === undefined ? undefined : changesRow(changes), overviewRow(overview)]
+  let size = before.reduce((sum, row) => sum + (row === undefined ? 0 : Buffer.byteLength(row.toString())), 0)
   const take = (alerts: ListedAlert[], room: number, partOf: (alert: ListedAlert, n: number) => Html): Html[] => {
     const parts: Html[] = []
     for (const [n, alert] of alerts.entries()) {
@@ -120,6 +122,14 @@ function whatFits(content: MailContent): { sections: Html[]; rows: Html[]; left:
 
 function noteRow(note: string, mark?: Html): Html {
   return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px">${mark}${note}</td></tr>`
+}
+
+/** A line for each account, before the sections. */
+function overviewRow(overview: MailContent['overview']): Html | undefined {
+  if (overview.length === 0) return undefined
+  return html`<tr><td class="cell text" style="padding:0 28px 12px;${TEXT};font-size:14px;line-height:20px;word-break:break-word">${overview.map(
+    ({ badge, line }) => html`<div style="padding-bottom:8px">${badgeMark(badge)} &nbsp;<bdi>${line}</bdi></div>\n`,
+  )}</td></tr>`
 }
 
 /** The first of a digest. */

@@ -2,7 +2,7 @@ import { type Alert, compareLevels, inOrder, type Message } from '../../alerts/a
 import { csvLine } from '../../text/csv.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
-import { type DescribedAlert, describeAlert, percentOf } from './describe-alert.ts'
+import { type Badge, type DescribedAlert, describeAlert, percentOf } from './describe-alert.ts'
 import { type DescribedChanges, describeChanges } from './describe-changes.ts'
 import type { MailLinks } from './mail-links.ts'
 import { accountsIn, badgeOfMessage, subjectLine, totalOf } from './subject.ts'
@@ -23,6 +23,8 @@ export interface MailContent {
   changes?: DescribedChanges
   /** For alerts of several accounts: one line above them all. */
   summary?: string
+  /** Below it, of alerts that are all shown whole: a line for each account. */
+  overview: { badge: Badge; line: string }[]
   /** Shown whole, each in a section. */
   sections: ListedAlert[]
   /** Shown as one row of a table each. */
@@ -57,6 +59,7 @@ export function mailContent(message: Message, now: number, links: MailLinks): Ma
     subject: subjectLine(message),
     ...(data.changed !== undefined && { changes: describeChanges(data.changed) }),
     ...(summary !== undefined && { summary }),
+    overview: summary === undefined || rows.length > 0 ? [] : overviewOf(listed),
     ...{ sections: listed.slice(0, whole), rows },
     ...(data.truncated > 0 && {
       omitted: `${countOf(data.truncated, 'more alert')} not shown. All open alerts: plimsoll alerts list`,
@@ -78,6 +81,16 @@ function headingOf(alerts: Alert[], described: DescribedAlert[]): string {
   if (worst === undefined || alerts.length === 1) return worst?.subject ?? ''
   const total = totalOf({ groupKey: '', truncated: 0, alerts }).replace(/ in [\d,]+ accounts?$/, '')
   return `${worst.subject}: ${total}; worst: ${worst.headline}`
+}
+
+/** Several alerts of one account are one line, which its first has as heading. */
+function overviewOf(listed: readonly ListedAlert[]): MailContent['overview'] {
+  const lines = [...Map.groupBy(listed, ({ subject }) => subject).values()].map((own) => {
+    const { badge = 'WARNING', subject = '', headline = '' } = worstDescribed(own) ?? {}
+    const [first] = own
+    return { badge, line: own.length === 1 ? `${subject}: ${headline}` : (first?.heading ?? subject) }
+  })
+  return lines.length > 1 ? lines : []
 }
 
 /** The one to name of an account's: a critical one first, else by the order of the message. */

@@ -8,10 +8,10 @@ const BAR_WIDTH = 30
 const NAME_WIDTH = 12
 
 /** The mail as plain text: nothing in it that the other part has alone. */
-export function textPart({ changes, summary, sections, rows, omitted, csv, footer }: MailContent): string {
+export function textPart({ changes, summary, overview, sections, rows, omitted, csv, footer }: MailContent): string {
   const blocks = [
     changes === undefined ? [] : changesBlock(changes),
-    summary ?? [],
+    summary === undefined ? [] : [summary, overview.map(({ badge, line }) => `[${badge}] ${line}`)].flat().join('\n'),
     sections.map(sectionText),
     rows.length === 0 ? [] : rows.map(rowText).join('\n').trimStart(),
     omitted ?? [],

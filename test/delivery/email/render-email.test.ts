@@ -189,7 +189,9 @@ describe('a group', () => {
     for (const part of [text, readable(html)]) {
       expect(part).toContain('7 alerts, the first 3: 1 critical, 1 warning, 1 resolved in 3 accounts.')
       expect(part).toContain('4 more alerts not shown.')
-      const order = ['(3)', '(2)', '(1)'].map((account) => part.indexOf(`example.com ${account}`, 100))
+      const order = ['(3)', '(2)', '(1)'].map((account) =>
+        part.indexOf(`example.com ${account}`, part.indexOf('7 alerts')),
+      )
       expect(order).toEqual([...order].sort((a, b) => a - b))
     }
     expect(text.match(/^Usage/gm)).toHaveLength(3)
@@ -428,4 +430,18 @@ test('one alert that is named as the worst of an account is critical, and the li
 test('names of rows and links in plain text are apart from what they name', () => {
   const links = { reconnect: () => 'https://plimsoll.example.com/install?account=123' }
   expect(renderEmail(aMessage([aTokenAlert()]), NOW, links).text).toMatch(/^Reconnect link +https:/m)
+})
+
+test('a message of several accounts begins with a line for each, before it shows them one by one', () => {
+  const others = [7, 8].map((hubId) => onAccount(hubId, anAlert({ level: 'warning', percent: 90, usage: 900 })))
+  const message = aMessage([...others, anAlert(), anAtLimitAlert({ id: 'a-9' })])
+  const lines = [
+    '[CRITICAL] acme.example.com (123): 2 critical; worst: Contacts → Companies: 212 records at the association limit',
+    '[WARNING] account-7.example.com (7): custom properties 90 % of 1,000',
+    '[WARNING] account-8.example.com (8): custom properties 90 % of 1,000',
+  ]
+  const { text, html } = renderEmail(message, NOW)
+  expect(text).toContain(`4 alerts: 2 critical, 2 warning in 3 accounts.\n${lines.join('\n')}\n`)
+  expect(readable(html)).toContain(lines.join(' ').replaceAll(/\[(\w+)\]/g, '$1'))
+  expect(renderEmail(aMessage([anAlert()]), NOW).text).not.toContain('[CRITICAL] acme.example.com (123): custom')
 })
