@@ -18,10 +18,10 @@ export const ACCOUNT_EVENTS: readonly ChangeName[] = [
 
 /** Changes by the group in which they are shown; both worst first. */
 const NAMES_OF = {
-  worse: ['lost', 'entered', 'worse'],
+  accounts: ['lost', 'uninstalled', 'reconnected', 'recovered', 'connected'],
+  worse: ['entered', 'worse'],
   limits: ['limit'],
-  better: ['eased', 'left', 'recovered'],
-  accounts: ACCOUNT_EVENTS,
+  better: ['eased', 'left'],
 } as const satisfies Record<string, readonly ChangeName[]>
 
 export type ChangeGroup = keyof typeof NAMES_OF
@@ -164,7 +164,7 @@ function isPartOfReconnect(
 }
 
 export function groupOf({ change }: Pick<FleetChange, 'change'>): ChangeGroup {
-  return CHANGE_GROUPS.find((group) => (NAMES_OF[group] as readonly ChangeName[]).includes(change)) ?? 'accounts'
+  return CHANGE_GROUPS.find((group) => (NAMES_OF[group] as readonly ChangeName[]).includes(change)) ?? 'better'
 }
 
 /** By group, then by the consequence; a limit that went down comes before those that went up. Of equals the newest first. */
@@ -179,7 +179,7 @@ export function worstFirst(changes: readonly FleetChange[]): FleetChange[] {
 
 function placeOf({ change, from, to, alert }: FleetChange): number[] {
   const group = groupOf({ change })
-  const place = CHANGE_GROUPS.indexOf(group)
-  if (alert === undefined) return [place, ACCOUNT_EVENTS.indexOf(change)]
-  return [place, group === 'limits' && Number(to) > Number(from) ? 1 : 0, ...rankOf(alert)]
+  const names: readonly ChangeName[] = NAMES_OF[group]
+  const within = group === 'accounts' ? names.indexOf(change) : Number(group === 'limits' && Number(to) > Number(from))
+  return [CHANGE_GROUPS.indexOf(group), within, ...(alert === undefined ? [] : rankOf(alert))]
 }

@@ -6,7 +6,7 @@ import { say } from './say.ts'
 import { named, printTable, prose, spare, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
 
-/** `plimsoll changes`: what moved in all accounts since a moment, the worst first. */
+/** `plimsoll changes`: what moved in all accounts since a moment, a line for each account, the worst first. */
 export async function listChanges(io: Io, options: CommonOptions & { since: Moment }): Promise<void> {
   const until = io.clock.now()
   const mostOfEach = Number.POSITIVE_INFINITY
@@ -17,14 +17,25 @@ export async function listChanges(io: Io, options: CommonOptions & { since: Mome
   const { line, note, groups } = describeChanges(changes)
   say(io, line)
   if (note !== undefined) io.err(`plimsoll: ${note.charAt(0).toLowerCase()}${note.slice(1)}\n`)
-  for (const { title, changes: of } of groups) {
+  for (const { title, accounts } of groups) {
     io.out('\n')
     say(io, title)
-    const hasWhat = of.some(({ what }) => what !== '')
+    const hasMore = accounts.some(({ others }) => others.length > 0)
+    const hasWhat = accounts.some(({ what }) => what !== '')
     printTable(
       io,
-      [named('ACCOUNT'), ...(hasWhat ? [named('WHAT')] : []), prose('CHANGE'), spare(whole('AT'))],
-      of.map(({ subject, what, moved, at }) => [subject, ...(hasWhat ? [what] : []), moved, at]),
+      [
+        named('ACCOUNT'),
+        ...(hasMore ? [prose('CHANGES')] : []),
+        ...(hasWhat ? [named(hasMore ? 'WORST' : 'WHAT')] : []),
+        ...[prose('CHANGE'), spare(whole('AT'))],
+      ],
+      accounts.map(({ subject, counted, what, moved, at }) => [
+        subject,
+        ...(hasMore ? [counted] : []),
+        ...(hasWhat ? [what] : []),
+        ...[moved, at],
+      ]),
     )
   }
 }

@@ -178,7 +178,7 @@ describe('an account', () => {
   })
 })
 
-test('the worst comes first: all accounts, a lost one, limits by level; then limits that moved, what got better, who came', () => {
+test('a lost account comes first, one that is gone, new ones; then all accounts, limits by level, limits that moved, what got better', () => {
   const { account: _, ...fleet } = anAlert({ kind: 'fleet', level: 'critical' })
   const of = (hubId: number) => ({ account: { hubId, hubDomain: '' } })
   const alerts = [
@@ -192,7 +192,7 @@ test('the worst comes first: all accounts, a lost one, limits by level; then lim
   ]
   const came = (hubId: number, event: AccountEvent['event'], minute: number) => ({ hubId, event, at: AT + minute })
   const changes = netChanges(alerts, [came(8, 'connected', 1), came(9, 'connected', 2), came(10, 'uninstalled', 0)])
-  expect(worstFirst(changes).map(({ account }) => account?.hubId)).toEqual([undefined, 6, 5, 4, 3, 2, 1, 10, 9, 8])
+  expect(worstFirst(changes).map(({ account }) => account?.hubId)).toEqual([6, 10, 9, 8, undefined, 5, 4, 3, 2, 1])
 })
 
 test('whatever an alert does, the change leads from the state before it to the state after it, and is never two', () => {

@@ -53,7 +53,7 @@ test('where nothing changed it is one line, with the moment in the zone of the c
   expect(await run()).toEqual({ code: 0, out: 'Nothing changed since 2026-11-20 11:00 CET.\n', err: '' })
 })
 
-test('what changed is one line each, by group, the worst first; further back there is more', async () => {
+test('what changed is one line for each account, by group, the worst first; further back there is more', async () => {
   const series = { metric: 'customProperties.overall' }
   await logged(30, { kind: 'token', level: 'critical', rule: 'token' })
   await logged(3, { series, usage: 900, limit: 1_000, percent: 90 })
@@ -71,17 +71,13 @@ test('what changed is one line each, by group, the worst first; further back the
     day.out.replaceAll(/ {2,}/g, '  '),
   ).toBe(`1 alert opened, 1 limit moved, 1 account connected since 2026-11-20 11:00 CET.
 
-Got worse
-ACCOUNT  WHAT  CHANGE  AT
-acme.example.com (7)  custom properties  ok → warning, 90 % of 1,000  2026-11-21 08:00 CET
-
-Limits that moved
-ACCOUNT  WHAT  CHANGE  AT
-acme.example.com (7)  limit of custom properties  1,000 → 950  2026-11-21 09:00 CET
-
-Accounts that came and went
+Accounts lost, gone and connected
 ACCOUNT  CHANGE  AT
 globex.example.com (8)  connected  2026-11-21 10:00 CET
+
+Got worse
+ACCOUNT  CHANGES  WORST  CHANGE  AT
+acme.example.com (7)  1 alert opened, 1 limit moved  custom properties  ok → warning, 90 % of 1,000  2026-11-21 08:00 CET
 `)
   expect((await run('--since', '2d')).out).toMatch(/^1 account must reconnect, 1 alert opened,/)
   expect((await run('--since', '2026-11-21T09:30')).out).toMatch(/^1 account connected since 2026-11-21 09:30 CET/)
@@ -94,6 +90,6 @@ test('--json has every change, and what is not kept any more is on standard erro
     await logged(1, { account: { hubId: 72, hubDomain: '' }, series: { metric: `m${n}` } })
   const { out, err } = await run()
   expect(err).toMatch(/^plimsoll: not all changes before 2026-11-21 10:00 CET are kept\.\n$/)
-  expect(out.split('\n').length).toBeGreaterThan(1_000)
+  expect(out).toMatch(/account 72 +1,000 alerts opened /)
   expect(JSON.parse((await run('--json')).out).keptSince).toBe('2026-11-21T09:00:00.000Z')
 })

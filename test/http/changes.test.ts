@@ -41,7 +41,7 @@ test('the page has what changed since the chosen time, by group, with links to t
   await connectAccount({ hubId: 9, hubDomain: 'new.example.com' })
   const { text, words } = await get('/changes')
   expect(words).toMatch(
-    /1 alert got worse, 1 alert ended, 1 account connected since .*Got worse .*n1\.example\.com \(1\).*warning → critical, 96 % of 1,000.*Got better .*n2\.example\.com \(2\).*warning → ok, 70 % of 1,000.*Accounts that came and went .*new\.example\.com \(9\) .*connected/,
+    /1 alert got worse, 1 alert ended, 1 account connected since .*Accounts lost, gone and connected .*new\.example\.com \(9\) .*connected.*Got worse .*n1\.example\.com \(1\).*warning → critical, 96 % of 1,000.*Got better .*n2\.example\.com \(2\).*warning → ok, 70 % of 1,000/,
   )
   expect(text).toContain('<a href="/accounts/1">n1.example.com (1)</a>')
   expect(text).toContain('&lt;b&gt;Cars')
@@ -53,12 +53,37 @@ test('the page has what changed since the chosen time, by group, with links to t
   expect((await get('/changes?since=x')).status).toBe(400)
 })
 
+test('changes of one account are one row: the worst, how many of each there are, and all of them folded', async () => {
+  const { get, log } = await opened()
+  const series = (name: string) => ({ metric: 'customProperties.objectType', objectTypeId: '2-7', label: name })
+  await log(1, 3, { series: { ...series('Boats'), objectTypeId: '2-8' }, percent: 85, usage: 850, limit: 1_000 })
+  await log(2, 2, { series: series('Cars'), percent: 97, usage: 970, limit: 1_000 })
+  await log(1, 1, { series: series('Cars'), percent: 99, usage: 990, limit: 1_000, level: 'critical' })
+  await log(1, 1, { series: { metric: 'customProperties.overall' }, reason: 'recovered', status: 'resolved' })
+  const { text, words } = await get('/changes')
+  expect(text.match(/href="\/accounts\/1"/g)).toHaveLength(1)
+  expect(text).toMatch(
+    /<details><summary>2 alerts opened, 1 alert ended<span class="unseen"> of n1\.example\.com \(1\)/,
+  )
+  expect(words).toMatch(
+    /n1\.example\.com \(1\).*Cars.*ok → critical, 99 %.*Boats.*ok → warning.*warning → ok.*n2\.example/,
+  )
+  expect(words).not.toContain('Got better')
+})
+
+test('many accounts that were connected do not come before what got worse: most are folded', async () => {
+  const { get, log, connectAccount } = await opened()
+  for (let hubId = 1; hubId <= 12; hubId++) await connectAccount({ hubId, hubDomain: `n${hubId}.example.com` })
+  await log(1, 1)
+  expect((await get('/changes')).text).toContain('<details><summary>4 more accounts</summary>')
+})
+
 test('of very many changes the page shows a part of each group, and how to see all', async () => {
   const { get, log } = await opened()
-  for (let hubId = 1; hubId <= 120; hubId++) await log(hubId, 1)
+  for (let hubId = 1; hubId <= 520; hubId++) await log(hubId, 1)
   const { words } = await get('/changes')
   expect(words).toMatch(
-    /120 alerts opened since .*20 more changes not shown\. All changes: plimsoll changes --since 20/,
+    /520 alerts opened since .*20 more changes not shown\. All changes: plimsoll changes --since 20/,
   )
 })
 

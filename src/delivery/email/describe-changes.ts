@@ -18,33 +18,45 @@ export interface DescribedChange {
   at: string
 }
 
+/** All changes of one account in a group, the worst first. */
+export interface ChangedAccount extends DescribedChange {
+  /** `3 alerts opened, 1 limit moved`. */
+  counted: string
+  /** The other ones. */
+  others: DescribedChange[]
+}
+
 /** What a digest, a page or a command shows of changes. */
 export interface DescribedChanges {
   /** `2 alerts opened, 1 account connected since 2026-11-20 08:00 CET.` */
   line: string
   /** Where older changes are not all kept. */
   note?: string
-  groups: { title: string; changes: DescribedChange[] }[]
+  /** Alerts and limits of one account are together, in the group of the worst of them. */
+  groups: { title: string; accounts: ChangedAccount[] }[]
   /** Where not all are shown. */
   more?: string
 }
 
 const TITLES: Record<ChangeGroup, string> = {
+  accounts: 'Accounts lost, gone and connected',
   worse: 'Got worse',
   limits: 'Limits that moved',
   better: 'Got better',
-  accounts: 'Accounts that came and went',
 }
 
 export function describeChanges(changes: FleetChanges): DescribedChanges {
   const { items, since, keptSince, leftOut } = changes
-  const byGroup = Map.groupBy(items, groupOf)
+  const isOfAccount = (change: FleetChange) => groupOf(change) === 'accounts'
+  const bySubject = Map.groupBy(items, (change) => `${isOfAccount(change)} ${subjectOf(change)}`)
+  // The first of each is its worst: the items are in that order.
+  const byGroup = Map.groupBy(bySubject.values(), ([worst]) => groupOf(worst as FleetChange))
   return {
     line: `${changesText(changes, `Nothing changed`)} since ${formatTime(since)}.`,
     ...(keptSince !== undefined && { note: `Not all changes before ${formatTime(keptSince)} are kept.` }),
     groups: CHANGE_GROUPS.flatMap((group) => {
       const own = byGroup.get(group)
-      return own === undefined ? [] : [{ title: TITLES[group], changes: own.map(describeChange) }]
+      return own === undefined ? [] : [{ title: TITLES[group], accounts: own.map(describeAccount) }]
     }),
     ...(leftOut > 0 && {
       more: `${countOf(leftOut, 'more change')} not shown. All changes: plimsoll changes --since ${since}`,
@@ -52,9 +64,17 @@ export function describeChanges(changes: FleetChanges): DescribedChanges {
   }
 }
 
-/** `acme.example.com (123): custom properties, warning → critical, 96 % of 1,000 (2026-11-21 10:00 CET)`. */
-export function changeLine({ subject, what, moved, at }: DescribedChange): string {
-  return `${subject}: ${what === '' ? '' : `${what}, `}${moved} (${at})`
+function describeAccount(changes: readonly FleetChange[]): ChangedAccount {
+  const [worst, ...others] = changes.map(describeChange) as [DescribedChange, ...DescribedChange[]]
+  const counts = { ...NONE }
+  for (const { change } of changes) counts[change]++
+  return { ...worst, counted: changesText({ counts }, ''), others }
+}
+
+/** `acme.example.com (123): 4 alerts opened; worst: custom properties, warning → critical, 96 % of 1,000 (2026-11-21 10:00 CET)`. */
+export function changeLine({ subject, counted, what, moved, at, others }: ChangedAccount): string {
+  const worst = others.length === 0 ? '' : `${counted}; worst: `
+  return `${subject}: ${worst}${what === '' ? '' : `${what}, `}${moved} (${at})`
 }
 
 /** In a summary: how many there are of each. */
@@ -71,6 +91,8 @@ const COUNTED: Record<ChangeName, (count: number) => string> = {
   connected: (count) => `${countOf(count, 'account')} connected`,
 }
 
+const NONE = Object.fromEntries(Object.keys(COUNTED).map((name) => [name, 0])) as Record<ChangeName, number>
+
 /** `1 account must reconnect, 3 alerts opened, 12 accounts connected`, the worst first. */
 export function changesText({ counts }: Pick<FleetChanges, 'counts'>, none: string): string {
   const counted = (Object.keys(COUNTED) as ChangeName[])
@@ -82,10 +104,14 @@ export function changesText({ counts }: Pick<FleetChanges, 'counts'>, none: stri
 /** In a line: what happened to an account. */
 const EVENT: Partial<Record<ChangeName, string>> = { lost: 'had to reconnect', uninstalled: 'app uninstalled' }
 
+function subjectOf({ account, alert }: FleetChange): string {
+  return accountName({ account } as Alert) ?? (alert?.kind === 'delivery' ? 'Delivery of alerts' : 'All accounts')
+}
+
 function describeChange(change: FleetChange): DescribedChange {
   const { at, account, alert } = change
   return {
-    subject: accountName({ account } as Alert) ?? (alert?.kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
+    subject: subjectOf(change),
     ...(account !== undefined && { hubId: account.hubId }),
     what: alert === undefined ? '' : whatOf(change, alert),
     moved: alert === undefined ? eventText(change) : movedText(change, alert),

@@ -139,8 +139,8 @@ function changesRow({ line, note, groups, more }: DescribedChanges): Html {
       ? undefined
       : html`<div class="quiet" style="${QUIET};font-size:13px;padding-top:8px">${text}</div>`
   const lists = groups.map(
-    ({ title, changes }) => html`<div style="padding-top:10px"><b>${title}</b></div>
-${changes.map((one) => html`<div style="word-break:break-word"><bdi>${changeLine(one)}</bdi></div>\n`)}`,
+    ({ title, accounts }) => html`<div style="padding-top:10px"><b>${title}</b></div>
+${accounts.map((one) => html`<div style="word-break:break-word"><bdi>${changeLine(one)}</bdi></div>\n`)}`,
   )
   return html`<tr><td class="cell line text" style="${CELL};${TEXT};font-size:14px;line-height:21px;border-bottom:${LINE_STYLE}"><div style="font-size:15px">${line}</div>
 ${lists}${quiet(more)}${quiet(note)}</td></tr>`

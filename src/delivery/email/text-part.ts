@@ -24,7 +24,7 @@ export function textPart({ changes, summary, overview, sections, rows, omitted, 
 /** What changed, for people who see no markup. */
 export function changesBlock({ line, note, groups, more }: DescribedChanges): string {
   const parts = groups.map(
-    ({ title, changes }) => `${title}\n${changes.map((one) => `  ${changeLine(one)}`).join('\n')}`,
+    ({ title, accounts }) => `${title}\n${accounts.map((one) => `  ${changeLine(one)}`).join('\n')}`,
   )
   return [line, ...parts, more ?? [], note ?? []].flat().join('\n\n')
 }

@@ -1,15 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { readChanges } from '../../alerts/read-changes.ts'
-import { type DescribedChange, describeChanges } from '../../delivery/email/describe-changes.ts'
+import { type ChangedAccount, type DescribedChange, describeChanges } from '../../delivery/email/describe-changes.ts'
+import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { check, momentOrAgo } from '../query.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { htmlTable } from './parts/tables.ts'
 
-/** Of each group. */
-const CHANGES_A_PAGE = 100
+/** Of each group: most are folded. */
+const CHANGES_A_PAGE = 500
+/** At once: accounts that are lost or gone come before those that were connected. */
+const ROWS_AT_ONCE = 25
+const CONNECTED_AT_ONCE = 8
 
 const SINCE = { '1h': 'Last hour', '24h': '24 hours', '7d': '7 days' }
 const QUERY = z.object({ since: momentOrAgo('24h') })
@@ -30,23 +34,37 @@ export async function showChanges({ store, keys, clock }: WebDeps, { query }: Fa
 <div data-live="changes">
 <p>${line}</p>
 ${soft(note)}
-${groups.map(({ title, changes }) => html`<h2>${title}</h2>\n${changeTable(title, changes)}`)}
+${groups.map(({ title, accounts }) => html`<h2>${title}</h2>\n${changeTable(title, accounts, accounts.some(({ what }) => what !== '') ? ROWS_AT_ONCE : CONNECTED_AT_ONCE)}`)}
 ${soft(more)}
 </div>`
   return { at: '/changes', title: 'Changes', body }
 }
 
-function changeTable(title: string, changes: readonly DescribedChange[]): Html {
-  // An account that came or went is all that its line is about.
-  const hasWhat = changes.some(({ what }) => what !== '')
+/** A row for each account, with its worst change; the others are folded into it, and many rows below the first ones. */
+function changeTable(title: string, accounts: readonly ChangedAccount[], most: number): Html {
+  const [first, folded] = [accounts.slice(0, most), accounts.slice(most)]
+  return html`${rowsOf(title, first)}
+${folded.length === 0 ? undefined : html`<details><summary>${countOf(folded.length, 'more account')}</summary>${rowsOf(title, folded)}</details>`}`
+}
+
+function rowsOf(title: string, accounts: readonly ChangedAccount[]): Html {
+  const hasMore = accounts.some(({ others }) => others.length > 0)
   return htmlTable(
     title,
-    ['Account', hasWhat && 'What', 'Change', 'When'],
-    changes.map(({ subject, hubId, what, moved, at }) => [
+    ['Account', hasMore ? 'Worst change' : 'Change', hasMore && 'All', 'When'],
+    accounts.map(({ subject, hubId, at, counted, others, ...worst }) => [
       hubId === undefined ? subject : html`<a href="/accounts/${hubId}">${subject}</a>`,
-      hasWhat && what,
-      moved,
+      changeText(worst),
+      hasMore &&
+        (others.length === 0
+          ? ''
+          : html`<details><summary>${counted}<span class="unseen"> of ${subject}</span></summary>${others.map((one) => html`${changeText(one)}<br>`)}</details>`),
       html`<span class="whole">${at}</span>`,
     ]),
   )
+}
+
+/** An account that was connected or uninstalled is all that its change is about. */
+function changeText({ what, moved }: Pick<DescribedChange, 'what' | 'moved'>): string {
+  return what === '' ? moved : `${what}: ${moved}`
 }

@@ -40,7 +40,7 @@ export const FleetChangesShape = shape('FleetChanges', 'What changed in all acco
   items: z
     .array(ChangeShape)
     .describe(
-      'What got worse, limits that moved, what got better, accounts that came and went; in each the worst first.',
+      'Accounts lost, gone and connected, what got worse, limits that moved, what got better; in each the worst first.',
     ),
   leftOut: count('Changes that are counted, but not in `items`.'),
 })

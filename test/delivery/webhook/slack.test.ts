@@ -94,7 +94,9 @@ test('a digest begins with what changed since the last one, and has room for it'
   const data = { groupKey: 'g', truncated: 30, alerts, period: 'day' as const, changed: someChanges() }
   const [header, first, ...rest] = parsed(aMessage(alerts, { type: 'alert.digest', data })).blocks
   expect(header?.type).toBe('header')
-  expect(first).toMatchObject({ text: { text: expect.stringMatching(/^1 account must reconnect, .*\n\nGot worse\n/) } })
+  expect(first).toMatchObject({
+    text: { text: expect.stringMatching(/^1 account must reconnect, .*\n\nAccounts lost, gone and connected\n/) },
+  })
   expect(rest.filter(({ type }) => type === 'section')).toHaveLength(23)
   const [item] = data.changed.items
   const long = Array.from({ length: 40 }, () => ({ ...item, account: { hubId: 1, hubDomain: 'a'.repeat(500) } }))
