@@ -64,12 +64,14 @@ export function heldBack(
 
 /** Also of what is over: that is to be told too. */
 export function waitingIn(transitions: readonly Notification[]): HeldBack[] {
-  return transitions.flatMap(({ waiting }) =>
+  const all = transitions.flatMap(({ waiting }) =>
     waiting.map(({ receiver, where, until, because }) => ({
       ...{ is: 'waiting' as const, until },
       text: waitingText(receiver, where, until, because),
     })),
   )
+  // Several transitions may be in one message.
+  return [...new Map(all.map((one) => [one.text, one])).values()]
 }
 
 const WHERE: Readonly<Record<WaitingFor['where'], string>> = {
@@ -77,10 +79,11 @@ const WHERE: Readonly<Record<WaitingFor['where'], string>> = {
   group: 'waits in its group for more of its kind',
   digest: 'waits for the digest of new accounts (alerts.firstRun)',
   held: 'is held back',
-  delivery: 'is being delivered',
+  delivery: 'on its way',
 }
 
 function waitingText(receiver: string, where: WaitingFor['where'], until: number | null, because: string | undefined) {
   const why = because === undefined ? '' : ` by ${because}`
-  return `${receiver === '' ? '' : `for ${receiver}: `}${WHERE[where]}${why}${until === null ? '' : ` until ${formatMoment(until)}`}`
+  const time = where === 'delivery' ? ', next attempt' : ' until'
+  return `${receiver === '' ? '' : `for ${receiver}: `}${WHERE[where]}${why}${until === null ? '' : `${time} ${formatMoment(until)}`}`
 }

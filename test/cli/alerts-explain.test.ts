@@ -193,7 +193,7 @@ test('each attempt is told, and what waits for whom until when; nothing is writt
   await send(NOW - 14 * MINUTE)
   const before = await written()
   const { out } = await explain(String(FULL))
-  expect(out).toMatch(/held back +for ops-hook: is being delivered until 2026-11-21 09:46 UTC\n/)
+  expect(out).toMatch(/held back +for ops-hook: on its way, next attempt 2026-11-21 09:46 UTC\n/)
   expect(out).toMatch(/transition +2026-11-21 09:45 UTC critical escalated at 96 %, pending\n/)
   expect(out).toMatch(/ops-mail: delivered 2026-11-21 09:46 UTC \(attempt 1: 250 taken\)\n/)
   expect(out).toMatch(/ops-hook: retry 2026-11-21 09:46 UTC \(attempt 1: 503 not now\)\n/)

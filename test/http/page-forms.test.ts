@@ -113,6 +113,19 @@ describe('a form of a page', () => {
     expect((await see('/alerts?mark=active')).text).not.toContain('acme.example.com')
   })
 
+  test('stands before the facts of its alert, and each alert of an account about a limit leads to it and to a silence', async () => {
+    const world = await badDay(redis)
+    const { see } = await world.signedIn()
+    const path = await pathOfAlert(world)
+    const { text } = await see(path)
+    expect(text.indexOf('id="acknowledge"')).toBeLessThan(text.indexOf('class="facts"'))
+    const account = (await see('/accounts/1001')).text
+    expect(account).toContain(`href="${path}#acknowledge">Acknowledge<`)
+    expect(account).toMatch(
+      /href="\/silences\/new\?account=1001&amp;series=customProperties\.overall&amp;[^"]*">Silence</,
+    )
+  })
+
   test('removes an acknowledgement; a second click changes nothing more', async () => {
     const world = await badDay(redis)
     const { see, send } = await world.signedIn()
@@ -266,7 +279,7 @@ test('deliveries are narrowed by receiver and outcome, and each names its alerts
   expect(text).toMatch(/href="\/accounts\/1001">acme\.example\.com<\/a>.*critical: custom properties/s)
   // A line each: what explains it is folded.
   const [table = ''] = /<table aria-label="Deliveries that were given up">.*?<\/table>/s.exec(text) ?? []
-  expect(table.match(/<details><summary>Details/g)).toHaveLength(2)
+  expect(table.match(/<details><summary[^>]*>1 attempt failed/g)).toHaveLength(2)
   expect(table.replace(/<details>.*?<\/details>/gs, '')).not.toContain('answered 500')
   expect(table).toMatch(/<details>.*?Reason: answered 500.*?<\/details>/s)
   const rows = async (query: string) =>

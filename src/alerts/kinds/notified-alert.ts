@@ -139,6 +139,6 @@ export function closeAlerts(
 }
 
 /** The link itself is not kept with the alert: it lasts a week, and each message and page signs its own. */
-export function sendLink({ hubId }: { hubId: number }): string {
+export function linkCommand({ hubId }: { hubId: number }): string {
   return `plimsoll accounts reconnect-link ${hubId} prints the link for that.`
 }

@@ -6,7 +6,7 @@ import { countOf, formatCount } from '../../text/format-number.ts'
 import { formatMoment } from '../../text/format-time.ts'
 import type { PollCause } from '../alert.ts'
 import { POLL_FIELD } from '../alert-state.ts'
-import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState, sendLink } from './notified-alert.ts'
+import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState, linkCommand } from './notified-alert.ts'
 
 export interface GrantAlertSettings {
   /** What the app asks for. */
@@ -112,7 +112,7 @@ function describeGrant({ scopes }: GrantAlertSettings, account: GrantedAccount):
   return (
     'The scopes that were granted for this account do not let its limits be read' +
     `${missing.length === 0 ? ', nor do those that the app asks for' : ''}. To grant them, connect it again: ` +
-    `${sendLink(account)}${missing.length === 0 ? '' : ` Missing: ${someOf(missing)}.`}`
+    `${linkCommand(account)}${missing.length === 0 ? '' : ` Missing: ${someOf(missing)}.`}`
   )
 }
 
@@ -123,7 +123,7 @@ function describeRefused(settings: PollAlertSettings, account: AttemptedAccount,
   return (
     `The provider does not show the ${what.join(' and ')} of this account, because a scope was not granted` +
     `${account.outcome.readAnything ? '; the rest is read as usual' : ''}. Any crm.objects.*.read scope will do, or tickets.${app} ` +
-    `To grant it, connect the account again: ${sendLink(account)}${named}`
+    `To grant it, connect the account again: ${linkCommand(account)}${named}`
   )
 }
 
@@ -174,6 +174,6 @@ function whyUnauthorized({ hubId, refreshes }: AttemptedAccount, since: number):
         ? `also the one that a refresh brought at ${formatMoment(at)}`
         : `and no refresh has brought another one since then`
   const isNoHelp = failure === undefined ? at >= since : failure.class === 'rejected'
-  const toDo = isNoHelp ? `Connect the account again: ${sendLink({ hubId })}` : 'Plimsoll goes on trying.'
+  const toDo = isNoHelp ? `Connect the account again: ${linkCommand({ hubId })}` : 'Plimsoll goes on trying.'
   return { cause: isNoHelp ? 'unauthorized' : 'failing', message: `Its access token is refused, ${says}. ${toDo}` }
 }

@@ -4,7 +4,7 @@ import { formatMoment } from '../../text/format-time.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { UNINSTALL_RULE } from '../alert.ts'
 import { TOKEN_FIELD } from '../alert-state.ts'
-import { closeAlert, type NotifiedSubject, notifyAlert, openState, sendLink } from './notified-alert.ts'
+import { closeAlert, type NotifiedSubject, notifyAlert, openState, linkCommand } from './notified-alert.ts'
 
 export interface TokenAlertSettings {
   pageOf: (hubId: number) => string
@@ -29,14 +29,14 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       if (openState(subject)?.level === 'critical') return NO_ALERT_WRITES
       const message =
         `This account's tokens can't be refreshed: the provider refuses its refresh token (${reason}). Either ` +
-        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. Only a new connection helps: ${sendLink(account)}`
+        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. Only a new connection helps: ${linkCommand(account)}`
       return notifyAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
         `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
-        `polled under this name. Import it with its own token (--replace), or connect it: ${sendLink(account)}`
+        `polled under this name. Import it with its own token (--replace), or connect it: ${linkCommand(account)}`
       return notifyAlert(about(settings, account), { level: 'critical', cause: 'foreign', message })
     },
     recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),

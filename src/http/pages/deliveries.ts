@@ -25,9 +25,9 @@ import { choice, hidden, select } from './parts/forms.ts'
 import { attemptTable, deliveryTable } from './parts/sent.ts'
 import { htmlTable, nothing } from './parts/tables.ts'
 
-const ATTEMPTS_A_PAGE = 30
+const ATTEMPTS_A_PAGE = 25
 /** Of those that wait and of those that were given up. */
-const DELIVERIES_A_PAGE = 15
+const DELIVERIES_A_PAGE = 10
 /** `failed` is a test that did not arrive, and is not tried again; a newer message has what was `overtaken`. */
 const OUTCOMES = ['delivered', 'retry', 'dead', 'failed', 'overtaken'] as const
 const HOUR_MS = 3_600_000

@@ -75,7 +75,9 @@ export async function showOperatorPage(
   const note = doneNote(request, page.why)
   if (note !== undefined) reply.header('set-cookie', NOTE_SHOWN)
   const body = html`<a class="skip" href="#content">Skip to the content</a>
-<header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
+<header><a class="home" href="/">${mark()}<b>Plimsoll</b></a>
+<nav aria-label="Main">${links}</nav>
+<details class="menu"><summary>Menu</summary><nav aria-label="Main">${links}</nav></details>
 ${request.signedIn ? signOut : undefined}</header>
 ${verdictLine(verdict, request.method === 'GET')}
 <main id="content" tabindex="-1">

@@ -12,7 +12,7 @@ import {
 import { timedAlert } from '../../../views/find-alerts.ts'
 import { isHandled } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
-import { alertTable } from '../parts/alert-lists.ts'
+import { alertActions, alertTable } from '../parts/alert-lists.ts'
 import { badge, fullness, NONE, when } from '../parts/cells.ts'
 import { htmlTable, nothing } from '../parts/tables.ts'
 import {
@@ -62,8 +62,8 @@ export function seriesPart(
   const [first, folded] = [rows.slice(0, count), rows.slice(count, MOST)]
   return html`<div id="alerts">${own.length === 0 ? undefined : html`<section><h2>Alerts about tokens and polls</h2>${alertTable(own, all.now, { mayWrite })}</section>`}
 <section><h2>Limits</h2>
-${found.length === 0 ? nothing('Not read yet.') : html`${noDaysLeft(found)}${seriesTable(first, all)}`}
-${folded.length === 0 ? undefined : html`<details><summary>${foldedText(folded)}</summary>${seriesTable(folded, all)}</details>`}
+${found.length === 0 ? nothing('Not read yet.') : html`${noDaysLeft(found)}${seriesTable(first, all, mayWrite)}`}
+${folded.length === 0 ? undefined : html`<details><summary>${foldedText(folded)}</summary>${seriesTable(folded, all, mayWrite)}</details>`}
 ${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more series', 'more series')} in the API.</p>` : undefined}
 </section></div>`
 }
@@ -81,16 +81,18 @@ function foldedText(rows: readonly Row[]): string {
   return `${more}: ${[...counts].map(([word, some]) => `${formatCount(some.length)} ${word}`).join(', ')}`
 }
 
-function seriesTable(some: readonly Row[], all: AccountSeries): Html {
+function seriesTable(some: readonly Row[], all: AccountSeries, mayWrite: boolean): Html {
+  const hasActions = mayWrite && some.some(({ open }) => open !== undefined)
   return html`<div class="series limits">${htmlTable(
     'Limits',
-    ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert'],
+    ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert', hasActions && 'To do'],
     some.map((one) => [
       seriesLink(all, one, shortName(one)),
       sparklineOf(all, one),
       used(one),
       daysLeft(one.current),
       alertOf(one, all.now),
+      hasActions && (one.open === undefined ? '' : alertActions(timedAlert(one.open))),
     ]),
   )}</div>`
 }

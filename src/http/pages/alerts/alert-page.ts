@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { findAlert, findAlertOf } from '../../../alerts/acknowledge.ts'
 import { type Alert, alertOfTransition } from '../../../alerts/alert.ts'
+import { linkCommand } from '../../../alerts/kinds/token-alert.ts'
 import { type OpenAlert, type OpenState, readOpenAlerts, subjectOf } from '../../../alerts/open-alerts.ts'
 import { type DescribedAlert, describeAlert } from '../../../delivery/email/describe-alert.ts'
 import type { DescribedRecords } from '../../../delivery/email/describe-records.ts'
@@ -22,15 +23,13 @@ import { RANGE, readAccountPage } from '../account/account-page.ts'
 import { type RangeName, rangeChoice, seriesChart } from '../account/account-series.ts'
 import { ruleText } from '../account/series-table.ts'
 import type { OperatorPage } from '../page.ts'
-import { alertPath, matchersFor, reconnectField } from '../parts/alert-links.ts'
+import { alertPath, reconnectField } from '../parts/alert-links.ts'
 import { acknowledgedText } from '../parts/alert-lists.ts'
 import { accountLink, badge, levelBadge, when } from '../parts/cells.ts'
 import type { Done } from '../parts/forms.ts'
 import { notificationTable } from '../parts/sent.ts'
 import { htmlTable } from '../parts/tables.ts'
 import { alertNow } from './alert-now.ts'
-import { coveredBy, readSilenceForm } from './silence-fields.ts'
-import { silenceForm } from './silence-form.ts'
 
 /** The full story of one alert, and what can be done about it. `?account=` says whose it is; without it all are looked through. */
 export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
@@ -52,12 +51,12 @@ export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise
   const current = await alertNow(deps, asked, { last: transitions[0]?.alert, records: about.records }, now)
   if (current === undefined) throw notOpen(id)
   const described = describeAlert(current, now, linksFor(deps, request))
-  const body = html`<p class="verdict ${open.level}">${described.happened}</p>
-${facts(alert, described, about, now)}
+  const body = html`<p class="verdict ${open.level}">${happenedText(described, open)}</p>
 ${buttons(deps, described, open)}
+${acknowledgement(request, alert)}
+${facts(alert, described, about, now)}
 ${described.records === undefined ? undefined : recordTable(described.records)}
 ${about.chart}
-${await forms(deps, request, alert)}
 <h2>Notifications</h2>
 ${notificationTable(transitions, now)}`
   return { at: '/alerts', title: titleOf(alert), body }
@@ -136,6 +135,12 @@ function linksFor({ links }: WebDeps, { mayWrite }: FastifyRequest): MailLinks {
   return mayWrite ? { ...others, ...defined({ reconnect, silence }) } : others
 }
 
+/** The command that prints the reconnect link is not named where the link itself is on the page. */
+function happenedText({ happened, actions }: DescribedAlert, { hubId }: OpenAlert): string {
+  if (hubId === null || !actions.some(({ name }) => name === RECONNECT)) return happened
+  return happened.replace(linkCommand({ hubId }), 'The link is below.')
+}
+
 /** The mail's own, with the link for the customer as a field to copy from. */
 function buttons(deps: WebDeps, { actions }: DescribedAlert, { hubId }: OpenAlert): Html {
   return html`<div class="buttons">${actions.map(({ name, url }) =>
@@ -176,14 +181,10 @@ function titleOf(alert: TimedAlert): string {
 }
 
 /** For readers who may change something. */
-async function forms(deps: WebDeps, request: FastifyRequest, alert: TimedAlert): Promise<Html | undefined> {
+function acknowledgement(request: FastifyRequest, alert: TimedAlert): Html | undefined {
   const token = tokenOfWriter(request)
   if (token === undefined) return undefined
-  const form = readSilenceForm({ ...matchersFor(alert), for: '4h' })
-  return html`${alert.acknowledged === undefined ? acknowledgeForm(alert, token) : unacknowledgeForm(alert, token)}
-<details class="panel"><summary>Silence it and others like it</summary>
-${silenceForm({ form, faults: {}, covers: await coveredBy(deps, form), tags: deps.silences.tagNames, token, now: deps.clock.now() })}
-</details>`
+  return alert.acknowledged === undefined ? acknowledgeForm(alert, token) : unacknowledgeForm(alert, token)
 }
 
 function acknowledgeForm(alert: TimedAlert, token: string): Html {

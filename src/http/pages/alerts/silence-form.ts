@@ -78,7 +78,7 @@ interface SilenceFormPart {
 }
 
 /** To make a silence. Every field that is filled in narrows it. */
-export function silenceForm({ form, faults, covers, unknown = [], tags, token, now }: SilenceFormPart): Html {
+function silenceForm({ form, faults, covers, unknown = [], tags, token, now }: SilenceFormPart): Html {
   const zone = zoneName(now)
   const names = MATCHER_NAMES.filter((name) => name !== 'tag' || tags.length > 0)
   return html`<form method="post" action="/silences/new" class="form" id="silence">

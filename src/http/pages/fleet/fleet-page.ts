@@ -3,6 +3,7 @@ import { seriesName } from '../../../alerts/series-name.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { type Carried, carriedBy } from '../../../views/deliveries.ts'
 import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'
 import { type FleetStatus, readFleet } from '../../../views/fleet-status.ts'
@@ -38,7 +39,11 @@ export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise
     return { limit, level, spark: await readSparkline(deps.history, limit, level, now) }
   })
   const alerts = openAlerts(deps, request, status)
-  const page = { status, verdict, upcoming, first: await Promise.all(first), alerts }
+  const carried = await carriedBy(
+    deps,
+    status.deliveries.newest.slice(0, FIRST).map(({ id }) => id),
+  )
+  const page = { status, verdict, upcoming, first: await Promise.all(first), alerts, carried }
   const body = status.accounts.total === 0 ? firstSteps(deps, page) : fleetPage(page)
   return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body, verdict }
 }
@@ -66,9 +71,11 @@ interface FleetPage {
   first: readonly ShownLimit[]
   /** The list of the open ones. */
   alerts: Html
+  /** What the newest deliveries are about, by their ids. */
+  carried: ReadonlyMap<string, Carried>
 }
 
-function fleetPage({ status, verdict, upcoming, first, alerts }: FleetPage): Html {
+function fleetPage({ status, verdict, upcoming, first, alerts, carried }: FleetPage): Html {
   const now = Date.parse(status.at)
   const { deliveries, queues } = status
   const { total } = status.accounts
@@ -82,7 +89,7 @@ ${alerts}
 ${first.length === 0 ? nothing(NONE_COMES) : upcomingTable(first)}
 ${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/upcoming#full">${fullText(upcoming.full.accounts)}</a></p>`}
 <h2>Deliveries</h2>
-${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now)}
+${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now, carried)}
 <div class="beside">
 <section><h2>Queues</h2>
 ${queueTable(queues, now)}</section>

@@ -96,7 +96,7 @@ export function alertTable(
       when(Date.parse(alert.since), now),
       anySilenced && silenceOf(alert),
       anyAcknowledged && acknowledgedText(alert, now),
-      mayWrite && toDo(alert),
+      mayWrite && alertActions(alert),
     ]),
   )
 }
@@ -122,8 +122,8 @@ export function acknowledgedText({ acknowledged }: TimedAlert, now: number): Htm
   return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
 }
 
-function toDo(alert: TimedAlert): Html {
-  // Told apart by who can't see which row they are in.
+/** For a reader who may: told apart by those who can't see which row they are in. */
+export function alertActions(alert: TimedAlert): Html {
   const which = html`<span class="unseen"> ${subjectOf(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
   const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
   const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`

@@ -1,5 +1,6 @@
 import type { Alert } from '../../../alerts/alert.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
+import type { LoggedAttempt } from '../../../delivery/deliveries.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent, formatSeconds } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -10,11 +11,11 @@ import { htmlTable, nothing } from './tables.ts'
 
 const LOOK: Record<string, string> = { delivered: 'good', retry: 'warning', dead: 'critical', failed: 'critical' }
 
-/** `carried`: what each delivery is about, by its id, where that was looked up. */
+/** `carried`: what each delivery is about, by its id. */
 export function attemptTable(
   attempts: readonly TimedAttempt[],
   now: number,
-  carried: ReadonlyMap<string, Carried> = new Map(),
+  carried: ReadonlyMap<string, Carried>,
 ): Html {
   return deliveryTable(
     'Newest attempts to deliver',
@@ -57,32 +58,34 @@ export function deliveryTable(
   const hasForms = rows.some(({ form }) => form !== undefined)
   return htmlTable(
     caption,
-    [at, 'Receiver', 'Message', 'Outcome', 'Details', hasForms && 'To do'],
+    [at, 'Receiver', 'Message', 'Outcome', hasForms && 'To do'],
     rows.map((row) => {
       const [first, ...others] = linesOf(row, carried)
-      const { alerts = [], more = 0 } = carried.get(row.id) ?? {}
-      const count = alerts.length === 0 ? 0 : alerts.length + more
       const facts = row.details.flatMap(([name, value]) => (value === undefined ? [] : [html`${name}: ${value}<br>`]))
       const details = [...others.map((line) => html`${line}<br>`), ...facts]
       return [
         ...[row.at, html`<span class="whole">${row.receiver}</span>`],
-        html`<span title="${row.id}">${first}${count > 1 ? html` <span class="soft">and ${formatCount(count - 1)} more</span>` : undefined}</span>`,
-        row.outcome,
+        html`<span title="${row.id}">${first}</span>`,
         details.length === 0
-          ? ''
-          : html`<details><summary>Details<span class="unseen"> of ${row.id}</span></summary>${details}</details>`,
+          ? row.outcome
+          : html`<details><summary class="whole">${row.outcome}<span class="unseen">: details of ${row.id}</span></summary>${details}</details>`,
         hasForms && (row.form ?? ''),
       ]
     }),
   )
 }
 
-/** The alerts of a delivery, and how many it has beside those; what its message is where nothing is known of them. */
+/** The message in a line, then its alerts where those are several. A digest is of many accounts: none is named first. */
 function linesOf({ id, type }: DeliveryRow, carried: ReadonlyMap<string, Carried>): Html[] {
   const { alerts, more } = carried.get(id) ?? { alerts: [], more: 0 }
-  if (alerts.length > 0)
-    return [...alerts.map(line), ...(more > 0 ? [html`<span class="soft">${countOf(more, 'more alert')}</span>`] : [])]
-  return [html`<span class="soft">${more === 0 ? type : countOf(more, 'alert')}</span>`]
+  const count = alerts.length + more
+  const [first, ...others] = alerts.map(line)
+  const left = more > 0 ? [html`<span class="soft">${countOf(more, 'more alert')}</span>`] : []
+  const counted = count === 0 ? type : countOf(count, 'alert')
+  if (first === undefined) return [html`<span class="soft">${counted}</span>`]
+  if (type === 'alert.digest') return [html`<span class="soft">digest, ${counted}</span>`, first, ...others, ...left]
+  if (count === 1) return [first]
+  return [html`${first} <span class="soft">and ${formatCount(count - 1)} more</span>`, ...others, ...left]
 }
 
 function line({ account, level, status, ...alert }: Alert): Html {
@@ -128,9 +131,13 @@ const OUTCOME: Record<Notification['fate'], string> = {
   unknown: 'no longer known',
 }
 
-function outcomeOf({ fate, why, waiting }: Notification, now: number): Html {
+function outcomeOf({ fate, why, waiting, attempts }: Notification, now: number): Html {
   const reason = why === '' ? undefined : html` <span class="soft">${cleanText(why, 300)}</span>`
-  return html`${OUTCOME[fate]}${reason}${waiting.map((one) => html`<br>${waitingText(one, now)}`)}`
+  // The line of a receiver names its next attempt.
+  const others = waiting.filter(
+    ({ receiver, where }) => where !== 'delivery' || !attempts.some((one) => one.receiver === receiver),
+  )
+  return html`${OUTCOME[fate]}${reason}${others.map((one) => html`<br>${waitingText(one, now)}`)}`
 }
 
 const PLACE: Record<WaitingFor['where'], string> = {
@@ -147,9 +154,25 @@ function waitingText({ receiver, where, until, because }: WaitingFor, now: numbe
   return html`<span class="soft">${whom}${PLACE[where]}${why}${until === null ? undefined : html`, ${when(until, now)}`}</span>`
 }
 
+/** A line for each receiver with its last attempt; the ones before are folded. */
 function deliveriesOf({ attempts }: Notification, now: number): Html {
-  return html`${attempts.map(
-    ({ receiver, outcome, attempt, reason, at }, n) =>
-      html`${n === 0 ? undefined : html`<br>`}${receiver}: ${outcome} ${when(at, now)}${attempt > 1 ? ` (attempt ${attempt})` : ''}${reason === '' ? undefined : html` <span class="soft">${cleanText(reason, 200)}</span>`}`,
-  )}`
+  const byReceiver = Map.groupBy(attempts, ({ receiver }) => receiver)
+  return html`${[...byReceiver.values()].map((own) => html`<div>${receiverLine(own, now)}</div>`)}`
+}
+
+function receiverLine(attempts: Notification['attempts'], now: number): Html {
+  const last = attempts.at(-1) as LoggedAttempt
+  const next = last.nextAt === null ? undefined : html`, next attempt ${when(last.nextAt, now)}`
+  const outcome = html`${last.receiver}: ${OUTCOME_WORDS[last.outcome] ?? last.outcome} ${when(last.at, now)}${next}`
+  if (attempts.length === 1) return html`${outcome}${reasonOf(last)}`
+  return html`<details><summary>${outcome}</summary>${attempts.map(
+    (one) =>
+      html`attempt ${one.attempt}: ${OUTCOME_WORDS[one.outcome] ?? one.outcome} ${when(one.at, now)}${reasonOf(one)}<br>`,
+  )}</details>`
+}
+
+const OUTCOME_WORDS: Record<string, string> = { retry: 'failed', dead: 'given up' }
+
+function reasonOf({ reason }: LoggedAttempt): Html | undefined {
+  return reason === '' ? undefined : html` <span class="soft">${cleanText(reason, 200)}</span>`
 }

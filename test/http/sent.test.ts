@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import type { LoggedAttempt } from '../../src/delivery/deliveries.ts'
+import { attemptTable, notificationTable } from '../../src/http/pages/parts/sent.ts'
+import { timedAttempt } from '../../src/views/deliveries.ts'
+import { waitingIn } from '../../src/views/held-back.ts'
+import type { Notification } from '../../src/views/notifications.ts'
+import { anAlert } from '../alerts/an-alert.ts'
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+
+function attempt(more: Partial<LoggedAttempt>): LoggedAttempt {
+  return {
+    ...{ at: NOW - 60_000, id: 'd1', receiver: 'ops-hook', type: 'alert.firing', attempt: 1, outcome: 'retry' },
+    ...{ ms: 5, answer: 503, nextAt: NOW + 111_000, reason: 'answered 503', ...more },
+  }
+}
+
+function notification(more: Partial<Notification>): Notification {
+  const known = { ref: '1-1', at: NOW, field: 'overall', alert: anAlert(), why: '', waiting: [], attempts: [] }
+  return { ...known, fate: 'pending', ...more }
+}
+
+const words = (html: { toString(): string }) =>
+  html
+    .toString()
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+
+test('a digest is named with the number of its alerts, not by the account of the first one', () => {
+  const account = { hubId: 7, hubDomain: 'acme.example.com' }
+  const carried = new Map([['d1', { alerts: [anAlert({ account })], more: 103 }]])
+  const table = (type: string) =>
+    attemptTable([timedAttempt(attempt({ type }))], NOW, carried)
+      .toString()
+      .replace(/<details>.*?<\/details>/gs, '')
+  expect(words(table('alert.digest'))).toContain('ops-hook digest, 104 alerts')
+  expect(table('alert.digest')).not.toContain('acme')
+  expect(words(table('alert.firing'))).toMatch(/acme\.example\.com .* and 103 more/)
+})
+
+test('each receiver of a notification has one line, with its last attempt and the next one', () => {
+  const attempts = [
+    attempt({ at: NOW - 120_000 }),
+    attempt({ id: 'd2', receiver: 'ops-mail', outcome: 'delivered', reason: '', nextAt: null }),
+    attempt({ attempt: 2 }),
+  ]
+  const waiting = [{ receiver: 'ops-hook', where: 'delivery' as const, until: NOW + 111_000 }]
+  const table = notificationTable([notification({ attempts, waiting })], NOW).toString()
+  expect(table).toMatch(
+    /<summary>ops-hook: failed <time[^>]*>1 min ago<\/time>, next attempt <time[^>]*>in 111 s<\/time>/,
+  )
+  expect(words(table)).toContain('ops-mail: delivered 1 min ago')
+  expect(words(table)).toContain('attempt 1: failed 2 min ago answered 503')
+  expect(words(table)).not.toContain('waits to be delivered')
+})
+
+test('what waits in one message is named once, with its next attempt', () => {
+  const waiting = [{ receiver: 'ops-hook', where: 'delivery' as const, until: NOW }]
+  expect(waitingIn([notification({ waiting }), notification({ waiting })]).map(({ text }) => text)).toEqual([
+    'for ops-hook: on its way, next attempt 2026-11-21 10:00 UTC',
+  ])
+})
