@@ -227,6 +227,15 @@ test('a limit that moved is told, and a time in which nothing was read', () => {
   )
 })
 
+test('what was not read lately is told as of its last reading, and the time since then is a gap until now', () => {
+  const track = [[stand(20, 25, 997)]]
+  const gaps = [{ from: FROM + 25 * DAY, to: NOW }]
+  expect(chartStory({ ...base, track, gaps }, 'in 30 days')).toBe(
+    'Last read 2026-11-16 10:00 UTC, nothing since. Until then unchanged at 997 of 1,000 since 2026-11-11 10:00 UTC. Above critical (950) the whole time until then.',
+  )
+  expect(geometryOf({ ...base, track, gaps }, 170).gaps).toEqual([{ x: 485.4, width: 485.5 }])
+})
+
 test('a limit that was not known for a while has not moved by that; nor has one that was not known at first', () => {
   const track = [[stand(0, 5, 0, null), stand(5, 10, 450), stand(10, 20, 0, null), stand(20, 30, 460)]]
   expect(chartStory({ ...base, track }, 'in 30 days')).not.toContain('The limit moved')

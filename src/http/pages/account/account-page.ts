@@ -46,7 +46,12 @@ export async function readAccountPage(deps: WebDeps, hubId: number, range?: Rang
   if (view === undefined) return undefined
   const history = found === 'unreadable' ? undefined : found
   const explained = await explainView(deps, view, MOST_TOLD)
-  return { view, explained, all: accountSeries(deps.explain, explained, { history, range }, deps.clock.now()) }
+  const { freshnessMs } = deps.coverage.settings
+  return {
+    view,
+    explained,
+    all: accountSeries(deps.explain, explained, { history, range, freshnessMs }, deps.clock.now()),
+  }
 }
 
 /** The same of the account that a request is about. */

@@ -75,18 +75,28 @@ export interface ShownSeries {
 
 const NEVER_READ: Timeline = { series: new Map(), polls: [], readAt: 0 }
 
+interface SeriesAsked {
+  history: AccountHistory | undefined
+  range: RangeName | undefined
+  /** A last reading that is older leaves a gap until now. */
+  freshnessMs: number
+}
+
 export function accountSeries(
   { rules }: Pick<ExplainSettings, 'rules'>,
   { account, series: explained }: Pick<AccountExplanation, 'account' | 'series'>,
-  { history, range: asked }: { history: AccountHistory | undefined; range: RangeName | undefined },
+  { history, range: asked, freshnessMs }: SeriesAsked,
   now: number,
 ): AccountSeries {
   const timeline = history === undefined ? NEVER_READ : timelineOf(history)
   const range = asked ?? usualRange(history?.changes[0]?.at, now)
   const gaps = gapsOf(timeline.polls)
   const { ms, slotMs: usualSlotMs } = RANGES[range]
-  const span = { from: now - ms, to: Math.min(now, readUntil(account)) }
-  const visible = gaps.filter(({ from, to }) => to > span.from && from < span.to)
+  const { polledAt } = account
+  const isUnread = polledAt !== null && now > readUntil(account) && now - polledAt > freshnessMs
+  const span = { from: now - ms, to: isUnread ? polledAt : Math.min(now, readUntil(account)) }
+  const unread = isUnread ? [{ from: polledAt, to: now }] : []
+  const visible = [...gaps, ...unread].filter(({ from, to }) => to > span.from && from <= span.to)
   const current = explained.map((one): ShownSeries => {
     const { series, state } = one
     const level = state === 'warning' || state === 'critical' ? state : undefined

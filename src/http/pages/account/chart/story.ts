@@ -11,9 +11,15 @@ export function chartStory(data: ChartData, span: string): string {
   const stands = data.track.flat()
   const [first, last] = [stands[0], stands.at(-1)]
   if (first === undefined || last === undefined) return 'Nothing was read in this time.'
+  // What is known may begin within the time, and may end before now.
+  const moved = `${movement(stands, first, last)} ${first.from > data.from ? `since ${formatMoment(first.from)}` : span}.`
   return [
-    // What is known may begin within the time.
-    `${movement(stands, first, last)} ${first.from > data.from ? `since ${formatMoment(first.from)}` : span}.`,
+    ...(isReadLately(data)
+      ? [moved]
+      : [
+          `Last read ${formatMoment(last.to)}, nothing since.`,
+          `Until then ${moved.charAt(0).toLowerCase()}${moved.slice(1)}`,
+        ]),
     ...lastMove(stands),
     ...crossings(data, last),
     ...outlook(data, last),
@@ -35,7 +41,8 @@ function lastMove(stands: readonly Stand[]): string[] {
 }
 
 /** When the level that holds now was entered last. */
-function crossings({ levels, track }: ChartData, last: Stand): string[] {
+function crossings(data: ChartData, last: Stand): string[] {
+  const { levels, track } = data
   for (const level of ['critical', 'warning'] as const) {
     const bound = thresholdUsage(levels[level], last.limit)
     if (bound === undefined || last.usage < bound) continue
@@ -43,7 +50,8 @@ function crossings({ levels, track }: ChartData, last: Stand): string[] {
       const then = thresholdUsage(levels[level], stand.limit)
       return then !== undefined && stand.usage >= then
     })
-    const when = since === undefined ? 'the whole time' : `since ${formatMoment(since)}`
+    const when =
+      since === undefined ? `the whole time${isReadLately(data) ? '' : ' until then'}` : `since ${formatMoment(since)}`
     return [`Above ${level} (${formatCount(Math.ceil(bound))}) ${when}.`]
   }
   return []
@@ -63,4 +71,9 @@ function outlook({ forecast }: ChartData, { usage, limit }: Stand): string[] {
   if (limit !== null && usage >= limit) return [usage > limit ? 'Over its limit.' : 'Full.']
   if (forecast === null) return []
   return [`At this pace: ${daysLeftText(forecast.days, forecast)}.`]
+}
+
+/** No gap reaches until now. */
+function isReadLately({ gaps, now }: ChartData): boolean {
+  return gaps.every(({ to }) => to < now)
 }
