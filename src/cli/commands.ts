@@ -96,7 +96,7 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     run: async () => (await import('./status.ts')).status,
   },
   changes: {
-    is: 'show what changed in all accounts: alerts, limits, accounts that came and went',
+    is: 'show what changed in all accounts: accounts lost, gone and connected, alerts, limits',
     options: [
       option('--since <time>', '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago')
         .argParser(parseTime)
@@ -104,6 +104,12 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     ],
     examples: ['--since 24h'],
     run: async () => (await import('./changes.ts')).listChanges,
+  },
+  upcoming: {
+    is: 'show which accounts reach a limit in the next 30 days, by forecast',
+    options: [mostRows('most accounts to show')],
+    examples: ['--max 20'],
+    run: async () => (await import('./upcoming.ts')).listUpcoming,
   },
   check: {
     is: 'judge the last readings against the thresholds, for cron, monitoring and CI',

@@ -34,6 +34,7 @@ import {
 } from '../views/shapes/installation.ts'
 import { AccountHistoryShape } from '../views/shapes/series.ts'
 import { CheckShape, PlanOutcomeShape } from '../views/shapes/thresholds.ts'
+import { UpcomingShape } from '../views/shapes/upcoming.ts'
 import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
 
 /** What each command prints with `--json`. */
@@ -41,6 +42,7 @@ export const JSON_SHAPES = {
   demo: DemoFactsShape,
   status: FleetStatusShape,
   changes: FleetChangesShape,
+  upcoming: UpcomingShape,
   check: CheckShape,
   doctor: listOf(FindingShape),
   'config check': CheckedConfigShape,

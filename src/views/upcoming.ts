@@ -1,4 +1,6 @@
 import { type Place, placeText } from '../accounts/search/account-query.ts'
+import { ENOUGH_POINTS } from '../limits/forecast/forecast.ts'
+import { freshForecasts } from '../limits/forecast/forecast-account.ts'
 import { daysOf, FULL_RANGE, outlookOf, placesOf, tenths } from '../limits/forecast/outlook.ts'
 import { UPCOMING_DAYS } from '../limits/forecast/predictions.ts'
 import { RECORD_DAYS, readTrackRecord, type TrackRecord } from '../limits/forecast/track-record.ts'
@@ -41,13 +43,26 @@ export async function readUpcoming(deps: Sources, asked: Asked, now: number): Pr
     readEach(fullest.slice(0, asked.limit), ({ hubId }) => readFull(deps, hubId)),
   ])
   const sum = (of: 'upcoming' | 'full') => counts.reduce((total, each) => total + each[of], 0)
+  const accounts = sum('upcoming')
   return {
-    accounts: sum('upcoming'),
+    accounts,
     items: items.sort((a, b) => a.daysLeft - b.daysLeft),
     ...(last === undefined ? {} : { next: placeText(last) }),
     full: { accounts: sum('full'), items: fullItems },
+    forecasts: accounts > 0 || (await areForecast(deps, now)),
     record,
   }
+}
+
+/** Whether one account of each partition tells that forecasts are made. The first one of an account takes days. */
+async function areForecast({ store, keys }: Sources, now: number): Promise<boolean> {
+  const made = await everyPartition(keys, async ({ state }) => {
+    const [hubId] = await store.zrange(state.active, 0, '0')
+    const kept = hubId === undefined ? undefined : await readForecasts(store, keys, Number(hubId))
+    const { rising = {}, tooFew = {} } = freshForecasts(kept, now) ?? { tooFew: { none: 0 } }
+    return Object.keys(rising).length > 0 || Object.keys(tooFew).length === 0
+  })
+  return made.some(Boolean)
 }
 
 /** One more than asked for, soonest first. Accounts with a full series are ranked apart, by what comes next all the same. */
@@ -121,6 +136,22 @@ async function readOne({ store, keys }: Sources, hubId: number) {
 
 function rowOf(hubId: number, hubDomain: string, { id: _, ...series }: Series) {
   return { hubId, hubDomain, ...series }
+}
+
+/** Where no limit comes: none is near, or that is not known yet. */
+export function noneUpcomingText({ forecasts }: Pick<Upcoming, 'forecasts'>): string {
+  return forecasts
+    ? `No account reaches a limit in the next ${UPCOMING_DAYS} days, by forecast.`
+    : `No forecasts yet: an account has its first one after ${ENOUGH_POINTS} days of readings.`
+}
+
+export function upcomingText(accounts: number): string {
+  return `${countOf(accounts, 'account reaches a limit', 'accounts reach a limit')} in the next ${UPCOMING_DAYS} days at this pace.`
+}
+
+/** `12 accounts have reached a limit already`. */
+export function fullText(accounts: number): string {
+  return countOf(accounts, 'account has reached a limit already', 'accounts have reached a limit already')
 }
 
 /** `Of 42 forecasts of the last 30 days, 33 came true (79 %): 5 limits were reached later than forecast, 4 sooner.` */

@@ -154,7 +154,7 @@ test('the page of a token alert has the link for the customer, for a reader who 
 
 test('the limits that are reached next are on the status page, with a line of the last seven days, and on their own', async () => {
   const { get, connectAccount, poll, clock, steps, keys } = await openAccount()
-  const none = 'No account reaches a limit in the next 30 days, by the forecasts.'
+  const none = 'No forecasts yet: an account has its first one after 7 days of readings.'
   for (const path of ['/', '/upcoming']) expect((await get(path)).text).toContain(none)
   expect((await get('/upcoming')).text).toContain('No forecast of the last 30 days has been judged yet.')
   await poll(4, readings(clock.now(), 700))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parsePlace } from '../../src/accounts/search/account-query.ts'
 import { countOutcomes } from '../../src/limits/forecast/track-record.ts'
-import { readUpcoming, recordText } from '../../src/views/upcoming.ts'
+import { noneUpcomingText, readUpcoming, recordText } from '../../src/views/upcoming.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { foresee } from '../support/forecasts.ts'
@@ -132,4 +132,17 @@ test.each([
   ],
 ] as const)('a record of %j reads: %s', ([held, later, sooner, open], text) => {
   expect(recordText({ held, later, sooner, open })).toBe(text)
+})
+
+test('where no limit comes, it is one sentence that none is near, another one that there are no forecasts yet', async () => {
+  const keys = redis.freshKeys()
+  await seedAccount(store, keys, { hubId: 1, hubDomain: 'n1.example.com', obtainedAt: NOW })
+  await pollAccount(store, keys, 1, NOW - 3_600_000, readings(NOW - 3_600_000, properties(10, 1_000, {})))
+  const text = async () => noneUpcomingText(await readUpcoming({ store, keys }, { limit: 1 }, NOW))
+  const unknown = 'No forecasts yet: an account has its first one after 7 days of readings.'
+  expect(await text()).toBe(unknown)
+  await foresee(store, keys, 1, { at: NOW, tooFew: { overall: 3 } })
+  expect(await text()).toBe(unknown)
+  await foresee(store, keys, 1, { at: NOW })
+  expect(await text()).toBe('No account reaches a limit in the next 30 days, by forecast.')
 })

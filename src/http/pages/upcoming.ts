@@ -1,11 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { seriesName } from '../../alerts/series-name.ts'
-import { UPCOMING_DAYS } from '../../limits/forecast/predictions.ts'
-import { countOf, formatCount, formatDaysLeft } from '../../text/format-number.ts'
+import { formatCount, formatDaysLeft } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
-import { readUpcoming, recordText, type Upcoming } from '../../views/upcoming.ts'
+import {
+  fullText,
+  noneUpcomingText,
+  readUpcoming,
+  recordText,
+  type Upcoming,
+  upcomingText,
+} from '../../views/upcoming.ts'
 import { check } from '../query.ts'
 import { placeInUpcoming } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -27,18 +33,12 @@ export async function showUpcoming(
   const { accounts, items, next, record } = upcoming
   const body = html`<div data-live="upcoming">
 ${accounts === 0 ? undefined : html`<p>${upcomingText(accounts)}</p>`}
-${items.length === 0 ? nothing(accounts === 0 ? NONE_COMES : 'No account is left on this page.') : upcomingTable(items)}
+${items.length === 0 ? nothing(accounts === 0 ? noneUpcomingText(upcoming) : 'No account is left on this page.') : upcomingTable(items)}
 ${pager(next, after !== undefined)}
 <p class="soft">${recordText(record)}</p>
 ${fullAccounts(upcoming)}
 </div>`
   return { at: '/upcoming', title: 'Upcoming', body }
-}
-
-export const NONE_COMES = `No account reaches a limit in the next ${UPCOMING_DAYS} days, by the forecasts.`
-
-function upcomingText(accounts: number): string {
-  return `${countOf(accounts, 'account reaches a limit', 'accounts reach a limit')} in the next ${UPCOMING_DAYS} days at this pace.`
 }
 
 function upcomingTable(items: Upcoming['items']): Html {
@@ -84,9 +84,4 @@ function fullAccounts({ full }: Upcoming): Html | undefined {
     full.items.map((item) => [accountLink(item), withMore(seriesName(item), item), fullness(item)]),
   )}
 ${isMore ? html`<p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>` : undefined}</div></details>`
-}
-
-/** `12 accounts have reached a limit already`. */
-export function fullText(accounts: number): string {
-  return countOf(accounts, 'account has reached a limit already', 'accounts have reached a limit already')
 }

@@ -39,6 +39,11 @@ export const UpcomingShape = shape('Upcoming', 'Accounts that reach a limit in t
       items: z.array(FullAccountShape).describe('As many as `limit`; all of them: `GET /accounts?sort=nearest`.'),
     })
     .describe('What is full already.'),
+  forecasts: z
+    .boolean()
+    .describe(
+      'False: no account has a forecast yet, so what is near is not known. A sample of accounts is read for it.',
+    ),
   record: TrackRecordShape,
 })
 export type UpcomingShape = z.infer<typeof UpcomingShape>

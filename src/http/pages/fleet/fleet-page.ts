@@ -8,7 +8,7 @@ import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'
 import { type FleetStatus, readFleet } from '../../../views/fleet-status.ts'
 import type { FleetVerdict } from '../../../views/fleet-verdict.ts'
-import { readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
+import { fullText, noneUpcomingText, readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { readSparkline } from '../account/account-series.ts'
 import type { OperatorPage } from '../page.ts'
@@ -18,7 +18,7 @@ import { accountLink, badge, fullness, when } from '../parts/cells.ts'
 import { attemptTable } from '../parts/sent.ts'
 import { htmlTable, nothing } from '../parts/tables.ts'
 import { queueTable } from '../queues.ts'
-import { fullText, NONE_COMES, upcomingDays } from '../upcoming.ts'
+import { upcomingDays } from '../upcoming.ts'
 import { needsAction } from './needs-action.ts'
 import { handledLink, tiles } from './tiles.ts'
 
@@ -86,7 +86,7 @@ ${tiles(status, now)}
 <h2>Open alerts</h2>
 ${alerts}
 <h2>Upcoming <a class="more" href="/upcoming">${upcoming.accounts > first.length ? `All ${formatCount(upcoming.accounts)} accounts` : 'More'}</a></h2>
-${first.length === 0 ? nothing(NONE_COMES) : upcomingTable(first)}
+${first.length === 0 ? nothing(noneUpcomingText(upcoming)) : upcomingTable(first)}
 ${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/upcoming#full">${fullText(upcoming.full.accounts)}</a></p>`}
 <h2>Deliveries</h2>
 ${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now, carried)}
