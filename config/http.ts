@@ -26,6 +26,12 @@ export const http = related(
       .describe(
         "IANA name of the time zone of times in pages, mails and commands: Europe/Berlin. Default: the machine's.",
       ),
+    brand: z
+      .strictObject({
+        name: plainText().exactOptional().describe('What customers know the app by. Default: the host of publicUrl.'),
+      })
+      .prefault({})
+      .describe('What pages for customers name: install, callback.'),
     insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
   }),
   (given, report) => checkPlainHttp(given, ['publicUrl'], report, 'http.'),

@@ -42,6 +42,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     listen: { ...config.http.listen },
     probesOnly: !servesPages,
     publicUrl: config.http.publicUrl,
+    appName: config.http.brand.name ?? new URL(config.http.publicUrl).host,
     adminToken,
     openMetrics: config.http.metrics === 'open',
     install: config.provider,

@@ -23,7 +23,7 @@ import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { ageCell, named, printTable, prose, spare, state, whole } from './table.ts'
+import { ageCell, printTable, prose, spare, state, whole } from './table.ts'
 import { hubIdNamed, hubIdsNamed, noSuchAccount, withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll accounts connect`. */
@@ -86,7 +86,7 @@ export async function poll(io: Io, names: readonly AccountArgument[], options: C
   else {
     printTable(
       io,
-      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('READ')), prose('WHY')],
+      [whole('HUB ID'), 'DOMAIN', state('OUTCOME'), spare(whole('READ')), prose('WHY')],
       polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
         ...[String(hubId), hubDomain, outcome, ageCell(polledAt, io.clock.now()), reason ?? ''],
       ]),

@@ -64,7 +64,7 @@ export async function listAccounts(io: Io, options: ListOptions, command: Comman
   printTable(
     io,
     [
-      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), whole('ALERTS'), whole('NEAREST LIMIT')],
+      ...[whole('HUB ID'), 'DOMAIN', state('STATE'), whole('ALERTS'), whole('NEAREST LIMIT')],
       ...[spare(whole('READ')), spare(whole('TOKEN ENDS')), below('TROUBLE')],
     ],
     found.map(({ account, alerts, trouble, ...limit }) => [

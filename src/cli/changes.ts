@@ -1,5 +1,5 @@
 import { readChanges } from '../alerts/read-changes.ts'
-import { describeChanges } from '../delivery/email/describe-changes.ts'
+import { changeText, describeChanges } from '../delivery/email/describe-changes.ts'
 import type { CommonOptions, Moment } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
@@ -21,21 +21,14 @@ export async function listChanges(io: Io, options: CommonOptions & { since: Mome
     io.out('\n')
     say(io, title)
     const hasMore = accounts.some(({ others }) => others.length > 0)
-    const hasWhat = accounts.some(({ what }) => what !== '')
     printTable(
       io,
       [
         named('ACCOUNT'),
-        ...(hasMore ? [prose('CHANGES')] : []),
-        ...(hasWhat ? [named(hasMore ? 'WORST' : 'WHAT')] : []),
-        ...[prose('CHANGE'), spare(whole('AT'))],
+        ...(hasMore ? [prose('CHANGES'), prose('WORST CHANGE')] : [prose('CHANGE')]),
+        spare(whole('AT')),
       ],
-      accounts.map(({ subject, counted, what, moved, at }) => [
-        subject,
-        ...(hasMore ? [counted] : []),
-        ...(hasWhat ? [what] : []),
-        ...[moved, at],
-      ]),
+      accounts.map((one) => [one.subject, ...(hasMore ? [one.counted] : []), changeText(one), one.at]),
     )
   }
 }

@@ -87,7 +87,7 @@ const OF_SERIES = [
   ...[state('LEVEL'), whole('HUB ID'), 'DOMAIN', named('SERIES'), number('USAGE'), spare(number('LIMIT'))],
   ...[number('%'), spare('RULE'), spare(whole('READ'))],
 ]
-const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), named('DOMAIN'), prose('WHY'), spare(whole('READ'))]
+const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), 'DOMAIN', prose('WHY'), spare(whole('READ'))]
 
 function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOutput {
   const kept = keepWorst(max, worstFirst)

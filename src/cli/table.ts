@@ -13,7 +13,7 @@ interface KnownColumn {
   title: string
   /** Never cut: half an id or half a number helps nobody. */
   isWhole?: boolean
-  /** Cut in the middle: what tells one from the others stands at the end. */
+  /** Goes on below like a sentence, in less room: any part of it may tell it from the others. */
   isNamed?: boolean
   /** Left out where there is no room for all, the last ones first. */
   isSpare?: boolean
@@ -129,7 +129,7 @@ function linesOf(io: Io, columns: readonly Laid[], row: number): string[] {
 
 function cellOf(io: Io, { cells, width, isNamed, isNumber, isColoured, isProse }: Laid, row: number): string[] {
   const cell = cells[row] ?? ''
-  const lines = isProse ? proseLines(cell, width) : [cutToWidth(cell, width, isNamed ? 'middle' : 'end')]
+  const lines = isProse || isNamed ? proseLines(cell, width) : [cutToWidth(cell, width)]
   return lines.map((line) => {
     const shown = isColoured && row > 0 ? coloured(io, cell, line) : line
     const gap = ' '.repeat(Math.max(0, width - displayWidth(line)))

@@ -18,7 +18,7 @@ export async function listUpcoming(io: Io, options: CommonOptions & { max: numbe
     io.out('\n')
     printTable(
       io,
-      [whole('HUB ID'), named('DOMAIN'), named('WHAT'), spare(whole('%')), whole('LEFT'), whole('EXPECTED')],
+      [whole('HUB ID'), 'DOMAIN', named('WHAT'), spare(whole('%')), whole('LEFT'), whole('EXPECTED')],
       items.map((item) => [
         ...accountCells(item),
         seriesName(item),

@@ -25,6 +25,8 @@ export interface WebDeps extends ViewDeps {
   install: InstallSettings
   /** How a code becomes an account, and what links are signed by. */
   connect: CodeDeps
+  /** What customers know the app by. */
+  appName: string
   /** Where people reach this server. */
   publicUrl: string
   actions: Actions

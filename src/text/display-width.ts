@@ -37,28 +37,13 @@ export function headWithin(text: string, room: number): string {
   return head
 }
 
-/** As much of the end as has room. */
-export function tailWithin(text: string, room: number): string {
-  const segments = [...graphemes(text)]
-  let width = 0
-  let from = segments.length
-  while (from > 0) {
-    width += graphemeWidth(segments[from - 1] ?? '')
-    if (width > room) break
-    from--
-  }
-  return segments.slice(from).join('')
-}
-
 const ELLIPSIS = '…'
 
-/** Cut at the end, or in the middle: names often differ at their end. */
-export function cutToWidth(text: string, room: number, where: 'end' | 'middle' = 'end'): string {
+/** Cut at the end. */
+export function cutToWidth(text: string, room: number): string {
   if (displayWidth(text) <= room) return text
   if (room < 1) return ''
-  if (where === 'end') return `${headWithin(text, room - 1)}${ELLIPSIS}`
-  const head = headWithin(text, Math.floor((room - 1) / 3))
-  return `${head}${ELLIPSIS}${tailWithin(text, room - 1 - displayWidth(head))}`
+  return `${headWithin(text, room - 1)}${ELLIPSIS}`
 }
 
 /** Broken between words; a word that has no room on a line of its own is broken too. */

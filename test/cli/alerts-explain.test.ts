@@ -140,11 +140,15 @@ transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
 STATE  WHAT                              WHY                                RULE
 ok     its tokens                        nothing failed
 ok     reading its limits                the last poll read what it should
-ok     Things of …the association limit  0, below the warning threshold     full
-                                         (1)
-off    custom pro…f Things of 0-1 (0-1)  no rule watches it
-off    Things of …anies: fullest record  no rule watches it
-off    Things of …the association limit  no rule watches it
+ok     Things of 0-1 (0-1) → Companies:  0, below the warning threshold     full
+       records at the association limit  (1)
+off    custom properties of Things of    no rule watches it
+       0-1 (0-1)
+off    Things of 0-1 (0-1) → Companies:  no rule watches it
+       fullest record
+off    Things of 0-1 (0-1) → Companies:  no rule watches it
+       records near the association
+       limit
 `)
 })
 

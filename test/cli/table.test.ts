@@ -43,7 +43,7 @@ test('columns of a table give way to a terminal only', () => {
   expect(printed(false, table)[1]).toBe(`1   ${LONG}`)
 })
 
-test('an id is never cut, a name is cut in the middle, and what is empty or spare is left out first', () => {
+test('an id is never cut, a name goes on below, and what is empty or spare is left out first', () => {
   const columns = [whole('ID'), named('WHAT'), 'SILENCED', spare('LIMIT'), spare('RULE')]
   const rows = [
     ['e7d740100b21339e', 'custom properties of Deals', '', '1,000', 'a rule with a name'],
@@ -51,8 +51,12 @@ test('an id is never cut, a name is cut in the middle, and what is empty or spar
   ]
   expect(printed(true, (io) => printTable(io, columns, rows))).toEqual([
     'ID                WHAT',
-    'e7d740100b21339e  cus…of Deals',
-    '357f34acc386dd72  cus…of Tasks',
+    'e7d740100b21339e  custom',
+    '                  properties',
+    '                  of Deals',
+    '357f34acc386dd72  custom',
+    '                  properties',
+    '                  of Tasks',
   ])
   expect(printed(false, (io) => printTable(io, columns, rows))[1]).toMatch(
     /^e7d7\S+ +custom properties of Deals +1,000 /,

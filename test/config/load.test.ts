@@ -66,6 +66,7 @@ test('fills in every default of the smallest file', () => {
       listen: { host: '127.0.0.1', port: 8088 },
       publicUrl: 'https://plimsoll.example.com',
       metrics: 'token',
+      brand: {},
       insecure: false,
     },
     log: { level: 'info', pretty: false },

@@ -26,12 +26,11 @@ test('the install link leads to the provider with a fresh state each time', asyn
 })
 
 test('a finished install stores the account, says so, and wakes the pollers', async () => {
-  const publicUrl = 'https://plimsoll.example.com/'
-  const { ask, beginInstall, provider, deps, woken } = await openServer(redis, { publicUrl })
+  const { ask, beginInstall, provider, deps, woken } = await openServer(redis)
   provider.customer = { hubId: 123, hubDomain: 'acme.example.com' }
   const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
   expect(status).toBe(200)
-  expect(text).toContain('<b>acme.example.com (account 123)</b> is connected to plimsoll.example.com')
+  expect(text).toContain('<b>acme.example.com (account 123)</b> is connected to 127.0.0.1')
   expect(text).not.toContain('a permission is missing')
   expect((await deps.registry.get(123))?.state).toBe('active')
   expect(provider.codes).toEqual([CODE])
@@ -143,15 +142,15 @@ describe('a success that is loaded again', () => {
 })
 
 test('every page of an install names the app; the account only to the holder of a link that was signed for it', async () => {
-  const { ask, connectAccount, deps, clock } = await openServer(redis, { publicUrl: 'https://crm.example.com/' })
+  const { ask, connectAccount, deps, clock } = await openServer(redis, { appName: 'Acme <Sync>' })
   await connectAccount({ hubId: 123, hubDomain: 'acme.example.com' })
   const { url } = reconnectLink(deps.connect.vault, '', 123, clock.now())
   const { headers } = await ask('GET', url)
   const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
   const page = async (of: string) => (await ask('GET', `/oauth/callback?error=access_denied&state=${of}`)).text
-  expect(await page(state)).toContain('App: crm.example.com<br>Account: acme.example.com (account 123)')
+  expect(await page(state)).toContain('App: Acme &lt;Sync&gt;<br>Account: acme.example.com (account 123)')
   for (const forged of [`${state.slice(0, -1)}_`, state.replace('.123.', '.124.')]) {
-    expect(await page(forged)).toContain('App: crm.example.com</p>')
+    expect(await page(forged)).toContain('App: Acme &lt;Sync&gt;</p>')
     expect(await page(forged)).not.toContain('acme')
   }
 })

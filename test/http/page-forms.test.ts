@@ -152,6 +152,11 @@ describe('a form of a page', () => {
     ]) {
       expect(answer.text).toContain(text)
     }
+    const known = await see('/silences/new?account=1001')
+    expect(known.text).toContain('Account: acme.example.com')
+    expect(known.text).toMatch(/Why \(required\) <input name="comment" required /)
+    // Counting needs no reason.
+    expect(known.text).toMatch(/value="preview"[^>]* formnovalidate/)
     const empty = await send('/silences/new')
     expect(empty.text).toContain('Fill in at least one field')
     expect(empty.text).toContain('must not be empty: give the reason')

@@ -6,7 +6,7 @@ import { countOf, formatCount } from '../../text/format-number.ts'
 import { formatMoment } from '../../text/format-time.ts'
 import type { PollCause } from '../alert.ts'
 import { POLL_FIELD } from '../alert-state.ts'
-import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState, linkCommand } from './notified-alert.ts'
+import { closeAlert, isDueAgain, linkCommand, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
 export interface GrantAlertSettings {
   /** What the app asks for. */

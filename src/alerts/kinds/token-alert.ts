@@ -4,7 +4,7 @@ import { formatMoment } from '../../text/format-time.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { UNINSTALL_RULE } from '../alert.ts'
 import { TOKEN_FIELD } from '../alert-state.ts'
-import { closeAlert, type NotifiedSubject, notifyAlert, openState, linkCommand } from './notified-alert.ts'
+import { closeAlert, linkCommand, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
 export interface TokenAlertSettings {
   pageOf: (hubId: number) => string

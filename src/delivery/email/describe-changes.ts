@@ -74,7 +74,12 @@ function describeAccount(changes: readonly FleetChange[]): ChangedAccount {
 /** `acme.example.com (123): 4 alerts opened; worst: custom properties, warning → critical, 96 % of 1,000 (2026-11-21 10:00 CET)`. */
 export function changeLine({ subject, counted, what, moved, at, others }: ChangedAccount): string {
   const worst = others.length === 0 ? '' : `${counted}; worst: `
-  return `${subject}: ${worst}${what === '' ? '' : `${what}, `}${moved} (${at})`
+  return `${subject}: ${worst}${changeText({ what, moved })} (${at})`
+}
+
+/** An account that was connected or uninstalled is all that its change is about. */
+export function changeText({ what, moved }: Pick<DescribedChange, 'what' | 'moved'>): string {
+  return what === '' ? moved : `${what}, ${moved}`
 }
 
 /** In a summary: how many there are of each. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { readChanges } from '../../alerts/read-changes.ts'
-import { type ChangedAccount, type DescribedChange, describeChanges } from '../../delivery/email/describe-changes.ts'
+import { type ChangedAccount, changeText, describeChanges } from '../../delivery/email/describe-changes.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { check, momentOrAgo } from '../query.ts'
@@ -62,9 +62,4 @@ function rowsOf(title: string, accounts: readonly ChangedAccount[]): Html {
       html`<span class="whole">${at}</span>`,
     ]),
   )
-}
-
-/** An account that was connected or uninstalled is all that its change is about. */
-function changeText({ what, moved }: Pick<DescribedChange, 'what' | 'moved'>): string {
-  return what === '' ? moved : `${what}: ${moved}`
 }

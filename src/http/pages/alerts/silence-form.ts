@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silence.ts'
 import { METRICS } from '../../../limits/reports/all-reports.ts'
+import { unlessOfOtherType } from '../../../redis/other-type.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
@@ -57,11 +58,18 @@ async function formPage(
   const tags = deps.silences.tagNames
   const covers = await coveredBy(deps, form)
   const unknown = await unknownAccounts(deps, matchersOf(form, tags).matchers)
-  const part = silenceForm({ form, faults, covers, unknown, tags, token, now: deps.clock.now() })
+  const account = await domainOf(deps, form.account.trim())
+  const part = silenceForm({ form, faults, covers, account, unknown, tags, token, now: deps.clock.now() })
   const isRight = Object.keys(faults).length === 0
-  const body = html`${isRight ? undefined : html`<p class="verdict critical">Not silenced yet: see below.</p>`}
+  const body = html`${isRight ? undefined : html`<p class="verdict critical">Not silenced yet: correct the fields with a message.</p>`}
 ${part}`
   return { at: '/alerts', title: 'New silence', body }
+}
+
+async function domainOf({ store, keys }: WebDeps, account: string): Promise<string | undefined> {
+  if (!/^\d{1,16}$/.test(account)) return undefined
+  const domain = await unlessOfOtherType(store.hget(keys.account(Number(account)).account, 'hubDomain'), null)
+  return cleanText(domain ?? '', 80) || undefined
 }
 
 interface SilenceFormPart {
@@ -70,7 +78,9 @@ interface SilenceFormPart {
   /** Open alerts that it would cover; undefined where it is not known. */
   covers: number | undefined
   /** Names in it that no account has. */
-  unknown?: readonly string[]
+  unknown: readonly string[]
+  /** The domain of the account that is given by its number. */
+  account: string | undefined
   /** The tags that there are. */
   tags: readonly string[]
   token: string
@@ -78,7 +88,7 @@ interface SilenceFormPart {
 }
 
 /** To make a silence. Every field that is filled in narrows it. */
-function silenceForm({ form, faults, covers, unknown = [], tags, token, now }: SilenceFormPart): Html {
+function silenceForm({ form, faults, covers, account, unknown, tags, token, now }: SilenceFormPart): Html {
   const zone = zoneName(now)
   const names = MATCHER_NAMES.filter((name) => name !== 'tag' || tags.length > 0)
   return html`<form method="post" action="/silences/new" class="form" id="silence">
@@ -91,6 +101,7 @@ ${faultText('matchers', faults.matchers)}
 <div class="fields">
 ${names.map((name) => field(name, form[name], faults[name], tags))}
 </div>
+${account === undefined ? undefined : html`<p class="soft">Account: ${account}</p>`}
 ${unknown.map((name) => html`<p role="status" class="verdict warning">No account is called ${cleanText(name, 80)} now: the silence covers nothing until one is.</p>`)}
 ${coversText(covers)}
 </fieldset>
@@ -105,9 +116,9 @@ ${LENGTH_NAMES.map((length) => lengthChoice(length, SILENCE_LENGTHS[length].text
 </div>
 ${faultText('endsAt', faults.endsAt)}
 </fieldset>
-<label>Why <input name="comment" value="${form.comment}" maxlength="500" autocomplete="off"${invalid('comment', faults.comment)}></label>
+<label>Why (required) <input name="comment" required value="${form.comment}" maxlength="500" autocomplete="off"${invalid('comment', faults.comment)}></label>
 ${faultText('comment', faults.comment)}
-<div class="buttons"><button name="do" value="silence">Silence</button><button name="do" value="preview" class="second">How many alerts?</button></div>
+<div class="buttons"><button name="do" value="silence">Silence</button><button name="do" value="preview" class="second" formnovalidate>How many alerts?</button></div>
 </form>`
 }
 

@@ -20,7 +20,7 @@ export interface InstallAnswer {
 
 /** The app and the account that an install is of. */
 export interface InstallSubject {
-  /** The host of this server: the config has no other name for the app. */
+  /** `http.brand.name`, or the host of this server. */
   app: string
   /** The account of a link for just one. */
   account?: string

@@ -23,7 +23,7 @@ import {
   nameForCustomer,
 } from './install-answer.ts'
 
-type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'publicUrl' | 'store' | 'metrics' | 'clock' | 'log'> & {
+type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'appName' | 'store' | 'metrics' | 'clock' | 'log'> & {
   refusedCodes: RefusedCodes
   /** An account was just connected: its first poll should not wait. */
   actions: { connected(hubId: number): Promise<void> }
@@ -39,8 +39,7 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
   // Not for HEAD: checking an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
     const link = readReconnectLink(connect.vault, request.query as object, clock.now())
-    if (link.is === 'expired' || link.is === 'forged')
-      return send(reply, BAD_LINKS[link.is], { app: new URL(deps.publicUrl).host })
+    if (link.is === 'expired' || link.is === 'forged') return send(reply, BAD_LINKS[link.is], { app: deps.appName })
     // The callback needs it: no customer should grant what can't be stored.
     await requireRedis(store)
     const only = link.is === 'good' ? link.hubId : undefined
@@ -62,10 +61,9 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
 
 /** An account is named to the holder of a state that was signed for it alone: no other may learn whose id it is. */
 async function subjectOf(
-  { connect, store, publicUrl, clock }: InstallParts,
+  { connect, store, appName: app, clock }: InstallParts,
   redirect: Redirect,
 ): Promise<InstallSubject> {
-  const app = new URL(publicUrl).host
   const hubId = accountOfState(connect.vault, redirect.state, clock.now())
   if (hubId === undefined) return { app }
   const domain = await store.hget(connect.keys.account(hubId).account, 'hubDomain').catch(() => null)
