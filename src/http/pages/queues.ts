@@ -20,7 +20,7 @@ const TIMEOUT_MS = 5_000
 export async function showQueues(deps: WebDeps): Promise<OperatorPage> {
   await requireRedis(deps.store)
   const queues = (await within(TIMEOUT_MS, deps.queueDepths(), deps.clock)).map(timedQueue)
-  const body = html`<p>Jobs wait here until a worker takes them. A job carries ids only.</p>
+  const body = html`<p>Jobs wait here until a worker takes them: to refresh tokens, to read limits, to delete tokens of an uninstall, to send mails and webhooks, and once a day to thin out histories and make forecasts. A job carries ids only.</p>
 <div data-live="queues">
 ${queueTable(queues, deps.clock.now())}
 </div>
