@@ -42,7 +42,8 @@ test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, al
   expect(await page.getByRole('status').first().textContent()).toContain('Acknowledged')
   expect(await page.textContent('dl')).toContain('config, ends in 7 days ann looks <b>into it')
 
-  await press(page, page.locator('.panel summary'))
+  await press(page, page.getByRole('main').getByRole('link', { name: 'Silence', exact: true }))
+  await page.waitForURL(/\/silences\/new\?account=1001/)
   expect(await page.getByRole('textbox', { name: 'Account' }).inputValue()).toBe('1001')
   await page.getByLabel('Level', { exact: true }).fill('high')
   await page.getByRole('textbox', { name: 'Why' }).focus()
