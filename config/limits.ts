@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
-import { asGroup, distinct, duration, objectTypeId, related, share, wholeNumber } from './values.ts'
+import { asGroup, distinct, duration, objectTypeId, oneOrMany, related, share, wholeNumber } from './values.ts'
 
 /** Ordered pairs of object types whose association limits are polled, or `auto`: all of those that an account has. */
 const associationPairs = z.union([
@@ -20,12 +20,9 @@ const associationPairs = z.union([
 ])
 
 /** `all` of them, or those that are listed. */
-const reports = z
-  .union([
-    z.literal('all'),
-    z.array(z.enum(REPORT_NAMES), { error: () => 'must be all, or a list of reports' }).min(1, 'must name a report'),
-  ])
-  .transform((names): readonly string[] => (names === 'all' ? REPORT_NAMES : [...new Set(names)]))
+const reports = oneOrMany(z.enum(['all', ...REPORT_NAMES])).transform((names): readonly string[] =>
+  names.includes('all') ? REPORT_NAMES : [...new Set(names)],
+)
 
 const pollPeriod = () => duration({ min: '1s', max: '7d' })
 

@@ -523,7 +523,7 @@ describe('what the provider says of a connection', () => {
     expect(told[2]).toEqual(['poll firing', 'poll resolved'])
     expect(told[3]).toEqual(['poll firing', 'poll resolved', 'poll firing'])
     const [opened] = await outboxOf(redis.store, keys)
-    expect(opened?.message).toContain('missing crm.objects.contacts.read')
+    expect(opened?.message).toContain('Missing: crm.objects.contacts.read')
     expect(await redis.store.hkeys(keys.account(HUB).alerts)).toEqual(['poll'])
   })
 

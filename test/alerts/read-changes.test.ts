@@ -144,8 +144,8 @@ test('what can not be read of one partition takes nothing else along', async () 
   await store.set(keys.partition(2).accountLog, 'no stream')
   const { items } = await read()
   expect(items.map(({ change, account }) => [change, account?.hubId, account?.hubDomain])).toEqual([
-    ['entered', 1, 'n1.example.com'],
     ['connected', 65, ''],
+    ['entered', 1, 'n1.example.com'],
   ])
 })
 

@@ -189,9 +189,9 @@ describe('a digest', () => {
     const changed = (await arrived())[1]?.data.changed
     expect(changed).toMatchObject({ since: '2026-11-21T07:00:00.000Z', until: '2026-11-22T07:00:00.000Z', leftOut: 0 })
     expect(changed?.items.map(({ change, account }) => [change, account?.hubDomain])).toEqual([
+      ['connected', 'a1.example.com'],
       ['entered', 'a3.example.com'],
       ['eased', 'a4.example.com'],
-      ['connected', 'a1.example.com'],
     ])
   })
 

@@ -360,7 +360,7 @@ test('an account that must reconnect is critical, until an operator has handled 
   const ran = await check(String(GLOBEX))
   expect(ran).toMatchObject({ code: 2, err: '' })
   expect(firstLine(ran)).toMatch(/^PLIMSOLL CRITICAL - 1 of 1 account: .*, 1 account to reconnect, .* reconnect=1$/)
-  expect(ran.out).toMatch(/^critical +2 +globex\.example\.com +it must be connected again/m)
+  expect(ran.out).toMatch(/^critical +2 +globex\.example\.com +it must reconnect/m)
   expect(JSON.parse((await check('--json', String(GLOBEX))).out)).toMatchObject({
     ...{ status: 'critical', exitCode: 2, accounts: [{ level: 'critical' }] },
   })

@@ -31,6 +31,10 @@ function loads(text: string): void {
   for (const secret of planted) expect(said.join('\n')).not.toContain(secret)
 }
 
+test('a value from the environment where one of a few words belongs is not quoted', () => {
+  loads(EXAMPLE.replace('reports: [', `reports: [ "\${PLIMSOLL_CLIENT_SECRET}", `))
+})
+
 type Step = string | number
 
 function pathsIn(value: unknown, path: Step[] = []): Step[][] {

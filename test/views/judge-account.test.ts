@@ -179,7 +179,7 @@ describe('an account', () => {
 
   test('that must be connected again is critical, with the reason; once that is known it is unknown', () => {
     const subject = account({ state: 'reauthorize' })
-    const reason = 'it must be connected again: its refresh token is refused'
+    const reason = 'it must reconnect: its refresh token is refused'
     expect(judge([overall(1), atLimit(0)], subject)).toMatchObject({ level: 'critical', reason })
     const known = judgeAccount({ ...SETTINGS, isKnown: true }, subject, [overall(1)], NOW)
     expect(known).toMatchObject({ level: 'unknown', reason })
