@@ -69,6 +69,8 @@ const ADMITTED: Promise<Admission> = Promise.resolve({ is: 'admitted' })
 export class TokenEndpoint {
   readonly #deps: EndpointDeps
   #state: endpoint.EndpointState
+  /** What it wrote last, and as it meant it. */
+  #written: { text: string; state: endpoint.EndpointState } | undefined
   #seen: endpoint.Seen[] = [{ started: true }]
   #permits = 0
   /** Permits used since some were fetched: about as many will be wanted next. */
@@ -250,17 +252,20 @@ export class TokenEndpoint {
 
   async #commit(seen: readonly endpoint.Seen[]): Promise<Calls> {
     const { text, settings, announce } = this.#deps
-    const { before, state, granted, alerts } = await text.change(async (stored) => {
+    const { before, state, after, granted, alerts } = await text.change(async (stored) => {
       const now = this.#now()
-      const before = endpoint.decodeEndpoint(stored)
+      // Mostly it is what this daemon wrote last: reading that back was a fiftieth of a poll.
+      const before = stored === this.#written?.text ? this.#written.state : endpoint.decodeEndpoint(stored)
       const reported = endpoint.afterReport(before ?? endpoint.newState(settings, now), seen, settings, now)
       const refreshes = this.#refreshes.length + Math.max(0, this.#used - this.#permits)
       const codes = Math.min(this.#codes.length, MOST_CODES - this.#codesUnderWay)
       const { state, granted } = endpoint.grant(reported, { refreshes, codes }, now)
       const alerts = await announce(before, state, now)
-      return { after: JSON.stringify(state), alerts, result: { before, state, granted, alerts } }
+      const after = JSON.stringify(state)
+      return { after, alerts, result: { before, state, after, granted, alerts } }
     })
     this.#state = state
+    this.#written = { text: after, state }
     if (before !== undefined) this.#logChange(before, state)
     if (alerts.entries.length > 0) await this.#wakeAlerts()
     return granted
