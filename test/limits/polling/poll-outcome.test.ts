@@ -21,6 +21,11 @@ const READ = properties(1)
 const PAIR = associations(100)
 
 describe('what a poll says of its account', () => {
+  test('that has none of the reports that are asked for is no failure, and nothing is missing', () => {
+    const outcome = outcomeOf({ reports: new Map(), failures: [] })
+    expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
+  })
+
   test('that reads everything takes away whatever was held against it', () => {
     const outcome = outcomeOf(fetched(READ, PAIR))
     expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
