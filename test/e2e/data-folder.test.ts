@@ -131,6 +131,7 @@ describe('who makes it', () => {
   const NEED_DATA: Record<string, string[]> = {
     status: [],
     changes: [],
+    upcoming: [],
     check: [],
     'accounts list': [],
     'accounts show': ['7'],

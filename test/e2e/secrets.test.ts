@@ -239,7 +239,7 @@ test('no command says one, whatever failed and however wrong the config is', () 
   for (const said of [
     'answered 302',
     'host name not found',
-    'no TLS',
+    'does not use TLS',
     'answered 410',
     'login refused',
     'config check',

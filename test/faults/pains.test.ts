@@ -329,7 +329,7 @@ describe('calls for data, lives of a minute, tokens of 2,000 characters', () => 
     })
     expect(more).toEqual([])
     expect(alert).toMatchObject({ kind: 'poll', level: 'warning', reason: 'entered' })
-    expect(alert?.message).toContain('missing crm.objects.contacts.read')
+    expect(alert?.message).toContain('Missing: crm.objects.contacts.read')
     const [firstRefusal] = (await requestsOf(hubId)).filter(({ status }) => status === 403)
     expect(Date.parse(alert?.measuredAt ?? '')).toBeLessThanOrEqual(firstRefusal ? at(firstRefusal) : 0)
     expect((await accountOf(daemon, hubId)).state).toBe('active')
