@@ -49,9 +49,22 @@ export function answersFingerprint(bodies: readonly Buffer[]): string {
   return fingerprint(Buffer.concat([lengths, ...bodies]))
 }
 
-/** Of all that is read in reports, of which none failed. */
+/** Of all that is read in reports, of which none failed. Far quicker than as JSON: metrics have long names. */
 export function saidFingerprint({ reports }: Fetched): string {
-  return fingerprint(JSON.stringify([...reports]))
+  let text = ''
+  for (const [key, report] of reports) {
+    text += `\0\0${key}`
+    if (isFailure(report)) continue
+    let before = ''
+    for (const { metric, objectTypeId, from, to, label, usage, limit, reported } of report.values) {
+      if (metric !== before) text += `\0${metric}`
+      before = metric
+      text += `\0${objectTypeId ?? from}\0${to}\0${label}\0${usage}\0${limit}\0${reported}`
+    }
+    const { values: _, ...others } = report
+    text += `\0${JSON.stringify(others)}`
+  }
+  return fingerprint(text)
 }
 
 export function recordsFingerprint({ reports }: Pick<Fetched, 'reports'>, records: RecordChoice): string {

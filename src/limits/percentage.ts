@@ -6,9 +6,8 @@ const TOLERANCE = 0.5
 
 /** The percentage that the provider reports, by series, where it does. Nothing is decided by it. */
 export function reportedPercents(readings: Readings): Map<string, number> {
-  return new Map(
-    ofValues(readings).flatMap(({ name, reported }) => (reported === undefined ? [] : [[name, reported] as const])),
-  )
+  const values = Object.values(readings).flatMap(({ values }) => values)
+  return new Map(values.flatMap((one) => (one.reported === undefined ? [] : [[seriesId(one), one.reported] as const])))
 }
 
 /**
@@ -16,29 +15,29 @@ export function reportedPercents(readings: Readings): Map<string, number> {
  * interface, so nothing is decided by it; but an operator who sees it elsewhere should learn once that it differs.
  */
 export function disagreeingPercentage(readings: Readings, fetched: Pick<Fetched, 'reports'>): string | undefined {
-  const found = [...ofValues(readings), ...ofRecords(fetched)].find(
-    ({ usage, limit, reported }) =>
-      reported !== undefined && limit > 0 && Math.abs((usage * 100) / limit - reported) > TOLERANCE,
-  )
-  return found === undefined
-    ? undefined
-    : `${found.name}: ${found.usage} of ${found.limit} is reported as ${found.reported}`
+  for (const { values } of Object.values(readings)) {
+    const found = values.find(disagrees)
+    if (found !== undefined) return described(seriesId(found), found)
+  }
+  const found = ofRecords(fetched).find(disagrees)
+  return found && described(found.name, found)
 }
 
 interface ReportedNumber {
-  name: string
   usage: number
   limit: number
   reported?: number | undefined
 }
 
-function ofValues(readings: Readings): ReportedNumber[] {
-  return Object.values(readings).flatMap(({ values }) =>
-    values.map(({ usage, limit, reported, ...name }) => ({ name: seriesId(name), usage, limit, reported })),
-  )
+function disagrees({ usage, limit, reported }: ReportedNumber): boolean {
+  return reported !== undefined && limit > 0 && Math.abs((usage * 100) / limit - reported) > TOLERANCE
 }
 
-function ofRecords({ reports }: Pick<Fetched, 'reports'>): ReportedNumber[] {
+function described(name: string, { usage, limit, reported }: ReportedNumber): string {
+  return `${name}: ${usage} of ${limit} is reported as ${reported}`
+}
+
+function ofRecords({ reports }: Pick<Fetched, 'reports'>): (ReportedNumber & { name: string })[] {
   return [...reports].flatMap(([key, report]) => {
     if (isFailure(report) || report.records === undefined) return []
     const limit = report.values.reduce((most, value) => Math.max(most, value.limit), 0)

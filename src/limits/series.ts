@@ -45,13 +45,26 @@ function allSeries(readings: Readings): AllSeries {
   return all
 }
 
+/** Written out, not spread: a poll that finds a change makes some dozens of them. */
 function* seriesIn(readings: Readings): Generator<Series> {
   const types = typesIn(readings)
   for (const { values } of Object.values(readings)) {
-    for (const { usage, limit, reported: _, ...name } of values) {
-      const { from, to } = name
-      const label = name.label ?? (from === undefined || to === undefined ? undefined : pairName({ from, to }, types))
-      yield { id: seriesId(name), ...name, ...(label === undefined ? {} : { label }), ...measured(usage, limit) }
+    let [pair, pairLabel] = ['', '']
+    for (const { metric, objectTypeId, from, to, label, usage, limit: reported } of values) {
+      const limit = reported > 0 ? reported : null
+      const percent = limit === null ? null : (usage * 100) / limit
+      if (objectTypeId !== undefined) {
+        const id = `${wordOf(metric)}/${encoded(objectTypeId)}`
+        yield { id, metric, objectTypeId, label: label ?? '', usage, limit, percent }
+      } else if (from !== undefined && to !== undefined) {
+        // Several values of one pair stand together.
+        if (label === undefined && pair !== `${from}/${to}`) {
+          pair = `${from}/${to}`
+          pairLabel = pairName({ from, to }, types)
+        }
+        const id = `${wordOf(metric)}/${from}/${to}`
+        yield { id, metric, from, to, label: label ?? pairLabel, usage, limit, percent }
+      } else yield { id: wordOf(metric), metric, usage, limit, percent }
     }
   }
 }
@@ -74,12 +87,17 @@ export function parseSeriesId(id: string): SeriesName | undefined {
 
 /** The id of a name: what `parseSeriesId` reads. */
 export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string {
-  const word = metricKind(metric)?.word ?? ''
-  if (from !== undefined) return `${word}/${from}/${to}`
-  return objectTypeId === undefined ? word : `${word}/${encodeURIComponent(objectTypeId)}`
+  if (from !== undefined) return `${wordOf(metric)}/${from}/${to}`
+  return objectTypeId === undefined ? wordOf(metric) : `${wordOf(metric)}/${encoded(objectTypeId)}`
 }
 
-/** `limit` 0: there is none. */
-function measured(usage: number, limit: number): Pick<Series, 'usage' | 'limit' | 'percent'> {
-  return limit > 0 ? { usage, limit, percent: (usage * 100) / limit } : { usage, limit: null, percent: null }
+function wordOf(metric: string): string {
+  return metricKind(metric)?.word ?? ''
 }
+
+/** Nearly all ids are plain, and to see that is far quicker than to encode them. */
+function encoded(objectTypeId: string): string {
+  return PLAIN.test(objectTypeId) ? objectTypeId : encodeURIComponent(objectTypeId)
+}
+
+const PLAIN = /^[\w-]+$/

@@ -1,9 +1,9 @@
 import type { AccountKeys } from '../../redis/keys.ts'
-import type { Pair } from '../pair.ts'
+import { type Pair, pairOf } from '../pair.ts'
 import { type Reading, type Readings, reportOfKey } from '../readings.ts'
-import type { Report, ReportedValue } from '../reports/report.ts'
+import { metricKind, metricsOf } from '../reports/all-reports.ts'
+import type { Report, ReportedValue, SeriesName } from '../reports/report.ts'
 import { readingsOfVersion2 } from '../reports/version-2.ts'
-import { parseSeriesId, seriesId } from '../series.ts'
 import { lastReadAt } from './change.ts'
 import {
   asCount,
@@ -33,27 +33,27 @@ export function keptReadings(hubId: number, keys: AccountKeys, stored: Buffer | 
 
 /**
  * Readings are a list of reports: `[key, age, ...values]`, a value `[place among the metrics of its report, usage, limit]`, and where
- * it has them the end of its id, its label and the reported percentage. Moments are kept as how much earlier than the last
+ * it has them what it is about, its label and the reported percentage. Moments are kept as how much earlier than the last
  * one they were, so that all of them move with it.
  */
 export function encodeReadings(readings: Readings): Buffer {
   const last = lastReadAt(readings) ?? 0
   const reports = Object.entries(readings).map(([key, { at, values }]) => {
     const { report } = reportOfKey(key) ?? {}
-    const metrics = Object.keys(report?.metrics ?? {})
-    return [key, last - at, ...values.map((value) => plainValue(value, metrics.indexOf(value.metric), report))]
+    const metrics = report === undefined ? [] : metricsOf(report)
+    const isOfPair = report?.perPair !== undefined
+    return [key, last - at, ...values.map((value) => plainValue(value, metrics.indexOf(value.metric), isOfPair))]
   })
   return pack(last, reports, READINGS_VERSION)
 }
 
-function plainValue(value: ReportedValue, place: number, report: Report | undefined): unknown[] {
-  const { usage, limit, label = null, reported = null } = value
-  // Of a report of one pair its key has the rest of the id.
-  const rest = report?.perPair === undefined ? seriesId(value).split('/').slice(1).join('/') : ''
-  const numbers = [place, usage, limit]
-  if (reported !== null) return [...numbers, rest, label, reported]
-  if (label !== null) return [...numbers, rest, label]
-  return rest === '' ? numbers : [...numbers, rest]
+function plainValue(value: ReportedValue, place: number, isOfPair: boolean): unknown[] {
+  const { usage, limit, objectTypeId, from, to, label = null, reported } = value
+  // Of a report of one pair its key has it.
+  const about = objectTypeId ?? (from === undefined || isOfPair ? '' : `${from}/${to}`)
+  if (reported !== undefined) return [place, usage, limit, about, label, reported]
+  if (label !== null) return [place, usage, limit, about, label]
+  return about === '' ? [place, usage, limit] : [place, usage, limit, about]
 }
 
 /** @throws UnreadableBytes */
@@ -72,18 +72,21 @@ export function decodeReadings(stored: Buffer): Readings {
 }
 
 function readValue(
-  [place, usage, limit, rest = '', label, reported]: readonly unknown[],
+  [place, usage, limit, about = '', label, reported]: readonly unknown[],
   { report, pair }: { report: Report; pair: Pair },
 ): ReportedValue {
-  const metric = Object.keys(report.metrics)[asCount(place)]
-  const kind = metric === undefined ? undefined : report.metrics[metric]
-  if (metric === undefined || kind === undefined) throw new UnreadableBytes('it has a metric that is unknown')
-  const name =
-    report.perPair === undefined ? parseSeriesId([kind.word, asText(rest)].join(rest === '' ? '' : '/')) : pair
-  if (name === undefined) throw new UnreadableBytes('it has a series that is unknown')
+  const metric = metricsOf(report)[asCount(place)]
+  if (metric === undefined) throw new UnreadableBytes('it has a metric that is unknown')
+  const name = report.perPair === undefined ? nameOf(metric, asText(about)) : pair
   return {
     ...{ ...name, metric, usage: asCount(usage), limit: asCount(limit) },
     ...(label == null ? {} : { label: asText(label) }),
     ...(reported === undefined ? {} : { reported: asPercentage(reported) }),
   }
+}
+
+function nameOf(metric: string, about: string): Partial<SeriesName> {
+  const kind = metricKind(metric)?.about
+  if (kind === 'account') return {}
+  return kind === 'pair' ? pairOf(about) : { objectTypeId: about }
 }

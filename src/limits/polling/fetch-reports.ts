@@ -21,7 +21,8 @@ import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '..
 import type { ReadReport, Report } from '../reports/report.ts'
 import { AccountCalls, type FetchDeps } from './account-calls.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
-import { type AccountPollSettings, callsOf } from './poll-settings.ts'
+import { LACKS_NONE } from './lacks.ts'
+import type { AccountPollSettings } from './poll-settings.ts'
 
 /** Whom to ask, and for what. */
 export interface Asked {
@@ -75,13 +76,16 @@ export async function fetchReports(
 ): Promise<FetchedHead | undefined> {
   const { context, settings } = asked
   const now = deps.clock.now()
-  const lacks = Object.entries(context.lacks).filter(([, until]) => until > now)
-  const reports = asked.settings.reports.filter(({ name }) => !lacks.some(([lacking]) => lacking === name))
+  const lacks = context.lacks === LACKS_NONE ? [] : Object.entries(context.lacks).filter(([, until]) => until > now)
+  const hasAll = lacks.length === 0
+  const reports = hasAll
+    ? settings.reports
+    : settings.reports.filter(({ name }) => !lacks.some(([one]) => one === name))
   const once = reports.filter(({ perPair }) => perPair === undefined)
   const fetched: Unfetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
   const calls = new AccountCalls(deps, { hubId: asked.hubId, polls: context.polls, taken: context.taken }, signal)
   const poll: Poll = {
-    ...{ ...asked, settings: { ...settings, reports }, provider: deps.provider, calls, fetched },
+    ...{ ...asked, settings: hasAll ? settings : { ...settings, reports }, provider: deps.provider, calls, fetched },
     ...{ companions: { failures: [] }, lacks: Object.fromEntries(lacks) },
   }
   if (settings.pairs === 'auto') await askForAll(poll, once)
@@ -134,14 +138,14 @@ function headOf(poll: Poll): FetchedHead {
   }
 }
 
-function fingerprintOf({ settings, fetched }: Poll): string | undefined {
-  const { reports, pairs } = settings
-  if (pairs === 'auto') return undefined
-  const keys = reports.flatMap((report) =>
-    (report.perPair === undefined ? [NO_PAIR] : pairs).map((pair) => readingKey(report, pair)),
-  )
-  const bodies = keys.map((key) => fetched.reports.get(key)).filter((heard) => Buffer.isBuffer(heard))
-  return bodies.length === keys.length ? answersFingerprint(bodies) : undefined
+function fingerprintOf({ settings, fetched, calls }: Poll): string | undefined {
+  if (settings.pairs === 'auto' || calls.leftOut) return undefined
+  const bodies: Buffer[] = []
+  for (const heard of fetched.reports.values()) {
+    if (!Buffer.isBuffer(heard)) return undefined
+    bodies.push(heard)
+  }
+  return answersFingerprint(bodies)
 }
 
 const NO_PAIR: Pair = { from: '', to: '' }
@@ -183,28 +187,30 @@ function answersOf({ settings, calls, fetched: heard, companions, pairsSeen, lac
 
 const byNumbers = new Intl.Collator('en', { numeric: true })
 
-/** As they are listed, pairs of `auto` by their ids: so they are in the same order after every poll. */
-function inOrder(read: Fetched['reports'], { reports, pairs }: Asked['settings']): Fetched['reports'] {
-  const known = [...read.keys()].sort(byNumbers.compare)
-  const keys = reports.flatMap((report) => {
-    if (report.perPair === undefined) return [report.name]
-    if (pairs === 'auto') return known.filter((key) => reportOfKey(key)?.report === report)
-    return pairs.map((pair) => readingKey(report, pair))
-  })
-  return new Map(keys.flatMap((key) => (read.has(key) ? [[key, read.get(key) as ReadReport | ProviderFailure]] : [])))
+/** Pairs of `auto` by their ids, so that they are in the same order after every poll. What is listed is in its order already. */
+function inOrder(read: Fetched['reports'], { pairs }: Asked['settings']): Fetched['reports'] {
+  if (pairs !== 'auto') return read
+  const isOfPair = ([key]: readonly [string, unknown]) => reportOfKey(key)?.report.perPair !== undefined
+  const all = [...read]
+  const ofPairs = all.filter(isOfPair).sort(([a], [b]) => byNumbers.compare(a, b))
+  return new Map([...all.filter((one) => !isOfPair(one)), ...ofPairs])
 }
 
 async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly Pair[]): Promise<void> {
-  const { context, settings, calls } = poll
+  const { context, settings, calls, fetched } = poll
+  const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
+  for (const report of paired) for (const pair of pairs) fetched.reports.set(readingKey(report, pair), NOT_ASKED)
   // Of one age none has waited longer: unpacking the readings for it would cost more than a call.
   const ordered = context.seen !== undefined ? pairs : listedPairs(pairs, pairsIn(context.readings))
-  const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
   await calls.make([
     ...once.map((report) => ask(poll, report, NO_PAIR)),
     ...ordered.flatMap((pair) => paired.map((report) => ask(poll, report, pair))),
   ])
-  // Not all calls were made: pairs that were not asked for keep their earlier readings.
-  if (calls.made < callsOf(poll.settings.reports, pairs.length)) keepTheRest(poll, pairs)
+  if (calls.made >= once.length + paired.length * pairs.length) return
+  // Not all calls were made: pairs that were not asked for keep their earlier readings, if they have any.
+  for (const [key, heard] of fetched.reports) {
+    if (heard === NOT_ASKED && context.readings?.[key] === undefined) fetched.reports.delete(key)
+  }
 }
 
 /** First the reports that are asked for once: they name the object types. */

@@ -5,8 +5,12 @@ export function encodeLacks(lacks: Readonly<Record<string, number>>): string {
     .join(' ')
 }
 
+/** Of nearly all accounts. */
+export const LACKS_NONE: Record<string, number> = {}
+
 /** What is none is left out: the report is asked for then. */
 export function decodeLacks(stored: string): Record<string, number> {
+  if (stored === '') return LACKS_NONE
   const each = stored.split(' ').map((one) => /^(\w{1,40}):(\d{1,16})$/.exec(one))
   return Object.fromEntries(each.flatMap((one) => (one === null ? [] : [[one[1] ?? '', Number(one[2])]])))
 }

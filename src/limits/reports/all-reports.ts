@@ -29,6 +29,10 @@ export const LIMITS_ENDPOINTS: readonly string[] = [...REPORT_NAMES, ...COMPANIO
 const REPORT_OF: ReadonlyMap<string, Report> = new Map(
   REPORTS.flatMap((report) => Object.keys(report.metrics).map((metric) => [metric, report] as const)),
 )
+const KIND_OF: ReadonlyMap<string, MetricKind> = new Map(REPORTS.flatMap(({ metrics }) => Object.entries(metrics)))
+const METRICS_OF: ReadonlyMap<string, readonly string[]> = new Map(
+  REPORTS.map(({ name, metrics }) => [name, Object.keys(metrics)]),
+)
 const BY_NAME: ReadonlyMap<string, Report> = new Map(REPORTS.map((report) => [report.name, report]))
 const BY_WORD: ReadonlyMap<string, string> = new Map(
   REPORTS.flatMap(({ metrics }) => Object.entries(metrics).map(([metric, { word }]) => [word, metric] as const)),
@@ -49,7 +53,12 @@ export function reportNamed(name: string): Report | undefined {
 
 /** What a series of this metric is; undefined for what is none of this version. */
 export function metricKind(metric: string): MetricKind | undefined {
-  return REPORT_OF.get(metric)?.metrics[metric]
+  return KIND_OF.get(metric)
+}
+
+/** Of a report, in the order in which its values are kept. */
+export function metricsOf({ name }: Report): readonly string[] {
+  return METRICS_OF.get(name) ?? []
 }
 
 /** By the first part of the ids of its series. */

@@ -557,3 +557,12 @@ describe('a report that the plan of an account may lack', () => {
     expect(heads.every((head) => head?.fingerprint !== undefined)).toBe(true)
   })
 })
+
+test('a poll that left pairs out is not recognized by its bytes', async () => {
+  const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
+  const { deps } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) }, 1_000)
+  const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
+  const asked = listed(many)
+  const head = await fetchReports(deps, { hubId: HUB, accessToken: token, context: asked, settings: asked }, never)
+  expect(head).toMatchObject({ failures: [], fingerprint: undefined })
+})
