@@ -1,3 +1,4 @@
+import { MOST_OBJECT_TYPES } from '../provider/bounds.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import { type Pair, pairId, pairOf } from './pair.ts'
 import { reportNamed, reportOf } from './reports/all-reports.ts'
@@ -63,18 +64,22 @@ export function mergeReadings(before: Readings | undefined, { at, reports }: Fet
   const after: Record<string, Reading> = {}
   for (const [key, report] of reports) {
     const old = before?.[key]
-    if (!isFailure(report)) after[key] = { at, values: withTypesBefore(report, old?.values ?? []) }
+    if (!isFailure(report)) after[key] = { at, values: withThoseBefore(report, old?.values ?? []) }
     else if (old !== undefined) after[key] = old
   }
   return after
 }
 
-/** An object type that could not be read is no type that is gone: what was read of it last stays. */
-function withTypesBefore({ isPartial, values }: ReadReport, before: readonly ReportedValue[]): ReportedValue[] {
+/** An object type, or a pair, that could not be read is none that is gone: what was read of it last stays, up to the bound of a report. */
+function withThoseBefore({ isPartial, values }: ReadReport, before: readonly ReportedValue[]): ReportedValue[] {
   if (isPartial === undefined) return values
-  const named = new Set(values.map(({ metric, objectTypeId }) => `${metric} ${objectTypeId}`))
-  return [...values, ...before.filter(({ metric, objectTypeId }) => !named.has(`${metric} ${objectTypeId}`))]
+  const nameOf = ({ metric, objectTypeId, from, to }: SeriesName) => [metric, objectTypeId, from, to].join(' ')
+  const named = new Set(values.map(nameOf))
+  return [...values, ...before.filter((value) => !named.has(nameOf(value)))].slice(0, MOST_VALUES)
 }
+
+/** Object types, and what they have in common. */
+const MOST_VALUES = MOST_OBJECT_TYPES + 1
 
 /** In place of a report: it is still watched, but it was not its turn, or the account was paused before. */
 export const NOT_ASKED: ProviderFailure = {

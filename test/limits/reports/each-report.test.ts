@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
 import type { ReportedValue } from '../../../src/limits/reports/report.ts'
 import { parseSeriesId, seriesId, seriesOf } from '../../../src/limits/series.ts'
@@ -118,6 +119,21 @@ test('pairs of labels whose ends can’t be told, or would pass for another pair
   expect(values).toMatchObject([{ from: '0-1', to: '0-1' }])
   expect(isPartial).toBe(true)
   expect(gaps?.length).toBeGreaterThan(0)
+})
+
+test('a pair of labels that can’t be read is no pair that is gone, and however many those are, they have a bound', () => {
+  const pair = (to: string) => ({
+    ...{ fromObjectType: type('0-1', 'Contacts'), toObjectType: type(to, 'Projects'), allLabels: [] },
+    ...numbers(1, 9),
+  })
+  const poll = (before: Readings | undefined, at: number, results: object[]) =>
+    mergeReadings(before, { at, reports: new Map([['associationLabels', readBody('associationLabels', { results })]]) })
+  const before = poll(undefined, 1, [pair('2-1'), pair('2-2')])
+  const after = poll(before, 2, [pair('2-1'), { ...pair('2-2'), usage: 'x' }])
+  expect(seriesOf(after).map(({ id }) => id)).toEqual(['labels/0-1/2-1', 'labels/0-1/2-2'])
+  const many = (from: number) => [...Array.from({ length: 400 }, (_, n) => pair(`2-${from + n}`)), {}]
+  const grown = [1_000, 2_000, 3_000].reduce((kept, from) => poll(kept, from, many(from)), after)
+  expect(seriesOf(grown).length).toBeLessThanOrEqual(501)
 })
 
 test('custom objects are left out where the account has none', () => {
