@@ -80,9 +80,18 @@ export function parseSeriesId(id: string): SeriesName | undefined {
   const metric = metricOfWord(word)
   if (metric === undefined) return undefined
   if (first === undefined) return { metric }
-  return second === undefined
-    ? { metric, objectTypeId: decodeURIComponent(first) }
-    : { metric, from: first, to: second }
+  if (second !== undefined) return { metric, from: first, to: second }
+  const objectTypeId = decoded(first)
+  return objectTypeId === undefined ? undefined : { metric, objectTypeId }
+}
+
+/** Undefined for what nobody encoded: ids are read in Redis too. */
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
 }
 
 /** The id of a name: what `parseSeriesId` reads. */

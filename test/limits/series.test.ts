@@ -123,3 +123,7 @@ describe('the id of a series', () => {
     expect(parseSeriesId(id)).toBeUndefined()
   })
 })
+
+test.each(['type/%zz', 'type/%', 'type/%c3', 'records/%ff'])('%s, which nobody encoded, is no series', (id) => {
+  expect(parseSeriesId(id)).toBeUndefined()
+})
