@@ -76,17 +76,17 @@ export async function fetchReports(
 ): Promise<FetchedHead | undefined> {
   const { context, settings } = asked
   const now = deps.clock.now()
-  const lacks = context.lacks === LACKS_NONE ? [] : Object.entries(context.lacks).filter(([, until]) => until > now)
-  const hasAll = lacks.length === 0
-  const reports = hasAll
-    ? settings.reports
-    : settings.reports.filter(({ name }) => !lacks.some(([one]) => one === name))
+  const lacks = context.lacks === LACKS_NONE ? LACKS_NONE : lacksOf(asked, now)
+  const left =
+    lacks === LACKS_NONE ? settings.reports : settings.reports.filter(({ name }) => lacks[name] === undefined)
+  // A poll without any call would be one that waits, and would be made again at once.
+  const reports = left.length === 0 ? settings.reports : left
   const once = reports.filter(({ perPair }) => perPair === undefined)
   const fetched: Unfetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
   const calls = new AccountCalls(deps, { hubId: asked.hubId, polls: context.polls, taken: context.taken }, signal)
   const poll: Poll = {
-    ...{ ...asked, settings: hasAll ? settings : { ...settings, reports }, provider: deps.provider, calls, fetched },
-    ...{ companions: { failures: [] }, lacks: Object.fromEntries(lacks) },
+    ...{ ...asked, settings: { ...settings, reports }, provider: deps.provider, calls, fetched },
+    ...{ companions: { failures: [] }, lacks: { ...lacks } },
   }
   if (settings.pairs === 'auto') await askForAll(poll, once)
   else await askForListed(poll, once, settings.pairs)
@@ -94,6 +94,12 @@ export async function fetchReports(
   const soonestMs = context.polledAt === 0 ? 0 : settings.soonestMs
   if (calls.failed > 0 || deps.share.outlasts(soonestMs)) await calls.settle()
   return calls.stopped ? undefined : headOf(poll)
+}
+
+/** Of the reports that are asked for. What was noted for more than a day from now comes from a clock that was set back since. */
+function lacksOf({ context, settings }: Asked, now: number): Record<string, number> {
+  const lacks = settings.reports.map(({ name }) => [name, context.lacks[name] ?? 0] as const)
+  return Object.fromEntries(lacks.filter(([, until]) => until > now && until <= now + LOOK_AGAIN_MS))
 }
 
 /** Whether the access token was not accepted: worth one refresh and one more try. */

@@ -537,6 +537,21 @@ describe('a report that the plan of an account may lack', () => {
     expect(fetched?.reports.get('pipelines')).toEqual({ values: [] })
   })
 
+  test.each([
+    ['is not asked for any more', { ...asked, reports: REPORTS.slice(0, 1) }, 1],
+    ['was to be asked again later than a day from now', asked, 25 * 3_600_000],
+  ])('is no longer known as such where it %s', async (_, settings, later) => {
+    const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
+    const lacks = { pipelines: clock.now() + later }
+    expect((await fetchAndRead(deps, HUB, token, { ...settings, lacks }, never))?.lacks).toEqual({})
+  })
+
+  test('is asked for all the same where there is no other: a poll without a call would be made again at once', async () => {
+    const { deps, clock } = worker({ report: async () => failure('client', { status: 404 }) })
+    const alone = { ...asked, reports: [pipelines], lacks: { pipelines: clock.now() + 1_000 } }
+    expect(await fetchAndRead(deps, HUB, token, alone, never)).toMatchObject({ calls: 1, lacks: lacking, failures: [] })
+  })
+
   test('is not lacking where the provider is only away, or the token refused', async () => {
     for (const kind of ['transient', 'unauthorized'] as const) {
       const { deps } = worker({ report: async () => failure(kind, { status: kind === 'transient' ? 503 : 401 }) })
