@@ -61,12 +61,13 @@ export function decodeReadings(stored: Buffer): Readings {
   if (stored[0] === VERSION) return readingsOfVersion2(unpack(stored))
   const { at: last, value } = unpack(stored, READINGS_VERSION)
   return Object.fromEntries(
-    asItems(value).flatMap((item): [string, Reading][] => {
+    asItems(value).map((item): [string, Reading] => {
       const [key, age, ...values] = asItems(item)
       const found = reportOfKey(asText(key))
-      // Of a report that this version does not know nothing can be shown.
-      if (found === undefined) return []
-      return [[asText(key), { at: earlier(last, age), values: values.map((one) => readValue(asItems(one), found)) }]]
+      // Changes name series by their places: without its own, they would be read as those of others.
+      if (found === undefined)
+        throw new UnreadableBytes(`it has ${asText(key)}, a report that this version does not know`)
+      return [asText(key), { at: earlier(last, age), values: values.map((one) => readValue(asItems(one), found)) }]
     }),
   )
 }

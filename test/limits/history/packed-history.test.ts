@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { packPoll } from '../../../src/limits/findings.ts'
 import { changeBetween, valuesOf } from '../../../src/limits/history/change.ts'
-import { pack, UnreadableBytes } from '../../../src/limits/history/packed-bytes.ts'
+import { pack, READINGS_VERSION, UnreadableBytes } from '../../../src/limits/history/packed-bytes.ts'
 import { changesBackward } from '../../../src/limits/history/packed-changes.ts'
 import { decodeReadings, encodeReadings } from '../../../src/limits/history/packed-readings.ts'
 import type { Pair } from '../../../src/limits/pair.ts'
@@ -156,6 +156,12 @@ describe('bytes that are not what was written', () => {
     ['cut off', () => stored.subarray(0, 9), 'end of MessagePack data'],
   ])('as readings: %s', (_, make, message) => {
     expect(() => decodeReadings(make())).toThrow(message)
+  })
+
+  test('as readings: of a report of a later version, without which changes would be read as those of other series', () => {
+    expect(() => decodeReadings(pack(1, [['ofLaterVersion', 0, [0, 1, 2]]], READINGS_VERSION))).toThrow(
+      'ofLaterVersion, a report that this version does not know',
+    )
   })
 
   test('as records: of a series that is unknown, below 0, in the wrong order, from the future of a gap', () => {
