@@ -215,19 +215,24 @@ const LIMIT_CHANGED: Omit<ReplayedNotification, 'at'> = {
 /** Whether the report that the series is part of was read for the first time at that moment. */
 function isFirstReading({ name, timeline, pairsSeen }: ReplayedSeries, at: number): boolean {
   if (isOfOnePair(name) && pairsSeen) return at === timeline.polls[0]?.at
-  return siblings(name, timeline).every((stretches) => {
+  const isNew = (stretches: readonly TimelineStretch[]) => {
     const n = stretches.findIndex((stretch, n) => stretch.from <= at && (stretches[n + 1]?.from ?? at + 1) > at)
     const stands = stretches[n]
     return stands?.value === undefined || (stands.from === at && stretches[n - 1]?.value === undefined && n > 0)
-  })
+  }
+  const always = ofAccount(name, timeline)
+  // Mostly it tells at once. An account may come to have it later than the others.
+  return (always === undefined || isNew(always)) && siblings(name, timeline).every(isNew)
 }
 
-/** The series that tell when their report was read: of an account as a whole one, else all of it. */
+function ofAccount(name: SeriesName, { series }: Timeline): readonly TimelineStretch[] | undefined {
+  const metrics = Object.entries(reportOf(name)?.metrics ?? {})
+  const [metric] = metrics.find(([, { about }]) => about === 'account') ?? []
+  return metric === undefined ? undefined : series.get(seriesId({ metric }))
+}
+
+/** All series of its report. */
 function siblings(name: SeriesName, { series }: Timeline): (readonly TimelineStretch[])[] {
-  const own = reportOf(name)
-  const [always] = Object.entries(own?.metrics ?? {}).filter(([, { about }]) => about === 'account')
-  const stretches = always === undefined ? undefined : series.get(seriesId({ metric: always[0] }))
-  if (stretches !== undefined) return [stretches]
   const key = keyOf(name)
   return [...series].filter(([id]) => keyOf(parseSeriesId(id) ?? { metric: '' }) === key).map(([, one]) => one)
 }

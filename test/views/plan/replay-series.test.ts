@@ -255,3 +255,33 @@ test('what was in force before the time that is looked at is not told again, but
     ])
   }
 })
+
+test('a type that appears in an account without custom objects is no first reading of its report', () => {
+  const read = (at: number, types: Record<string, number>): Readings => ({
+    pipelines: {
+      at,
+      values: Object.entries(types).map(([objectTypeId, usage]) => ({
+        ...{ metric: 'pipelines.objectType', objectTypeId, usage, limit: 100 },
+      })),
+    },
+  })
+  const [first, second] = [read(START, { '0-3': 1 }), read(START + HOUR, { '0-3': 1, '0-5': 99 })]
+  // Custom objects come last of all.
+  const third: Readings = {
+    pipelines: {
+      at: START + 2 * HOUR,
+      values: [...(second.pipelines?.values ?? []), { metric: 'pipelines.customObjects', usage: 1, limit: 100 }],
+    },
+  }
+  const polls = [first, second, third]
+  const changes = polls.flatMap((after, n) => changeBetween(polls[n - 1], after, START + n * HOUR, 10 * HOUR) ?? [])
+  const timeline = timelineOf({ readAt: START + 2 * HOUR, current: valuesOf(third), changes })
+  const rules: RuleSet = {
+    ...{ rules: [{ name: 'pipelines', on: 'pipelines.objectType', warning: { percent: 80 } }] },
+    ...{ recoverBelow: 5, for: 1, repeatEveryMs: UTC_DAY_MS, firstRun: 'digest', group: GROUP },
+  } as unknown as RuleSet
+  const [one] = replayedSeries(ACCOUNT, timeline, { everyMs: HOUR }).filter(({ id }) => id === 'pipelines/0-5')
+  if (one === undefined) throw new Error('it is not there')
+  const span = { warmFrom: START, from: START, to: START + 2 * HOUR }
+  expect(replaySeries(rules, one, span)).toMatchObject([{ at: START + HOUR, level: 'warning', inDigest: false }])
+})
