@@ -111,3 +111,11 @@ export function readVersion(name: string): VersionData {
   const [head, ...keys] = lines.map((line) => JSON.parse(line) as unknown)
   return { ...(head as Omit<VersionData, 'keys'>), keys: keys as StoredKey[] }
 }
+
+/** What the API of that version answered to who asked for the snapshots of each account until the data was left. */
+export function readSnapshots(name: string): [hubId: number, answer: string][] {
+  const lines = readFileSync(new URL(`data/${name}.snapshots.jsonl`, import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n')
+  return lines.map((line) => JSON.parse(line) as [number, string])
+}

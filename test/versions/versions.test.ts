@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { type App, startApp } from '../../src/app.ts'
-import { FormatError } from '../../src/redis/format.ts'
+import { checkFormat, FORMAT, FormatError, OLDEST_FORMAT } from '../../src/redis/format.ts'
+import { createKeys } from '../../src/redis/keys.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { plimsollHere, type Ran } from '../support/command.ts'
 import { ask, eventually, getJson } from '../support/fleet.ts'
 import { folderOfTest, redisOfFile } from '../support/of-file.ts'
-import { readAll, readVersion, type VersionData, writeAll } from './stored-data.ts'
+import { readAll, readSnapshots, readVersion, type VersionData, writeAll } from './stored-data.ts'
 import { configFor, HUBS, startWorld, type World } from './world.ts'
 
 /** The data that the daemon of an earlier version left (`make.ts`), opened by this version ten minutes later. */
@@ -101,6 +102,14 @@ test.each(['0.1.0'])(
     const end = data.taken.up.filter((id) => id.endsWith('-2'))
     expect(atDown).toEqual(expect.arrayContaining([...waitedFor, ...end]))
 
+    // As the daemon that left it answered, byte by byte; one of the accounts is not polled any more.
+    const [from, to] = [data.madeAt - 3_600_000, data.madeAt].map((at) => new Date(at).toISOString())
+    for (const [hubId, before] of readSnapshots(name)) {
+      const path = `/api/v1/accounts/${hubId}/snapshots?resolution=raw&from=${from}&to=${to}`
+      expect([hubId, await (await ask(url + path)).text()]).toEqual([hubId, before])
+    }
+    const older = checkFormat(redis.store, createKeys('plimsoll'), 'daemon', OLDEST_FORMAT)
+    await expect(older).rejects.toThrow(`data of a newer Plimsoll (format ${FORMAT}, this one knows ${OLDEST_FORMAT})`)
     expect(await usageRead(url, HUBS.over)).toEqual([100, 850, 300, 300]) // The last one is after the gap.
     const pages = [
       '/',
