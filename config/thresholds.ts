@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isAbout } from '../src/alerts/evaluation/rules.ts'
 import { METRICS, metricKind, REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
 import {
@@ -20,9 +21,7 @@ export const LIMIT_CHANGED = 'limit-changed'
 
 /** The series that a rule's `on` names. */
 export function metricsOn(on: unknown): readonly string[] {
-  if (on === '*') return METRICS
-  if (typeof on !== 'string') return []
-  return METRICS.filter((series) => series === on || (on.endsWith('.*') && series.startsWith(on.slice(0, -1))))
+  return typeof on === 'string' ? METRICS.filter((metric) => isAbout(on, metric)) : []
 }
 
 const amount = (allowed: string) => z.number(says(allowed)).min(0, allowed)
@@ -120,6 +119,9 @@ function checkLevel(given: Unchecked, name: string, series: readonly string[], r
         `${series.join(' and ')} is a number of records without a limit: only count can be asked`,
       )
     }
+  }
+  if (given.daysLeft !== undefined && series.every((metric) => metricKind(metric)?.isSample)) {
+    report([name, 'daysLeft'], `${series.join(' and ')} is a sample: it has no forecast`)
   }
   // Of counts no percentage is asked anyway.
   const shares = series.filter((metric) => metricKind(metric)?.counts === undefined)

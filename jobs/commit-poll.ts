@@ -8,6 +8,7 @@ import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling
 import { failingAlertAt } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
+import { encodeBucketUse } from '../src/provider/bucket-use.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import type { AlertWrites } from '../src/redis/steps.ts'
 import { type Decision, type FetchedPoll, watchedBy } from './decide-poll.ts'
@@ -16,7 +17,7 @@ import type { PollWork } from './job-deps.ts'
 /** What was decided of a poll, and the next turn, in one atomic step; then its log lines. */
 export async function commitPoll(
   deps: PollWork,
-  { hubId, context, settings, fetched, readAt }: FetchedPoll,
+  { hubId, context, settings, fetched, bucket, readAt }: FetchedPoll,
   { outcome, parts, saw, log, ...decided }: Decision,
 ): Promise<'committed' | 'failed' | 'blocked' | 'gone' | 'lost'> {
   const { alerts } = parts
@@ -32,7 +33,11 @@ export async function commitPoll(
     // One that is polled seldom stays fresh for longer.
     freshAt: decided.found && readAt + staleAfter(deps.coverage.settings, settings.everyMs) - freshnessMs,
     seen: typeof saw === 'object' ? { ...saw, judged: judged() } : saw,
-    fields: { ...parts.fields, pollBecause: encodeTurn(next.plan) },
+    fields: {
+      ...parts.fields,
+      pollBecause: encodeTurn(next.plan),
+      ...(bucket === context.bucket ? {} : { bucket: encodeBucketUse(bucket) }),
+    },
   })
   if (committed !== 'committed') return committed
   log()

@@ -1,4 +1,5 @@
 import { decideAlerts } from '../src/alerts/evaluation/decide.ts'
+import { judgeBucket, withoutBucket } from '../src/alerts/evaluation/judge-bucket.ts'
 import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
 import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW } from '../src/limits/findings.ts'
 import { type Fingerprints, recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
@@ -22,6 +23,7 @@ import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts
 import { isFailure, reportOfKey } from '../src/limits/readings.ts'
 import type { ReadReport } from '../src/limits/reports/report.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
+import type { KeptBucketUse } from '../src/provider/bucket-use.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import { encodeGaps } from '../src/provider/read.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
@@ -36,6 +38,8 @@ export interface FetchedPoll {
   context: PollContext
   settings: AccountPollSettings
   fetched: FetchedHead
+  /** What is kept of the account's bucket from now on. */
+  bucket: KeptBucketUse | undefined
   /** Never before the poll that came before, even if this machine's clock was set back. */
   at: number
   /** But the next one counts from when it really was. */
@@ -111,15 +115,16 @@ function isAsJudged(deps: PollWork, { context, settings, at }: FetchedPoll): boo
   return isJudgedAlike(deps.alerts, context, watchedBy(deps, settings), at)
 }
 
-function unchanged({ samples }: PollWork, poll: FetchedPoll, saw: Decision['saw'] = 'unchanged'): Decision {
+function unchanged(deps: PollWork, poll: FetchedPoll, saw: Decision['saw'] = 'unchanged'): Decision {
   const { context, at } = poll
-  const { keepMs } = samples.settings
+  const { keepMs } = deps.samples.settings
   return {
     outcome: 'committed',
     parts: {
       readings: 'unchanged',
       samples: context.packed.hasSamples ? { shown: 'unchanged', keepMs } : undefined,
-      alerts: NO_ALERT_WRITES,
+      // It moves at almost every poll, and is judged apart from what has not moved.
+      alerts: judgeBucket(deps.alerts, poll),
       fields: { polledAt: String(at) },
     },
     found: NOTHING_NEW,
@@ -242,11 +247,13 @@ async function judge(
   samples: Samples,
 ): Promise<AlertWrites> {
   const { hubId, context, settings, outcome, at } = poll
-  const { hubDomain, alertStates: states, forecasts } = context
+  const { hubDomain, alertStates, forecasts } = context
+  const states = withoutBucket(alertStates)
   const pairsSeen = settings.pairs === 'auto' && context.pairsSeen
   const account = { hubId, hubDomain, pairsSeen, samples, forecasts, states }
   const series = found === undefined ? NO_ALERT_WRITES : decideAlerts(deps.alerts, { ...account, ...found }, at)
-  return bothWrites(series, await pollAlertWrites(deps, poll, outcome, deps.clock.now()))
+  const own = bothWrites(judgeBucket(deps.alerts, poll), await pollAlertWrites(deps, poll, outcome, deps.clock.now()))
+  return bothWrites(series, own)
 }
 
 /** What was known before, where the report could not be read. */

@@ -4,6 +4,7 @@ import { type FetchedHead, fetchReports, wasUnauthorized } from '../src/limits/p
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, mostCalls, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
+import { keptUse, useOfBoth } from '../src/provider/bucket-use.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { CLOCK_SLACK_MS, type TokenTimes } from '../src/tokens/plan-refresh.ts'
@@ -76,7 +77,8 @@ async function pollAccount(
   if (asked.fetched.calls === 0) return pollAfterPause(deps, hubId, asked.fetched)
   const at = Math.max(asked.fetched.at, asked.context.polledAt + 1)
   const readAt = Math.min(at, deps.clock.now())
-  const poll = { hubId, context: asked.context, settings, fetched: asked.fetched, at, readAt }
+  const bucket = keptUse(asked.context.bucket, asked.fetched.bucketUse, at)
+  const poll = { hubId, context: asked.context, settings, fetched: asked.fetched, bucket, at, readAt }
   const outcome = await commitPoll(deps, poll, await decidePoll(deps, poll))
   // Where another poll was faster its plan counts; where an alert changed meanwhile no other poll is at work.
   if (outcome === 'lost') await deps.polls.hold(hubId, asked.context.polls, deps.clock.now())
@@ -139,7 +141,8 @@ async function ask(
   if (newer === 'failed') return { context, fetched, calls }
   if (newer === 'held') return { context, fetched: undefined, calls }
   const again = await fetchReports(deps, { ...asked, ...newer }, signal)
-  return { context: newer.context, fetched: again, calls: calls + (again?.calls ?? 0) }
+  const inAll = fetched && again && { ...again, bucketUse: useOfBoth(fetched.bucketUse, again.bucketUse) }
+  return { context: newer.context, fetched: inAll, calls: calls + (again?.calls ?? 0) }
 }
 
 /**

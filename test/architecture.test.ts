@@ -143,7 +143,7 @@ describe('the house', () => {
     const names = REPORTS.filter(({ name }) => name !== 'records').map(({ name }) => name)
     const quoted = `['"\`](${names.join('|')}|(${names.join('|')}|records)\\.(\\w+|\\*))['"\`]`
     const pattern = new RegExp(
-      `\\b(customProperties|associationLabels|calculatedProperties|customObjectTypes)\\b|${quoted}`,
+      `\\bapi\\.bucket\\b|\\b(customProperties|associationLabels|calculatedProperties|customObjectTypes)\\b|${quoted}`,
     )
     // Defaults of the config, and its setting of pairs.
     const mayName = /^(src\/limits\/reports|src\/sandbox)\/|^config\/(limits|schema|advice)\.ts$/

@@ -1,3 +1,4 @@
+import { decodeBucketUse, type KeptBucketUse } from '../provider/bucket-use.ts'
 import { decodeGaps, gapLines } from '../provider/read.ts'
 import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
@@ -43,6 +44,8 @@ export interface Account {
   objectTypesLeftOut: number
   /** Limits reports that its plan, or its scopes, lack, by their names: asked for again once a day. */
   notAvailable: string[]
+  /** Calls used of its bucket at the provider. Null = nothing was seen. */
+  bucket: KeptBucketUse | null
   /** What could not be read of its last reports, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null
@@ -105,6 +108,7 @@ export function readAccount(hubId: number, record: Hash | undefined, listedIn?: 
     pollBlocked: hash.pollBlockedSince === undefined ? null : readPollBlocked(hash),
     objectTypesLeftOut: Number(hash.typesLeftOut ?? 0),
     notAvailable: (hash.lacks ?? '').split(' ').flatMap((one) => one.match(/^\w+(?=:)/) ?? []),
+    bucket: decodeBucketUse(hash.bucket ?? '') ?? null,
     gaps: gapLines(decodeGaps(hash.gaps ?? '')),
     uninstall: hash.uninstallReason === undefined ? null : readUninstall(hash),
   }

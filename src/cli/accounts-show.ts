@@ -23,6 +23,7 @@ import {
   WITHOUT_LIMIT,
   withClosestLimit,
 } from '../views/list-accounts.ts'
+import { bucketText } from '../views/poll-texts.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { printFacts, say } from './say.ts'
@@ -140,6 +141,7 @@ export async function show(io: Io, name: AccountArgument, options: CommonOptions
     ['last poll', momentCell(account.polledAt)],
     ['next poll', momentCell(account.nextPollAt)],
     ['because', nextPollBecause(shown) ?? ''],
+    ['API calls', bucketText(account) ?? ''],
     ['scopes', scopes.join(' ')],
   ])
   io.out('\n')

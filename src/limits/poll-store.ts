@@ -1,3 +1,4 @@
+import { decodeBucketUse, type KeptBucketUse } from '../provider/bucket-use.ts'
 import { decodeGaps, type ReportGaps } from '../provider/read.ts'
 import { UnreadableRecord, unreadableFields } from '../redis/account-record.ts'
 import { accountSteps } from '../redis/account-steps.ts'
@@ -195,6 +196,8 @@ export class PollContext {
   companionsAwayUntil: number
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
   pairsSeen: boolean
+  /** What is left of its bucket of calls. */
+  bucket: KeptBucketUse | undefined
   accessToken: Buffer | null
   packed: PackedContext
   /** What the last poll saw, if it read everything. */
@@ -234,6 +237,7 @@ export class PollContext {
     this.seen = decodeFingerprints(fields.seen ?? '')
     this.typesLeftOut = number('typesLeftOut')
     this.gaps = decodeGaps(fields.gaps ?? '')
+    this.bucket = decodeBucketUse(fields.bucket ?? '')
     for (let n = 0; n < alerts.length; n += 2) this.alertStates[alerts[n] as string] = alerts[n + 1] as string
     this.accessToken = accessToken
     this.taken = takenNow(granted, pausedUntil, askedAt)

@@ -2,7 +2,7 @@ import { MOST_OBJECT_TYPES } from '../provider/bounds.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import { type Pair, pairId, pairOf } from './pair.ts'
 import { reportNamed, reportOf } from './reports/all-reports.ts'
-import type { ReadReport, Report, ReportedValue, SeriesName } from './reports/report.ts'
+import type { ReadReport, Report, ReportedValue, ReportWords, SeriesName } from './reports/report.ts'
 
 /** The numbers of one report. Its records are another matter: see samples.ts. */
 export interface Reading {
@@ -15,7 +15,7 @@ export interface Reading {
 export type Readings = Readonly<Record<string, Reading>>
 
 /** The report's name; of one that is asked for once a pair, `associations/0-1/0-2`. */
-export function readingKey({ name, perPair }: Report, pair: Partial<Pair>): string {
+export function readingKey({ name, perPair }: ReportWords, pair: Partial<Pair>): string {
   return perPair === undefined ? name : `${name}/${pair.from}/${pair.to}`
 }
 

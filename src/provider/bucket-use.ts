@@ -8,6 +8,12 @@ export interface BucketUse {
   refused: number
 }
 
+/** The same as it is kept of an account: the calls as they were last seen, by its last poll or one before. */
+export interface KeptBucketUse extends BucketUse {
+  /** `at`: by the poll that began then, ms. */
+  lastSeen?: NonNullable<BucketUse['lastSeen']> & { at: number }
+}
+
 export const NOTHING_USED: BucketUse = { refused: 0 }
 
 /** The same after one more call. */
@@ -17,4 +23,35 @@ export function useAfter({ lastSeen, refused }: BucketUse, result: CrmResult<unk
   const latest = seen ?? lastSeen
   const wasRefused = !result.ok && result.failure.status === 429
   return { ...(latest && { lastSeen: latest }), refused: refused + (wasRefused ? 1 : 0) }
+}
+
+/** Of one poll that called in two rounds. */
+export function useOfBoth(first: BucketUse, then: BucketUse): BucketUse {
+  return { ...first, ...then, refused: first.refused + then.refused }
+}
+
+/** What is kept after a poll that began at `at`; undefined: nothing is known. */
+export function keptUse(
+  before: KeptBucketUse | undefined,
+  { lastSeen, refused }: BucketUse,
+  at: number,
+): KeptBucketUse | undefined {
+  const seen = lastSeen === undefined ? before?.lastSeen : { ...lastSeen, at }
+  return seen === undefined && refused === 0 ? undefined : { ...(seen && { lastSeen: seen }), refused }
+}
+
+/** `REFUSED USED/OF/INTERVAL/AT`, the latter where it was seen; '' for nothing. */
+export function encodeBucketUse(kept: KeptBucketUse | undefined): string {
+  if (kept === undefined) return ''
+  const { lastSeen: seen, refused } = kept
+  return seen === undefined ? `${refused}` : `${refused} ${seen.used}/${seen.of}/${seen.intervalMs}/${seen.at}`
+}
+
+/** Undefined for what is none. */
+export function decodeBucketUse(stored: string): KeptBucketUse | undefined {
+  const [, refused, ...seen] = /^(\d{1,16})(?: (\d{1,16})\/(\d{1,16})\/(\d{1,16})\/(\d{1,16}))?$/.exec(stored) ?? []
+  if (refused === undefined) return undefined
+  const [used, of, intervalMs, at] = seen.map(Number)
+  if (seen[0] === undefined) return { refused: Number(refused) }
+  return { lastSeen: { used, of, intervalMs, at } as KeptBucketUse['lastSeen'] & object, refused: Number(refused) }
 }

@@ -1,5 +1,7 @@
 import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
+import { isBucketWatched } from '../alerts/evaluation/judge-bucket.ts'
+import type { Rule } from '../alerts/evaluation/rules.ts'
 import { type OpenAlert, readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
@@ -8,6 +10,7 @@ import { unlessUnreadable } from '../limits/history/packed-bytes.ts'
 import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { reportOf } from '../limits/reports/all-reports.ts'
+import { bucketReadings } from '../limits/reports/api.ts'
 import { type ShownRecords, shownRecords } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
@@ -17,7 +20,7 @@ import { accountStory, type StoryEvent, storyJson } from './account-story.ts'
 import { type AccountVerdict, accountVerdict } from './account-verdict.ts'
 import { countsOf, timedAlert } from './find-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './fleet-health.ts'
-import { type Labels, pollBecause, watchJson } from './poll-texts.ts'
+import { bucketJson, type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
 import type { ForecastShape, SeriesShape } from './shapes/series.ts'
 import { isHandled, withMarks, worstAlert } from './silenced.ts'
@@ -162,6 +165,18 @@ export function currentSeries(readings: Readings, told: AccountForecasts | undef
   }))
 }
 
+/** The series with that of the account's bucket, where a rule asks for it. */
+export function withBucketSeries(
+  series: CurrentSeries[],
+  account: Account,
+  { rules, states }: { rules: readonly Rule[]; states: Readonly<Record<string, string>> },
+  now: number,
+): CurrentSeries[] {
+  const readings = bucketReadings(account.bucket)
+  if (readings === undefined || !isBucketWatched(rules, account, states)) return series
+  return [...series, ...currentSeries(readings, undefined, now)]
+}
+
 /** A series as API and command line tell it. */
 export function seriesJson({ id, metric, objectTypeId, label, from, to, ...read }: CurrentSeries): SeriesShape {
   const { usage, limit, percent, reportedPercent, measuredAt, daysLeft, forecast, forecastReason, records } = read
@@ -251,6 +266,7 @@ export function accountJson(account: PlannedAccount): AccountShape {
     watch: watchJson(account),
     objectTypesLeftOut: account.objectTypesLeftOut,
     notAvailable: account.notAvailable,
+    apiCalls: bucketJson(account),
     gaps: account.gaps,
     unreadable: account.unreadable,
     uninstall: uninstall === null ? null : uninstallJson(account, uninstall),

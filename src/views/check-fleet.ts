@@ -4,7 +4,7 @@ import { currentAcknowledgement, readableState, TOKEN_FIELD } from '../alerts/al
 import { storedStates } from '../alerts/open-alerts.ts'
 import { silenceOf } from '../alerts/silence.ts'
 import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
-import { currentSeries } from './account-view.ts'
+import { currentSeries, withBucketSeries } from './account-view.ts'
 import {
   type CheckLevel,
   type JudgedAccount,
@@ -68,7 +68,8 @@ async function judgeOne(
     // One account whose record is spoilt must not hide how all others are.
     return judgeAccount({ ...request, isKnown, trouble: 'what is stored of its readings is spoilt' }, account, [], now)
   }
-  const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
+  const read = kept === undefined ? [] : currentSeries(kept, forecasts, now)
+  const series = withBucketSeries(read, account, { rules: request.rules, states }, now)
   const withAlerts = series.map((one) => ({ ...one, ...openAlert(states[one.id], now) }))
   return judgeAccount({ ...request, isKnown, trouble }, account, withAlerts, now)
 }

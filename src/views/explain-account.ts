@@ -12,13 +12,12 @@ import {
 } from '../alerts/alert-state.ts'
 import { sayBecause } from '../alerts/evaluation/because.ts'
 import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
-import { type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
+import { isAbout, type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
 import { routeOf } from '../alerts/route.ts'
 import { seriesFields, seriesName } from '../alerts/series-name.ts'
 import { metricKind } from '../limits/reports/all-reports.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
-import { fits } from '../text/pattern.ts'
 import { isLeaving } from './account-verdict.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
@@ -214,7 +213,7 @@ function passedOver(
   const { metric } = series
   const earlier = rule === undefined ? rules : rules.slice(0, rules.indexOf(rule))
   return earlier
-    .filter(({ on }) => fits(on, metric))
+    .filter(({ on }) => isAbout(on, metric))
     .map((one) => ({
       ...placeOf(rules, one),
       because:

@@ -1,7 +1,14 @@
 import { readCircumstances } from '../alerts/groups/held.ts'
 import { storedStates } from '../alerts/open-alerts.ts'
 import { iso } from '../text/format-time.ts'
-import { type AccountSources, type AccountView, nextPollBecause, readAccountView, seriesJson } from './account-view.ts'
+import {
+  type AccountSources,
+  type AccountView,
+  nextPollBecause,
+  readAccountView,
+  seriesJson,
+  withBucketSeries,
+} from './account-view.ts'
 import { timedAttempt } from './deliveries.ts'
 import { type AccountExplanation, type ExplainedAlert, explainFacts } from './explain-account.ts'
 import { type MostNotifications, readNotifications } from './notifications.ts'
@@ -19,7 +26,7 @@ export async function readExplanation(deps: Sources, hubId: number): Promise<Acc
 /** Of an account that was read already. */
 export async function explainView(
   deps: Sources,
-  { account, series }: Pick<AccountView, 'account' | 'series'>,
+  { account, series: read }: Pick<AccountView, 'account' | 'series'>,
   most?: MostNotifications,
 ): Promise<AccountExplanation> {
   const now = deps.clock.now()
@@ -30,6 +37,7 @@ export async function explainView(
     readCircumstances({ ...deps, routes: explain.routes }, now),
     readNotifications({ ...deps, group: explain.group }, account.hubId, most),
   ])
+  const series = withBucketSeries(read, account, { rules: explain.rules, states }, now)
   return explainFacts(explain, { account, series, states, silences, fleet, log }, now)
 }
 

@@ -3,7 +3,7 @@ import { countedRecords, countsRecords, isOrAre, seriesName } from '../alerts/se
 import { decodeTurn, type Near, type RisingSeries, type TurnBecause } from '../limits/polling/poll-turn.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
-import { countOf, formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft, formatPercent, formatSpan } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import type { AccountShape } from './shapes/account.ts'
 
@@ -108,6 +108,25 @@ export function gapsText({ gaps: [first, ...others] }: Pick<Account, 'gaps'>): s
 export function notAvailableText({ notAvailable }: Pick<Account, 'notAvailable'>): string | undefined {
   if (notAvailable.length === 0) return undefined
   return `not available for this account: ${notAvailable.map((name) => reportNamed(name)?.words ?? name).join(', ')}`
+}
+
+/** Calls of one moment, never the most there were. Undefined: nothing was seen. */
+export function bucketText({ bucket }: Pick<Account, 'bucket'>): string | undefined {
+  if (bucket === null) return undefined
+  const { lastSeen: seen, refused } = bucket
+  const used =
+    seen === undefined
+      ? ''
+      : `${formatCount(seen.used)} of ${formatCount(seen.of)} in ${formatSpan(seen.intervalMs)} when last seen, `
+  return `${used}${formatCount(refused)} refused since the poll before`
+}
+
+/** The same as the API has it. */
+export function bucketJson({ bucket }: Pick<Account, 'bucket'>): AccountShape['apiCalls'] {
+  if (bucket === null) return null
+  const { lastSeen: seen, refused } = bucket
+  const lastSeen = seen && { used: seen.used, of: seen.of, perMs: seen.intervalMs, at: iso(seen.at) }
+  return { lastSeen: lastSeen ?? null, refused }
 }
 
 /** For people; undefined: all of its object types are watched. */

@@ -64,6 +64,7 @@ describe('connecting with a code', () => {
       pollBlocked: null,
       objectTypesLeftOut: 0,
       notAvailable: [],
+      bucket: null,
       gaps: [],
       unreadable: [],
       uninstall: null,

@@ -94,6 +94,7 @@ test('a record with everything in it reads back as an account', () => {
       tokenDriftMs: '-6000',
       typesLeftOut: '13',
       lacks: 'pipelines:1763719200000',
+      bucket: '3 12/110/10000/8',
       gaps: '{"0-1/0-2":["limit is missing"]}',
     },
   }
@@ -116,6 +117,7 @@ test('a record with everything in it reads back as an account', () => {
     pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
     objectTypesLeftOut: 13,
     notAvailable: ['pipelines'],
+    bucket: { lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: 8 }, refused: 3 },
     gaps: ['0-1/0-2: limit is missing'],
     unreadable: [],
     uninstall: {

@@ -41,6 +41,7 @@ describe('accounts', () => {
           watch: null,
           objectTypesLeftOut: 0,
           notAvailable: [],
+          apiCalls: null,
           gaps: [],
           unreadable: [],
           uninstall: null,

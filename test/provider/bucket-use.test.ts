@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { type BucketUse, NOTHING_USED, useAfter } from '../../src/provider/bucket-use.ts'
+import {
+  type BucketUse,
+  decodeBucketUse,
+  encodeBucketUse,
+  type KeptBucketUse,
+  keptUse,
+  NOTHING_USED,
+  useAfter,
+  useOfBoth,
+} from '../../src/provider/bucket-use.ts'
 import { type CrmResult, failed } from '../../src/provider/failure.ts'
 
 const left = (remaining: number) => ({ bucket: { intervalMs: 10_000, max: 110, remaining } })
@@ -40,4 +49,28 @@ test.each<[string, CrmResult<unknown>[], BucketUse]>([
   ],
 ])('the use of a bucket after %s', (_, results, expected) => {
   expect(results.reduce(useAfter, NOTHING_USED)).toEqual(expected)
+})
+
+test('two rounds of one poll count together, and the later one tells what was seen', () => {
+  const seen = useAfter(NOTHING_USED, { ...refused(429), ...left(10) })
+  expect(useOfBoth(seen, { ...used(7), refused: 2 })).toEqual({ ...used(7), refused: 3 })
+  expect(useOfBoth(seen, NOTHING_USED)).toEqual({ ...used(100), refused: 1 })
+})
+
+const seenAt = (calls: number, at: number): KeptBucketUse => {
+  return { lastSeen: { used: calls, of: 110, intervalMs: 10_000, at }, refused: 0 }
+}
+
+test.each<[string, KeptBucketUse | undefined, BucketUse, KeptBucketUse | undefined]>([
+  ['of nothing, nothing', undefined, NOTHING_USED, undefined],
+  ['what was seen, with its moment', seenAt(3, 10), { ...used(46), refused: 0 }, seenAt(46, 50)],
+  ['what was seen before, where this poll saw nothing', { ...seenAt(3, 10), refused: 4 }, NOTHING_USED, seenAt(3, 10)],
+  ['that calls were refused, though no headers came', undefined, { refused: 2 }, { refused: 2 }],
+])('kept is %s', (_, before, use, kept) => {
+  expect(keptUse(before, use, 50)).toEqual(kept)
+  expect(decodeBucketUse(encodeBucketUse(kept))).toEqual(kept)
+})
+
+test.each(['', 'x', '1 2', '1 2/3/4', '-1', '1 2/3/4/5 6'])('%j is no use of a bucket', (stored) => {
+  expect(decodeBucketUse(stored)).toBeUndefined()
 })

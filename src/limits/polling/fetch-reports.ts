@@ -1,3 +1,4 @@
+import type { BucketUse } from '../../provider/bucket-use.ts'
 import { classifyError } from '../../provider/classify.ts'
 import type { LimitsCall, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
@@ -58,6 +59,7 @@ export interface FetchedHead {
   /** When it began, ms. */
   at: number
   calls: number
+  bucketUse: BucketUse
   failures: readonly ProviderFailure[]
   /** Of all reports there are, see `Fingerprints`; undefined where not all came, or some were read already. */
   fingerprint: string | undefined
@@ -137,6 +139,7 @@ function headOf(poll: Poll): FetchedHead {
   return {
     at: fetched.at,
     calls: calls.made,
+    bucketUse: calls.bucketUse,
     failures: [...failuresOf(fetched.reports.values()), ...companions.failures],
     fingerprint: fingerprintOf(poll),
     pausedUntil: calls.pausedUntil,

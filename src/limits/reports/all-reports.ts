@@ -1,3 +1,4 @@
+import { api } from './api.ts'
 import { associationLabels } from './association-labels.ts'
 import { associations } from './associations.ts'
 import { calculatedProperties } from './calculated-properties.ts'
@@ -6,7 +7,7 @@ import { customObjectTypes } from './custom-object-types.ts'
 import { customProperties } from './custom-properties.ts'
 import { pipelines } from './pipelines.ts'
 import { records } from './records.ts'
-import type { MetricKind, Report, SeriesName } from './report.ts'
+import type { MetricKind, Report, ReportWords, SeriesName } from './report.ts'
 
 /** In the order in which an account's series are listed. */
 export const REPORTS: readonly Report[] = [
@@ -21,13 +22,16 @@ export const REPORTS: readonly Report[] = [
 
 export const REPORT_NAMES: readonly string[] = REPORTS.map(({ name }) => name)
 
-export const METRICS: readonly string[] = REPORTS.flatMap(({ metrics }) => Object.keys(metrics))
+/** All that have metrics. */
+const ALL: readonly ReportWords[] = [...REPORTS, api]
+
+export const METRICS: readonly string[] = ALL.flatMap(({ metrics }) => Object.keys(metrics))
 
 /** Names of all limits endpoints, for metrics. */
 export const LIMITS_ENDPOINTS: readonly string[] = [...REPORT_NAMES, ...COMPANIONS]
 
-const REPORT_OF: ReadonlyMap<string, Report> = new Map(
-  REPORTS.flatMap((report) => Object.keys(report.metrics).map((metric) => [metric, report] as const)),
+const REPORT_OF: ReadonlyMap<string, ReportWords> = new Map(
+  ALL.flatMap((report) => Object.keys(report.metrics).map((metric) => [metric, report] as const)),
 )
 const KIND_OF: ReadonlyMap<string, MetricKind> = new Map(REPORTS.flatMap(({ metrics }) => Object.entries(metrics)))
 const METRICS_OF: ReadonlyMap<string, readonly string[]> = new Map(
@@ -35,11 +39,11 @@ const METRICS_OF: ReadonlyMap<string, readonly string[]> = new Map(
 )
 const BY_NAME: ReadonlyMap<string, Report> = new Map(REPORTS.map((report) => [report.name, report]))
 const BY_WORD: ReadonlyMap<string, string> = new Map(
-  REPORTS.flatMap(({ metrics }) => Object.entries(metrics).map(([metric, { word }]) => [word, metric] as const)),
+  ALL.flatMap(({ metrics }) => Object.entries(metrics).map(([metric, { word }]) => [word, metric] as const)),
 )
 
 /** Undefined for what is no metric of this version. */
-export function reportOf({ metric }: Pick<SeriesName, 'metric'>): Report | undefined {
+export function reportOf({ metric }: Pick<SeriesName, 'metric'>): ReportWords | undefined {
   return REPORT_OF.get(metric)
 }
 

@@ -60,15 +60,17 @@ export interface MetricKind {
   isOne?: true
   /** Usage is a number of records that are full, or near it: it has no limit, so no percentage and nothing that remains. */
   counts?: 'full' | 'near'
+  /**
+   * A sample of what moves all the time: it has no history and no forecast, and is judged only by a rule that names it,
+   * which `*` doesn't.
+   */
+  isSample?: true
   /** The provider shows a value only from this share of the limit on, in percent: 0 stands for anything below. */
   shownFrom?: number
 }
 
-/**
- * One of the provider's limits reports. All are alike: a file here, and its line in `all-reports.ts`. Everything behind them
- * knows series and the table of metrics alone.
- */
-export interface Report {
+/** Metrics that come together, and the words for them. */
+export interface ReportWords {
   /** In the config, and the first part of its metrics. */
   name: string
   /** For people. */
@@ -79,12 +81,19 @@ export interface Report {
   wayOut: string
   /** In the order in which values are kept: a new one comes last. */
   metrics: Readonly<Record<string, MetricKind>>
+  /** It is asked for once a pair. `none`: what it says of a pair in which nothing is at its limit. */
+  perPair?: { none: (pair: Pair, limit: number) => ReadReport }
+}
+
+/**
+ * One of the provider's limits reports. All are alike: a file here, and its line in `all-reports.ts`. Everything behind them
+ * knows series and the table of metrics alone.
+ */
+export interface Report extends ReportWords {
   /** Below the base of the limits endpoints; with `perPair` of one pair. */
   path: (pair: Pair) => string
   /** @throws UnreadableError */
   read: (json: unknown, pair: Pair) => ReadReport
-  /** It is asked for once a pair. `none`: what it says of a pair in which nothing is at its limit. */
-  perPair?: { none: (pair: Pair, limit: number) => ReadReport }
   /** Its object types are those that an account has. */
   namesTypes?: true
   /** An account's plan, or its scopes, may lack it: that is a state, and no failure. */

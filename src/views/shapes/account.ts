@@ -52,6 +52,15 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
   notAvailable: z
     .array(z.string())
     .describe('Limits reports that its plan, or its permissions, do not have: asked for again once a day.'),
+  apiCalls: objectOrNull("Calls of the provider's rate limit for it; null: nothing was seen.", {
+    lastSeen: objectOrNull('By the last answer that had the headers, of any of the polls; null: none had.', {
+      used: count('Used in that moment, by all of the app: not the most there were.'),
+      of: count('How many there may be.'),
+      perMs: count('In so many milliseconds.'),
+      at: momentOrNull('When the poll began that saw it.'),
+    }),
+    refused: count('Calls that were refused with 429 since the poll before.'),
+  }),
   gaps: z
     .array(z.string())
     .describe('Parts of its last reports that could not be read, with what is wrong with them; all else was read.'),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
-import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
+import { METRICS, metricKind, REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
 import type { ReportedValue } from '../../../src/limits/reports/report.ts'
 import { parseSeriesId, seriesId, seriesOf } from '../../../src/limits/series.ts'
 import { readBody } from '../reports.ts'
@@ -101,7 +101,7 @@ describe.each(REPORTS.map((report) => [report.name, report] as const))('the repo
 })
 
 test('each metric has a word of its own, which its ids begin with', () => {
-  const words = REPORTS.flatMap(({ metrics }) => Object.values(metrics).map(({ word }) => word))
+  const words = METRICS.map((metric) => metricKind(metric)?.word)
   expect(new Set(words).size).toBe(words.length)
   for (const word of words) expect(word).toMatch(/^[a-z][a-z-]*$/)
 })

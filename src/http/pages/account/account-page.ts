@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { crmSite } from '../../../delivery/email/mail-links.ts'
 import type { Value } from '../../../limits/history/change.ts'
 import { unlessUnreadable } from '../../../limits/history/packed-bytes.ts'
+import { metricKind } from '../../../limits/reports/all-reports.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatSpan, keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -10,6 +11,7 @@ import { isLeaving, needsReconnect } from '../../../views/account-verdict.ts'
 import { type AccountView, driftText, nextPollBecause, readAccountView } from '../../../views/account-view.ts'
 import type { ExplainedAlert } from '../../../views/explain-account.ts'
 import { explainView } from '../../../views/explanation.ts'
+import { bucketText } from '../../../views/poll-texts.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { unknownAccount } from '../../problem.ts'
 import { check, hubIdOf, oneOf } from '../../query.ts'
@@ -119,7 +121,10 @@ const HEIGHT = 120
 function charts(all: AccountSeries): Html | undefined {
   if (all.current.length === 0) return undefined
   const shown = nearestFirst(all.current)
-    .filter(({ level, current }) => level !== undefined || (current?.percent ?? 0) > 0)
+    .filter(({ name, level, current }) => {
+      // A sample has no history to draw.
+      return metricKind(name.metric)?.isSample !== true && (level !== undefined || (current?.percent ?? 0) > 0)
+    })
     .slice(0, MOST_CHARTS)
   const drawn = shown.map((series, n) =>
     seriesChart(all, series, { id: `chart-${n}`, height: HEIGHT, caption: html`<h3>${seriesLink(all, series)}</h3>` }),
@@ -191,6 +196,7 @@ function amount(value: Value | undefined, absent: string): string {
 function connection({ account, scopes }: AccountView, now: number): Html {
   const { token, tokenServedAt, tokenServedTo, user, connectedAt, nextRefreshAt, polledAt, state } = account
   const { obtainedAt, expiresAt, driftMs } = token
+  const apiCalls = bucketText(account)
   return html`<details id="connection"><summary>Connection and tokens</summary>
 ${factList([
   ['Installed by', user === null || user === '' ? undefined : html`${cleanText(user, 120)}`],
@@ -200,6 +206,7 @@ ${factList([
     scopes.length === 0 ? undefined : html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}`,
   ],
   ['Last poll', when(polledAt, now)],
+  ['API calls', apiCalls === undefined ? undefined : html`${apiCalls}`],
   ['Token expires', expiresAt === null || state === 'uninstalled' ? undefined : when(expiresAt, now)],
   ['Next refresh', nextRefreshAt === null ? undefined : when(nextRefreshAt, now)],
   ['Token obtained', obtainedAt === null ? html`with its first refresh` : when(obtainedAt, now)],

@@ -1,0 +1,48 @@
+import type { PollContext } from '../../limits/poll-store.ts'
+import { BUCKET_SERIES, bucketReadings } from '../../limits/reports/api.ts'
+import { seriesId } from '../../limits/series.ts'
+import type { KeptBucketUse } from '../../provider/bucket-use.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
+import { type AlertSettings, decideAlerts } from './decide.ts'
+import { type Rule, type RuleSubject, ruleFor } from './rules.ts'
+
+const FIELD = seriesId(BUCKET_SERIES)
+
+/** A poll, as far as the bucket is concerned. */
+interface BucketPoll {
+  hubId: number
+  context: Pick<PollContext, 'hubDomain' | 'alertStates' | 'bucket'>
+  /** After it. */
+  bucket: KeptBucketUse | undefined
+  at: number
+}
+
+type States = Readonly<Record<string, string>>
+
+/** Whether a rule asks for the bucket of an account, or asked for it and its alert is not over. */
+export function isBucketWatched(rules: readonly Rule[], account: RuleSubject, states: States): boolean {
+  if (states[FIELD] !== undefined) return true
+  return rules.some(({ on }) => on === BUCKET_SERIES.metric) && isOn(ruleFor(rules, account, BUCKET_SERIES))
+}
+
+function isOn(rule: Rule | undefined): boolean {
+  return rule !== undefined && rule.off !== true
+}
+
+/** What a poll changes about the alert of the account's bucket. Where no rule asks, this costs nothing. */
+export function judgeBucket(settings: AlertSettings, { hubId, context, bucket, at }: BucketPoll): AlertWrites {
+  const { hubDomain, alertStates } = context
+  const after = bucketReadings(bucket)
+  const account = { hubId, hubDomain }
+  if (after === undefined || !isBucketWatched(settings.rules, account, alertStates)) return NO_ALERT_WRITES
+  const own = alertStates[FIELD]
+  const states = own === undefined ? {} : { [FIELD]: own }
+  return decideAlerts(settings, { ...account, states, samples: {}, before: bucketReadings(context.bucket), after }, at)
+}
+
+/** The states of what the reports tell of. */
+export function withoutBucket(states: Record<string, string>): Record<string, string> {
+  if (states[FIELD] === undefined) return states
+  const { [FIELD]: _, ...others } = states
+  return others
+}

@@ -1,0 +1,23 @@
+import type { KeptBucketUse } from '../../provider/bucket-use.ts'
+import type { Readings } from '../readings.ts'
+import type { ReportWords } from './report.ts'
+
+const BUCKET = 'api.bucket'
+
+/** What every answer has of the account's rate limit: no report, so there is no call for it. */
+export const api: ReportWords = {
+  name: 'api',
+  words: 'API calls',
+  limitWords: 'API rate limit',
+  wayOut: 'Spread the calls that your app makes for this account over more time',
+  metrics: { [BUCKET]: { word: 'bucket', about: 'account', noun: 'API calls', unit: 'calls', isSample: true } },
+}
+
+export const BUCKET_SERIES = { metric: BUCKET }
+
+/** The bucket as a reading; undefined where it was never seen. */
+export function bucketReadings(kept: KeptBucketUse | null | undefined): Readings | undefined {
+  if (kept?.lastSeen === undefined) return undefined
+  const { used, of, at } = kept.lastSeen
+  return { [api.name]: { at, values: [{ metric: BUCKET, usage: used, limit: of }] } }
+}
