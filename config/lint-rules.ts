@@ -40,7 +40,7 @@ function seriesOfRule(rule: Rule): string[] {
   const asked = LEVELS.flatMap((name) => askedBy(rule, name))
   // A rule that asks nothing but `count` passes over what that does not fit.
   const isOnlyCount = !off && asked.every((one) => one === 'count')
-  return metricsOn(on).filter(
+  return metricsOn(on, off).filter(
     (metric) =>
       (objectType === undefined || metricKind(metric)?.about === 'objectType') &&
       ((from === undefined && to === undefined) || metricKind(metric)?.about === 'pair') &&

@@ -19,9 +19,9 @@ import {
 /** Not a series: what a rule may turn off, and no more. */
 export const LIMIT_CHANGED = 'limit-changed'
 
-/** The series that a rule's `on` names. */
-export function metricsOn(on: unknown): readonly string[] {
-  return typeof on === 'string' ? METRICS.filter((metric) => isAbout(on, metric)) : []
+/** The series that a rule's `on` names; one that is off takes more. */
+export function metricsOn(on: unknown, off?: unknown): readonly string[] {
+  return typeof on === 'string' ? METRICS.filter((metric) => isAbout({ on, off: off === true }, metric)) : []
 }
 
 const amount = (allowed: string) => z.number(says(allowed)).min(0, allowed)
@@ -62,7 +62,8 @@ const thresholdRule = related(
       .enum([...METRICS, ...REPORT_NAMES.map((name) => `${name}.*`), '*', LIMIT_CHANGED])
       .describe(
         'The series that the rule is about. `limit-changed`: with `off: true`, no alerts about limits that moved. In a rule ' +
-          'for several series `count` is asked of numbers of records and of usage, not of `associations.fullest`.',
+          'for several series `count` is asked of numbers of records and of usage, not of `associations.fullest`. `api.bucket` is ' +
+          'watched only by a rule that names it: `*` does not.',
       ),
     match: match.prefault({}),
     off: toggle().prefault(false).describe('true: what the rule matches is not watched.'),

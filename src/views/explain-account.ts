@@ -213,7 +213,7 @@ function passedOver(
   const { metric } = series
   const earlier = rule === undefined ? rules : rules.slice(0, rules.indexOf(rule))
   return earlier
-    .filter(({ on }) => isAbout(on, metric))
+    .filter((one) => isAbout(one, metric))
     .map((one) => ({
       ...placeOf(rules, one),
       because:

@@ -177,6 +177,11 @@ describe('each kind of problem says where it is and what is allowed', () => {
     ],
     ['a rule without levels', rules('on: "*"'), 'thresholds[0]: needs warning, critical or off: true'],
     [
+      'days left of a sample',
+      rules('on: api.bucket, warning: { daysLeft: 3 }'),
+      'thresholds[0].warning.daysLeft: api.bucket is a sample: it has no forecast',
+    ],
+    [
       'a rule that is off and not',
       rules('on: "*", off: true, warning: { count: 1 }'),
       'thresholds[0].off: off, but with warning: keep one of the two',

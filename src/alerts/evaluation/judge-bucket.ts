@@ -1,7 +1,6 @@
 import type { PollContext } from '../../limits/poll-store.ts'
 import { BUCKET_SERIES, bucketReadings } from '../../limits/reports/api.ts'
 import { seriesId } from '../../limits/series.ts'
-import type { KeptBucketUse } from '../../provider/bucket-use.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { type AlertSettings, decideAlerts } from './decide.ts'
 import { type Rule, type RuleSubject, ruleFor } from './rules.ts'
@@ -13,7 +12,7 @@ interface BucketPoll {
   hubId: number
   context: Pick<PollContext, 'hubDomain' | 'alertStates' | 'bucket'>
   /** After it. */
-  bucket: KeptBucketUse | undefined
+  bucket: PollContext['bucket']
   at: number
 }
 

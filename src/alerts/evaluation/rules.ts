@@ -43,13 +43,13 @@ export type RuleSubject = AccountName
 /** The first rule that matches a series decides about it, alone. */
 export function ruleFor(rules: readonly Rule[], account: RuleSubject, series: SeriesName): Rule | undefined {
   return rules.find(
-    (rule) => isAbout(rule.on, series.metric) && suits(rule, series) && matches(rule.match, account, series),
+    (rule) => isAbout(rule, series.metric) && suits(rule, series) && matches(rule.match, account, series),
   )
 }
 
-/** Whether a rule's `on` names a metric: a sample is only meant by its own name. */
-export function isAbout(on: string, metric: string): boolean {
-  return fits(on, metric) && (on === metric || metricKind(metric)?.isSample !== true)
+/** Whether a rule is about a metric: a sample is watched by its own name alone, and turned off by `*`, too. */
+export function isAbout({ on, off }: Pick<Rule, 'on' | 'off'>, metric: string): boolean {
+  return fits(on, metric) && (on === metric || off === true || metricKind(metric)?.isSample !== true)
 }
 
 /** The conditions of a level that can be asked of a series. */

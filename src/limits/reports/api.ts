@@ -1,6 +1,5 @@
 import type { KeptBucketUse } from '../../provider/bucket-use.ts'
-import type { Readings } from '../readings.ts'
-import type { ReportWords } from './report.ts'
+import type { ReportedValue, ReportWords } from './report.ts'
 
 const BUCKET = 'api.bucket'
 
@@ -16,7 +15,9 @@ export const api: ReportWords = {
 export const BUCKET_SERIES = { metric: BUCKET }
 
 /** The bucket as a reading; undefined where it was never seen. */
-export function bucketReadings(kept: KeptBucketUse | null | undefined): Readings | undefined {
+export function bucketReadings(
+  kept: KeptBucketUse | null | undefined,
+): Record<string, { at: number; values: ReportedValue[] }> | undefined {
   if (kept?.lastSeen === undefined) return undefined
   const { used, of, at } = kept.lastSeen
   return { [api.name]: { at, values: [{ metric: BUCKET, usage: used, limit: of }] } }
