@@ -13,6 +13,7 @@ import {
   withoutAcknowledgement,
 } from './alert-state.ts'
 import type { AlertsDeps } from './deps.ts'
+import { bucketAsTold } from './evaluation/judge-bucket.ts'
 import { asReading, stoodIn } from './evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from './open-alerts.ts'
 
@@ -45,7 +46,7 @@ export async function acknowledgeAlert(
     const before = currentAcknowledgement(open.state, now)
     if (before !== undefined) return { is: 'already', acknowledged: before }
     if (open.state.level === 'critical' && seen.level !== 'critical') return { is: 'gone-worse' }
-    const reading = await lastReading(deps, open.hubId, open.field)
+    const reading = bucketAsTold(open.field, open.state) ?? (await lastReading(deps, open.hubId, open.field))
     const after = acknowledgeState(open.state, { ...by, at: now, until: now + acknowledgeForMs }, reading)
     const writes: AlertWrites = { changes: [[open.field, open.stored, encodeState(after)]], entries: [] }
     const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes))

@@ -11,6 +11,7 @@ import { defined } from '../runtime/defined.ts'
 import type { Alert } from './alert.ts'
 import { kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
+import { bucketAsTold } from './evaluation/judge-bucket.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
 import { storedStates, subjectOf } from './open-alerts.ts'
 import { seriesFields } from './series-name.ts'
@@ -64,7 +65,7 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
     return [
       {
         ...transitionOf(owner, field, state, sent),
-        ...bodyOf(settings, account, { field, state, series: numbers.get(field) }, now),
+        ...bodyOf(settings, account, { field, state, series: numbers.get(field) ?? bucketAsTold(field, state) }, now),
       },
     ]
   })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
+import { readOpenAlerts } from '../../src/alerts/open-alerts.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { HUB } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
@@ -53,6 +54,7 @@ async function account(rules: Rule[]) {
       (await outboxOf(redis.store, keys, HUB)).map(({ level, reason, usage, limit, series }) => {
         return `${level} ${reason} ${usage}/${limit} ${(series as { metric: string }).metric}`
       }),
+    open: () => readOpenAlerts(redis.store, keys, [HUB]),
     kept: () => redis.store.hget(own.account, 'bucket'),
     records: () => redis.store.llen(own.history),
   }
@@ -74,6 +76,7 @@ test('a rule that names it has its warning, and its end, and the fast path stays
   const one = await account([RULE])
   await one.poll({ used: 12 })
   expect(await one.poll({ used: 88 })).toBe(true)
+  expect(await one.open()).toMatchObject([{ series: { metric: 'api.bucket' }, usage: 88, limit: 110, percent: 80 }])
   await one.poll({ used: 107 })
   await one.poll({ used: 2 })
   expect(await one.told()).toEqual([

@@ -178,9 +178,12 @@ describe('polls that fail', () => {
     const one = await fleet()
     let refreshes = 0
     one.says.refresh = async () => tokens(`access-${++refreshes + 1}`, `refresh-${refreshes + 1}`, 365 * DAY)
-    one.says.properties = () => failure('unauthorized')
+    const bucket = { intervalMs: 10_000, max: 110, remaining: 80 }
+    one.says.properties = () => ({ ...failure('unauthorized'), ...(refreshes === 0 && { bucket }) })
     one.clock.move(DAY)
     await one.poll()
+    // What the round before the refresh saw counts, too.
+    expect(await one.account()).toMatchObject({ bucket: { lastSeen: { used: 30 }, refused: 0 } })
     expect(one.calls()).toEqual(['customProperties', 'associations', 'refresh', 'customProperties', 'associations'])
     // The other endpoint's reading is kept, and the poll counts as one that failed.
     expect(await one.account()).toMatchObject({ polledAt: one.clock.now(), pollFailure: { count: 1 } })

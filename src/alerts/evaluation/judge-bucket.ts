@@ -1,9 +1,11 @@
 import type { PollContext } from '../../limits/poll-store.ts'
 import { BUCKET_SERIES, bucketReadings } from '../../limits/reports/api.ts'
-import { seriesId } from '../../limits/series.ts'
+import { type Series, seriesId } from '../../limits/series.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
+import type { SeriesState } from '../alert-state.ts'
 import { type AlertSettings, decideAlerts } from './decide.ts'
 import { type Rule, type RuleSubject, ruleFor } from './rules.ts'
+import { asReading } from './worse.ts'
 
 const FIELD = seriesId(BUCKET_SERIES)
 
@@ -37,6 +39,11 @@ export function judgeBucket(settings: AlertSettings, { hubId, context, bucket, a
   const own = alertStates[FIELD]
   const states = own === undefined ? {} : { [FIELD]: own }
   return decideAlerts(settings, { ...account, states, samples: {}, before: bucketReadings(context.bucket), after }, at)
+}
+
+/** The bucket as its alert told of it: readings don't have it. Undefined for what is no alert about one. */
+export function bucketAsTold(field: string, { said }: Pick<SeriesState, 'said'>): Series | undefined {
+  return field === FIELD && said !== null ? { id: FIELD, ...BUCKET_SERIES, ...asReading(said) } : undefined
 }
 
 /** The states of what the reports tell of. */
