@@ -12,6 +12,7 @@ test.each([
   [SEEN, '12 of 110 in 10 s when last seen, 2 refused since the poll before'],
   [accountWith('1'), '1 refused since the poll before'],
   [accountWith('nonsense'), undefined],
+  [accountWith('0 1/2/3/9999999999999999'), undefined],
 ])('what is left of the bucket, for people', (account, text) => {
   expect(bucketText(account)).toBe(text)
 })
