@@ -33,7 +33,7 @@ export const LIMITS_ENDPOINTS: readonly string[] = [...REPORT_NAMES, ...COMPANIO
 const REPORT_OF: ReadonlyMap<string, ReportWords> = new Map(
   ALL.flatMap((report) => Object.keys(report.metrics).map((metric) => [metric, report] as const)),
 )
-const KIND_OF: ReadonlyMap<string, MetricKind> = new Map(REPORTS.flatMap(({ metrics }) => Object.entries(metrics)))
+const KIND_OF: ReadonlyMap<string, MetricKind> = new Map(ALL.flatMap(({ metrics }) => Object.entries(metrics)))
 const METRICS_OF: ReadonlyMap<string, readonly string[]> = new Map(
   REPORTS.map(({ name, metrics }) => [name, Object.keys(metrics)]),
 )
