@@ -97,7 +97,7 @@ export async function openReads(queues: Pick<Queues, keyof typeof QUEUE>): Promi
 
 const UI: UIConfig = {
   boardTitle: 'Queues',
-  miscLinks: [{ text: 'Back to Plimsoll', url: '/queues' }],
+  miscLinks: [{ text: 'Back to Plimsoll', url: '/' }],
   // It leads elsewhere.
   hideDocsLink: true,
   // Asked of Redis anew for every queue at every request.

@@ -218,7 +218,6 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
     ...{
       changes: '/changes',
       deliveries: '/deliveries',
-      queues: '/queues',
       guide: '/guide',
       glossary: '/guide/glossary',
       runbook: '/runbook',

@@ -34,7 +34,7 @@ export async function status(io: Io, options: CommonOptions & { watch?: boolean 
   }
   await showing(io, options, {
     open: withStore,
-    read: (parts) => readFleetStatus({ ...parts, queueDepths: async () => [] }),
+    read: readFleetStatus,
     print: (fleet) => print(io, fleet),
   })
 }

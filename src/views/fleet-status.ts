@@ -13,7 +13,6 @@ import { receiverStatus, timedAttempt } from './deliveries.ts'
 import { accountAlertsJson, findAlerts, timedAlert } from './find-alerts.ts'
 import {
   daemonStatus,
-  type QueueDepth,
   readCoverage,
   readFailedCalls,
   readHeartbeat,
@@ -37,12 +36,13 @@ export type DueStatus = DueShape
 
 type FactNames = 'store' | 'keys' | 'clock' | 'registry' | 'due' | 'coverage' | 'silences' | 'receiverStore'
 
-/** What the verdict is read from; `health`: of the daemon that asks. */
+/** What the verdict is read from; `health`: of the daemon that asks. A command that would load the queues for it does without them. */
 export type StatusSources = Pick<ViewDeps, FactNames> & {
+  queueDepths?: ViewDeps['queueDepths']
   health?: () => Promise<{ checks: NonNullable<StatusFacts['checks']> }>
 }
 
-type Sources = StatusSources & Pick<ViewDeps, 'deliveries' | 'failedCalls' | 'queueDepths'>
+type Sources = StatusSources & Pick<ViewDeps, 'deliveries' | 'failedCalls'>
 
 /** What is due for longer is not being done: a sweep comes every few seconds. */
 export const OVERDUE_AFTER_MS = 60_000
@@ -59,11 +59,10 @@ export async function readFleetStatus(deps: Sources): Promise<FleetStatus> {
 
 /** Also the verdict with where each trouble is seen. */
 export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; verdict: FleetVerdict }> {
-  const [facts, nearestLimits, failedCalls, queues, deliveries] = await Promise.all([
+  const [facts, nearestLimits, failedCalls, deliveries] = await Promise.all([
     readStatusFacts(deps),
     readNearestLimits(deps, NEAREST_LIMITS, deps.clock.now()),
     readFailedCalls(deps.failedCalls, deps.clock.now()),
-    deps.queueDepths(),
     deliveryStatus(deps),
   ])
   const { at, accounts, tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts } = facts
@@ -75,7 +74,7 @@ export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; v
       ...{ at, verdict: { ...verdict, troubles }, accounts, tokens, tokenEndpoint, polls, pollBudget, coverage },
       ...{ failedCalls, uninstalls, alerts, heartbeat: facts.heartbeat, nearestLimits, daemons: facts.daemons },
       deliveries: { ...deliveries, receivers: [...facts.receivers] },
-      queues: queues.map(timedQueue),
+      queues: facts.queues.map((depth) => ({ ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) })),
     },
   }
 }
@@ -94,7 +93,7 @@ export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts>
     due.countOverdue(now - OVERDUE_AFTER_MS),
     due.nearestExpiry(now),
   ])
-  const [refreshes, polls, uninstalls, heartbeat, daemons, newFleet, receivers, health] = await Promise.all([
+  const [refreshes, polls, uninstalls, heartbeat, daemons, newFleet, receivers, queues, health] = await Promise.all([
     readDue(deps, 'refresh', sweeps['refresh-tokens'], now),
     readDue(deps, 'poll', sweeps['poll-limits'], now),
     readDue(deps, 'uninstall', sweeps.uninstall, now),
@@ -102,6 +101,7 @@ export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts>
     new DaemonStore(store, keys).read(),
     readNewFleet(store, keys),
     deps.receiverStore.read(),
+    deps.queueDepths?.(),
     deps.health?.(),
   ])
   const [reauthorize, failing, parked, stale] = await Promise.all([
@@ -118,6 +118,7 @@ export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts>
     ...{ alerts: alerts.status, unnamed: alerts.unnamed, handledFields: alerts.handledFields },
     daemons: daemons.map((daemon) => daemonStatus(daemon, now)),
     receivers: receivers.map(receiverStatus),
+    queues: queues ?? [],
     groups: {
       ...{ reauthorize, failing, parked, stale },
       ...{ refresh: refreshes.group, poll: polls.group, uninstall: uninstalls.group },
@@ -212,8 +213,4 @@ async function deliveryStatus({ deliveries }: Sources) {
     disabledReceivers: Object.entries(disabled).map(([receiver, reason]) => ({ receiver, reason })),
     newest: newest.map(timedAttempt),
   }
-}
-
-export function timedQueue(depth: QueueDepth): FleetStatus['queues'][number] {
-  return { ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) }
 }

@@ -11,7 +11,7 @@ import { confirmationText } from './account-verdict.ts'
 import { accountText, worstText } from './alert-texts.ts'
 import { isBroken, type ReceiverStatus, receiverText } from './deliveries.ts'
 import type { TimedAlert } from './find-alerts.ts'
-import { budgetText, endpointTrouble, heartbeatText, isLow, shareText } from './fleet-health.ts'
+import { budgetText, endpointTrouble, heartbeatText, isLow, type QueueDepth, shareText } from './fleet-health.ts'
 import type { FleetStatusShape } from './shapes/fleet-status.ts'
 
 /** Accounts in one state of trouble; each group is a list of the accounts page. */
@@ -37,6 +37,8 @@ export interface StatusFacts extends Pick<FleetStatusShape, OfStatus | 'alerts' 
   /** Fields of the alerts about all accounts, or a receiver, that are handled. */
   handledFields: ReadonlySet<string>
   receivers: readonly ReceiverStatus[]
+  /** Empty where a command reads that does without them. */
+  queues: readonly QueueDepth[]
   /** When a sweep of each kind last finished, ms. */
   sweeps: Readonly<Record<string, number>>
   /** What the daemon that serves the page finds of itself; undefined where a command reads. */
@@ -77,6 +79,7 @@ export function fleetVerdict(facts: StatusFacts): FleetVerdict {
     ...daemonTroubles(facts),
     ...fleetTroubles(facts),
     ...ownTroubles(facts),
+    ...queueTroubles(facts),
     ...heartbeatTroubles(facts),
     ...tokenTroubles(facts),
     ...receiverTroubles(facts),
@@ -149,6 +152,20 @@ function ownTroubles({ at, checks = [], sweeps, daemons }: StatusFacts): Trouble
   if (first === undefined) return []
   const also = others.length === 0 ? '' : `; also ${others.map(({ name }) => name).join(', ')}`
   return [critical('Fix the daemon', cleanText(`${first.name}: ${first.detail}${also}`, 300), STUCK)]
+}
+
+/** So long the next job of a queue may wait, as for the alert PlimsollQueueOld. */
+const LONGEST_WAIT_MS = 120_000
+
+/** Queues that grow although they move: of one that stands still the daemon itself says so. */
+function queueTroubles({ at, queues, checks = [] }: StatusFacts): Trouble[] {
+  const stuck = new Set(checks.flatMap(({ name, ok }) => (ok ? [] : [name])))
+  return queues.flatMap(({ queue, waiting, oldestWaitingAt }) => {
+    const waitedMs = Date.parse(at) - (oldestWaitingAt ?? Number.POSITIVE_INFINITY)
+    if (waitedMs <= LONGEST_WAIT_MS || stuck.has(`queue:${queue}`) || stuck.has(`worker:${queue}`)) return []
+    const says = `queue ${queue}: ${countOf(waiting, 'job')} waiting, the next for ${formatSpan(waitedMs)}`
+    return [warning('Check the queue', says, { is: 'runbook', section: 'plimsoll-queue-old' })]
+  })
 }
 
 const ENDPOINT_VERB: Record<Cause, string> = {

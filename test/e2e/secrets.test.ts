@@ -326,7 +326,7 @@ interface Board {
 
 /** Every job of every queue, in each state, as the board shows it. */
 async function queuesAndJobs(): Promise<string[]> {
-  const board = '/queues/board/api/queues'
+  const board = '/queues/api/queues'
   const { queues } = JSON.parse(await readText(board)) as Board
   expect(queues.length).toBeGreaterThan(4)
   const texts: string[] = []

@@ -114,7 +114,7 @@ describe('with an admin token', () => {
     ['GET', '/sign-out', 401, 405],
     ['POST', '/accounts/1', 401, 405],
     ['POST', '/accounts/%ff', 400, 400],
-    ['POST', '/queues/board/static/js/main.js', 401, 404],
+    ['POST', '/queues/static/js/main.js', 401, 404],
     ['PUT', '/api/v1/accounts/1/token', 401, 403],
     ['PUT', '/%61pi/v1/accounts/1/token/', 401, 403],
     ['OPTIONS', '/api/v1/accounts/1/token', 401, 403],

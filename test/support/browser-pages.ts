@@ -101,7 +101,7 @@ async function openWindow(browser: Browser, url: string, look: Look, session?: S
   return { page, faults }
 }
 
-const BOARD_JOB = /\/queues\/board\/api\/queues\/[^/]+\/\d+$/
+const BOARD_JOB = /\/queues\/api\/queues\/[^/]+\/\d+$/
 
 function noteFaults(page: Page, origin: string, faults: string[]): void {
   page.on('console', (message) => {

@@ -39,7 +39,7 @@ export async function crawl(
 /** Runs in the page: what it shows, and whatever of it our own markup never has. */
 const LOOK = `(() => {
   // A program of others has pictures and styles of its own.
-  const isOurs = !location.pathname.startsWith('/queues/board')
+  const isOurs = !location.pathname.startsWith('/queues')
   for (const details of document.querySelectorAll('details')) details.open = true
   const odd = []
   for (const element of document.querySelectorAll('*')) {

@@ -26,7 +26,7 @@ function facts(changed: Partial<StatusFacts> = {}, groups: Partial<StatusFacts['
     ...{ polls: DUE, uninstalls: { ...DUE, nextAt: null }, pollBudget: null },
     coverage: { share: 1, objective: 0.95, polled: 3, stale: 0, failing: 0, notWatched: 0 },
     alerts: { critical: 0, warning: 0, handled: 0, worst: [], accounts: [] },
-    ...{ unnamed: {}, handledFields: new Set(), receivers: [], heartbeat: null, checks: [] },
+    ...{ unnamed: {}, handledFields: new Set(), receivers: [], queues: [], heartbeat: null, checks: [] },
     daemons: [{ ...DAEMON, silent: false }],
     sweeps: Object.fromEntries(['alerts', 'uninstall', 'grants', 'coverage', 'receivers'].map((one) => [one, NOW])),
     ...changed,
@@ -68,6 +68,7 @@ const accounts = (more: object, byState: object = {}) => {
 }
 const low = { coverage: { share: 0.5, objective: 0.95, polled: 4, stale: 2, failing: 0, notWatched: 0 } }
 const short = { pollBudget: { calls: 0, callsPerPoll: 2, short: { since: ago(MINUTE), polls: 9, latestSeconds: 600 } } }
+const QUEUE = { queue: 'deliver', waiting: 40, active: 64, delayed: 0, failed: 0 }
 const FAILS = 'Warning: acme.example.com: refresh fails'
 const IN_TROUBLE = "All 3 accounts: tokens can't be refreshed (client secret rejected), first token expires in 4 min"
 
@@ -196,6 +197,22 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'All is well. + 1 handled',
     ],
     ['a receiver delivers', { receivers: [receiver('delivers')] }, {}, 'All is well.'],
+    ['jobs wait, not for long', { queues: [{ ...QUEUE, oldestWaitingAt: NOW - 2 * MINUTE }] }, {}, 'All is well.'],
+    [
+      'a queue grows',
+      { queues: [{ ...QUEUE, oldestWaitingAt: NOW - 3 * MINUTE }] },
+      {},
+      'Warning: queue deliver: 40 jobs waiting, the next for 3 min',
+    ],
+    [
+      'the daemon says itself that the queue stands still',
+      {
+        queues: [{ ...QUEUE, oldestWaitingAt: NOW - 3 * MINUTE }],
+        checks: [{ name: 'worker:deliver', ok: false, detail: 'jobs wait, and none was taken for 180 s' }],
+      },
+      {},
+      'Critical: worker:deliver: jobs wait, and none was taken for 180 s',
+    ],
     ['the heartbeat is good', { heartbeat: beat({}) }, {}, 'All is well.'],
     [
       'the heartbeat is late',

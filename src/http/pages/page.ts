@@ -39,7 +39,6 @@ const MENU = [
   ['/alerts', 'Alerts'],
   ['/changes', 'Changes'],
   ['/deliveries', 'Deliveries'],
-  ['/queues', 'Queues'],
   ['/guide', 'Guide'],
 ] as const
 

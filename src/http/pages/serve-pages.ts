@@ -15,7 +15,7 @@ import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.t
 import { showFleet } from './fleet/fleet-page.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
 import { noteOnce } from './parts/forms.ts'
-import { serveQueueBoard, showQueues } from './queues.ts'
+import { serveQueueBoard } from './queue-board.ts'
 import { serveGuide } from './serve-guide.ts'
 import { showUpcoming } from './upcoming.ts'
 import { verdictReader } from './verdict-line.ts'
@@ -33,7 +33,6 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
   '/changes': showChanges,
   '/silences/new': showSilenceForm,
   '/deliveries': showDeliveries,
-  '/queues': showQueues,
 }
 
 /** What their forms do: the same as the API and the command line. */

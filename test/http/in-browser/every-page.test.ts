@@ -36,7 +36,7 @@ beforeAll(async () => {
     ...{ alerts: '/alerts', 'alerts none': '/alerts?level=critical&account=nobody' },
     alert: (await story.getAttribute('href')) ?? '',
     silence: '/silences/new?account=1001&level=critical',
-    ...{ upcoming: '/upcoming', changes: '/changes?since=7d', deliveries: '/deliveries', queues: '/queues' },
+    ...{ upcoming: '/upcoming', changes: '/changes?since=7d', deliveries: '/deliveries' },
     'sign in': '/sign-in',
     ...{ guide: '/guide', recipes: '/guide/recipes', runbook: '/runbook', reference: '/reference' },
     ...{ acknowledge: link, 'acknowledge in vain': `${link}x`, installed: '/oauth/callback?code=c&state=forged' },

@@ -2,57 +2,12 @@ import { readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../runtime/clock.ts'
-import { formatCount } from '../../text/format-number.ts'
-import { type Html, html } from '../../text/html.ts'
-import { type FleetStatus, timedQueue } from '../../views/fleet-status.ts'
 import { redisAway, requireRedis } from '../redis-away.ts'
 import type { QueueBoardRoutes, WebDeps } from '../web-deps.ts'
-import type { OperatorPage } from './page.ts'
-import { when } from './parts/cells.ts'
-import { htmlTable } from './parts/tables.ts'
+import { BOARD_PATH } from './parts/queues.ts'
 
-/** Where the jobs themselves are shown. */
-const BOARD_PATH = '/queues/board'
 /** Queues wait for their Redis as long as it takes; a page does not. */
 const TIMEOUT_MS = 5_000
-
-/** The jobs in each queue by what they wait for, and the age of the oldest. */
-export async function showQueues(deps: WebDeps): Promise<OperatorPage> {
-  await requireRedis(deps.store)
-  const queues = (await within(TIMEOUT_MS, deps.queueDepths(), deps.clock)).map(timedQueue)
-  const body = html`<p>Jobs wait here until a worker takes them: to refresh tokens, to read limits, to delete tokens of an uninstall, to send mails and webhooks, and once a day to thin out histories and make forecasts. A job carries ids only.</p>
-<div data-live="queues">
-${queueTable(queues, deps.clock.now())}
-</div>
-<p><a class="button" href="${BOARD_PATH}/">Show the jobs</a></p>
-<p class="soft">The jobs can only be read there. Lost jobs are scheduled again automatically.</p>`
-  return { at: '/queues', title: 'Queues', body, refreshWithoutScript: 10 }
-}
-
-/** A line for each queue with what is in it, and nothing of what is not; each leads to its jobs. */
-export function queueTable(queues: FleetStatus['queues'], now: number): Html {
-  return htmlTable(
-    'Queues',
-    ['Queue', 'Jobs'],
-    queues.map((queue) => [
-      html`<a href="${BOARD_PATH}/queue/${queue.queue}">${queue.queue}</a>`,
-      jobsText(queue, now),
-    ]),
-  )
-}
-
-function jobsText({ waiting, active, delayed, failed, oldestWaitingAt }: FleetStatus['queues'][number], now: number) {
-  const oldest =
-    oldestWaitingAt === null ? undefined : html`, the oldest from ${when(Date.parse(oldestWaitingAt), now)}`
-  const parts = [
-    failed === 0 ? undefined : html`<span class="is-warning">${formatCount(failed)} failed</span>`,
-    waiting === 0 ? undefined : html`${formatCount(waiting)} waiting${oldest}`,
-    active === 0 ? undefined : html`${formatCount(active)} running`,
-    delayed === 0 ? undefined : html`${formatCount(delayed)} scheduled for later`,
-  ].filter((part) => part !== undefined)
-  if (parts.length === 0) return html`<span class="soft">empty</span>`
-  return html`${parts.map((part, n) => html`${n === 0 ? '' : ' · '}${part}`)}`
-}
 
 /** Two styles that its scripts make, each by the hash of its text: the colours of a picture, and lists without a scroll bar. */
 const OWN_STYLES =
@@ -65,7 +20,7 @@ const OWN_STYLES =
 const POLICY = `default-src 'none'; style-src 'self' ${OWN_STYLES}; script-src 'self'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; form-action 'none'; base-uri 'self'; frame-ancestors 'none'`
 
 /** Its own routes, as its scripts know them. */
-const VIEWS = ['/', '/queue/:queueName', '/queue/:queueName/:jobId', '/job-schedulers', '/metrics-history']
+const VIEWS = ['', '/queue/:queueName', '/queue/:queueName/:jobId', '/job-schedulers', '/metrics-history']
 
 /** The jobs themselves, read-only. */
 export function serveQueueBoard(app: FastifyInstance, deps: WebDeps): void {
@@ -106,7 +61,7 @@ ${styles.map(([, path]) => `<link rel="stylesheet" href="${path}">`).join('\n')}
 </head>
 <body>
 <script id="__UI_CONFIG__" type="application/json">${json}</script>
-<div id="root"><noscript>This view of the jobs needs JavaScript. <a href="/queues">The number of jobs in each queue</a> does not.</noscript></div>
+<div id="root"><noscript>This view of the jobs needs JavaScript. <a href="/">The number of jobs in each queue</a> does not.</noscript></div>
 ${scripts.map(([, path]) => `<script defer src="${path}"></script>`).join('\n')}
 </body>
 </html>
