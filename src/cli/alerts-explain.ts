@@ -82,9 +82,9 @@ function byUrgency(a: ExplainedSeries, b: ExplainedSeries): number {
   return RANK[a.state] - RANK[b.state] || (b.series.percent ?? -1) - (a.series.percent ?? -1)
 }
 
-/** What stands at a level, is on its way to one or to somebody, or is to change with the next poll. */
-function isNotable(one: ExplainedAlert | ExplainedSeries): boolean {
-  return RANK[one.state] <= RANK.pending || one.held.length > 0 || (isSeries(one) && one.next !== null)
+/** What stands at a level, is on its way to one, or to somebody. */
+function isNotable(one: ExplainedAlert): boolean {
+  return RANK[one.state] <= RANK.pending || one.held.length > 0
 }
 
 function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries {
@@ -106,12 +106,10 @@ function printAccount(io: Io, { account, standing, series }: AccountExplanation)
 
 function alertFacts(one: ExplainedAlert | ExplainedSeries): Fact[] {
   const { subject, field, state, alert, since, why, held, route, repeatFrom, transitions } = one
-  const next = isSeries(one) && one.next !== null ? `${one.next}, if the next polls read the same` : ''
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
     ...(isSeries(one) ? readingFacts(one) : []),
     ['state', since === null ? state : `${state}, the alert has been open since ${formatMoment(since)}`],
-    ['then', next],
     ['alert', alert ?? ''],
     ['because', why],
     ...held.filter((one) => !isSaid(one, held)).map(({ text }): Fact => ['held back', text]),

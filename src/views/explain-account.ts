@@ -71,8 +71,6 @@ export interface ExplainedSeries extends ExplainedAlert {
   /** Earlier rules that are about such series, but not about this one. */
   passedOver: (RulePlace & { because: string })[]
   because: Because
-  /** Where the next poll would take it with the same numbers, if that is another level. */
-  next: AlertLevel | 'ok' | null
 }
 
 export interface RulePlace {
@@ -129,19 +127,18 @@ function first({ nextPollAt }: PlannedAccount, now: number): string {
 }
 
 function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries {
-  const { settings, facts, now } = grounds
+  const { settings, facts } = grounds
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  const { stands, because } = asCounted(grounds, rule, series, state)
+  const { stands, because, state: judged } = asCounted(grounds, rule, series, state)
   const level = state?.level ?? 'ok'
-  const isPending = state?.pending != null
   const isBare = stands === 'unknown' || stands === 'off'
+  // Also where its rule came after the last poll, by which no alert has opened yet.
+  const isPending = state?.pending != null || stands !== 'ok'
   const watched = isBare ? stands : isPending ? 'pending' : 'ok'
   const shown = level !== 'ok' ? level : isLeaving(account) ? 'off' : watched
-  const { stands: settled } = evaluate({ rule, before: state, series, now, settings: { ...settings, for: 1 } })
-  const next = settled === 'unknown' || settled === 'pending' ? level : settled === 'off' ? 'ok' : settled
-  const told = levelToTell(state, next, rule)
+  const told = levelToTell(state, judged, rule)
   const named = { kind: 'limit' as const, level: told, rule: rule?.name ?? '', ...seriesFields(series) }
   const alert = alertAbout(grounds, series.id, named)
   return {
@@ -150,7 +147,6 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
     rule: rule === undefined ? null : placeOf(settings.rules, rule),
     passedOver: passedOver(settings.rules, account, series, rule),
     because,
-    next: next === level || isPending || isLeaving(account) ? null : next,
   }
 }
 
@@ -181,10 +177,15 @@ function storedState({ states }: AccountFacts, field: string): SeriesState | und
   return stored === undefined ? undefined : readableState(stored)
 }
 
-/** The level of the alert that is open, or of the one that would come. */
-function levelToTell(state: SeriesState | undefined, next: AlertLevel | 'ok', rule: Rule | undefined): AlertLevel {
-  if (state !== undefined && state.level !== 'ok') return state.level
-  return next !== 'ok' ? next : rule?.warning === undefined && rule?.critical !== undefined ? 'critical' : 'warning'
+/** The level of the alert that is open, or of the one that would come. `judged`: the state by the reading of now. */
+function levelToTell(
+  state: SeriesState | undefined,
+  judged: SeriesState | undefined,
+  rule: Rule | undefined,
+): AlertLevel {
+  const levels = [state?.level, judged?.level, (judged?.pending?.critical ?? 0) > 0 ? 'critical' : undefined]
+  const known = levels.find((level) => level === 'warning' || level === 'critical')
+  return known ?? (rule?.warning === undefined && rule?.critical !== undefined ? 'critical' : 'warning')
 }
 
 function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {

@@ -51,8 +51,8 @@ export function explanationJson({ account, standing, own, series }: AccountExpla
     nextRefreshAt: iso(nextRefreshAt),
     alerts: own.map(alertJson),
     series: series.map((one) => {
-      const { series: read, rule, passedOver, because, next } = one
-      return { ...seriesJson(read), ...alertJson(one), because, rule, passedOver, next }
+      const { series: read, rule, passedOver, because } = one
+      return { ...seriesJson(read), ...alertJson(one), because, rule, passedOver }
     }),
   }
 }

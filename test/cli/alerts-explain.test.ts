@@ -279,13 +279,21 @@ test('an open alert has one id, in the list, explained and acknowledged, whateve
   }
 })
 
-test('a level that the config no longer asks for is still open, and said to recover', async () => {
+test('a level that the config no longer asks for is still open, and the rule that ends it is named', async () => {
   const stored = encodeState({ ...openedState('critical', 'customProperties.overall', NOW - MINUTE) })
   await store.hset(keys.account(QUIET).alerts, 'overall', stored)
   const { out } = await explain(String(QUIET), '--series', 'overall')
-  expect(out).toMatch(
-    /state +critical, the alert has been open since 2026-11-21 09:59 UTC\nthen +ok, if the next polls read the same\n/,
-  )
+  expect(out).toMatch(/state +critical, the alert has been open since 2026-11-21 09:59 UTC\n/)
+  expect(out).toMatch(/because +the rule quiet is off: it is not watched\n/)
+})
+
+test('a number beyond a threshold that came after the last poll is not called ok', async () => {
+  await seedAccount(store, keys, { hubId: 10, hubDomain: 'later.example.com', obtainedAt: NOW - 60 * MINUTE })
+  await poll(10, NOW - 10 * MINUTE, 960)
+  await store.del(keys.account(10).alerts)
+  const { out } = await explain('10', '--series', 'overall')
+  expect(out).toMatch(/state +pending\n/)
+  expect(out).toMatch(/sent to +routes\[0\]: ops-mail, ops-hook\n/)
 })
 
 test('tokens or polls that fail are never ok, also where no alert is open about them yet', async () => {

@@ -71,10 +71,6 @@ const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its ale
   passedOver: z
     .array(z.object({ ...RulePlace, because: text('Why not.') }))
     .describe('Earlier rules that are about such series, but not about this one.'),
-  next: z
-    .enum(['ok', 'warning', 'critical'])
-    .nullable()
-    .describe('Where the next poll would take it with the same numbers, if that is another level.'),
 })
 
 export const ExplanationShape = shape('Explanation', 'Why alerts of an account were sent, or were not.', {

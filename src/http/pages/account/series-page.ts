@@ -52,7 +52,7 @@ async function readSeries(deps: WebDeps, request: FastifyRequest) {
 }
 
 function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number): Html {
-  const { series, state, since, why, rule, passedOver, next, repeatFrom } = about
+  const { series, state, since, why, rule, passedOver, repeatFrom } = about
   const { forecast, forecastReason } = series
   const days = forecast === null ? '' : ` ${daysLeftText(forecast.days, forecast)}`
   return factList([
@@ -62,7 +62,6 @@ function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number)
     ['Because', html`${cleanText(why, 400)}`],
     ['Rule', html`${ruleText(rule)}${rule === null ? '' : `: ${rule.asks}`}`],
     ...passedOver.map((place) => ['Passed over', html`${ruleText(place)}: ${place.because}`] as const),
-    ['Then', next === null ? undefined : html`${next}, if the next polls read the same`],
     ['Notifies', html`${notifies(about)}`],
     ['Repeats', repeatFrom === null ? undefined : html`${when(repeatFrom, now)}, if it still holds`],
     ['Forecast', forecastReason === null ? undefined : html`none: ${forecastReason}`],

@@ -3,12 +3,7 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
-import {
-  type ExplainedAlert,
-  type ExplainedSeries,
-  type RulePlace,
-  ruleLineText,
-} from '../../../views/explain-account.ts'
+import { type ExplainedAlert, type RulePlace, ruleLineText } from '../../../views/explain-account.ts'
 import { timedAlert } from '../../../views/find-alerts.ts'
 import { isHandled } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
@@ -36,8 +31,6 @@ type Open = AccountView['alerts'][number]
 interface Row extends ShownSeries {
   open: Open | undefined
   state: ExplainedAlert['state'] | undefined
-  /** Where the next poll takes it with the same numbers, if that is another level. */
-  next: ExplainedSeries['next']
   /** Read too long ago to be relied on. */
   isOld: boolean
 }
@@ -53,7 +46,7 @@ export function seriesPart(
   const found = nearestFirst(all.current).map((one): Row => {
     const { id, current, explained } = one
     const isOld = current?.measuredAt == null || all.now - current.measuredAt > freshnessMs
-    return { ...one, open: open.get(id), state: explained?.state, next: explained?.next ?? null, isOld }
+    return { ...one, open: open.get(id), state: explained?.state, isOld }
   })
   const [notable, others] = [found.filter(isNotable), found.filter((one) => !isNotable(one))]
   const isKnown = ({ open: alert }: Row) => Number(alert !== undefined && isHandled(alert))
@@ -125,13 +118,10 @@ function noDaysLeft(rows: readonly ShownSeries[]): Html | undefined {
 }
 
 /** Its state, on the way to the alert where one is open, since when or what keeps it from being sent; and its age where it is old. */
-function alertOf({ state, next, open, isOld, current }: Row, now: number): Html {
+function alertOf({ state, open, isOld, current }: Row, now: number): Html {
   if (state === undefined) return NONE
   const age = isOld ? html` <span class="is-warning">read ${when(current?.measuredAt ?? null, now)}</span>` : undefined
-  if (open === undefined) {
-    const then = next === null ? undefined : html` <span class="is-warning">next poll: ${next}</span>`
-    return html`${stateOf(state, isOld || next !== null)}${then}${age}`
-  }
+  if (open === undefined) return html`${stateOf(state, isOld)}${age}`
   const { silencedBy, since } = open
   const held = silencedBy === undefined ? html`acknowledged` : html`<a href="/alerts#${silencedBy}">silenced</a>`
   const isHeld = isHandled(open)
@@ -154,7 +144,7 @@ const STATE_WORDS: Readonly<Record<ExplainedAlert['state'], string>> = {
   off: 'not watched',
 }
 
-/** Nothing that is old, about to change, or not watched is called well. */
+/** Nothing that is old or not watched is called well. */
 export function stateOf(state: ExplainedAlert['state'], isPast = false): Html {
   if (state === 'off') return html`<span class="soft">${STATE_WORDS.off}</span>`
   return badge(isPast && state === 'ok' ? 'off' : LOOK[state], STATE_WORDS[state])
