@@ -12,7 +12,7 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       option('--kind <kind>', 'only those with an open alert of this kind').choices(['limit', 'token', 'poll']),
       option('--tag <tag>', 'only those with this tag of the config'),
       option('--search <text>', 'only those whose hub id begins so, or whose domain has it'),
-      option('--sort <order>', 'worst: by their worst alert; else by what comes first')
+      option('--sort <order>', 'by their worst alert, domain, nearest limit or next poll')
         .choices(ACCOUNT_SORTS)
         .default('worst'),
       option('--stale', 'only accounts without a fresh reading (limits.freshness)'),

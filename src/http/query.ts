@@ -77,7 +77,7 @@ function momentOf(fault: string) {
 }
 
 export function oneOf<const T extends readonly string[]>(values: T) {
-  return z.enum(values, `must be one of ${values.join(', ')}`)
+  return z.enum(values, `must be one of ${values.filter((value) => value !== '').join(', ')}`)
 }
 
 /** What a list called `next`. Clients hand it back as it is. */

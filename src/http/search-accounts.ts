@@ -24,7 +24,7 @@ export async function pathOfNamed(
 const NARROWING = ['state', 'alert', 'tag', 'stale', 'overdue', 'after', 'before']
 
 /** Where a page begins or ends, by what the one beside it called it; '' = nowhere in particular. */
-export function placeInAccounts(parameter: string, text: string, sort: AccountSort): Place | undefined {
+export function placeInAccounts(parameter: string, text: string, sort: AccountSort | undefined): Place | undefined {
   if (text === '') return undefined
   const place = parsePlace(text, sort)
   if (place === undefined) throw wrongParameter(parameter, 'is not a place in a list of this order')

@@ -87,7 +87,6 @@ test('what concerns all accounts comes before all of them', async () => {
 
 test.each<[string, number[]]>([
   ['--level warning', [UNREAD]],
-  ['--level critical --sort hubId', [FULL, DEAD]],
   ['--kind limit', [FULL]],
   ['--kind token --level warning', []],
   ['--tag vip', [DEAD, WELL]],
@@ -97,7 +96,6 @@ test.each<[string, number[]]>([
   ['--state active', [DEAD, UNREAD, FULL, WELL]],
   ['--state uninstalled', []],
   ['--sort domain --tag vip', [DEAD, WELL]],
-  ['--sort hubId', [FULL, DEAD, UNREAD, WELL]],
   ['--stale', []],
 ])('accounts list %s', async (options, expected) => {
   expect(await ids('accounts', 'list', ...options.split(' '))).toEqual(expected)
@@ -133,7 +131,7 @@ test('a value that there is not is wrong usage that names the ones there are', a
   expect(await wrong('alerts', 'list', '--tag', 'vips')).toContain('did you mean "vip"?')
   expect(await wrong('alerts', 'list', '--state', 'told')).toContain('choices are active, acknowledged, silenced')
   expect(await wrong('accounts', 'list', '--kind', 'fleet')).toContain('allowed choices are limit, token, poll')
-  expect(await wrong('accounts', 'list', '--sort', 'x')).toContain('worst, hubId, domain, refresh, poll, nearest')
+  expect(await wrong('accounts', 'list', '--sort', 'refresh')).toContain('worst, domain, nearest, poll')
 })
 
 test('where nothing matches the list says so, and no more', async () => {

@@ -33,7 +33,7 @@ test('accounts are narrowed by alert, tag, reading and state, all at once', asyn
 
 test('accounts are ordered by what the address says, and a column says how they are ordered', async () => {
   const { found, get } = await openThree()
-  expect(await found('sort=hubId&order=desc')).toEqual([3, 2, 1])
+  expect(await found('sort=domain&order=desc')).toEqual([1, 2, 3])
   expect(await found('sort=domain')).toEqual([3, 2, 1])
   expect(await found('sort=nearest')).toEqual([2, 1, 3])
   const { text } = await get('/accounts?sort=domain&q=example&state=active')
@@ -83,6 +83,7 @@ test('handled alerts are counted beside the others, and do not make an account w
 
 test.each([
   ['sort=size', 'sort'],
+  ['sort=refresh', 'sort'],
   ['order=up', 'order'],
   ['tag=nobody', 'tag'],
   ['after=x', 'after'],
@@ -95,6 +96,7 @@ test.each([
   const { status, text } = await get(`/accounts?${query}`)
   expect(status).toBe(400)
   expect(text).toContain(`${parameter}: `)
+  if (parameter === 'sort') expect(text).toContain('sort: must be one of worst, domain, nearest, poll')
 })
 
 test('the fleet page names who is running, and what waits in the queues; the API also who is near a limit', async () => {

@@ -404,6 +404,7 @@ describe('problems', () => {
       '/api/v1/accounts?state=dead',
       'state: must be one of active, failing, parked, reauthorize, uninstalling, uninstalled',
     ],
+    ['/api/v1/accounts?sort=hubId', 'sort: must be one of worst, domain, nearest, poll'],
     ['/api/v1/alerts?level=high', 'level: must be one of warning, critical'],
     ['/api/v1/alerts?hubId=0', 'hubId: must be at least 1'],
     ['/api/v1/accounts/1/snapshots?limit=1001', 'limit: must be at most 1000'],

@@ -2,7 +2,7 @@ import type { AccountState, DueKind } from '../../redis/keys.ts'
 import type { Tag } from '../match-account.ts'
 
 /** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. `worst`: those `ahead`, then by state, then by the nearest limit. */
-export const ACCOUNT_SORTS = ['worst', 'hubId', 'domain', 'refresh', 'poll', 'nearest'] as const
+export const ACCOUNT_SORTS = ['worst', 'domain', 'nearest', 'poll'] as const
 export type AccountSort = (typeof ACCOUNT_SORTS)[number]
 
 /** `open`: of any level. */
@@ -25,7 +25,8 @@ export interface AccountFilter {
 }
 
 export interface AccountOrder {
-  sort: AccountSort
+  /** By their hubIds where it is not given: in that order none moves. */
+  sort?: AccountSort | undefined
   /** The other way round; accounts that have nothing to be ordered by stay last. */
   descending: boolean
 }
@@ -67,12 +68,12 @@ export function placeText({ hubId, key }: Place): string {
 }
 
 /** Undefined for what is no place in a list of that order. */
-export function parsePlace(text: string, sort: AccountSort): Place | undefined {
+export function parsePlace(text: string, sort: AccountSort | undefined): Place | undefined {
   const [, id = '', , key] = /^(0|[1-9]\d{0,15})(~(.{1,300}))?$/su.exec(text) ?? []
   const hubId = Number(id)
   if (id === '' || !Number.isSafeInteger(hubId)) return undefined
   if (key === undefined) return { hubId }
-  if (sort === 'hubId') return undefined
+  if (sort === undefined) return undefined
   if (sort === 'domain') return { hubId, key }
   if (sort === 'worst') return WORST_KEY.test(key) ? { hubId, key } : undefined
   const number = Number(key)

@@ -152,7 +152,7 @@ function stretchesOf({ sort, descending, after, before }: AccountQuery): Stretch
   const isBackward = before !== undefined
   const from = before ?? after
   const reverse = descending !== isBackward
-  if (sort === 'hubId') return [{ sort, part: 'by hubId', reverse, after: from }]
+  if (sort === undefined) return [{ part: 'by hubId', reverse, after: from }]
   const isLast = from !== undefined && from.key === undefined
   const keyed: Stretch = { sort, part: 'keyed', reverse, after: isLast ? undefined : from }
   const others: Stretch = { sort, part: 'by hubId', reverse: isBackward, after: isLast ? from : undefined }
@@ -187,7 +187,7 @@ async function everyMatch(
   filter: AccountFilter,
   entries: Entries | undefined,
 ): Promise<Set<number>> {
-  const stretch: Stretch = { sort: 'hubId', part: 'by hubId', reverse: false, after: undefined }
+  const stretch: Stretch = { part: 'by hubId', reverse: false, after: undefined }
   const found = await walk(deps, { filter, among: hubIdsOf(entries), stretch, limit: Number.MAX_SAFE_INTEGER })
   return new Set(found.map(({ hubId }) => hubId))
 }

@@ -4,7 +4,7 @@ import { stepJson } from '../../redis/steps.ts'
 import type { AccountFilter, AccountSort, Place } from './account-query.ts'
 
 /** The sorted sets that have an order. */
-const SET_OF: Partial<Record<AccountSort, string>> = { refresh: 'due:refresh', poll: 'due:poll', nearest: 'nearest' }
+const SET_OF: Partial<Record<AccountSort, string>> = { poll: 'due:poll', nearest: 'nearest' }
 
 /** So many accounts take Redis a few ms; then others have their turn. */
 const LOOKED_AT_ONCE = 2_000
@@ -13,7 +13,7 @@ const FEW = 60
 
 /** One stretch of a list: the accounts that have what it is ordered by, or those that are ordered by their hubIds. */
 export interface Stretch {
-  sort: AccountSort
+  sort?: AccountSort
   part: 'keyed' | 'by hubId'
   reverse: boolean
   after: Place | undefined
@@ -80,7 +80,7 @@ async function walkPartition(
 }
 
 function orderAsk({ sort, reverse }: Stretch): object {
-  const set = SET_OF[sort]
+  const set = sort && SET_OF[sort]
   return { reverse, ...(set === undefined ? {} : { set }) }
 }
 

@@ -43,9 +43,9 @@ const ACCOUNT_SEARCH = z.strictObject({
   alert: oneOf(ALERT_FILTERS).optional().describe('Only those with an open alert, or one of this level.'),
   tag: z.string('must be given once').optional().describe('Only those that bear this tag of the config.'),
   sort: oneOf(ACCOUNT_SORTS)
-    .default('hubId')
+    .optional()
     .describe(
-      '`worst`: by the worst alert that is neither acknowledged nor silenced, then by state; `refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.',
+      '`worst`: by the worst alert that is neither acknowledged nor silenced, then by state; `poll`: when its limits are read next; `nearest`: how near its nearest limit it is. By hub id where it is not given.',
     ),
   order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
   limit: atMost(500, 100),

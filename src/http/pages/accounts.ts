@@ -150,11 +150,9 @@ function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number
 
 const SORT_NAMES: Record<AccountSort, string> = {
   worst: 'worst first',
-  hubId: 'hub id',
   domain: 'domain',
-  refresh: 'next refresh',
-  poll: 'next poll',
   nearest: 'nearest limit',
+  poll: 'next poll',
 }
 
 const ALERT = {

@@ -29,7 +29,7 @@ function scene() {
   const deps = { store: redis.store, keys, registry: new Registry(redis.store, keys) }
   const directory = new Directory(redis.store, keys)
   const search = (query: Partial<AccountQuery>) =>
-    pageOfAccounts({ ...deps, directory }, { text: '', sort: 'hubId', descending: false, limit: 50, ...query })
+    pageOfAccounts({ ...deps, directory }, { text: '', descending: false, limit: 50, ...query })
   const idsOf = async (query: Partial<AccountQuery>) => (await search(query)).accounts.map(({ hubId }) => hubId)
   return { keys, search, idsOf }
 }
@@ -41,13 +41,12 @@ async function pagesOf(
   way: 'next' | 'previous',
 ) {
   const pages: number[][] = []
-  const sort = query.sort ?? 'hubId'
   for (let at: Partial<AccountQuery> = {}; pages.length < 200; ) {
     const page = await search({ ...query, ...at })
     pages.push(page.accounts.map(({ hubId }) => hubId))
     const beside = page[way]
     if (beside === undefined) return pages
-    at = { [way === 'next' ? 'after' : 'before']: parsePlace(placeText(beside), sort) }
+    at = { [way === 'next' ? 'after' : 'before']: parsePlace(placeText(beside), query.sort) }
   }
   throw new Error('the pages do not end')
 }
@@ -85,17 +84,17 @@ function aheadOf(accounts: readonly ListedAccount[]): Ahead {
 
 function modelBy(
   accounts: readonly ListedAccount[],
-  query: AccountFilter & AccountOrder & { sort: Exclude<AccountSort, 'worst'> },
+  query: AccountFilter & AccountOrder & { sort?: Exclude<AccountSort, 'worst'> | undefined },
 ): number[] {
   const keyOf = (account: ListedAccount) =>
-    query.sort === 'hubId'
+    query.sort === undefined
       ? account.hubId
       : query.sort === 'domain'
         ? account.hubDomain.toLowerCase() || undefined
         : account[query.sort]
   const turn = query.descending ? -1 : 1
   const level = (a: ListedAccount, b: ListedAccount) =>
-    query.sort === 'hubId' ? 0 : String(a.hubId) < String(b.hubId) ? -turn : turn
+    query.sort === undefined ? 0 : String(a.hubId) < String(b.hubId) ? -turn : turn
   const found = accounts.filter((account) => fits(account, query))
   const keyed = found.filter((account) => keyOf(account) !== undefined)
   const others = found.filter((account) => keyOf(account) === undefined)
@@ -140,7 +139,7 @@ const listed: fc.Arbitrary<ListedAccount> = fc.record({
 })
 const accounts = fc.uniqueArray(listed, { selector: ({ hubId }) => hubId, maxLength: 80 })
 const query = fc.record({
-  sort: fc.constantFrom(...ACCOUNT_SORTS),
+  sort: fc.constantFrom(undefined, ...ACCOUNT_SORTS),
   descending: fc.boolean(),
   limit: fc.constantFrom(1, 2, 7, 50),
   text: fc.constantFrom('', '', 'acme', 'TEST', '12', 'nobody'),
@@ -255,7 +254,7 @@ describe('a search', () => {
       return { hubId: (n + 1) * 64, hubDomain: `d${n % 10}.test`, state: 'active', poll: NOW + (n % 3) }
     })
     await seedListed(redis.store, keys, many)
-    for (const sort of ['hubId', 'poll', 'domain'] satisfies AccountSort[]) {
+    for (const sort of [undefined, 'poll', 'domain'] satisfies (AccountSort | undefined)[]) {
       for (const descending of [false, true]) {
         const asked = { text: 'd7', sort, descending }
         const pages = await pagesOf(search, { ...asked, limit: 300 }, 'next')
@@ -295,7 +294,7 @@ test('a place in an address is one, or nothing', () => {
   for (const text of ['', 'x', '-1', '01', '12~', '12~x', '12~ ', '12~Infinity', '99999999999999999']) {
     expect(parsePlace(text, 'poll'), text).toBeUndefined()
   }
-  expect(parsePlace('12~1', 'hubId')).toBeUndefined()
+  expect(parsePlace('12~1', undefined)).toBeUndefined()
   expect(parsePlace('12~0_4_-10000_3.5', 'worst')).toEqual({ hubId: 12, key: '0_4_-10000_3.5' })
   expect(parsePlace('12~3:104.5', 'worst')).toEqual({ hubId: 12, key: '3:104.5' })
   for (const text of ['12~1', '12~1_', '12~1_x', '12~7:', '12~3:x']) expect(parsePlace(text, 'worst')).toBeUndefined()
