@@ -1,12 +1,11 @@
 import { seriesName } from '../alerts/series-name.ts'
 import type { Zones } from '../limits/history/resolutions.ts'
-import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import { thresholdText } from '../views/judge-account.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
 import type { AccountPlan, PlanSummary } from '../views/plan/plan-thresholds.ts'
-import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
 import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/thresholds.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
@@ -117,60 +116,19 @@ function changeCells({ account, series, before, after }: PlannedChange): string[
   ]
 }
 
-const SIDES = ['NOW', 'NEW'] as const
-
-/** What would have been told so far, by either set of rules. */
+/** How many messages would have been sent so far, by either set of rules. */
 function printReplay(io: Io, { replay }: PlanSummary): void {
   const { from, to, before, after } = replay
-  const span = `from ${formatMoment(from)} to ${formatMoment(to)}`
-  say(io, '', `what would have been sent ${span}, by the rules of now and by the new ones:`, '')
-  printTable(io, ['', ...SIDES.map(number)], overallRows(before, after))
-  const counts = countRows(before, after)
-  if (counts.length > 0) {
-    io.out('\n')
-    printTable(io, ['RULE', state('LEVEL'), 'REASON', ...SIDES.map(number)], counts)
-  }
-}
-
-function overallRows(before: TallyResult, after: TallyResult): string[][] {
-  const row = (name: string, value: (tally: TallyResult) => string) => [name, value(before), value(after)]
-  const receivers = [...new Set([...before.messages.keys(), ...after.messages.keys()])].sort()
-  return [
-    row('transitions', ({ transitions }) => formatCount(transitions)),
-    row('alerts opened', ({ entered }) => formatCount(entered)),
-    row(`of these flaps (over within ${FLAP_MS / 3_600_000} h)`, ({ flaps, entered }) => flapsText(flaps, entered)),
-    row('repeats', ({ repeats }) => formatCount(repeats)),
-    ...receivers.map((receiver) =>
-      row(`messages to ${receiver}, estimated`, ({ messages }) => messagesText(messages.get(receiver))),
-    ),
-    ...(before.unrouted + after.unrouted === 0
-      ? []
-      : [row('transitions that no route is for', ({ unrouted }) => formatCount(unrouted))]),
-  ]
-}
-
-function flapsText(flaps: number, entered: number): string {
-  return flaps === 0 ? '0' : `${formatCount(flaps)} (${formatPercent((flaps * 100) / entered)})`
-}
-
-function messagesText({ messages, truncated } = { messages: 0, truncated: 0 }): string {
-  return formatCount(messages) + (truncated === 0 ? '' : ` (${countOf(truncated, 'alert')} only counted)`)
-}
-
-/** By what both sets of rules told, the most frequent first. */
-function countRows(before: TallyResult, after: TallyResult): string[][] {
-  const rows = new Map<string, { cells: string[]; before: number; after: number }>()
-  for (const [side, { counts }] of [['before', before] as const, ['after', after] as const]) {
-    for (const { rule, level, reason, count } of counts) {
-      const key = JSON.stringify([rule, level, reason])
-      const row = rows.get(key) ?? { cells: [rule, level, reason], before: 0, after: 0 }
-      row[side] = count
-      rows.set(key, row)
-    }
-  }
-  return [...rows.values()]
-    .sort((a, b) => Math.max(b.before, b.after) - Math.max(a.before, a.after))
-    .map((row) => [...row.cells, formatCount(row.before), formatCount(row.after)])
+  const receivers = [...new Set([...before.keys(), ...after.keys()])].sort()
+  const none = receivers.length === 0 ? ' no message' : ''
+  say(io, '', `what would have been sent from ${formatMoment(from)} to ${formatMoment(to)}, estimated:${none}`)
+  if (receivers.length === 0) return
+  io.out('\n')
+  printTable(
+    io,
+    ['MESSAGES TO', number('NOW'), number('NEW')],
+    receivers.map((one) => [one, formatCount(before.get(one) ?? 0), formatCount(after.get(one) ?? 0)]),
+  )
 }
 
 function printNotes(io: Io, context: PlanContext, summary: PlanSummary): void {
@@ -219,12 +177,11 @@ function accountJson({ hubId, hubDomain, changes }: AccountPlan): PlannedAccount
 function summaryJson(context: PlanContext, summary: PlanSummary): PlanSummaryShape {
   const { accounts, watched, now, replay } = summary
   const { from, to, knownFrom, before, after } = replay
-  const tally = ({ messages, ...counts }: TallyResult) => ({ ...counts, messages: Object.fromEntries(messages) })
   return {
     counts: { accounts, watched, now },
     replay: {
       ...{ from: iso(from), to: iso(to), knownFrom: iso(knownFrom) },
-      ...{ before: tally(before), after: tally(after), flapMs: FLAP_MS },
+      ...{ before: Object.fromEntries(before), after: Object.fromEntries(after) },
       notes: notesOf(context, summary),
     },
   }

@@ -16,7 +16,7 @@ import {
   replayedSeries,
   replaySeries,
 } from './replay-series.ts'
-import { Tally, type TallyResult } from './tally.ts'
+import { Tally } from './tally.ts'
 
 type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'history' | 'clock'>
 
@@ -45,8 +45,9 @@ export interface PlanSummary {
     to: number
     /** When the oldest poll was that is known of any account, ms. */
     knownFrom: number | null
-    before: TallyResult
-    after: TallyResult
+    /** Messages that each receiver would have been sent, estimated. */
+    before: ReadonlyMap<string, number>
+    after: ReadonlyMap<string, number>
   }
 }
 
@@ -191,8 +192,8 @@ class Plan {
       now: Object.fromEntries(this.#moves) as PlanSummary['now'],
       replay: {
         ...{ from, to, knownFrom: this.#knownFrom },
-        before: this.#before.result(),
-        after: this.#after.result(),
+        before: this.#before.messages(),
+        after: this.#after.messages(),
       },
     }
   }

@@ -1,18 +1,8 @@
 import * as z from 'zod'
-import { alertReason, ConditionsShape } from './alert.ts'
+import { ConditionsShape } from './alert.ts'
 import { BadConfigShape } from './installation.ts'
 import { SeriesShape } from './series.ts'
-import {
-  AccountNameShape,
-  count,
-  isoMoment,
-  level,
-  momentOrNull,
-  objectOrNone,
-  shape,
-  strangersText,
-  text,
-} from './words.ts'
+import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNone, shape, strangersText, text } from './words.ts'
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
 
@@ -72,17 +62,7 @@ export const PlannedAccountShape = shape('PlannedAccount', 'An account in which 
 })
 export type PlannedAccountShape = z.infer<typeof PlannedAccountShape>
 
-const TallyShape = shape('Tally', 'What a set of rules would have sent.', {
-  transitions: count('What would have been sent, as transitions.'),
-  entered: count('Alerts that opened.'),
-  flaps: count('Of these, over within `flapMs`.'),
-  repeats: count('Repeats among the transitions.'),
-  unrouted: count('Transitions that no route is for.'),
-  counts: z.array(z.object({ rule: z.string(), level, reason: alertReason, count: z.int() })),
-  messages: z
-    .record(z.string(), z.object({ messages: z.int(), truncated: z.int().describe('Alerts only counted in them.') }))
-    .describe('By receiver, estimated.'),
-})
+const messages = z.record(z.string(), z.int()).describe('Messages by receiver, estimated.')
 
 const touched = z.object({ series: z.int(), accounts: z.int() })
 
@@ -107,9 +87,7 @@ export const PlanSummaryShape = z.object({
       from: isoMoment('The start of the period.').nullable(),
       to: isoMoment('It ended.').nullable(),
       knownFrom: momentOrNull('When the oldest poll was that is known.'),
-      before: TallyShape,
-      after: TallyShape,
-      flapMs: z.int().describe('An alert that is over sooner is a flap, milliseconds.'),
+      ...{ before: messages, after: messages },
       notes: z.array(z.string()).describe('What the history does not show, for people.'),
     })
     .describe('What would have been sent over the stored history.'),
