@@ -23,7 +23,7 @@ export const accountRecords: Figure = {
     {
       what: 'record of an account: sealed tokens, states, last report, against one JSON in clear; lower is better',
       unit: 'Redis bytes per account',
-      goal: { of: 'ours', atMost: 3_000 },
+      goal: { of: 'ours', atMost: 3_500 },
     },
   ],
   open: async () => {

@@ -1,4 +1,5 @@
 import { createHttpClient } from '../../src/provider/http.ts'
+import { FIRST_HUB_ID, refreshTokenOf } from './fleet-of-accounts.ts'
 
 /** The reference of P5: nothing but the POSTs and the parsing of their answers. */
 const [url = ''] = process.argv.slice(2)
@@ -9,7 +10,7 @@ const IN_FLIGHT = 50
 const http = createHttpClient({ baseUrl: url, timeoutMs: 10_000, connections: IN_FLIGHT, maxAnswerBytes: 1e6 })
 const body = new URLSearchParams({
   grant_type: 'refresh_token',
-  refresh_token: '6f18f21e-a743-4509-b7fd-1a5e632fffa1',
+  refresh_token: refreshTokenOf(FIRST_HUB_ID),
   client_id: 'bench',
   client_secret: 'bench',
 }).toString()

@@ -1,16 +1,16 @@
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { dayOfPartition, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { type DueKind, type Keys, PARTITIONS } from '../../src/redis/keys.ts'
+import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { accessTokenOf, refreshTokenOf } from './account-tokens.ts'
 import { hubIdOf, isToBeRefreshed } from './cycle-run.ts'
-
-export const BENCH_KEY = Buffer.alloc(32, 1)
+import { KEY } from './fleet-of-accounts.ts'
+import { COUNT, dueSets } from './until-done.ts'
 
 const LIFE_MS = 1_800_000
-const vault = createVault([{ id: 'k1', key: BENCH_KEY }])
+const vault = createVault([KEY])
 
 /** Accounts as a connect leaves them, with a forecast as the daily job leaves one: due for their first poll, their tokens fresh. */
 export async function seedAccounts(store: Store, keys: Keys, count: number): Promise<void> {
@@ -75,13 +75,6 @@ export async function bringDue(
   await store.ping()
 }
 
-/** How many have their next refresh or poll by `at`: those that were claimed and not finished come due within a minute. */
-export async function countDueBy(store: Store, keys: Keys, at: number): Promise<number> {
-  const sets = dueSets(keys, ['refresh', 'poll'])
-  // One call: whoever looks has its CPU seconds counted too.
-  return (await store.eval(COUNT, sets.length, ...sets, '-inf', at)) as number
-}
-
 /** Every account has exactly one moment to come in each due set, was polled as often as it came due, and no poll of one failed. */
 export async function checkAccounts(store: Store, keys: Keys, count: number, times: number): Promise<void> {
   const now = Date.now()
@@ -97,12 +90,3 @@ export async function checkAccounts(store: Store, keys: Keys, count: number, tim
     if (state !== 'active' || Number(polls) !== times) throw new Error(`account ${place}: ${state}, ${polls} polls`)
   }
 }
-
-function dueSets(keys: Keys, kinds: DueKind[]): string[] {
-  return kinds.flatMap((kind) => Array.from({ length: PARTITIONS }, (_, n) => keys.partition(n).due[kind]))
-}
-
-const COUNT = `
-local count = 0
-for _, key in ipairs(KEYS) do count = count + redis.call('ZCOUNT', key, ARGV[1], ARGV[2]) end
-return count`

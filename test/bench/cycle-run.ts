@@ -61,14 +61,9 @@ export async function serveCycles(orders: CycleOrders, cycle: (place: number) =>
  * Says that it is ready; then a round for each line that comes in, until there are no more. All rounds are of one process,
  * as a daemon is one for weeks: what is measured is not the compiler.
  */
-export async function serveRounds(
-  orders: CycleOrders,
-  work: () => Promise<void>,
-  prepare: () => Promise<void> = async () => {},
-): Promise<void> {
+export async function serveRounds(orders: CycleOrders, work: () => Promise<void>): Promise<void> {
   console.log('ready')
   for await (const _ of createInterface({ input: process.stdin })) {
-    await prepare()
     console.log(JSON.stringify(await measured(orders, work)))
   }
 }

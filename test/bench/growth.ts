@@ -6,7 +6,8 @@ import type { Figure } from './figure.ts'
 import { lifeUntilDue, plan, seedFleet } from './fleet-of-accounts.ts'
 import { liveAMonth } from './month-behind.ts'
 import { startProcess } from './process.ts'
-import type { Seen } from './remembering-provider.ts'
+import { numberIn, type Spent, spentDuring } from './spent.ts'
+import { type Served, untilDone } from './until-done.ts'
 import { startWholeDaemon, type WholeDaemon } from './whole-daemon.ts'
 
 /**
@@ -97,13 +98,6 @@ function takingTurns<T>(run: () => Promise<T>): (side: string) => Promise<T> {
   }
 }
 
-/** CPU in us, traffic in bytes. */
-interface Spent {
-  client: number
-  redis: number
-  traffic: number
-}
-
 const NOTHING: Spent = { client: Number.NaN, redis: Number.NaN, traffic: Number.NaN }
 
 /** Of each fleet, per account. */
@@ -134,43 +128,8 @@ async function oneLot({ running, providerUrl }: Fleet): Promise<Spent> {
   })
   await fetch(`${providerUrl}/seen`)
   await pause(Math.max(0, dueAt - Date.now() - 20))
-  return spentDuring(running, async () => {
-    await allDone(providerUrl)
-    // What the last ones still have to store.
-    await pause(100)
-  })
-}
-
-async function spentDuring(running: WholeDaemon, work: () => Promise<void>): Promise<Spent> {
-  const before = await spentBy(running)
-  await work()
-  const after = await spentBy(running)
-  return {
-    client: after.client - before.client,
-    redis: after.redis - before.redis,
-    traffic: after.traffic - before.traffic,
-  }
-}
-
-async function spentBy({ store, cpuSeconds }: WholeDaemon): Promise<Spent> {
-  const [cpu, stats] = await Promise.all([store.info('cpu'), store.info('stats')])
-  return {
-    client: cpuSeconds() * 1e6,
-    redis: (numberIn(cpu, 'used_cpu_user') + numberIn(cpu, 'used_cpu_sys')) * 1e6,
-    traffic: numberIn(stats, 'total_net_input_bytes') + numberIn(stats, 'total_net_output_bytes'),
-  }
-}
-
-function numberIn(info: string, name: string): number {
-  return Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? Number.NaN)
-}
-
-async function allDone(providerUrl: string): Promise<void> {
-  for (const until = Date.now() + 120_000; Date.now() < until; await pause(20)) {
-    const { refreshes, polls } = (await (await fetch(`${providerUrl}/count`)).json()) as Seen
-    if (refreshes >= LOT && polls >= LOT) return
-  }
-  throw new Error(`a lot of ${LOT} accounts was not done within two minutes`)
+  const served = async () => (await (await fetch(`${providerUrl}/count`)).json()) as Served
+  return spentDuring(running, () => untilDone(running, served, { refreshes: LOT, polls: LOT }))
 }
 
 /** Without the buffers of connections, once the tables that grew have been moved over: they exist twice meanwhile. */

@@ -23,19 +23,22 @@ export const idle: Figure = {
   rows: [
     {
       ...{ what: 'idle daemon with 1,000 accounts; lower is better', unit: '% of a core' },
-      goal: { of: 'ours', atMost: 1 },
+      goal: { of: 'ours', atMost: 0.7 },
     },
-    { what: 'the same', unit: 'resident MiB', goal: { of: 'ours', atMost: 120 } },
+    { what: 'the same', unit: 'resident MiB', goal: { of: 'ours', atMost: 125 } },
   ],
   open: async () => {
     const scene = await openIdleScene(MAIN)
     await pause(SETTLED_AFTER_MS)
     // One look for both: they share the machine's seconds.
-    const watched = watch(scene)
-    watched.catch(() => undefined)
+    let watched: ReturnType<typeof watch> | undefined
+    const look = () => {
+      watched ??= watch(scene)
+      return watched
+    }
     return {
-      ours: async () => (await watched).ours,
-      reference: async () => (await watched).reference,
+      ours: async () => (await look()).ours,
+      reference: async () => (await look()).reference,
       close: scene.close,
     }
   },

@@ -31,7 +31,7 @@ const FIGURES: Figure[] = [
   cycleUnchanged(Number(values.cycles)),
   // Twice as many: the slack at either end of a round is none of the daemon's speed.
   cycleAtLatency(2 * Number(values.cycles)),
-  refreshOnly,
+  refreshOnly(40_000),
   dueMoments,
   accountRecords,
   historyRecords(Number(values.accounts)),

@@ -1,5 +1,7 @@
 import { createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { accessTokenOf, HUB_ID_LENGTH, REFRESH_TOKEN_LENGTH, refreshTokenOf } from './account-tokens.ts'
+import { tellCount, tlsOfFarSides, urlOf } from './far-side.ts'
 import { headOf, prepareAnswers, REPORTS } from './prepared-answers.ts'
 
 /**
@@ -14,8 +16,16 @@ const reportFor = prepareAnswers({ changed: Number(BENCH_CHANGED), freshBytes: B
 const latencyMs = Number(BENCH_LATENCY_MS)
 const send = latencyMs === 0 ? (socket: Socket, answer: Buffer) => void socket.write(answer) : waitingSend(latencyMs)
 let issued = 0
+let reports = 0
 
-const server = createServer({ noDelay: true }, (socket) => {
+const server =
+  tlsOfFarSides === undefined
+    ? createServer({ noDelay: true }, serve)
+    : createTlsServer({ ...tlsOfFarSides, noDelay: true }, serve)
+server.listen(0, '127.0.0.1', 1_024, () => console.log(urlOf(server)))
+tellCount(() => ({ refreshes: issued, polls: Math.floor(reports / REPORTS.length) }))
+
+function serve(socket: Socket): void {
   let rest = ''
   socket.on('error', () => socket.destroy())
   socket.on('data', (data: Buffer) => {
@@ -26,11 +36,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       rest = rest.length === length ? '' : rest.slice(length)
     }
   })
-})
-server.listen(0, '127.0.0.1', 1_024, () => {
-  const address = server.address()
-  if (typeof address === 'object' && address !== null) console.log(`http://127.0.0.1:${address.port}`)
-})
+}
 
 /** 0: not known yet. */
 function requestLength(text: string): number {
@@ -41,8 +47,10 @@ function requestLength(text: string): number {
 }
 
 function answerTo(request: string): Buffer {
-  if (request.startsWith('GET '))
+  if (request.startsWith('GET ')) {
+    reports++
     return reportFor(hubIdAt(request, request.indexOf('Bearer ') + 7), reportAsked(request))
+  }
   const token = request.indexOf('refresh_token=na1-')
   if (token < 0) throw new Error(`no such request: ${request.slice(0, 80)}`)
   return tokens(hubIdAt(request, token + 'refresh_token='.length + REFRESH_TOKEN_LENGTH - HUB_ID_LENGTH))

@@ -39,6 +39,7 @@ export async function startWholeDaemon(
         ...{ api: '2026-03', scopes: ['oauth', 'crm.objects.contacts.read'] },
         // What is measured is the work, not the manners.
         ...{ tokenRate: { requests: 1_000_000, per: '1s' }, accountRate: { requests: 200, per: '10s' } },
+        ...settings.provider,
       },
       encryption: { keys: [{ id: KEY.id, key: KEY.key.toString('base64') }] },
       http: { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}`, adminToken: ADMIN_TOKEN },

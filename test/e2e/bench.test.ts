@@ -27,7 +27,7 @@ test.concurrent('the benchmark measures a figure beside its reference and prints
 test.concurrent('a whole cycle is measured against what people write, by the client and by Redis, each held to its goal', async () => {
   const figures = await bench('P6', '--cycles', '200')
   expect(figures).toEqual([
-    expect.objectContaining({ id: 'P6', goal: { of: 'ratio', atMost: 0.04 }, met: expect.any(Boolean) }),
+    expect.objectContaining({ id: 'P6', goal: { of: 'ratio', atMost: 0.35 }, met: expect.any(Boolean) }),
   ])
 })
 
