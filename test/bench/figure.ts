@@ -46,6 +46,9 @@ export interface Measured {
   ratio?: number
   min: number
   max: number
+  /** From the least to the most of the rounds. */
+  oursSpread: [number, number]
+  referenceSpread?: [number, number]
   goal?: Goal
   met?: boolean
 }
@@ -94,11 +97,13 @@ function compared(
   const ours = column('ours') ?? []
   const reference = column(against)
   const ratios = reference === undefined ? undefined : ours.map((one, n) => one / (reference[n] ?? Number.NaN))
-  const spread = ratios ?? ours
+  const [min, max] = spreadOf(ratios ?? ours)
   const measured: Measured = {
     ...{ id, what, unit, rounds: ours.length, ours: median(ours) },
-    ...(reference === undefined || ratios === undefined ? {} : { reference: median(reference), ratio: median(ratios) }),
-    ...{ min: Math.min(...spread), max: Math.max(...spread) },
+    ...(reference === undefined || ratios === undefined
+      ? {}
+      : { reference: median(reference), referenceSpread: spreadOf(reference), ratio: median(ratios) }),
+    ...{ min, max, oursSpread: spreadOf(ours) },
   }
   return goal === undefined ? measured : { ...measured, goal, met: isMet(goal, measured) }
 }
@@ -106,6 +111,10 @@ function compared(
 function isMet(goal: Goal, { ours, ratio = Number.NaN }: Measured): boolean {
   const held = goal.of === 'ours' ? ours : ratio
   return 'atLeast' in goal ? held >= goal.atLeast : held <= goal.atMost
+}
+
+function spreadOf(values: readonly number[]): [number, number] {
+  return [Math.min(...values), Math.max(...values)]
 }
 
 function median(values: readonly number[]): number {

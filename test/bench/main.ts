@@ -1,71 +1,77 @@
 import { cpus, loadavg, totalmem } from 'node:os'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { accountRecords } from './account-records.ts'
-import { accountsPage } from './accounts-page.ts'
-import { cycleAtLatency, cycleParsed, cycleUnchanged } from './cycle.ts'
-import { dueMoments } from './due-moments.ts'
+import { figuresOfBoth } from './against-tree.ts'
 import { type Figure, type Measured, measure } from './figure.ts'
-import { growth } from './growth.ts'
-import { historyRecords } from './history-records.ts'
-import { idle } from './idle.ts'
-import { lateness } from './lateness.ts'
-import { refreshOnly } from './refresh-only.ts'
+import { figuresFor } from './figures.ts'
+import { QUIET_LOAD, refusal } from './quiet-machine.ts'
 import { tableOf } from './table.ts'
+import { tlsEnvironment, WITH_TLS } from './tls-of-far-sides.ts'
 
-/** `npm run bench [-- P1 P3] [-- --json] [-- --rounds 4] [-- --accounts 500] [-- --fleet 100000] [-- --cycles 4000]`: every figure side by side with its references, in one run. */
+/**
+ * `npm run bench [-- P1 P3] [--json] [--tls] [--against FOLDER] [--load 1] [--rounds 4]` and sizes: every figure side by side
+ * with its references, or with another tree's, in one run.
+ */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    json: { type: 'boolean' },
+    json: { type: 'boolean', default: false },
+    tls: { type: 'boolean', default: false },
+    // Another tree, built, in place of the references.
+    against: { type: 'string' },
+    load: { type: 'string', default: String(QUIET_LOAD) },
     rounds: { type: 'string', default: '4' },
-    // Those that live through a month: each costs a tenth of a second.
     accounts: { type: 'string', default: '500' },
-    // Those that are listed on the page of accounts, and the largest fleet of P8 and P9.
     fleet: { type: 'string', default: '100000' },
-    // Those that go through a cycle in each round.
     cycles: { type: 'string', default: '4000' },
+    refreshes: { type: 'string', default: '40000' },
   },
 })
-const FIGURES: Figure[] = [
-  cycleParsed(Number(values.cycles)),
-  cycleUnchanged(Number(values.cycles)),
-  // Twice as many: the slack at either end of a round is none of the daemon's speed.
-  cycleAtLatency(2 * Number(values.cycles)),
-  refreshOnly(40_000),
-  dueMoments,
-  accountRecords,
-  historyRecords(Number(values.accounts)),
-  accountsPage(Number(values.fleet)),
-  growth(Number(values.fleet)),
-  lateness(Number(values.fleet)),
-  idle,
-]
-const ids = [...new Set(FIGURES.flatMap(idsOf))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-const unknown = positionals.filter((id) => !ids.includes(id))
-if (unknown.length > 0) {
-  console.error(`no figure ${unknown.join(', ')}: there is ${ids.join(', ')}`)
-  process.exit(2)
+const sizes = {
+  ...{ accounts: Number(values.accounts), fleet: Number(values.fleet) },
+  ...{ cycles: Number(values.cycles), refreshes: Number(values.refreshes) },
 }
-const wanted = positionals.length === 0 ? ids : positionals
+const own = figuresFor(sizes)
+const ids = [...new Set(own.flatMap(idsOf))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+const possible = values.tls ? WITH_TLS : ids
+const unknown = positionals.filter((id) => !possible.includes(id))
+if (unknown.length > 0) {
+  stop(2, `no figure ${unknown.join(', ')}${values.tls ? ' with TLS' : ''}: there is ${possible.join(', ')}`)
+}
+const wanted = positionals.length === 0 ? possible : positionals
+const begun = { at: performance.now(), load: load() }
+const refused = refusal(begun.load, Number(values.load))
+if (refused !== undefined) stop(1, refused)
+const figures = own.filter((one) => idsOf(one).some((id) => wanted.includes(id)))
+const against = values.against === undefined ? undefined : resolve(values.against)
+const measurable = against === undefined ? figures : await figuresOfBoth(figures, against, sizes)
+if (typeof measurable === 'string') stop(2, measurable)
+
 const machine = {
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / 2 ** 30),
   node: process.version,
 }
-const begun = { at: performance.now(), load: load() }
-const figures: Measured[] = []
-for (const figure of FIGURES.filter((one) => idsOf(one).some((id) => wanted.includes(id))))
-  figures.push(...(await measure(figure, wanted, Number(values.rounds), (text) => process.stderr.write(text))))
-figures.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
+// Of every process that is started from now on.
+if (values.tls) Object.assign(process.env, tlsEnvironment())
+const measured: Measured[] = []
+for (const figure of measurable)
+  measured.push(...(await measure(figure, wanted, Number(values.rounds), (text) => process.stderr.write(text))))
+measured.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
 // Who reads the figures can tell by it whether the machine did something else meanwhile.
-const run = { minutes: (performance.now() - begun.at) / 60_000, loadBefore: begun.load, loadAfter: load() }
+const run = {
+  ...{ minutes: (performance.now() - begun.at) / 60_000, loadBefore: begun.load, loadAfter: load() },
+  ...{ loadAllowed: Number(values.load), tls: values.tls, ...(against === undefined ? {} : { against }) },
+}
 
-if (values.json === true) console.log(JSON.stringify({ machine, run, figures }))
+if (values.json) console.log(JSON.stringify({ machine, run, figures: measured }))
 else {
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${machine.node}`)
-  console.log(`${run.minutes.toFixed(1)} minutes, load average ${run.loadBefore} before, ${run.loadAfter} after\n`)
-  console.log(tableOf(figures))
+  const loads = `load average ${run.loadBefore} before, ${run.loadAfter} after, ${run.loadAllowed} allowed`
+  console.log(`${run.minutes.toFixed(1)} minutes, ${loads}; ${run.tls ? 'TLS' : 'no TLS'} between clients and provider`)
+  if (against !== undefined) console.log(`reference: ${against}`)
+  console.log(`\n${tableOf(measured)}`)
 }
 
 function idsOf(figure: Figure): string[] {
@@ -75,4 +81,9 @@ function idsOf(figure: Figure): string[] {
 /** Of the last minute. */
 function load(): number {
   return Number((loadavg()[0] ?? 0).toFixed(2))
+}
+
+function stop(code: number, why: string): never {
+  console.error(why)
+  process.exit(code)
 }

@@ -2,17 +2,31 @@ import { type Goal, type Measured, rounded } from './figure.ts'
 
 /** As the README keeps it. */
 export function tableOf(figures: readonly Measured[]): string {
-  const head = ['#', 'figure', 'unit', 'ours', 'reference', 'ratio [min..max]', 'rounds', 'goal', 'met']
+  const head = [
+    '#',
+    'figure',
+    'unit',
+    'ours [min..max]',
+    'reference [min..max]',
+    'ratio [min..max]',
+    'rounds',
+    'goal',
+    'met',
+  ]
   const rows = figures.map((figure) => [
-    ...[figure.id, figure.what, figure.unit, rounded(figure.ours)],
-    ...[figure.reference === undefined ? '' : rounded(figure.reference), spreadOf(figure), String(figure.rounds)],
+    ...[figure.id, figure.what, figure.unit, withSpread(figure.ours, figure.oursSpread)],
+    ...[withSpread(figure.reference, figure.referenceSpread), ratioOf(figure), String(figure.rounds)],
     ...(figure.goal === undefined ? ['', ''] : [goalText(figure.goal), figure.met === true ? 'yes' : '**no**']),
   ])
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-function spreadOf({ ratio, min, max }: Measured): string {
-  return ratio === undefined ? `[${rounded(min)}..${rounded(max)}]` : `${times(ratio)} [${times(min)}..${times(max)}]`
+function withSpread(value?: number, [min, max]: readonly number[] = []): string {
+  return value === undefined ? '' : `${rounded(value)} [${rounded(min ?? value)}..${rounded(max ?? value)}]`
+}
+
+function ratioOf({ ratio, min, max }: Measured): string {
+  return ratio === undefined ? '' : `${times(ratio)} [${times(min)}..${times(max)}]`
 }
 
 function times(ratio: number): string {
