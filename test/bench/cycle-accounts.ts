@@ -15,9 +15,7 @@ const vault = createVault([KEY])
 /** Accounts as a connect leaves them, with a forecast as the daily job leaves one: due for their first poll, their tokens fresh. */
 export async function seedAccounts(store: Store, keys: Keys, count: number): Promise<void> {
   const now = Date.now()
-  // Histories are tended once a day, not at every poll.
-  const rounds = new TendingRounds(store, keys)
-  await Promise.all(Array.from({ length: PARTITIONS }, (_, n) => rounds.write(n, dayOfPartition(n, now), 'over')))
+  await tendToday(store, keys, now)
   for (let place = 0; place < count; place++) {
     const hubId = hubIdOf(place)
     const account = keys.account(hubId)
@@ -46,6 +44,12 @@ export async function seedAccounts(store: Store, keys: Keys, count: number): Pro
     if (place % 200 === 199) await seeded
   }
   await store.ping()
+}
+
+/** Histories are tended once a day, not at every poll or refresh. */
+export async function tendToday(store: Store, keys: Keys, now: number): Promise<void> {
+  const rounds = new TendingRounds(store, keys)
+  await Promise.all(Array.from({ length: PARTITIONS }, (_, n) => rounds.write(n, dayOfPartition(n, now), 'over')))
 }
 
 /** Most series stand still. */

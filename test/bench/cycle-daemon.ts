@@ -26,7 +26,9 @@ export async function openCycleDaemon(
   provider: BenchProcess,
   lot: { accounts: number; refreshShare: number; inFlight: number; warmUpLots: number },
 ): Promise<CycleDaemon> {
-  const running = await startWholeDaemon(provider.firstLine, settings(lot.inFlight))
+  const running = await startWholeDaemon(provider.firstLine, settings(lot.inFlight), {
+    seed: (store, keys) => seedAccounts(store, keys, lot.accounts),
+  })
   const { store, keys } = running
   const { accounts, refreshShare } = lot
   const refreshes = Array.from({ length: accounts }, (_, place) => isToBeRefreshed(place, refreshShare)).filter(Boolean)
@@ -51,7 +53,6 @@ export async function openCycleDaemon(
   }
 
   try {
-    await seedAccounts(store, keys, accounts)
     await untilDone(running, served, { refreshes: 0, polls: accounts })
     polls++
     for (let warmedUp = 0; warmedUp < lot.warmUpLots; warmedUp++) await cycle()

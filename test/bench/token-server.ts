@@ -11,7 +11,7 @@ const serve: RequestListener = async (request, response) => {
   const [, token] = /refresh_token=(na1-[^&]*)/.exec(await text(request)) ?? []
   const answer = { token_type: 'bearer', refresh_token: token, access_token: accessToken, expires_in: 1_800 }
   const body = JSON.stringify(answer)
-  refreshes++
+  if (token !== undefined) refreshes++
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
 }
 const server = tlsOfFarSides === undefined ? createServer(serve) : createTlsServer(tlsOfFarSides, serve)

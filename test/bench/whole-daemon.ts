@@ -23,13 +23,17 @@ export interface WholeDaemon {
   close(): Promise<void>
 }
 
+/** What is there before it starts, so that it never comes upon an account that is half there. */
+type Seed = (store: Store, keys: Keys) => Promise<void>
+
 export async function startWholeDaemon(
   providerUrl: string,
   settings: Record<string, object>,
-  { env = {}, isPersisted = false }: { env?: Record<string, string>; isPersisted?: boolean } = {},
+  { env = {}, isPersisted = false, seed }: { env?: Record<string, string>; isPersisted?: boolean; seed?: Seed } = {},
 ): Promise<WholeDaemon> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))
   const redis = await startRedis(isPersisted ? folder : undefined)
+  const [store, keys] = [redis.connect(), createKeys('plimsoll')]
   const port = await freePort()
   const file = writeDaemonConfig(folder, {
     ...{ sandboxUrl: providerUrl, smtpUrl: 'smtp://127.0.0.1:1', redisUrl: redis.url, port },
@@ -46,12 +50,13 @@ export async function startWholeDaemon(
       log: { level: 'info' },
     },
   })
+  await seed?.(store, keys)
   const daemon = await startDaemon(file, env).catch(async (error: unknown) => {
     await redis.stop()
     throw error
   })
   return {
-    ...{ daemon, store: redis.connect(), keys: createKeys('plimsoll') },
+    ...{ daemon, store, keys },
     cpuSeconds: () => cpuSecondsOf(daemon.child.pid ?? 0),
     ask: async (path) => {
       const answer = await fetch(daemon.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
