@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { isAlwaysQuiet } from '../src/alerts/route.ts'
+import { receiverKind } from '../src/delivery/receivers/all-receivers.ts'
 import { mostCalls } from '../src/limits/polling/poll-settings.ts'
 import { namedReports, reportOf } from '../src/limits/reports/all-reports.ts'
 import { endOf, opensLimits } from '../src/provider/dialects.ts'
-import type { Secret } from '../src/runtime/secret.ts'
 import { isThisMachine } from './addresses.ts'
 import { formatDuration } from './duration.ts'
 import { lintRules } from './lint-rules.ts'
 import type { Path } from './problems.ts'
-import { isShortWebhookSecret } from './receivers.ts'
 import type { Config } from './schema.ts'
 import { metricsOn } from './thresholds.ts'
 
@@ -154,22 +153,10 @@ function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
     const message = `no message can reach you when ${names[0]} fails: with a second receiver, that one does`
     yield { path: ['receivers'], message }
   }
-  for (const [name, receiver] of Object.entries(receivers)) {
-    if (receiver.type !== 'webhook') continue
-    if (receiver.format !== 'slack' && isSlack(receiver.url)) {
-      const message = `Slack refuses messages in the format ${receiver.format}: set format: slack, which needs no secrets`
-      yield { path: ['receivers', name, 'format'], message }
-    }
-    for (const [index, secret] of receiver.secrets.entries()) {
-      if (!isShortWebhookSecret(secret)) continue
-      const message = 'shorter than 24 bytes: easy to guess; to make a better one: openssl rand -base64 32'
-      yield { path: ['receivers', name, 'secrets', index], message }
-    }
+  for (const [name, settings] of Object.entries(receivers)) {
+    for (const { path, message } of receiverKind(settings).advise?.(settings) ?? [])
+      yield { path: ['receivers', name, ...path], message }
   }
-}
-
-function isSlack(url: Secret): boolean {
-  return /(^|\.)slack(-gov)?\.com$/.test(URL.parse(url.reveal())?.hostname ?? '')
 }
 
 function* adviseAcknowledging({ alerts: { acknowledgeFor, repeatEvery } }: Config): Iterable<Advice> {

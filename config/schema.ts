@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Secret } from '../src/runtime/secret.ts'
+import type { DeepReadonly } from '../src/runtime/deep-readonly.ts'
 import { tags } from './account-match.ts'
 import { alerts } from './alerts.ts'
 import { heartbeat, http, logging } from './http.ts'
@@ -113,10 +113,6 @@ export const configSchema = settings.transform(({ provider, http, ...rest }) => 
 
 /** The whole config, defaults filled in. Durations are milliseconds, percentages 0-100, shares 0-1, paths absolute. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>
-
-export type DeepReadonly<T> = T extends Secret | string | number | boolean | undefined
-  ? T
-  : { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /** Names that other settings refer to: receivers and rules in routes, tags in every `match`. Where the group that defines them is wrong, that is what has to be fixed. */
 function checkNames(given: Unchecked, report: ReportProblem): void {

@@ -47,7 +47,11 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['alert', 'changes', 'ledger', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
+    files: [
+      ...['alert', 'changes', 'ledger', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
+      // What the settings of a receiver are made of.
+      ...['addresses', 'secrets', 'values'].map((name) => `config/${name}.ts`),
+    ],
   },
   heartbeat: {
     of: ['accounts', 'limits', 'redis', 'text', 'runtime'],
@@ -71,6 +75,8 @@ const ROOMS: RoomTable = {
       ...['src/alerts/evaluation/rules.ts', 'src/provider/dialects.ts'],
       ...['src/limits/reports/all-reports.ts', 'src/limits/polling/poll-settings.ts'],
       ...['src/text/pattern.ts', 'src/text/format-number.ts'],
+      // The list of receivers, whose folders have their settings.
+      'src/delivery/receivers/all-receivers.ts',
     ],
   },
   jobs: { of: ROOMS_OF_SRC, types: ['views'] },
@@ -104,7 +110,7 @@ const LIBRARIES: LibraryTable = {
   commander: { of: ['cli'] },
   'csv-parse': { of: ['accounts'] },
   // Beside what comes in, the shapes of what programs are given, and of what an earlier process left.
-  zod: { of: ['config', 'http', 'views', 'tokens', 'limits'] },
+  zod: { of: ['config', 'delivery', 'http', 'views', 'tokens', 'limits'] },
   yaml: { of: ['config'] },
 }
 

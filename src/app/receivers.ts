@@ -1,21 +1,16 @@
-import { mailEncryption } from '../../config/receivers.ts'
 import type { Config } from '../../config/schema.ts'
 import { lineOf } from '../../config/thresholds.ts'
 import { reconnectLink } from '../accounts/install.ts'
 import { AckLinks } from '../alerts/acknowledge.ts'
 import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
-import { type MailLinks, recordPages } from '../delivery/email/mail-links.ts'
-import { createEmailReceiver } from '../delivery/email/send-email.ts'
+import { type MailLinks, recordPages } from '../delivery/describe/mail-links.ts'
 import type { Receiver } from '../delivery/receiver.ts'
-import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
+import { receiverKind } from '../delivery/receivers/all-receivers.ts'
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { runbookUrl } from '../text/runbook.ts'
 import type { Vault } from '../tokens/vault.ts'
-
-/** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
-const MAIL_TIMEOUT_MS = 25_000
 
 /** Whoever makes them closes them. */
 export function createReceivers(config: Config, links: MailLinks): Map<string, Receiver> {
@@ -31,21 +26,9 @@ export function createReceiver(
   settings: Config['receivers'][string],
   links: MailLinks = {},
 ): Receiver {
-  switch (settings.type) {
-    case 'email': {
-      const { smtp, from, to } = settings
-      const how = { tls: mailEncryption(settings), timeoutMs: MAIL_TIMEOUT_MS, links }
-      return createEmailReceiver({ name, smtp, from, to: [...to], ...how })
-    }
-    case 'webhook': {
-      const { url, secrets, format } = settings
-      const { http, alerts } = config
-      // Whoever reads a channel may not acknowledge in the name of another.
-      const { acknowledge: _, ...shared } = links
-      const context = { home: `${http.publicUrl}/`, groupBy: alerts.group.by, links: shared }
-      return createWebhookReceiver({ name, url, secrets: [...secrets], format, context })
-    }
-  }
+  const { http, alerts } = config
+  const context = { receiver: name, home: `${http.publicUrl}/`, groupBy: alerts.group.by, links }
+  return receiverKind(settings).create(settings, context)
 }
 
 export function ackLinks(vault: Vault, { alerts }: Pick<Config, 'alerts'>): AckLinks {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config/schema.ts'
 import { testMessage } from '../alerts/kinds/delivery-alert.ts'
-import { type AttemptOutcome, wayOut } from '../delivery/receiver.ts'
+import type { AttemptOutcome } from '../delivery/receiver.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
+import { receiverKind } from '../delivery/receivers/all-receivers.ts'
 import { connectRedis } from '../redis/connect.ts'
 import { createKeys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -40,7 +41,8 @@ export async function testReceiver(
     const now = clock.now()
     const ms = Math.max(0, now - startedAt)
     const noted = await notes((store) => store.recordTest({ id, receiver: name, ms, now }, outcome))
-    const fix = outcome.outcome === 'delivered' ? undefined : wayOut(settings.type, name, outcome)
+    const isDelivered = outcome.outcome === 'delivered'
+    const fix = isDelivered ? undefined : receiverKind(settings).wayOut(`receivers.${name}`, outcome.answer)
     return { outcome, ms, noted, fix }
   } finally {
     await receiver.close()

@@ -1,5 +1,5 @@
 import { readChanges } from '../alerts/read-changes.ts'
-import { changeText, describeChanges } from '../delivery/email/describe-changes.ts'
+import { changeText, describeChanges } from '../delivery/describe/describe-changes.ts'
 import type { CommonOptions, Moment } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'

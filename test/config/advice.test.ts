@@ -4,7 +4,7 @@ import { KEY, noticesOf, SMALLEST, smallestWith } from './load-text.ts'
 const QUIET = `
 provider: { api: 2026-03, clientId: a, clientSecret: b, scopes: [oauth, crm.objects.contacts.read] }
 http: { publicUrl: https://a.b, adminToken: sixteen-letters-or-more }
-receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: webhook, url: https://a.b, format: slack } }
+receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: slack, url: https://a.b } }
 routes: [ { to: [ops, dba] } ]
 limits: { associations: [ { from: 0-1, to: 0-2 } ] }
 `
@@ -136,12 +136,12 @@ test.each<[name: string, group: string, ...notices: string[]]>([
   ],
   [
     'a short secret',
-    'receivers: { ops: { type: webhook, url: https://a.b, secrets: [c2hvcnQ=] }, dba: { type: webhook, url: https://a.b, format: slack } }',
+    'receivers: { ops: { type: webhook, url: https://a.b, secrets: [c2hvcnQ=] }, dba: { type: slack, url: https://a.b } }',
     'receivers.ops.secrets[0]: shorter than 24 bytes: easy to guess; to make a better one: openssl rand -base64 32',
   ],
   [
     'a receiver that nothing goes to',
-    `receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: webhook, url: https://a.b, format: slack }, crm: { type: webhook, url: https://a.b, format: slack } }`,
+    `receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: slack, url: https://a.b }, crm: { type: slack, url: https://a.b } }`,
     'receivers.crm: no route sends anything here',
   ],
 ])('%s gets a notice', (_, group, ...notices) => {
@@ -150,14 +150,14 @@ test.each<[name: string, group: string, ...notices: string[]]>([
 
 test('what works as written and does nothing good at night gets a notice', () => {
   const hook = (url: string, rest: string) =>
-    quietWith(
-      `receivers: { ops: { type: webhook, url: "${url}", ${rest} }, dba: { type: webhook, url: https://a.b, format: slack } }\n`,
-    )
+    quietWith(`receivers: { ops: { type: webhook, url: "${url}", ${rest} }, dba: { type: slack, url: https://a.b } }\n`)
   const signed = `secrets: ["${KEY}"]`
   expect(noticesOf(hook('https://hooks.slack.com/services/key', signed))).toEqual([
-    'receivers.ops.format: Slack refuses messages in the format plimsoll: set format: slack, which needs no secrets',
+    'receivers.ops.format: Slack refuses messages in the format plimsoll: use type: slack, which needs no secrets',
   ])
-  expect(noticesOf(hook('https://hooks.slack.com/services/key', 'format: slack'))).toEqual([])
+  expect(noticesOf(hook('https://hooks.slack.com/services/key', 'format: slack'))).toEqual([
+    'receivers.ops.format: the old way to write it: use type: slack, without format and secrets',
+  ])
   expect(noticesOf(hook('https://notslack.com/services/key', signed))).toEqual([])
 
   const heartbeat = (path: string) => noticesOf(`${QUIET}heartbeat: { url: "https://hc-ping.com/${path}" }\n`)
@@ -187,9 +187,7 @@ test.each([
   'Bereitschaft Zürich <a@b.c>',
 ])('%s is one address', (from) => {
   const email = `{ type: email, smtp: smtps://b.c, from: ${JSON.stringify(from)}, to: [a@b.c] }`
-  expect(
-    noticesOf(quietWith(`receivers: { ops: ${email}, dba: { type: webhook, url: https://a.b, format: slack } }\n`)),
-  ).toEqual([])
+  expect(noticesOf(quietWith(`receivers: { ops: ${email}, dba: { type: slack, url: https://a.b } }\n`))).toEqual([])
 })
 
 test('a publicUrl of this machine at another port than listen is noticed', () => {

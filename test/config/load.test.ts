@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { lineOf } from '../../config/thresholds.ts'
+import { RECEIVER_SETTINGS } from '../../src/delivery/receivers/all-receivers.ts'
 import { REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { configOf, KEY, load, problemsOf, SMALLEST, smallestWith } from './load-text.ts'
 
+const TYPES = RECEIVER_SETTINGS.map(({ shape }) => shape.type.value).join(', ')
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
@@ -239,9 +241,7 @@ describe('environment variables', () => {
   test('may say of what type a receiver is', () => {
     const text = SMALLEST.replace('type: email', 'type: "${TYPE}"')
     expect(configOf(text, { env: { TYPE: 'email' } }).receivers.ops?.type).toBe('email')
-    expect(problemsOf(text, { env: { TYPE: 'planted' } })).toEqual([
-      'receivers.ops.type: must be one of email, webhook',
-    ])
+    expect(problemsOf(text, { env: { TYPE: 'planted' } })).toEqual([`receivers.ops.type: must be one of ${TYPES}`])
   })
 
   test('a doubled dollar stands for itself', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { renderPath, renderProblem } from '../../config/problems.ts'
+import { RECEIVER_SETTINGS } from '../../src/delivery/receivers/all-receivers.ts'
 import { METRICS, REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { KEY, load, problemsOf, SMALLEST, smallestWith } from './load-text.ts'
 
@@ -14,6 +15,7 @@ const hook = (given: string) => receiver(`type: webhook, ${given}`)
 const signed = `secrets: ["${KEY}"]`
 const routes = (...given: string[]) => `routes:\n${given.map((route) => `  - { ${route} }\n`).join('')}`
 
+const TYPES = RECEIVER_SETTINGS.map(({ shape }) => shape.type.value).join(', ')
 const SERIES = [...METRICS, ...REPORT_NAMES.map((name) => `${name}.*`), '*', 'limit-changed'].join(', ')
 const COUNT_ONLY = 'associations.atLimit is a number of records without a limit: only count can be asked'
 const NEEDS_TLS = (leave: string) =>
@@ -262,11 +264,11 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'receivers: must have at least one receiver',
       'routes[0].to[0]: no receiver has this name',
     ],
-    ['a receiver without a type', receiver(''), 'receivers.ops.type: required: one of email, webhook'],
+    ['a receiver without a type', receiver(''), `receivers.ops.type: required: one of ${TYPES}`],
     [
       'a receiver of an unknown type',
       receiver('type: mail'),
-      'receivers.ops.type: "mail" is not one of email, webhook; did you mean "email"?',
+      `receivers.ops.type: "mail" is not one of ${TYPES}; did you mean "email"?`,
     ],
     [
       'a setting of another type of receiver',
@@ -307,12 +309,12 @@ describe('each kind of problem says where it is and what is allowed', () => {
     [
       'a webhook without secrets',
       hook('url: https://a.b, secrets: []'),
-      'receivers.ops.secrets: must have at least one: openssl rand -base64 32; for Slack write format: slack instead',
+      'receivers.ops.secrets: must have at least one: openssl rand -base64 32; for Slack write type: slack instead',
     ],
     [
       'a webhook whose secrets are missing',
       hook('url: https://a.b'),
-      'receivers.ops.secrets: must have at least one: openssl rand -base64 32; for Slack write format: slack instead',
+      'receivers.ops.secrets: must have at least one: openssl rand -base64 32; for Slack write type: slack instead',
     ],
     ['a webhook for Slack, which asks for no secrets', hook('url: https://a.b, format: slack')],
     ['a webhook for those who know Alertmanager, signed', hook(`url: https://a.b, format: alertmanager, ${signed}`)],

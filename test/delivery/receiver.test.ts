@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wayOut } from '../../src/delivery/receiver.ts'
+import { receiverKind } from '../../src/delivery/receivers/all-receivers.ts'
 
 test.each<['email' | 'webhook', number | undefined, RegExp]>([
   ['webhook', undefined, /receivers\.ops\.url, and that this machine may connect/],
@@ -15,6 +15,5 @@ test.each<['email' | 'webhook', number | undefined, RegExp]>([
   ['email', 451, /later/],
   ['email', 550, /receivers\.ops\.from and receivers\.ops\.to/],
 ])('of a %s that answered %s the way out is %s', (type, answer, says) => {
-  const outcome = { outcome: 'retry', reason: 'no', ...(answer === undefined ? {} : { answer }) } as const
-  expect(wayOut(type, 'ops', outcome)).toMatch(says)
+  expect(receiverKind({ type }).wayOut('receivers.ops', answer)).toMatch(says)
 })

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { checkProvider, checkPublicUrl, judgeClock } from '../../src/doctor/provider.ts'
-import { checkMailServer, checkWebhook } from '../../src/doctor/receivers.ts'
+import { checkReceiver } from '../../src/doctor/receivers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { selfSignedCertificate } from '../delivery/authority.ts'
@@ -66,6 +66,8 @@ describe('the provider', () => {
 
 describe('a mail server', () => {
   const PASSWORD = 'p4ss/word+1'
+  const checkMail = (smtp: Secret) =>
+    checkReceiver('ops', { type: 'email', smtp, from: 'a@b.c', to: ['d@e.f'], insecure: false }, never)
   const smtp = (port: number, password = PASSWORD) =>
     new Secret(`smtp://ops:${encodeURIComponent(password)}@127.0.0.1:${port}`)
 
@@ -81,7 +83,7 @@ describe('a mail server', () => {
 
   test('that takes the login is fine, and gets no mail', async () => {
     const server = await start()
-    expect(await checkMailServer('ops', { smtp: smtp(server.port), insecure: false })).toMatchObject({
+    expect(await checkMail(smtp(server.port))).toMatchObject({
       name: 'receiver.ops',
       level: 'ok',
     })
@@ -90,14 +92,14 @@ describe('a mail server', () => {
 
   test('that refuses the login fails with its words, and without the password', async () => {
     const server = await start()
-    const found = await checkMailServer('ops', { smtp: smtp(server.port, 'wr0ng+pw'), insecure: false })
+    const found = await checkMail(smtp(server.port, 'wr0ng+pw'))
     expect(found).toMatchObject({ level: 'fail', fix: expect.stringContaining('receivers.ops.smtp') })
     expect(found.detail).toMatch(/login refused: 535/)
     expect(JSON.stringify(found)).not.toContain('wr0ng')
   })
 
   test('that is not there fails', async () => {
-    expect(await checkMailServer('ops', { smtp: smtp(1), insecure: false })).toMatchObject({
+    expect(await checkMail(smtp(1))).toMatchObject({
       level: 'fail',
       detail: '127.0.0.1:1: connection refused',
     })
@@ -111,7 +113,7 @@ describe('a webhook', () => {
     const address = server.address()
     return typeof address === 'object' && address !== null ? address.port : 0
   }
-  const look = (url: string) => checkWebhook('hook', { url: new Secret(url) }, never)
+  const look = (url: string) => checkReceiver('hook', { type: 'slack', url: new Secret(url), insecure: false }, never)
 
   test('that takes connections is fine, and nothing is sent to it', async () => {
     const heard: string[] = []

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { alertId } from '../../src/alerts/alert-state.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
-import { describeAlert } from '../../src/delivery/email/describe-alert.ts'
+import { describeAlert } from '../../src/delivery/describe/describe-alert.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Turns } from '../../jobs/deliver.ts'
-import { createEmailReceiver } from '../../src/delivery/email/send-email.ts'
+import { createEmailReceiver } from '../../src/delivery/receivers/email/send-email.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { startMailServer } from '../delivery/email/mail-server.ts'
 import { aMessage } from '../delivery/example-messages.ts'

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { readChanges } from '../../alerts/read-changes.ts'
-import { type ChangedAccount, changeText, describeChanges } from '../../delivery/email/describe-changes.ts'
+import { type ChangedAccount, changeText, describeChanges } from '../../delivery/describe/describe-changes.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { check, momentOrAgo } from '../query.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { describeAlert } from '../../../src/delivery/email/describe-alert.ts'
-import { type MailLinks, recordPages } from '../../../src/delivery/email/mail-links.ts'
-import { renderEmail } from '../../../src/delivery/email/send-email.ts'
+import { describeAlert } from '../../../src/delivery/describe/describe-alert.ts'
+import { type MailLinks, recordPages } from '../../../src/delivery/describe/mail-links.ts'
+import { renderEmail } from '../../../src/delivery/receivers/email/send-email.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
 function both(alert: Alert, links?: MailLinks): [text: string, html: string] {

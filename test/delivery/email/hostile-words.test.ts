@@ -4,7 +4,7 @@ import nodemailer from 'nodemailer'
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/alerts/alert.ts'
-import { mailFor } from '../../../src/delivery/email/send-email.ts'
+import { mailFor } from '../../../src/delivery/receivers/email/send-email.ts'
 import { aMessage, NOW } from '../example-messages.ts'
 import { HOSTILE, hostileAlerts, LINKS } from './many-mails.ts'
 

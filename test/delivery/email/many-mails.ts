@@ -1,5 +1,5 @@
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { type MailLinks, recordPages } from '../../../src/delivery/email/mail-links.ts'
+import { type MailLinks, recordPages } from '../../../src/delivery/describe/mail-links.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount, someChanges } from '../example-messages.ts'
 
 /** What whoever makes up labels, domains and names might try. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert, FleetChanges, Message } from '../../../src/alerts/alert.ts'
-import { mailContent } from '../../../src/delivery/email/mail-content.ts'
-import { renderEmail } from '../../../src/delivery/email/send-email.ts'
-import { subjectLine } from '../../../src/delivery/email/subject.ts'
-import { slackBody } from '../../../src/delivery/webhook/slack.ts'
+import { subjectLine } from '../../../src/delivery/describe/subject.ts'
+import { mailContent } from '../../../src/delivery/receivers/email/mail-content.ts'
+import { renderEmail } from '../../../src/delivery/receivers/email/send-email.ts'
+import { slackBody } from '../../../src/delivery/receivers/slack/slack-body.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount, someChanges } from '../example-messages.ts'
 
 /** What a reader of the HTML part reads. */

@@ -1,9 +1,9 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { mailEncryption } from '../../../config/receivers.ts'
-import { createEmailReceiver, verifyLogin } from '../../../src/delivery/email/send-email.ts'
-import { checkMailServer } from '../../../src/doctor/receivers.ts'
+import { mailEncryption } from '../../../src/delivery/receivers/email/email.ts'
+import { createEmailReceiver, verifyLogin } from '../../../src/delivery/receivers/email/send-email.ts'
+import { checkReceiver } from '../../../src/doctor/receivers.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { type Authority, type Certificate, openAuthority, selfSignedCertificate } from '../authority.ts'
 import { aMessage, NOW } from '../example-messages.ts'
@@ -86,7 +86,8 @@ describe.each(['smtp', 'smtps'])('over %s, with encryption required,', (scheme) 
 describe('where the config says insecure: true,', () => {
   const attempt = async (url: string) => {
     const mail = { smtp: new Secret(url), insecure: true }
-    const checked = await checkMailServer('ops-mail', mail)
+    const settings = { ...mail, type: 'email', from: 'a@example.com', to: ['b@example.com'] } as const
+    const checked = await checkReceiver('ops-mail', settings, never)
     return { checked: checked.level, ...(await send(url, mailEncryption(mail))) }
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createEmailReceiver } from '../../../src/delivery/email/send-email.ts'
+import { createEmailReceiver } from '../../../src/delivery/receivers/email/send-email.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { aMessage, NOW } from '../example-messages.ts'
 import { type Stage, startSmtpLine } from './smtp-line.ts'

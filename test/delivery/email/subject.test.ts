@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { headlineOf } from '../../../src/delivery/email/describe-alert.ts'
-import { subjectLine } from '../../../src/delivery/email/subject.ts'
+import { headlineOf } from '../../../src/delivery/describe/describe-alert.ts'
+import { subjectLine } from '../../../src/delivery/describe/subject.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount } from '../example-messages.ts'
 
 const contacts = { metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' }

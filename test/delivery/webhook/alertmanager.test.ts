@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { alertmanagerBody } from '../../../src/delivery/webhook/alertmanager.ts'
+import { alertmanagerBody } from '../../../src/delivery/receivers/webhook/alertmanager.ts'
 import { aMessage, anAlert, onAccount } from '../example-messages.ts'
 
 const CONTEXT = { receiver: 'ops-hook', home: 'https://plimsoll.example.com/', groupBy: ['rule'] as const }

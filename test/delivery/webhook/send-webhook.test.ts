@@ -6,13 +6,13 @@ import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { Agent } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { readAnswer as judge } from '../../../src/delivery/receivers/http-post.ts'
 import {
   createWebhookReceiver,
-  readAnswer,
   sign,
   signingKey,
   type WebhookOptions,
-} from '../../../src/delivery/webhook/send-webhook.ts'
+} from '../../../src/delivery/receivers/webhook/send-webhook.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { eventually } from '../../support/fleet.ts'
 import { selfSignedCertificate } from '../authority.ts'
@@ -311,6 +311,7 @@ test.each(['hooks.example.com/hunter2', 'ftp://ops:hunter2@example.com/', '', 'h
   },
 )
 
+const readAnswer = (status: number, retryAfter: string | undefined, now: number) => judge({ status, retryAfter, now })
 const AT = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 24 * 60 * 60 * 1000
 

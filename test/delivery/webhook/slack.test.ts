@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { slackBody } from '../../../src/delivery/webhook/slack.ts'
+import { slackBody } from '../../../src/delivery/receivers/slack/slack-body.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount, someChanges } from '../example-messages.ts'
 
 const HOME = 'https://plimsoll.example.com/'

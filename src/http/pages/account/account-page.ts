@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { crmSite } from '../../../delivery/email/mail-links.ts'
+import { crmSite } from '../../../delivery/describe/mail-links.ts'
 import type { Value } from '../../../limits/history/change.ts'
 import { unlessUnreadable } from '../../../limits/history/packed-bytes.ts'
 import { metricKind } from '../../../limits/reports/all-reports.ts'

@@ -1,5 +1,5 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
-import { wantsReconnect } from '../../../delivery/email/mail-links.ts'
+import { wantsReconnect } from '../../../delivery/describe/mail-links.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'

@@ -169,3 +169,11 @@ function numbersOf({ change }: FleetChange, alert: Alert): string {
   if (percent === undefined || limit === undefined) return ''
   return change === 'limit' ? `${formatPercent(percent)} used` : `${formatPercent(percent)} of ${formatCount(limit)}`
 }
+
+/** What changed, for people who see no markup. */
+export function changesBlock({ line, note, groups, more }: DescribedChanges): string {
+  const parts = groups.map(
+    ({ title, accounts }) => `${title}\n${accounts.map((one) => `  ${changeLine(one)}`).join('\n')}`,
+  )
+  return [line, ...parts, more ?? [], note ?? []].flat().join('\n\n')
+}

@@ -1,10 +1,10 @@
-import { countOf, formatPercent } from '../../text/format-number.ts'
-import { Html, html } from '../../text/html.ts'
-import type { MailFact } from './describe-alert.ts'
-import { changeLine, type DescribedChanges } from './describe-changes.ts'
-import type { DescribedRecords } from './describe-records.ts'
+import { countOf, formatPercent } from '../../../text/format-number.ts'
+import { Html, html } from '../../../text/html.ts'
+import type { MailFact } from '../../describe/describe-alert.ts'
+import { changeLine, type DescribedChanges } from '../../describe/describe-changes.ts'
+import type { DescribedRecords } from '../../describe/describe-records.ts'
+import { type Action, RECONNECT } from '../../describe/mail-links.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
-import { type Action, RECONNECT } from './mail-links.ts'
 import { barOf, ownHeading } from './text-part.ts'
 
 const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"

@@ -1,8 +1,8 @@
-import { type Alert, alertOfTransition, type Message } from '../../alerts/alert.ts'
-import type { GroupBy } from '../../alerts/deps.ts'
-import { cleanText } from '../../text/clean-text.ts'
-import { describeAlert } from '../email/describe-alert.ts'
-import type { BodyContext } from './plimsoll.ts'
+import { type Alert, alertOfTransition, type Message } from '../../../alerts/alert.ts'
+import type { GroupBy } from '../../../alerts/deps.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { describeAlert } from '../../describe/describe-alert.ts'
+import type { BodyContext } from '../receiver-kind.ts'
 
 type Pairs = Record<string, string>
 

@@ -1,8 +1,8 @@
-import { formatPercent } from '../../text/format-number.ts'
-import { changeLine, type DescribedChanges } from './describe-changes.ts'
-import type { DescribedRecords } from './describe-records.ts'
+import { formatPercent } from '../../../text/format-number.ts'
+import { changesBlock } from '../../describe/describe-changes.ts'
+import type { DescribedRecords } from '../../describe/describe-records.ts'
+import { RECONNECT } from '../../describe/mail-links.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
-import { RECONNECT } from './mail-links.ts'
 
 const BAR_WIDTH = 30
 const NAME_WIDTH = 12
@@ -19,14 +19,6 @@ export function textPart({ changes, summary, overview, sections, rows, omitted, 
     `-- \n${footer}`,
   ].flat()
   return `${blocks.join(sections.length > 1 ? `\n\n${'='.repeat(60)}\n\n` : '\n\n')}\n`
-}
-
-/** What changed, for people who see no markup. */
-export function changesBlock({ line, note, groups, more }: DescribedChanges): string {
-  const parts = groups.map(
-    ({ title, accounts }) => `${title}\n${accounts.map((one) => `  ${changeLine(one)}`).join('\n')}`,
-  )
-  return [line, ...parts, more ?? [], note ?? []].flat().join('\n\n')
 }
 
 function sectionText(alert: ListedAlert): string {

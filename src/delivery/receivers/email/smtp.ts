@@ -1,8 +1,8 @@
 import type { NodemailerError } from 'nodemailer'
-import { Secret, withoutSecrets } from '../../runtime/secret.ts'
-import { cleanText } from '../../text/clean-text.ts'
-import { networkFailure, networkFailureOfCode } from '../network-failure.ts'
-import { splitCredentials } from '../url-credentials.ts'
+import { Secret, withoutSecrets } from '../../../runtime/secret.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { networkFailure, networkFailureOfCode } from '../../network-failure.ts'
+import { splitCredentials } from '../../url-credentials.ts'
 
 export interface SmtpServer {
   host: string

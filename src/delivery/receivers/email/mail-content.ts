@@ -1,11 +1,17 @@
-import { type Alert, compareLevels, inOrder, type Message } from '../../alerts/alert.ts'
-import { csvLine } from '../../text/csv.ts'
-import { countOf } from '../../text/format-number.ts'
-import { formatTime } from '../../text/format-time.ts'
-import { type Badge, type DescribedAlert, describeAlert, percentOf } from './describe-alert.ts'
-import { type DescribedChanges, describeChanges } from './describe-changes.ts'
-import type { MailLinks } from './mail-links.ts'
-import { accountsIn, badgeOfMessage, subjectLine, totalOf } from './subject.ts'
+import { type Alert, compareLevels, inOrder, type Message } from '../../../alerts/alert.ts'
+import { csvLine } from '../../../text/csv.ts'
+import { countOf } from '../../../text/format-number.ts'
+import { formatTime } from '../../../text/format-time.ts'
+import {
+  type Badge,
+  type DescribedAlert,
+  describeAlert,
+  percentOf,
+  worstDescribed,
+} from '../../describe/describe-alert.ts'
+import { type DescribedChanges, describeChanges } from '../../describe/describe-changes.ts'
+import type { MailLinks } from '../../describe/mail-links.ts'
+import { accountsIn, badgeOfMessage, subjectLine, totalOf } from '../../describe/subject.ts'
 
 /** One of several alerts of a mail, which lists them account by account. */
 export interface ListedAlert extends DescribedAlert {
@@ -91,11 +97,6 @@ function overviewOf(listed: readonly ListedAlert[]): MailContent['overview'] {
     return { badge, line: own.length === 1 ? `${subject}: ${headline}` : (first?.heading ?? subject) }
   })
   return lines.length > 1 ? lines : []
-}
-
-/** The one to name of an account's: a critical one first, else by the order of the message. */
-export function worstDescribed(described: readonly DescribedAlert[]): DescribedAlert | undefined {
-  return described.find(({ badge }) => badge === 'CRITICAL') ?? described[0]
 }
 
 function summaryOf({ type, data }: Message): string | undefined {

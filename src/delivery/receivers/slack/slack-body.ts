@@ -1,14 +1,12 @@
-import { inOrder, type Message } from '../../alerts/alert.ts'
-import { shorten } from '../../text/clean-text.ts'
-import { countOf } from '../../text/format-number.ts'
-import { formatTime } from '../../text/format-time.ts'
-import { type Badge, type DescribedAlert, describeAlert } from '../email/describe-alert.ts'
-import { describeChanges } from '../email/describe-changes.ts'
-import { worstDescribed } from '../email/mail-content.ts'
-import { RECONNECT } from '../email/mail-links.ts'
-import { subjectLine } from '../email/subject.ts'
-import { changesBlock } from '../email/text-part.ts'
-import type { BodyContext } from './plimsoll.ts'
+import { inOrder, type Message } from '../../../alerts/alert.ts'
+import { shorten } from '../../../text/clean-text.ts'
+import { countOf } from '../../../text/format-number.ts'
+import { formatTime } from '../../../text/format-time.ts'
+import { type Badge, type DescribedAlert, describeAlert, worstDescribed } from '../../describe/describe-alert.ts'
+import { changesBlock, describeChanges } from '../../describe/describe-changes.ts'
+import { RECONNECT } from '../../describe/mail-links.ts'
+import { subjectLine } from '../../describe/subject.ts'
+import type { BodyContext } from '../receiver-kind.ts'
 
 /** Slack's own limits: a longer message is refused whole. */
 const MOST_BLOCKS = 50

@@ -271,3 +271,8 @@ function toDo(alert: Alert): string | undefined {
   const what = wayOutOf(series)
   return `${what === undefined ? 'Make room' : what}, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.`
 }
+
+/** The one to name of an account's: a critical one first, else by the order of the message. */
+export function worstDescribed(described: readonly DescribedAlert[]): DescribedAlert | undefined {
+  return described.find(({ badge }) => badge === 'CRITICAL') ?? described[0]
+}

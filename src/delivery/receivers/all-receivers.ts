@@ -1,0 +1,24 @@
+import { email } from './email/email.ts'
+import type { ReceiverKind, SettingsOf } from './receiver-kind.ts'
+import { slack } from './slack/slack.ts'
+import { webhook } from './webhook/webhook.ts'
+
+/** Every type of receivers, by its name in `type`. Config, reference, doctor and tests of receivers know no other list. */
+const RECEIVERS = { email, webhook, slack }
+
+type All = typeof RECEIVERS
+type AllSettings = { [Type in keyof All]: All[Type]['settings'] }[keyof All]
+
+export const RECEIVER_SETTINGS = Object.values(RECEIVERS).map(({ settings }) => settings) as [
+  AllSettings,
+  ...AllSettings[],
+]
+
+type ReceiverSettings = SettingsOf<AllSettings>
+
+/** `never`, because each takes the settings of its own type only. */
+const KINDS: Record<keyof All, ReceiverKind<never>> = RECEIVERS
+
+export function receiverKind({ type }: { type: keyof All }): ReceiverKind<ReceiverSettings> {
+  return KINDS[type]
+}

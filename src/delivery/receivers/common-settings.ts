@@ -1,0 +1,34 @@
+import * as z from 'zod'
+import { checkPlainHttp, secretAddress } from '../../../config/secrets.ts'
+import { related, timeOfDay, timeZone, toggle, type Unchecked, weekday } from '../../../config/values.ts'
+
+export const digest = () =>
+  related(
+    z.strictObject({
+      every: z.enum(['day', 'week']).prefault('day').describe('How often.'),
+      at: timeOfDay().prefault('08:00').describe('When, by the clock in `timeZone`.'),
+      on: weekday().exactOptional().describe('The day of a weekly one. Default: mon.'),
+      timeZone: timeZone().prefault('UTC').describe('Name of a time zone: Europe/Berlin.'),
+    }),
+    ({ every, on }, report) => {
+      if (on !== undefined && every !== 'week') report(['on'], 'has a meaning only with every: week')
+    },
+  ).describe('One message every day or week with all open alerts that routes send here, also when there are none.')
+
+/** Where it is posted to; whoever knows the address may often post there. */
+export const postAddress = () =>
+  secretAddress(['https', 'http'], ({ username, password }) =>
+    username === '' && password === '' ? undefined : 'must be an address without user and password',
+  )
+
+export const insecureHttp = () => toggle().prefault(false).describe('Allows http://, for servers in your own network.')
+
+/** Settings of a service that is posted to: `url` may be http:// only where that is allowed. */
+export function posted<Schema extends z.ZodType>(schema: Schema, also?: (given: Unchecked, report: Report) => void) {
+  return related(schema, (given, report) => {
+    also?.(given, report)
+    checkPlainHttp(given, ['url'], report)
+  })
+}
+
+type Report = Parameters<Parameters<typeof related>[1]>[1]

@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import { isThisMachine } from '../../../../config/addresses.ts'
+import { mailAddress, secretAddress } from '../../../../config/secrets.ts'
+import { toggle } from '../../../../config/values.ts'
+import type { Secret } from '../../../runtime/secret.ts'
+import { digest } from '../common-settings.ts'
+import type { Reach, Reached, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
+import { createEmailReceiver, verifyLogin } from './send-email.ts'
+
+/** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
+const TIMEOUT_MS = 25_000
+
+const emailSettings = z.strictObject({
+  type: z.literal('email').describe('One readable message per group of alerts.'),
+  smtp: secretAddress(['smtps', 'smtp'], (url) =>
+    /^\/?$/.test(url.pathname) && url.search === '' && url.hash === ''
+      ? undefined
+      : 'must be smtps://user:password@host:port and nothing more; special characters in a password are %-encoded',
+  ).describe(
+    'The mail server: smtps://user:password@host:465, or smtp://host:587 with STARTTLS, which is required unless the ' +
+      'host is this machine or `insecure` is true. User and password are %-encoded.',
+  ),
+  from: mailAddress().describe('The sender.'),
+  to: z.array(mailAddress()).min(1, 'must have at least one address').describe('Who gets the messages.'),
+  digest: digest().exactOptional(),
+  insecure: toggle()
+    .prefault(false)
+    .describe(
+      'Allows smtp:// without TLS, for servers in your own network. The certificate behind smtps:// is checked all the same.',
+    ),
+})
+
+type EmailSettings = SettingsOf<typeof emailSettings>
+
+export const email = {
+  settings: emailSettings,
+  create(settings, { receiver: name, links = {} }) {
+    const { smtp, from, to } = settings
+    return createEmailReceiver({
+      ...{ name, smtp, from, to: [...to], links },
+      ...{ tls: mailEncryption(settings), timeoutMs: TIMEOUT_MS },
+    })
+  },
+  reach: reachMailServer,
+  wayOut: mailWayOut,
+} satisfies ReceiverKind<EmailSettings>
+
+/** Logs in as a mail would; nothing is sent. */
+async function reachMailServer(mail: EmailSettings, { place, timeoutMs }: Reach): Promise<Reached> {
+  const { host } = new URL(mail.smtp.reveal())
+  const why = await verifyLogin({ name: place, smtp: mail.smtp, tls: mailEncryption(mail), timeoutMs })
+  if (why === undefined) return { is: 'ok', host, takes: 'the login' }
+  return { is: 'failed', host, why, fix: `check user, password, host and port in ${place}.smtp` }
+}
+
+/** Whether a mail may go out in the clear, over smtp://: only within this machine, or where the config allows it. */
+export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boolean }): 'required' | 'optional' {
+  return insecure || isThisMachine(new URL(smtp.reveal()).hostname) ? 'optional' : 'required'
+}
+
+function mailWayOut(place: string, answer: number | undefined): string {
+  if (answer === undefined) return `check host and port in ${place}.smtp, and that this machine may connect to it`
+  if (answer === 530 || answer === 534 || answer === 535) return `check user and password in ${place}.smtp`
+  if (answer >= 400 && answer < 500) return 'the mail server wants to be asked again later: try again in some minutes'
+  return `check ${place}.from and ${place}.to: the mail server does not take such a mail`
+}

@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { STATUS_CODES } from 'node:http'
+import { connect as connectTcp, isIP } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Agent, Dispatcher } from 'undici'
+import packageJson from '../../../package.json' with { type: 'json' }
+import { retryAfterMs } from '../../runtime/retry-after.ts'
+import type { Secret } from '../../runtime/secret.ts'
+import { formatSeconds } from '../../text/format-number.ts'
+import { networkFailure } from '../network-failure.ts'
+import { type AttemptOutcome, markOf } from '../receiver.ts'
+import { splitCredentials } from '../url-credentials.ts'
+import type { Reach, Reached } from './receiver-kind.ts'
+
+const CONNECTIONS = 8
+const MAX_ANSWER_BYTES = 64 * 1024
+
+export interface PostOptions {
+  name: string
+  /** May carry a password or a key: nothing of it is ever shown. */
+  url: Secret
+  /** From connecting to the last byte of the answer. */
+  timeoutMs?: number
+  /** Connections to use instead of its own; the caller closes them. */
+  dispatcher?: Dispatcher
+}
+
+export interface Posted {
+  body: string
+  headers?: Record<string, string>
+  /** The moment of the attempt, ms. */
+  now: number
+  signal: AbortSignal
+}
+
+/** An answer of a far side; `body` has its first 64 kB, as far as they came. */
+export interface PostAnswer {
+  status: number
+  retryAfter: string | undefined
+  body: string
+  now: number
+}
+
+/** Posts to one address and lets `meaningOf` judge the answer. Throws if the address can't be used. */
+export function createPost(options: PostOptions, meaningOf: (answer: PostAnswer) => AttemptOutcome = readAnswer) {
+  const { name, timeoutMs = 15_000 } = options
+  const { url, authorization } = parseUrl(name, options.url)
+  // Now, and not with the first message: that may be an alert at night, on a disk that an upgrade is just writing to.
+  const library = import('undici')
+  library.catch(() => {}) // Each post fails by it.
+  let ownAgent: Agent | undefined
+
+  async function post({ body, headers, now, signal }: Posted): Promise<AttemptOutcome> {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    const either = AbortSignal.any([signal, deadline])
+    try {
+      const { Agent, request } = await library
+      // Not shared: a slow receiver holds up no other.
+      if (options.dispatcher === undefined) ownAgent ??= new Agent({ connections: CONNECTIONS, allowH2: false })
+      const dispatcher = options.dispatcher ?? ownAgent
+      const answer = await request(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': `plimsoll/${packageJson.version}`,
+          ...(authorization !== undefined && { authorization }),
+          ...headers,
+        },
+        body,
+        signal: either,
+        ...(dispatcher !== undefined && { dispatcher }),
+      })
+      const retryAfter = firstValue(answer.headers['retry-after'])
+      return meaningOf({ status: answer.statusCode, retryAfter, body: await beginningOf(answer.body), now })
+    } catch (error) {
+      if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before there was an answer' }
+      if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
+      return { outcome: 'retry', reason: networkFailure(error) }
+    }
+  }
+
+  return { post, address: markOf(url.href), close: async () => await ownAgent?.close() }
+}
+
+/** Credentials of the URL become a header, as browsers and curl do it. */
+function parseUrl(name: string, secret: Secret): { url: URL; authorization?: string } {
+  const parts = splitCredentials(secret)
+  if (parts === null || !/^https?:$/.test(parts.url.protocol)) {
+    throw new Error(`receiver ${name}: url must be an http(s) URL`)
+  }
+  const { url, user, password } = parts
+  if (user === '' && password === '') return { url }
+  return { url, authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
+}
+
+/** The status has decided most; an answer whose rest never comes has said it all the same. Read whole, the connection can be used again. */
+async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk as Buffer)
+      bytes += (chunk as Buffer).length
+      if (bytes >= MAX_ANSWER_BYTES) break
+    }
+  } catch {
+    // What came is what there is.
+  }
+  return Buffer.concat(chunks).toString().slice(0, MAX_ANSWER_BYTES)
+}
+
+function firstValue(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
+
+interface Meaning {
+  from: number
+  to: number
+  outcome: AttemptOutcome['outcome']
+  /** The next attempt waits for as long as `Retry-After` asks. */
+  waits?: true
+  /** In place of the status' own name. */
+  why?: string
+}
+
+/** What each status means, by Standard Webhooks: the first row that has it decides. */
+const MEANINGS: readonly Meaning[] = [
+  { from: 100, to: 199, outcome: 'retry', why: 'no final answer' },
+  { from: 200, to: 299, outcome: 'delivered' },
+  { from: 300, to: 399, outcome: 'retry', why: 'redirects are not followed' },
+  { from: 410, to: 410, outcome: 'disable', why: 'this receiver wants no more messages' },
+  { from: 429, to: 429, outcome: 'retry', waits: true },
+  { from: 503, to: 503, outcome: 'retry', waits: true },
+  { from: 400, to: 599, outcome: 'retry' },
+]
+
+export function readAnswer({ status, retryAfter, now }: Omit<PostAnswer, 'body'>): AttemptOutcome {
+  const meaning = MEANINGS.find(({ from, to }) => status >= from && status <= to)
+  if (meaning?.outcome === 'delivered') return { outcome: 'delivered', answer: status }
+  const why = meaning?.why ?? STATUS_CODES[status] ?? ''
+  const reason = why === '' ? `answered ${status}` : `answered ${status}: ${why}`
+  if (meaning?.outcome === 'disable') return { outcome: 'disable', answer: status, reason }
+  const wait = meaning?.waits === true ? retryAfterMs(retryAfter, now) : undefined
+  return { outcome: 'retry', answer: status, reason, ...(wait !== undefined && { retryAfterMs: wait }) }
+}
+
+/** The same for a service that says with these statuses that the address is wrong for good. */
+export function goneFor(...statuses: readonly number[]): (answer: PostAnswer) => AttemptOutcome {
+  return (answer) => {
+    const { status } = answer
+    if (!statuses.includes(status)) return readAnswer(answer)
+    return { outcome: 'disable', answer: status, reason: `answered ${status}: no messages are taken at this address` }
+  }
+}
+
+/** Connects as a delivery would, and hangs up: nothing is posted. */
+export async function reachAddress({ url }: { url: Secret }, { place, signal }: Reach): Promise<Reached> {
+  const { protocol, hostname, host, port } = new URL(url.reveal())
+  const isTls = protocol === 'https:'
+  const bare = hostname.replace(/^\[|\]$/g, '')
+  const address = { host: bare, port: port === '' ? (isTls ? 443 : 80) : Number(port) }
+  const socket = isTls ? connectTls({ ...address, ...(isIP(bare) === 0 && { servername: bare }) }) : connectTcp(address)
+  const hangUp = () => socket.destroy(new Error('no answer in time'))
+  signal.addEventListener('abort', hangUp, { once: true })
+  try {
+    await once(socket, isTls ? 'secureConnect' : 'connect')
+    return { is: 'ok', host, takes: `${isTls ? 'TLS ' : ''}connections` }
+  } catch (error) {
+    const fix = `check ${place}.url, and that a firewall lets this machine connect to it`
+    return { is: 'failed', host, why: networkFailure(error), fix }
+  } finally {
+    signal.removeEventListener('abort', hangUp)
+    socket.destroy()
+  }
+}
+
+/** `key` is the setting that proves who we are. */
+export function postWayOut(place: string, answer: number | undefined, key = 'url'): string {
+  if (answer === undefined) return `check ${place}.url, and that this machine may connect to it`
+  if (answer >= 300 && answer < 400) return `put the address that it leads to into ${place}.url`
+  if (answer === 401 || answer === 403)
+    return `check ${[...new Set([`${place}.${key}`, `${place}.url`])].join(' and ')}: it does not accept who we are`
+  if (answer === 404 || answer === 410) return `check ${place}.url: no messages are taken there any more`
+  if (answer === 429 || answer >= 500) return 'the far side is in trouble: see its log, and try again in some minutes'
+  return `check ${place}.${key} and ${place}.url: it does not take such a message`
+}

@@ -1,0 +1,50 @@
+import type * as z from 'zod'
+import type { Message } from '../../alerts/alert.ts'
+import type { GroupBy } from '../../alerts/deps.ts'
+import type { DeepReadonly } from '../../runtime/deep-readonly.ts'
+import type { MailLinks } from '../describe/mail-links.ts'
+import type { Receiver } from '../receiver.ts'
+
+/** What a message may show beside its alerts. */
+export interface BodyContext {
+  receiver: string
+  /** Where the rest is: the status page. */
+  home: string
+  /** What the alerts of one message have in common. */
+  groupBy: readonly GroupBy[]
+  links?: MailLinks
+}
+
+/** The body of one message. Made anew for each attempt, and the same each time within the hour: copies can be compared. */
+export type BodyOf = (message: Message, context: BodyContext) => string
+
+/** Whether the far side could be reached as a delivery would; `host` without what is secret in its address. */
+export type Reached = { host: string } & ({ is: 'ok'; takes: string } | { is: 'failed'; why: string; fix: string })
+
+export interface Reach {
+  /** The receiver's settings in the config: `receivers.ops`. */
+  place: string
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+/** All that is known of one type of receivers. Its methods take settings of this type alone. */
+export interface ReceiverKind<Settings> {
+  /** The schema of its settings, `type` among them. */
+  settings: z.ZodType<unknown>
+  /** `context.links` are those of one reader; the caller closes the receiver. Throws if the settings can't be used. */
+  create(settings: Settings, context: BodyContext): Receiver
+  /** Connects, and sends nothing. */
+  reach(settings: Settings, how: Reach): Promise<Reached>
+  /** What to do about an attempt that failed. `answer` is the one it got, `place` as in `Reach`. */
+  wayOut(place: string, answer: number | undefined): string
+  /** What works as written but deserves a word, by the setting. */
+  advise?(settings: Settings): Iterable<{ path: (string | number)[]; message: string }>
+}
+
+export type SettingsOf<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>
+
+/** Readers of a channel may not acknowledge in the name of another. */
+export function linksOfChannel({ acknowledge: _, ...shared }: MailLinks = {}): MailLinks {
+  return shared
+}

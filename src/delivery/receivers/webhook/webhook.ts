@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import { bytesInBase64, secret } from '../../../../config/secrets.ts'
+import type { Secret } from '../../../runtime/secret.ts'
+import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
+import { postWayOut, reachAddress } from '../http-post.ts'
+import { linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+import { createWebhookReceiver } from './send-webhook.ts'
+
+const webhookSettings = posted(
+  z.strictObject({
+    type: z.literal('webhook').describe('A signed POST per group of alerts.'),
+    url: postAddress().describe('Where it is posted to.'),
+    secrets: z
+      .array(secret({ fault: secretFault }))
+      .prefault([])
+      .describe(
+        'What it is signed with, in base64 (openssl rand -base64 32). Several at once while they are rotated. Required ' +
+          'for the format plimsoll.',
+      ),
+    format: z
+      .enum(['plimsoll', 'alertmanager', 'slack'])
+      .prefault('plimsoll')
+      .describe(
+        "The shape of the body: Plimsoll's own, or that of Alertmanager's webhooks (version 4). slack is the old way to " +
+          'write `type: slack`.',
+      ),
+    digest: digest().exactOptional(),
+    insecure: insecureHttp(),
+  }),
+  (given, report) => {
+    if (given.format === 'plimsoll' && Array.isArray(given.secrets) && given.secrets.length === 0)
+      report(['secrets'], 'must have at least one: openssl rand -base64 32; for Slack write type: slack instead')
+  },
+)
+
+export const webhook = {
+  settings: webhookSettings,
+  create({ url, secrets, format }, { receiver: name, ...context }) {
+    const links = linksOfChannel(context.links)
+    return createWebhookReceiver({ name, url, secrets: [...secrets], format, context: { ...context, links } })
+  },
+  reach: reachAddress,
+  wayOut: (place, answer) =>
+    answer !== undefined && answer >= 400 && ![401, 403].includes(answer)
+      ? postWayOut(place, answer, 'format')
+      : postWayOut(place, answer, 'secrets'),
+  *advise({ url, secrets, format }) {
+    const path = ['format']
+    if (format === 'slack')
+      yield { path, message: 'the old way to write it: use type: slack, without format and secrets' }
+    else if (isSlack(url)) {
+      const message = `Slack refuses messages in the format ${format}: use type: slack, which needs no secrets`
+      yield { path, message }
+    }
+    for (const [index, one] of secrets.entries()) {
+      if ((bytesInBase64(bare(one.reveal())) ?? 0) >= 24) continue
+      const message = 'shorter than 24 bytes: easy to guess; to make a better one: openssl rand -base64 32'
+      yield { path: ['secrets', index], message }
+    }
+  },
+} satisfies ReceiverKind<SettingsOf<typeof webhookSettings>>
+
+function isSlack(url: Secret): boolean {
+  return /(^|\.)slack(-gov)?\.com$/.test(URL.parse(url.reveal())?.hostname ?? '')
+}
+
+const bare = (key: string) => key.replace(/^whsec_/, '')
+
+function secretFault(key: string): string | undefined {
+  return bytesInBase64(bare(key)) === undefined ? 'must be in base64; to make one: openssl rand -base64 32' : undefined
+}
