@@ -68,9 +68,10 @@ export function ruleSetOf(config: Config) {
 /** Who gets a digest when, and of what. */
 export function digestSettings(config: Config) {
   const { http, thresholds, alerts, routes, receivers, tags } = config
-  const schedules = Object.entries(receivers).flatMap(([name, { digest }]): [string, DigestSchedule][] =>
-    digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'mon' }]],
-  )
+  const schedules = Object.entries(receivers).flatMap(([name, settings]): [string, DigestSchedule][] => {
+    const digest = 'digest' in settings ? settings.digest : undefined
+    return digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'mon' }]]
+  })
   return {
     schedules: new Map(schedules),
     routes: withTags(routes, tags),

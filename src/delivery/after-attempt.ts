@@ -25,6 +25,7 @@ export function afterAttempt(
     case 'delivered':
       return { next: 'done' }
     case 'disable':
+    case 'refuse':
       return { next: 'dead', reason: outcome.reason }
     case 'retry': {
       // It may be by a clock that was ahead.

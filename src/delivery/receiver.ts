@@ -12,12 +12,12 @@ export interface OutgoingDelivery {
 
 /**
  * The outcome of an attempt. Reasons and details are short texts for people, free of secrets. `disable` means that the
- * far side wants nothing more, ever.
+ * far side wants nothing more, ever; `refuse` that it will never take this message.
  */
 export type AttemptOutcome = { answer?: ReceiverAnswer } & (
   | { outcome: 'delivered'; detail?: string }
   | { outcome: 'retry'; reason: string; retryAfterMs?: number }
-  | { outcome: 'disable'; reason: string }
+  | { outcome: 'disable' | 'refuse'; reason: string }
 )
 
 /** The answer, where there was one: an HTTP status, or the code of an SMTP reply. */

@@ -87,7 +87,7 @@ test('days of the week are written mon or monday, here as in digests', () => {
     ),
   )
   expect(quiet[0]?.quiet?.[0]?.days).toEqual(['sat', 'sun'])
-  expect(receivers.ops?.digest?.on).toBe('fri')
+  expect(receivers.ops).toMatchObject({ digest: { on: 'fri' } })
   expect(problemsOf(routes('{ from: "00:00", to: "24:00", days: [sondays] }'))).toEqual([
     'routes[0].quiet[0].days[0]: "sondays" is not one of mon, tue, wed, thu, fri, sat, sun',
   ])

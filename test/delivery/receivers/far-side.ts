@@ -36,13 +36,20 @@ export async function aFarSide(answer: (response: ServerResponse, arrived: Arriv
 const HOME = 'https://plimsoll.example.com/'
 const settings = z.discriminatedUnion('type', RECEIVER_SETTINGS)
 
-/** Sends a message as the daemon would through a receiver with these settings, which are parsed as those of a config are. */
-export async function sendThrough(given: { type: string } & Record<string, unknown>, message: Message = aMessage()) {
+export const never = new AbortController().signal
+
+/** A receiver with these settings, which are parsed as those of a config are; the caller closes it. */
+export function openReceiver(given: { type: string } & Record<string, unknown>) {
   const parsed = settings.parse(given)
   const links = { open: ({ id }: { id: string }) => `${HOME}alerts/${id}`, acknowledge: () => `${HOME}acknowledge?s=1` }
-  const receiver = receiverKind(parsed).create(parsed, { receiver: 'ops', home: HOME, groupBy: ['account'], links })
+  return receiverKind(parsed).create(parsed, { receiver: 'ops', home: HOME, groupBy: ['account'], links })
+}
+
+/** Sends one message as the daemon would. */
+export async function sendThrough(given: Parameters<typeof openReceiver>[0], message: Message = aMessage()) {
+  const receiver = openReceiver(given)
   try {
-    return await receiver.send({ id: 'd-1', message, now: NOW }, new AbortController().signal)
+    return await receiver.send({ id: 'd-1', message, now: NOW }, never)
   } finally {
     await receiver.close()
   }

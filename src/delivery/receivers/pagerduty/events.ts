@@ -1,0 +1,70 @@
+import { type Alert, alertOf, inOrder, type Message } from '../../../alerts/alert.ts'
+import { shorten } from '../../../text/clean-text.ts'
+import { countOf } from '../../../text/format-number.ts'
+import { describeAlert } from '../../describe/describe-alert.ts'
+import type { BodyContext } from '../receiver-kind.ts'
+
+/** PagerDuty cuts what is longer. */
+const MOST_SUMMARY = 1_024
+/** Of one fact: far below the 512 kB of an event, all together. */
+const MOST_DETAIL = 2_000
+const MOST_RECORDS = 20
+
+/** What happened to one alert, as events to be sent one after the other. */
+interface AlertEvents {
+  /** The alert's transition. */
+  transition: string
+  events: object[]
+}
+
+/** One incident per alert: `dedup_key` is its own id, which it keeps from opening to closing. */
+export function eventsOf(message: Message, context: BodyContext): AlertEvents[] {
+  return inOrder(message).map((alert, n) => {
+    const key = { dedup_key: shorten(alertOf(alert), 255) }
+    const resolve = { event_action: 'resolve', ...key }
+    const left = n === 0 ? message.data.truncated : 0
+    const trigger = { event_action: 'trigger', ...key, ...incidentOf(alert, message, context, left) }
+    if (alert.status === 'resolved') return { transition: alert.id, events: [resolve] }
+    return { transition: alert.id, events: isMoment(alert) ? [trigger, resolve] : [trigger] }
+  })
+}
+
+/** Nothing would ever resolve it. */
+function isMoment({ kind }: Alert): boolean {
+  return kind === 'test' || kind === 'limit-changed'
+}
+
+function incidentOf(alert: Alert, { timestamp }: Message, { home, links }: BodyContext, left: number) {
+  const { kind, level, measuredAt, rule, series } = alert
+  const { subject, headline, happened, facts, records, actions, url } = describeAlert(
+    alert,
+    Date.parse(timestamp),
+    links,
+  )
+  const rows = records?.rows.slice(0, MOST_RECORDS) ?? []
+  const details: [string, string][] = [
+    ['What', happened],
+    ...facts.map(({ name, value }): [string, string] => [name, value]),
+    ...(records === undefined ? [] : [[`Records (${records.note})`, rows.map(rowText).join('\n')] as [string, string]]),
+    ...(left === 0 ? [] : [['Not shown', `${countOf(left, 'more alert')}: ${home}`] as [string, string]]),
+  ]
+  return {
+    payload: {
+      summary: shorten(`${subject}: ${headline}`, MOST_SUMMARY),
+      source: subject,
+      severity: isMoment(alert) ? 'info' : level,
+      timestamp: measuredAt,
+      ...(series !== undefined && { component: series.metric }),
+      group: rule,
+      class: kind,
+      custom_details: Object.fromEntries(details.map(([name, value]) => [name, shorten(value, MOST_DETAIL)])),
+    },
+    client: 'Plimsoll',
+    client_url: url ?? home,
+    links: actions.map(({ name, url: href }) => ({ href, text: name })),
+  }
+}
+
+function rowText({ label, id, usage }: { label?: string; id: string; usage: string }): string {
+  return `${label === undefined ? '' : `${label} `}#${id} ${usage}`
+}

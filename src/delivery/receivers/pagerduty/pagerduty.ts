@@ -1,0 +1,87 @@
+import * as z from 'zod'
+import { secret, webAddress } from '../../../../config/secrets.ts'
+import { chunksOf } from '../../../runtime/chunks-of.ts'
+import { Secret } from '../../../runtime/secret.ts'
+import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../receiver.ts'
+import { insecureHttp, posted } from '../common-settings.ts'
+import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+import { eventsOf } from './events.ts'
+
+/** Of all events of a message together, as long as one mail may take: half a claim is 30 s. */
+const TIMEOUT_MS = 25_000
+/** Events of one message under way at a time. Each is about another alert, so their order does not matter. */
+const AT_A_TIME = 8
+/** Messages of which some events were taken, and some not yet. */
+const MOST_HALF_SENT = 100
+
+const pagerdutySettings = posted(
+  z.strictObject({
+    type: z.literal('pagerduty').describe('One incident per alert, by the Events API v2 of PagerDuty.'),
+    routingKey: secret().describe('The integration key of a service (Events API v2).'),
+    url: webAddress()
+      .prefault('https://events.pagerduty.com/v2/enqueue')
+      .describe('Where events are posted to. For the EU: https://events.eu.pagerduty.com/v2/enqueue.'),
+    insecure: insecureHttp(),
+  }),
+)
+
+type PagerDutySettings = SettingsOf<typeof pagerdutySettings>
+
+export const pagerduty = {
+  settings: pagerdutySettings,
+  create: createPagerDuty,
+  reach: ({ url }, how) => reachAddress({ url: new Secret(url) }, how),
+  wayOut: (place, answer) =>
+    answer === 400 ? `check ${place}.routingKey: PagerDuty does not take it` : postWayOut(place, answer, 'routingKey'),
+} satisfies ReceiverKind<PagerDutySettings>
+
+function createPagerDuty({ url, routingKey }: PagerDutySettings, context: BodyContext): Receiver {
+  const { post, ...asIs } = createPost(
+    { name: context.receiver, url: new Secret(url), timeoutMs: TIMEOUT_MS },
+    readEvents,
+  )
+  const shown = { ...context, links: linksOfChannel(context.links) }
+  const taken = new Map<string, Set<string>>()
+
+  async function send({ id, message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+    // A retry goes on where the last attempt stopped: from the beginning a limit of calls would let it never end.
+    const done = taken.get(id) ?? new Set()
+    const left = eventsOf(message, shown).filter(({ transition }) => !done.has(transition))
+    let refused: AttemptOutcome | undefined
+    const tell = async ({ transition, events }: (typeof left)[number]): Promise<AttemptOutcome> => {
+      for (const event of events) {
+        const body = JSON.stringify({ routing_key: routingKey.reveal(), ...event })
+        const outcome = await post({ body, now, signal: deadline })
+        if (outcome.outcome !== 'delivered') return outcome
+      }
+      done.add(transition)
+      return { outcome: 'delivered', answer: 202 }
+    }
+    for (const some of chunksOf(left, AT_A_TIME)) {
+      const outcomes = await Promise.all(some.map(tell))
+      const failed = outcomes.find(({ outcome }) => outcome === 'disable' || outcome === 'retry')
+      refused ??= outcomes.find(({ outcome }) => outcome === 'refuse')
+      if (failed === undefined) continue
+      if (taken.size >= MOST_HALF_SENT) taken.clear()
+      taken.set(id, done)
+      return failed
+    }
+    taken.delete(id)
+    return refused ?? { outcome: 'delivered', answer: 202 }
+  }
+
+  return { ...{ name: context.receiver, type: 'pagerduty', ...asIs }, send }
+}
+
+/** PagerDuty says that only 429 and 5xx are worth another try. What it says of a wrong key is about every event. */
+function readEvents(answer: PostAnswer): AttemptOutcome {
+  const { status, body } = answer
+  if (status < 400 || status === 429 || status >= 500) return readAnswer(answer)
+  if (status !== 400)
+    return { outcome: 'disable', answer: status, reason: `answered ${status}: no events are taken here` }
+  return /routing.?key/i.test(body)
+    ? { outcome: 'disable', answer: 400, reason: 'answered 400: the routing key is not valid' }
+    : { outcome: 'refuse', answer: 400, reason: 'answered 400: the event is not valid' }
+}
