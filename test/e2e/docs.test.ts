@@ -24,6 +24,7 @@ const ENV = {
   HEARTBEAT_KEY: 'x',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T0/B0/x',
   PAGERDUTY_KEY: 'x',
+  TEAMS_KEY: 'x',
   WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
 

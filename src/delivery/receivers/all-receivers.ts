@@ -2,10 +2,11 @@ import { email } from './email/email.ts'
 import { pagerduty } from './pagerduty/pagerduty.ts'
 import type { ReceiverKind, SettingsOf } from './receiver-kind.ts'
 import { slack } from './slack/slack.ts'
+import { teams } from './teams/teams.ts'
 import { webhook } from './webhook/webhook.ts'
 
 /** Every type of receivers, by its name in `type`. Config, reference, doctor and tests of receivers know no other list. */
-const RECEIVERS = { email, webhook, slack, pagerduty }
+const RECEIVERS = { email, webhook, slack, pagerduty, teams }
 
 type All = typeof RECEIVERS
 type AllSettings = { [Type in keyof All]: All[Type]['settings'] }[keyof All]

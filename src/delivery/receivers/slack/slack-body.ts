@@ -2,9 +2,10 @@ import { inOrder, type Message } from '../../../alerts/alert.ts'
 import { shorten } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
-import { type Badge, type DescribedAlert, describeAlert, worstDescribed } from '../../describe/describe-alert.ts'
+import { type DescribedAlert, describeAlert, worstDescribed } from '../../describe/describe-alert.ts'
 import { changesBlock, describeChanges } from '../../describe/describe-changes.ts'
 import { RECONNECT } from '../../describe/mail-links.ts'
+import { MARK, withoutMarkup } from '../../describe/outline.ts'
 import { subjectLine } from '../../describe/subject.ts'
 import type { BodyContext } from '../receiver-kind.ts'
 
@@ -18,8 +19,6 @@ const MOST_FIELDS = 10
 const MOST_ACCOUNTS = Math.floor((MOST_BLOCKS - 4) / 2)
 const MOST_OF_ONE = 10
 const MOST_RECORDS = 20
-
-const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
 
 /**
  * A message for an incoming webhook of Slack. Whatever may hold a stranger's words is `plain_text`, which Slack shows as it
@@ -98,10 +97,3 @@ function link(url: string, text: string): string {
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
-
-/** `text` is always read as markup: what would be an address, a mention or a sign of it becomes what only looks like it. */
-function withoutMarkup(text: string): string {
-  return text.replaceAll('://', ':∕∕').replace(/[@*_~`]/g, (sign) => LOOKS_LIKE[sign] ?? sign)
-}
-
-const LOOKS_LIKE: Record<string, string> = { '@': '＠', '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' }

@@ -1,0 +1,116 @@
+import { inOrder, type Message } from '../../alerts/alert.ts'
+import { shorten } from '../../text/clean-text.ts'
+import { countOf } from '../../text/format-number.ts'
+import { type Badge, describeAlert, type MailFact, worstDescribed } from './describe-alert.ts'
+import { changesBlock, describeChanges } from './describe-changes.ts'
+import { type Action, type MailLinks, RECONNECT } from './mail-links.ts'
+import { subjectLine } from './subject.ts'
+
+const MOST_OF_ONE = 10
+const MOST_RECORDS = 10
+const MOST_LINE = 250
+const MOST_CHANGES = 2_000
+
+export const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
+
+/** One message in a few words, for services that show little. Nothing is escaped. */
+export interface Outline {
+  subject: string
+  parts: OutlinePart[]
+  /** Alerts that the message itself leaves out. */
+  truncated: number
+}
+
+/** One account, an alert that is alone, or what changed since the last digest (of no alerts). */
+export interface OutlinePart {
+  alerts: number
+  lines: string[]
+  facts: MailFact[]
+  actions: Action[]
+}
+
+export function outlineOf(message: Message, links: MailLinks): Outline {
+  const { timestamp, data } = message
+  const { changed, truncated } = data
+  const byAccount = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
+  const parts = [...byAccount.values()].map((own) => {
+    const described = own.map((alert) => describeAlert(alert, Date.parse(timestamp), links))
+    return data.alerts.length === 1 ? wholePart(described) : accountPart(described)
+  })
+  const changes =
+    changed === undefined ? [] : [linesOnly(shorten(changesBlock(describeChanges(changed)), MOST_CHANGES))]
+  return { subject: subjectLine(message), parts: [...changes, ...parts], truncated }
+}
+
+type Described = ReturnType<typeof describeAlert>
+
+function linesOnly(text: string): OutlinePart {
+  return { alerts: 0, lines: text.split('\n').filter((line) => line !== ''), facts: [], actions: [] }
+}
+
+function wholePart(described: readonly Described[]): OutlinePart {
+  const lines = described.map(({ badge, happened }) => `${MARK[badge]} ${happened}`)
+  const records = described.flatMap(({ records }) => (records === undefined ? [] : records))
+  const rows = records.flatMap(({ note, rows }) => [
+    `Records (${note})`,
+    ...rows.slice(0, MOST_RECORDS).map(({ label, id, usage }) => [label ?? [], `#${id}`, usage].flat().join(' ')),
+  ])
+  const facts = described
+    .flatMap((one) => one.facts)
+    .map(({ name, value }) => ({ name, value: shorten(value, MOST_LINE) }))
+  return { alerts: 1, lines: [...lines, ...rows], facts, actions: described.flatMap(({ actions }) => actions) }
+}
+
+/** Its alerts a line each, and the links of the worst. */
+function accountPart(own: readonly Described[]): OutlinePart {
+  const lines = own
+    .slice(0, MOST_OF_ONE)
+    .map(({ badge, headline }) => shorten(`${MARK[badge]} ${badge} ${headline}`, MOST_LINE))
+  const more = own.length > lines.length ? [countOf(own.length - lines.length, 'more alert')] : []
+  const worst = worstDescribed(own)
+  const actions = own.flatMap((one) =>
+    one.actions.filter(({ name }, n) => (one === worst && n === 0) || name === RECONNECT),
+  )
+  return {
+    alerts: own.length,
+    lines: [own[0]?.subject ?? '', ...lines, ...more],
+    facts: [],
+    actions: actions.slice(0, 2),
+  }
+}
+
+/** As many parts as fit, from the first on; `render` is also given how many alerts are left out. */
+export function fitted<T>(
+  { parts, truncated }: Outline,
+  render: (shown: readonly OutlinePart[], left: number) => T,
+  fits: (rendered: T) => boolean,
+): T {
+  const total = parts.reduce((sum, { alerts }) => sum + alerts, truncated)
+  const renderFirst = (count: number) => {
+    const shown = parts.slice(0, count)
+    return render(
+      shown,
+      shown.reduce((left, { alerts }) => left - alerts, total),
+    )
+  }
+  let [least, most] = [0, parts.length]
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2)
+    if (fits(renderFirst(middle))) least = middle
+    else most = middle - 1
+  }
+  return renderFirst(least)
+}
+
+/** For services that read markup everywhere: what would be an address, a mention or a sign of it only looks like it. */
+export function withoutMarkup(text: string): string {
+  return text
+    .replaceAll('://', ':∕∕')
+    .replaceAll('](', '] (')
+    .replace(/[@*_~`<>\\]/g, (sign) => LOOKS_LIKE[sign] ?? sign)
+}
+
+const LOOKS_LIKE: Record<string, string> = {
+  ...{ '@': '＠', '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' },
+  ...{ '<': '‹', '>': '›', '\\': '＼' },
+}

@@ -1,0 +1,99 @@
+import * as z from 'zod'
+import type { Message } from '../../../alerts/alert.ts'
+import { countOf } from '../../../text/format-number.ts'
+import { formatTime } from '../../../text/format-time.ts'
+import type { Action } from '../../describe/mail-links.ts'
+import { fitted, type OutlinePart, outlineOf, withoutMarkup } from '../../describe/outline.ts'
+import type { AttemptOutcome } from '../../receiver.ts'
+import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
+import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+
+/** Teams refuses 28,672 bytes, counted after it has expanded what was sent by up to a fifth. */
+const MOST_BYTES = 20_000
+/** Teams shows so many buttons. */
+const MOST_ACTIONS = 6
+
+const teamsSettings = posted(
+  z.strictObject({
+    type: z.literal('teams').describe('A card per group of alerts, by a workflow of Microsoft Teams.'),
+    url: postAddress().describe(
+      'The address of a workflow that posts to a channel "when a webhook request is received".',
+    ),
+    digest: digest().exactOptional(),
+    insecure: insecureHttp(),
+  }),
+)
+
+export const teams = {
+  settings: teamsSettings,
+  create({ url }, context) {
+    const { receiver: name } = context
+    const { post, ...asIs } = createPost({ name, url }, readTeams)
+    const shown = { ...context, links: linksOfChannel(context.links) }
+    return {
+      ...{ name, type: 'teams', ...asIs },
+      send: ({ message, now }, signal) => post({ body: teamsBody(message, shown), now, signal }),
+    }
+  },
+  reach: reachAddress,
+  wayOut: postWayOut,
+} satisfies ReceiverKind<SettingsOf<typeof teamsSettings>>
+
+function readTeams(answer: PostAnswer): AttemptOutcome {
+  const outcome = readAnswer(answer)
+  return outcome.outcome === 'delivered'
+    ? { ...outcome, detail: 'accepted: the channel shows whether it arrived' }
+    : outcome
+}
+
+/** One adaptive card. Without `fallbackText` its notice would be empty. */
+export function teamsBody(message: Message, { home, links = {} }: BodyContext): string {
+  const outline = outlineOf(message, links)
+  const subject = withoutMarkup(outline.subject)
+  const isOne = message.data.alerts.length === 1
+  const render = (shown: readonly OutlinePart[], left: number) => {
+    const more =
+      left === 0 ? [] : [text(`${countOf(left, 'more alert')} not shown: ${link({ name: 'status page', url: home })}`)]
+    const body = [
+      text(subject, { weight: 'Bolder', size: 'Medium' }),
+      ...shown.flatMap((part) => blocksOf(part, isOne)),
+      ...more,
+      text(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`, { isSubtle: true, size: 'Small' }),
+    ]
+    const actions = isOne ? shown.flatMap((part) => part.actions).slice(0, MOST_ACTIONS) : []
+    return cardOf(subject, body, actions)
+  }
+  return fitted(outline, render, (card) => Buffer.byteLength(card) < MOST_BYTES)
+}
+
+function cardOf(fallbackText: string, body: object[], actions: readonly Action[]): string {
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    ...{ type: 'AdaptiveCard', version: '1.2', fallbackText, body },
+    actions: actions.map(({ name, url }) => ({ type: 'Action.OpenUrl', title: name, url })),
+    msteams: { width: 'full' },
+  }
+  const contentType = 'application/vnd.microsoft.card.adaptive'
+  return JSON.stringify({ type: 'message', attachments: [{ contentType, contentUrl: null, content }] })
+}
+
+function blocksOf({ lines, facts, actions }: OutlinePart, isOne: boolean): object[] {
+  const [first = '', ...rest] = lines.map(withoutMarkup)
+  const shown = facts.map(({ name, value }) => ({ title: name, value: withoutMarkup(value) }))
+  return [
+    text(first, { separator: true, weight: isOne ? 'Default' : 'Bolder' }),
+    ...rest.map((line) => text(line, { spacing: 'None' })),
+    ...(shown.length === 0 ? [] : [{ type: 'FactSet', facts: shown }]),
+    ...(isOne || actions.length === 0 ? [] : [text(actions.map(link).join(' · '), { spacing: 'None' })]),
+  ]
+}
+
+/** Read as markup, so that a stranger's words have to lose theirs before. */
+function text(words: string, look: object = {}): object {
+  return { type: 'TextBlock', text: words, wrap: true, ...look }
+}
+
+function link({ name, url }: Action): string {
+  return `[${name}](${url.replaceAll('(', '%28').replaceAll(')', '%29')})`
+}
