@@ -60,5 +60,14 @@ test('the example loads once its variables are set and its key exists', () => {
     env: Object.fromEntries(names.map((name) => [name, KEY.replaceAll(/[/+=]/g, 'A')])),
     files: { '.plimsoll/keys/k1': KEY },
   })
-  expect(Object.keys(config.receivers)).toEqual(['ops-mail', 'ops-hook', 'chat', 'pager', 'channel'])
+  expect(Object.keys(config.receivers)).toEqual([
+    'ops-mail',
+    'ops-hook',
+    'chat',
+    'pager',
+    'channel',
+    'phone',
+    'bot',
+    'others',
+  ])
 })

@@ -25,6 +25,8 @@ const ENV = {
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T0/B0/x',
   PAGERDUTY_KEY: 'x',
   TEAMS_KEY: 'x',
+  TELEGRAM_TOKEN: '1:x',
+  APPRISE_KEY: 'x',
   WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
 

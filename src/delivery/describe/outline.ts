@@ -99,7 +99,25 @@ export function fitted<T>(
     if (fits(renderFirst(middle))) least = middle
     else most = middle - 1
   }
-  return renderFirst(least)
+  const [first] = parts
+  if (least > 0 || first === undefined) return renderFirst(least)
+  // Too large even alone: what happened, and where the rest is.
+  const rendered = render([{ ...first, lines: first.lines.slice(0, 2), facts: [] }], total - first.alerts)
+  return fits(rendered) ? rendered : renderFirst(0)
+}
+
+/** The message below its subject as plain text, with as many parts as fit. */
+export function outlineText(outline: Outline, home: string, fits: (text: string) => boolean): string {
+  const render = (shown: readonly OutlinePart[], left: number) => {
+    const more = left === 0 ? [] : [`${countOf(left, 'more alert')} not shown: ${home}`]
+    return [...shown.map(partText), ...more].join('\n\n')
+  }
+  return fitted(outline, render, fits) || outline.subject
+}
+
+function partText({ lines, facts, actions }: OutlinePart): string {
+  const named = facts.map(({ name, value }) => `${name}: ${value}`)
+  return [...lines, ...named, ...actions.map(({ name, url }) => `${name}: ${url}`)].join('\n')
 }
 
 /** For services that read markup everywhere: what would be an address, a mention or a sign of it only looks like it. */

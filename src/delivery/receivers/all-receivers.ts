@@ -1,12 +1,15 @@
+import { apprise } from './apprise/apprise.ts'
 import { email } from './email/email.ts'
+import { ntfy } from './ntfy/ntfy.ts'
 import { pagerduty } from './pagerduty/pagerduty.ts'
 import type { ReceiverKind, SettingsOf } from './receiver-kind.ts'
 import { slack } from './slack/slack.ts'
 import { teams } from './teams/teams.ts'
+import { telegram } from './telegram/telegram.ts'
 import { webhook } from './webhook/webhook.ts'
 
 /** Every type of receivers, by its name in `type`. Config, reference, doctor and tests of receivers know no other list. */
-const RECEIVERS = { email, webhook, slack, pagerduty, teams }
+const RECEIVERS = { email, webhook, slack, pagerduty, teams, ntfy, telegram, apprise }
 
 type All = typeof RECEIVERS
 type AllSettings = { [Type in keyof All]: All[Type]['settings'] }[keyof All]

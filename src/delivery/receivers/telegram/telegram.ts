@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { secret, webAddress } from '../../../../config/secrets.ts'
+import { plainText } from '../../../../config/values.ts'
+import type { Message } from '../../../alerts/alert.ts'
+import { retryAfterMs } from '../../../runtime/retry-after.ts'
+import { Secret } from '../../../runtime/secret.ts'
+import { outlineOf, outlineText } from '../../describe/outline.ts'
+import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../receiver.ts'
+import { digest, insecureHttp, posted } from '../common-settings.ts'
+import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+
+const MOST_CHARACTERS = 4_096
+
+const telegramSettings = posted(
+  z.strictObject({
+    type: z.literal('telegram').describe('A message per group of alerts, by a bot of Telegram.'),
+    botToken: secret().describe('The token of the bot, as @BotFather gives it.'),
+    chat: plainText(
+      /^(-?\d{1,20}|@\w{1,64})$/,
+      'must be the number of a chat, or @ and the name of a channel',
+    ).describe('The chat that the bot writes to: its number in quotes, or @name.'),
+    url: webAddress().prefault('https://api.telegram.org').describe('The server of the Bot API.'),
+    digest: digest().exactOptional(),
+    insecure: insecureHttp(),
+  }),
+)
+
+type TelegramSettings = SettingsOf<typeof telegramSettings>
+
+export const telegram = {
+  settings: telegramSettings,
+  create: createTelegram,
+  reach: ({ url }, how) => reachAddress({ url: new Secret(url) }, how),
+  wayOut: (place, answer) =>
+    answer === 400 ? `check ${place}.chat: the bot must be in it` : postWayOut(place, answer, 'botToken'),
+} satisfies ReceiverKind<TelegramSettings>
+
+function createTelegram({ url, botToken, chat }: TelegramSettings, context: BodyContext): Receiver {
+  const { receiver: name } = context
+  let current = chat
+  let moved: string | undefined
+  const judge = (answer: PostAnswer) => {
+    moved = parametersOf(answer.body).migrate_to_chat_id?.toString() ?? moved
+    return readTelegram(answer)
+  }
+  const { post, ...asIs } = createPost(
+    { name, url: new Secret(`${url}/bot${encodeURIComponent(botToken.reveal()).replaceAll('%3A', ':')}/sendMessage`) },
+    judge,
+  )
+  const shown = { ...context, links: linksOfChannel(context.links) }
+
+  async function send({ message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
+    const first = await post({ body: telegramBody(message, current, shown), now, signal })
+    if (first.outcome === 'delivered' || moved === undefined || moved === current) return first
+    current = moved
+    const second = await post({ body: telegramBody(message, current, shown), now, signal })
+    const detail = `the group is a supergroup now: set chat to "${moved}"`
+    return second.outcome === 'delivered' ? { ...second, detail } : second
+  }
+
+  return { ...{ name, type: 'telegram', ...asIs }, send }
+}
+
+/** Without `parse_mode` Telegram reads no markup. */
+function telegramBody(message: Message, chat_id: string, { home, links = {} }: BodyContext): string {
+  const outline = outlineOf(message, links)
+  const words = outlineText(outline, home, (body) => `${outline.subject}\n\n${body}`.length <= MOST_CHARACTERS)
+  const link_preview_options = { is_disabled: true }
+  return JSON.stringify({ chat_id, text: `${outline.subject}\n\n${words}`, link_preview_options })
+}
+
+const said = z.object({
+  parameters: z.object({ retry_after: z.number().optional(), migrate_to_chat_id: z.number().optional() }).optional(),
+})
+
+/** Telegram puts its pause into the body. */
+function readTelegram(answer: PostAnswer): AttemptOutcome {
+  const { retry_after } = parametersOf(answer.body)
+  const outcome = readAnswer(answer)
+  const wait = retry_after === undefined ? undefined : retryAfterMs(String(Math.ceil(retry_after)), answer.now)
+  return outcome.outcome === 'retry' && wait !== undefined ? { ...outcome, retryAfterMs: wait } : outcome
+}
+
+/** Also the new number of a group that became a supergroup. */
+function parametersOf(body: string) {
+  try {
+    return said.safeParse(JSON.parse(body)).data?.parameters ?? {}
+  } catch {
+    return {}
+  }
+}
