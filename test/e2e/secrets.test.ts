@@ -17,6 +17,8 @@ const SMTP_PASSWORD = 'smtp  pass:word-Zr47'
 const KEYS = {
   heartbeat: 'heartbeat-key-Hb16',
   slack: 'slack-key-Sl29',
+  bot: '77:bot-token-Bt41',
+  pager: 'routing-key-Pg53',
   nowhere: 'nowhere-key-Nw38',
   noTls: 'no-tls-key-Nt52',
   gone: 'gone-key-Go63',
@@ -98,6 +100,8 @@ function troubledSettings(sandboxUrl: string, smtpUrl: string): Record<string, o
     slack: { ...hook(`${far.url}/services/${KEYS.slack}`), format: 'slack' },
     nowhere: { ...hook(`https://nowhere.invalid/${KEYS.nowhere}`), format: 'alertmanager' },
     'no-tls': { ...hook(`https://127.0.0.1:${port}/${KEYS.noTls}`), format: 'slack' },
+    bot: { type: 'telegram', botToken: KEYS.bot, chat: '1', url: far.url },
+    pager: { type: 'pagerduty', routingKey: KEYS.pager, url: far.url },
     gone: { ...hook(`${far.url}/${KEYS.gone}`), secrets: [SIGNED_WITH] },
     'no-login': { ...mail, smtp: `smtp://ops:${encodeURIComponent(SMTP_PASSWORD)}@127.0.0.1:${mailServer.port}` },
   }
@@ -128,7 +132,9 @@ async function everyCommand(): Promise<string> {
   const asked = [
     ...['config print', 'config check', 'doctor', 'status', 'check', 'accounts list', `accounts show ${hubId}`],
     ...[`alerts explain ${hubId} --all`, 'alerts list', 'alerts log', 'changes', 'alerts silences', 'outbox verify'],
-    ...['slack', 'nowhere', 'no-tls', 'gone', 'no-login', 'ops-mail'].map((name) => `alerts test ${name}`),
+    ...['slack', 'bot', 'pager', 'nowhere', 'no-tls', 'gone', 'no-login', 'ops-mail'].map(
+      (name) => `alerts test ${name}`,
+    ),
     ...[`thresholds plan ${configFile}`, 'admin-tokens list', `accounts history ${hubId}`],
   ].map((line) => line.split(' '))
   const wrong = [
@@ -252,7 +258,11 @@ test('no command says one, whatever failed and however wrong the config is', () 
 test('nobody far away gets one that is not theirs', () => {
   const [ping] = far.seen.filter(({ path }) => path.includes(KEYS.heartbeat))
   expect(ping?.path).toMatch(new RegExp(`^/ping/${KEYS.heartbeat}(/fail)?$`))
-  for (const { body, headers } of far.seen) expect(leaksIn(body + JSON.stringify(headers))).toEqual([])
+  // A routing key is for PagerDuty, in the body of its events.
+  for (const { path, body, headers } of far.seen) {
+    const shown = path === '/' ? body.replace(`"routing_key":"${KEYS.pager}"`, '') : body
+    expect(leaksIn(shown + JSON.stringify(headers))).toEqual([])
+  }
   // Where an answer leads to nobody goes.
   expect(far.seen.filter(({ path }) => path.includes('again'))).toEqual([])
 })
