@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
+import { describeFailing, judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -33,7 +33,11 @@ export async function checkReceivers(
 ): Promise<Finding[]> {
   const healths = await redis.store.then((store) => new ReceiverStore(store, keys).read()).catch(() => undefined)
   if (healths === undefined) return [warn(DELIVERIES, 'not known: Redis does not answer')]
-  const troubles = healths.flatMap((health) => judgeReceiver(health, { unprovenAfterMs }, clock.now()) ?? [])
-  if (troubles.length > 0) return troubles.map(({ message }) => warn(DELIVERIES, message))
+  const troubles = healths.flatMap((health) => {
+    const trouble = judgeReceiver(health, { unprovenAfterMs }, clock.now())
+    if (trouble !== undefined) return [trouble.message]
+    return health.failingSince === undefined ? [] : [describeFailing(health, health.failingSince)]
+  })
+  if (troubles.length > 0) return troubles.map((message) => warn(DELIVERIES, message))
   return [ok(DELIVERIES, healths.length === 0 ? 'nothing was sent so far' : 'no receiver is known to fail')]
 }

@@ -110,11 +110,11 @@ export function callsParts(counts: CallCounts): [percent: string, inTime: string
   const percent = (failedShare(counts) ?? 0) * 100
   return [
     percent > 0 && percent < 0.05 ? '< 0.1 %' : formatPercent(percent),
-    `in ${DAYS} days (limit ${formatPercent(MOST_FAILED * 100)})`,
+    `in ${DAYS} days (the provider allows ${formatPercent(MOST_FAILED * 100)})`,
   ]
 }
 
-/** `0.4 % of 1,204,332 calls failed in 30 days (limit 5 %)`. */
+/** `0.4 % of 1,204,332 calls failed in 30 days (the provider allows 5 %)`. */
 export function callsText(counts: CallCounts): string {
   const [percent, inTime] = callsParts(counts)
   return counts.calls === 0 ? `no calls ${inTime}` : `${percent} of ${countOf(counts.calls, 'call')} failed ${inTime}`

@@ -37,7 +37,7 @@ test('an alert about all accounts opens, gets worse, gets better and ends with t
   expect(await sweepWith(440)).toEqual(eased)
   expect(await sweepWith(269)).toEqual([...eased, 'fleet resolved warning recovered calls'])
   const [first] = await outboxOf(redis.store, keys, NOBODY)
-  expect(first?.message).toMatch(/^3 % of 10,000 calls failed in 30 days \(limit 5 %\)\. /)
+  expect(first?.message).toMatch(/^3 % of 10,000 calls failed in 30 days \(the provider allows 5 %\)\. /)
   expect(woken).toEqual(['alerts', 'alerts', 'alerts', 'alerts'])
   expect(logged.lines().map(({ code }) => code)).toEqual([
     ...['calls.failing', 'calls.failing', 'calls.failing', 'calls.recovered'],
