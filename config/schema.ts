@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { REPORTS } from '../src/limits/reports/all-reports.ts'
 import type { DeepReadonly } from '../src/runtime/deep-readonly.ts'
 import { tags } from './account-match.ts'
 import { alerts } from './alerts.ts'
@@ -90,7 +91,7 @@ export const settings = related(
         { on: 'customProperties.objectType', warning: { percent: 80 }, critical: { percent: 95 } },
         { on: 'associations.atLimit', warning: { count: 1 } },
         { on: 'associations.fullest', warning: { percent: 90 }, critical: { percent: 100 } },
-        ...['associationLabels', 'calculatedProperties', 'customObjectTypes', 'pipelines', 'records'].map((name) => ({
+        ...REPORTS.filter(({ mayLack }) => mayLack).map(({ name }) => ({
           ...{ on: `${name}.*`, warning: { percent: 80 }, critical: { percent: 95 } },
         })),
       ])
