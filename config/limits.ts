@@ -1,7 +1,18 @@
 import * as z from 'zod'
-import { REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
+import { namedReports, REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
-import { asGroup, distinct, duration, objectTypeId, oneOrMany, related, share, wholeNumber } from './values.ts'
+import {
+  asGroup,
+  distinct,
+  duration,
+  objectTypeId,
+  oneOrMany,
+  type ReportProblem,
+  related,
+  share,
+  type Unchecked,
+  wholeNumber,
+} from './values.ts'
 
 /** Ordered pairs of object types whose association limits are polled, or `auto`: all of those that an account has. */
 const associationPairs = z.union([
@@ -46,8 +57,8 @@ const pollOverrides = z.array(
   ),
 )
 
-export const limits = z
-  .strictObject({
+export const limits = related(
+  z.strictObject({
     reports: reports
       .prefault(['customProperties', 'associations'])
       .describe(
@@ -103,5 +114,22 @@ export const limits = z
       .describe(
         'What is kept and shown of records at or near a limit. full: label, id and usage; ids: no label; none: only how many there are.',
       ),
-  })
-  .describe('What is polled, and how long it is kept.')
+  }),
+  checkReports,
+).describe('What is polled, and how long it is kept.')
+
+/** What would read nothing, or nothing that it asks for. */
+function checkReports(given: Unchecked, report: ReportProblem): void {
+  if (!Array.isArray(given.reports)) return
+  const asked = namedReports(given.reports.map(String))
+  const overrides = Array.isArray(given.accounts) ? given.accounts.map(asGroup) : []
+  const pairs = [given.associations, ...overrides.flatMap(({ associations }) => associations ?? [])]
+  const isEmpty = (some: unknown) => some === undefined || (Array.isArray(some) && some.length === 0)
+  if (asked.length > 0 && asked.every(({ perPair }) => perPair !== undefined) && isEmpty(given.associations)) {
+    report(['reports'], 'reads nothing, because limits.associations names no pair: name one, or another report')
+  }
+  const isOfPairs = asked.some(({ perPair }) => perPair !== undefined)
+  if (isOfPairs && pairs.includes('auto') && !asked.some(({ namesTypes }) => namesTypes)) {
+    report(['associations'], 'auto needs customProperties in limits.reports: it names the object types of an account')
+  }
+}

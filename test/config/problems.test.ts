@@ -177,6 +177,16 @@ describe('each kind of problem says where it is and what is allowed', () => {
       rules('on: customProperty.overall, off: true'),
       `thresholds[0].on: "customProperty.overall" is not one of ${SERIES}; did you mean "customProperties.overall"?`,
     ],
+    [
+      'reports that read nothing',
+      'limits: { reports: associations }',
+      'limits.reports: reads nothing, because limits.associations names no pair: name one, or another report',
+    ],
+    [
+      'automatic pairs without the report that names object types',
+      'limits: { reports: [associations, pipelines], associations: auto }',
+      'limits.associations: auto needs customProperties in limits.reports: it names the object types of an account',
+    ],
     ['a rule without levels', rules('on: "*"'), 'thresholds[0]: needs warning, critical or off: true'],
     [
       'days left of a sample',
