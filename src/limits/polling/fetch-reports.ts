@@ -22,7 +22,7 @@ import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '..
 import type { ReadReport, Report } from '../reports/report.ts'
 import { AccountCalls, type FetchDeps } from './account-calls.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
-import { LACKS_NONE } from './lacks.ts'
+import { encodeLacks, LACKS_NONE } from './lacks.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
 
 /** Whom to ask, and for what. */
@@ -147,8 +147,10 @@ function headOf(poll: Poll): FetchedHead {
   }
 }
 
-function fingerprintOf({ settings, fetched, calls }: Poll): string | undefined {
+function fingerprintOf({ context, settings, fetched, calls, lacks }: Poll): string | undefined {
   if (settings.pairs === 'auto' || calls.leftOut) return undefined
+  // That a report is lacking is kept with the rest of what a poll reads: one that only knows the bytes would ask for it each time.
+  if (encodeLacks(lacks) !== encodeLacks(context.lacks)) return undefined
   const bodies: Buffer[] = []
   for (const heard of fetched.reports.values()) {
     if (!Buffer.isBuffer(heard)) return undefined
