@@ -71,7 +71,8 @@ test('an event keeps to the sizes of PagerDuty, whatever strangers write', async
 test.each([
   [400, { message: 'Invalid routing key' }, 'disable'],
   [400, { errors: ["'summary' is missing"] }, 'refuse'],
-  [403, {}, 'disable'],
+  [403, {}, 'retry'],
+  [407, {}, 'retry'],
   [429, {}, 'retry'],
   [500, {}, 'retry'],
 ])('an answer of %i %o is %s, and no outcome has the key', async (status, body, outcome) => {

@@ -75,12 +75,13 @@ function createPagerDuty({ url, routingKey }: PagerDutySettings, context: BodyCo
   return { ...{ name: context.receiver, type: 'pagerduty', ...asIs }, send }
 }
 
-/** PagerDuty says that only 429 and 5xx are worth another try. What it says of a wrong key is about every event. */
+/**
+ * PagerDuty refuses an event with 400, and what it says of a wrong key is about every event. Any other refusal may be that of
+ * a proxy on the way, which must not switch off who is to be woken.
+ */
 function readEvents(answer: PostAnswer): AttemptOutcome {
   const { status, body } = answer
-  if (status < 400 || status === 429 || status >= 500) return readAnswer(answer)
-  if (status !== 400)
-    return { outcome: 'disable', answer: status, reason: `answered ${status}: no events are taken here` }
+  if (status !== 400) return readAnswer(answer)
   return /routing.?key/i.test(body)
     ? { outcome: 'disable', answer: 400, reason: 'answered 400: the routing key is not valid' }
     : { outcome: 'refuse', answer: 400, reason: 'answered 400: the event is not valid' }
