@@ -9,7 +9,6 @@ import { packedAt } from '../src/limits/history/packed-bytes.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollResult } from '../src/limits/poll-store.ts'
 import type { Answers, FetchedHead } from '../src/limits/polling/fetch-reports.ts'
-import { encodeLacks } from '../src/limits/polling/lacks.ts'
 import {
   failingAfter,
   failingAlertAt,
@@ -25,6 +24,7 @@ import type { ReadReport } from '../src/limits/reports/report.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
 import type { KeptBucketUse } from '../src/provider/bucket-use.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
+import { encodeNotAvailable } from '../src/provider/not-available.ts'
 import { encodeGaps } from '../src/provider/read.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
@@ -171,7 +171,9 @@ async function decideAnew(deps: PollWork, poll: ReadPoll): Promise<Decision> {
         ...parked.fields,
         ...(disagreement === undefined ? {} : { disagreed: '1' }),
         ...companionFields(context, answers),
-        ...(encodeLacks(answers.lacks) === encodeLacks(context.lacks) ? {} : { lacks: encodeLacks(answers.lacks) }),
+        ...(encodeNotAvailable(answers.notAvailable) === encodeNotAvailable(context.notAvailable)
+          ? {}
+          : { notAvailable: encodeNotAvailable(answers.notAvailable) }),
         ...(encodeGaps(gaps) === encodeGaps(context.gaps) ? {} : { gaps: encodeGaps(gaps) }),
         ...(leftOut === context.typesLeftOut ? {} : { typesLeftOut: leftOut === 0 ? '' : String(leftOut) }),
       },

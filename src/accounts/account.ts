@@ -1,4 +1,5 @@
 import { decodeBucketUse, type KeptBucketUse } from '../provider/bucket-use.ts'
+import { decodeNotAvailable } from '../provider/not-available.ts'
 import { decodeGaps, gapLines } from '../provider/read.ts'
 import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
@@ -107,7 +108,7 @@ export function readAccount(hubId: number, record: Hash | undefined, listedIn?: 
     pollFailure: hash.pollFailureAt === undefined ? null : readPollFailure(hash),
     pollBlocked: hash.pollBlockedSince === undefined ? null : readPollBlocked(hash),
     objectTypesLeftOut: Number(hash.typesLeftOut ?? 0),
-    notAvailable: (hash.lacks ?? '').split(' ').flatMap((one) => one.match(/^\w+(?=:)/) ?? []),
+    notAvailable: Object.keys(decodeNotAvailable(hash.notAvailable ?? '')),
     bucket: decodeBucketUse(hash.bucket ?? '') ?? null,
     gaps: gapLines(decodeGaps(hash.gaps ?? '')),
     uninstall: hash.uninstallReason === undefined ? null : readUninstall(hash),

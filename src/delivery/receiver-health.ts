@@ -79,7 +79,10 @@ function describeDisabled(receiver: string, reason: string): string {
 }
 
 /** Also of one that fails too shortly to be told: an operator who asks wants to know. */
-export function describeFailing({ receiver, failures, lastReason, lastDeliveredAt }: ReceiverHealth, since: number): string {
+export function describeFailing(
+  { receiver, failures, lastReason, lastDeliveredAt }: ReceiverHealth,
+  since: number,
+): string {
   const never = lastDeliveredAt === undefined ? 'It has never delivered anything' : 'It delivers nothing'
   return (
     `The receiver ${receiver} fails. ${never} since ${timeOf(lastDeliveredAt ?? since)}; ` +

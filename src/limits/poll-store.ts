@@ -1,4 +1,5 @@
 import { decodeBucketUse, type KeptBucketUse } from '../provider/bucket-use.ts'
+import { decodeNotAvailable } from '../provider/not-available.ts'
 import { decodeGaps, type ReportGaps } from '../provider/read.ts'
 import { UnreadableRecord, unreadableFields } from '../redis/account-record.ts'
 import { accountSteps } from '../redis/account-steps.ts'
@@ -11,7 +12,6 @@ import { type AccountForecasts, decodeForecasts } from './forecast/forecast-acco
 import { TIME_PLACE } from './history/packed-bytes.ts'
 import { keptReadings } from './history/packed-readings.ts'
 import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
-import { decodeLacks } from './polling/lacks.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
@@ -191,7 +191,7 @@ export class PollContext {
   /** What could not be read of the last reports. */
   gaps: ReportGaps
   /** Reports that its plan, or its scopes, lack: until when they are not asked for, ms. */
-  lacks: Record<string, number>
+  notAvailable: Record<string, number>
   /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
   companionsAwayUntil: number
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
@@ -228,7 +228,7 @@ export class PollContext {
     this.pollFailures = number('pollFailures')
     this.disagreed = fields.disagreed === '1'
     this.companionsAwayUntil = number('companionsAwayUntil')
-    this.lacks = decodeLacks(fields.lacks ?? '')
+    this.notAvailable = decodeNotAvailable(fields.notAvailable ?? '')
     this.pairsSeen = fields.pairsSeen === '1'
     this.pollFailingSince = number('pollFailingSince')
     this.pollBlockedSince = number('pollBlockedSince')

@@ -37,7 +37,7 @@ const FORMS: Readonly<Record<string, Form>> = {
   generation: (text) => /^\d{1,16}$/.test(text) && NUMBER(text),
   state: (text) => (ACCOUNT_STATES as readonly string[]).includes(text),
   refreshing: (text) => /^\S+ \d{1,15} \d{1,15}$/.test(text),
-  lacks: (text) => /^(\w{1,40}:\d{1,16}( |$))*$/.test(text),
+  notAvailable: (text) => /^(\w{1,40}:\d{1,16}( |$))*$/.test(text),
   bucket: (text) => /^\d+( \d+(\/\d+){3})?$/.test(text) && text.split(/[ /]/).every(NUMBER),
   gaps: isGaps,
 }

@@ -93,7 +93,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{
       tokenDriftMs: '-6000',
       typesLeftOut: '13',
-      lacks: 'pipelines:1763719200000',
+      notAvailable: 'pipelines:1763719200000',
       bucket: '3 12/110/10000/8',
       gaps: '{"0-1/0-2":["limit is missing"]}',
     },

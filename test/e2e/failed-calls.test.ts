@@ -39,7 +39,9 @@ test('each answered call of every daemon counts, and too many that failed are on
     ...{ calls: before.calls + answered.length, failed: before.failed + failed.length, limit: 0.05 },
   })
   const text = await plimsollHere(['status', '--config', config], scene.folder)
-  expect(text.out).toMatch(/^failed calls +\d(\.\d)? % of 1,\d{3} calls failed in 30 days \(the provider allows 5 %\)$/m)
+  expect(text.out).toMatch(
+    /^failed calls +\d(\.\d)? % of 1,\d{3} calls failed in 30 days \(the provider allows 5 %\)$/m,
+  )
 
   await scene.daemon(settings)
   await eventually('the alert', async () => {

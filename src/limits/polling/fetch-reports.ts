@@ -2,6 +2,7 @@ import type { BucketUse } from '../../provider/bucket-use.ts'
 import { classifyError } from '../../provider/classify.ts'
 import type { LimitsCall, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
+import { ALL_AVAILABLE, encodeNotAvailable } from '../../provider/not-available.ts'
 import { parseJson } from '../../provider/read.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { answersFingerprint } from '../fingerprints.ts'
@@ -22,7 +23,6 @@ import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '..
 import type { ReadReport, Report } from '../reports/report.ts'
 import { AccountCalls, type FetchDeps } from './account-calls.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
-import { encodeLacks, LACKS_NONE } from './lacks.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
 
 /** Whom to ask, and for what. */
@@ -30,7 +30,10 @@ export interface Asked {
   hubId: number
   accessToken: Secret
   /** What is known of the account. Its readings are read only where they matter: they are unpacked then. */
-  context: Pick<PollContext, 'readings' | 'seen' | 'polls' | 'polledAt' | 'taken' | 'companionsAwayUntil' | 'lacks'>
+  context: Pick<
+    PollContext,
+    'readings' | 'seen' | 'polls' | 'polledAt' | 'taken' | 'companionsAwayUntil' | 'notAvailable'
+  >
   /** `auto`: every ordered pair of the account's object types, in turns or as the companions name them. */
   settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll' | 'soonestMs'>
 }
@@ -51,7 +54,7 @@ interface Calls {
   /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
   companionsAwayUntil?: number
   /** Reports that the account does not have: until when they are not asked for, ms since 1970. */
-  lacks: Record<string, number>
+  notAvailable: Record<string, number>
 }
 
 /** What a poll has heard, its reports not read yet: a caller that knows them by their bytes need not parse them. */
@@ -78,9 +81,11 @@ export async function fetchReports(
 ): Promise<FetchedHead | undefined> {
   const { context, settings } = asked
   const now = deps.clock.now()
-  const lacks = context.lacks === LACKS_NONE ? LACKS_NONE : lacksOf(asked, now)
+  const notAvailable = context.notAvailable === ALL_AVAILABLE ? ALL_AVAILABLE : notAvailableOf(asked, now)
   const left =
-    lacks === LACKS_NONE ? settings.reports : settings.reports.filter(({ name }) => lacks[name] === undefined)
+    notAvailable === ALL_AVAILABLE
+      ? settings.reports
+      : settings.reports.filter(({ name }) => notAvailable[name] === undefined)
   // A poll without any call would be one that waits, and would be made again at once.
   const reports = left.length === 0 ? settings.reports : left
   const once = reports.filter(({ perPair }) => perPair === undefined)
@@ -88,7 +93,7 @@ export async function fetchReports(
   const calls = new AccountCalls(deps, { hubId: asked.hubId, polls: context.polls, taken: context.taken }, signal)
   const poll: Poll = {
     ...{ ...asked, settings: { ...settings, reports }, provider: deps.provider, calls, fetched },
-    ...{ companions: { failures: [] }, lacks: { ...lacks } },
+    ...{ companions: { failures: [] }, notAvailable: { ...notAvailable } },
   }
   if (settings.pairs === 'auto') await askForAll(poll, once)
   else await askForListed(poll, once, settings.pairs)
@@ -99,9 +104,9 @@ export async function fetchReports(
 }
 
 /** Of the reports that are asked for. What was noted for more than a day from now comes from a clock that was set back since. */
-function lacksOf({ context, settings }: Asked, now: number): Record<string, number> {
-  const lacks = settings.reports.map(({ name }) => [name, context.lacks[name] ?? 0] as const)
-  return Object.fromEntries(lacks.filter(([, until]) => until > now && until <= now + LOOK_AGAIN_MS))
+function notAvailableOf({ context, settings }: Asked, now: number): Record<string, number> {
+  const notAvailable = settings.reports.map(({ name }) => [name, context.notAvailable[name] ?? 0] as const)
+  return Object.fromEntries(notAvailable.filter(([, until]) => until > now && until <= now + LOOK_AGAIN_MS))
 }
 
 /** Whether the access token was not accepted: worth one refresh and one more try. */
@@ -123,7 +128,7 @@ interface Poll extends Asked {
   calls: AccountCalls
   fetched: Unfetched
   companions: { failures: ProviderFailure[]; awayUntil?: number }
-  lacks: Record<string, number>
+  notAvailable: Record<string, number>
   pairsSeen?: boolean
 }
 
@@ -147,10 +152,10 @@ function headOf(poll: Poll): FetchedHead {
   }
 }
 
-function fingerprintOf({ context, settings, fetched, calls, lacks }: Poll): string | undefined {
+function fingerprintOf({ context, settings, fetched, calls, notAvailable }: Poll): string | undefined {
   if (settings.pairs === 'auto' || calls.leftOut) return undefined
   // That a report is lacking is kept with the rest of what a poll reads: one that only knows the bytes would ask for it each time.
-  if (encodeLacks(lacks) !== encodeLacks(context.lacks)) return undefined
+  if (encodeNotAvailable(notAvailable) !== encodeNotAvailable(context.notAvailable)) return undefined
   const bodies: Buffer[] = []
   for (const heard of fetched.reports.values()) {
     if (!Buffer.isBuffer(heard)) return undefined
@@ -173,7 +178,7 @@ function readNow(key: string, heard: Heard, unreadable: () => unknown): ReadRepo
   }
 }
 
-function answersOf({ settings, calls, fetched: heard, companions, pairsSeen, lacks }: Poll): Answers {
+function answersOf({ settings, calls, fetched: heard, companions, pairsSeen, notAvailable }: Poll): Answers {
   let failedCalls = calls.failed
   const read = new Map<string, ReadReport | ProviderFailure>()
   for (const [key, answer] of heard.reports)
@@ -189,7 +194,7 @@ function answersOf({ settings, calls, fetched: heard, companions, pairsSeen, lac
     calls: calls.made,
     failedCalls,
     failures,
-    lacks,
+    notAvailable,
     ...(calls.pausedUntil === undefined ? {} : { pausedUntil: calls.pausedUntil }),
     ...(pairsSeen === true ? { pairsSeen } : {}),
     ...(companions.awayUntil === undefined ? {} : { companionsAwayUntil: companions.awayUntil }),
@@ -262,10 +267,10 @@ function ask(poll: Poll, report: Report, pair: Pair, keep = AS_HEARD) {
   return async () => {
     const key = readingKey(report, pair)
     const result = await provider.limits(accessToken, call)
-    if (report.mayLack && isLacking(result)) {
+    if (report.mayLack && isNotAvailable(result)) {
       // Not a call that failed: it is how the provider says so.
       fetched.reports.delete(key)
-      poll.lacks[report.name] = fetched.at + LOOK_AGAIN_MS
+      poll.notAvailable[report.name] = fetched.at + LOOK_AGAIN_MS
       return { ...result, ok: true as const, value: NO_BODY }
     }
     // A pair of `auto` was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
@@ -280,7 +285,7 @@ function ask(poll: Poll, report: Report, pair: Pair, keep = AS_HEARD) {
 const NO_BODY = Buffer.alloc(0)
 
 /** The account's plan has no such limit, or its scopes don't show it. */
-function isLacking(result: CrmResult<Buffer>): boolean {
+function isNotAvailable(result: CrmResult<Buffer>): boolean {
   if (!result.ok) return result.failure.status === 403 || result.failure.status === 404
   return result.value.length < 8 && ['', '{}'].includes(result.value.toString().trim())
 }

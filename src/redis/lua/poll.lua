@@ -11,7 +11,7 @@
 -- Calls are only taken where the account can be polled at once: its token lasts for a call, and whose it is is known.
 local FIELDS = { 'state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation', 'polls', 'polledAt',
   'pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince', 'pollBlockedSince', 'changedAt',
-  'pollBecause', 'seen', 'typesLeftOut', 'gaps', 'lacks', 'bucket' }
+  'pollBecause', 'seen', 'typesLeftOut', 'gaps', 'notAvailable', 'bucket' }
 local AT, OF = string.match(KEYS[1], '^(.*}):account:(%d+)$')
 local now, wanted, allowed, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 

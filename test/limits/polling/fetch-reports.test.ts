@@ -26,7 +26,7 @@ const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, r
 const AUTO: All = {
   ...{
     reports: REPORTS.slice(0, 2),
-    lacks: {},
+    notAvailable: {},
     pairs: 'auto',
     pairsPerPoll: 20,
     readings: undefined,
@@ -518,12 +518,12 @@ describe('a report that the plan of an account may lack', () => {
   ])('and that is %s is no failure, and not asked for again for a day', async (_, report) => {
     const { deps, provider, clock } = worker({ report })
     const fetched = await fetchAndRead(deps, HUB, token, asked, never)
-    expect(fetched).toMatchObject({ failures: [], failedCalls: 0, calls: 2, lacks: lacking })
+    expect(fetched).toMatchObject({ failures: [], failedCalls: 0, calls: 2, notAvailable: lacking })
     expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
     provider.calls.length = 0
-    const again = { ...asked, lacks: fetched?.lacks ?? {} }
+    const again = { ...asked, notAvailable: fetched?.notAvailable ?? {} }
     clock.move(24 * 3_600_000 - 1)
-    expect((await fetchAndRead(deps, HUB, token, again, never))?.lacks).toEqual(again.lacks)
+    expect((await fetchAndRead(deps, HUB, token, again, never))?.notAvailable).toEqual(again.notAvailable)
     expect(provider.calls.map(([name]) => name)).toEqual(['customProperties'])
     clock.move(1)
     await fetchAndRead(deps, HUB, token, again, never)
@@ -532,8 +532,8 @@ describe('a report that the plan of an account may lack', () => {
 
   test('is there again once it answers', async () => {
     const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...asked, lacks: { pipelines: clock.now() } }, never)
-    expect(fetched?.lacks).toEqual({})
+    const fetched = await fetchAndRead(deps, HUB, token, { ...asked, notAvailable: { pipelines: clock.now() } }, never)
+    expect(fetched?.notAvailable).toEqual({})
     expect(fetched?.reports.get('pipelines')).toEqual({ values: [] })
   })
 
@@ -542,29 +542,37 @@ describe('a report that the plan of an account may lack', () => {
     ['was to be asked again later than a day from now', asked, 25 * 3_600_000],
   ])('is no longer known as such where it %s', async (_, settings, later) => {
     const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
-    const lacks = { pipelines: clock.now() + later }
-    expect((await fetchAndRead(deps, HUB, token, { ...settings, lacks }, never))?.lacks).toEqual({})
+    const notAvailable = { pipelines: clock.now() + later }
+    expect((await fetchAndRead(deps, HUB, token, { ...settings, notAvailable }, never))?.notAvailable).toEqual({})
   })
 
   test('is asked for all the same where there is no other: a poll without a call would be made again at once', async () => {
     const { deps, clock } = worker({ report: async () => failure('client', { status: 404 }) })
-    const alone = { ...asked, reports: [pipelines], lacks: { pipelines: clock.now() + 1_000 } }
-    expect(await fetchAndRead(deps, HUB, token, alone, never)).toMatchObject({ calls: 1, lacks: lacking, failures: [] })
+    const alone = { ...asked, reports: [pipelines], notAvailable: { pipelines: clock.now() + 1_000 } }
+    expect(await fetchAndRead(deps, HUB, token, alone, never)).toMatchObject({
+      calls: 1,
+      notAvailable: lacking,
+      failures: [],
+    })
   })
 
   test('is not lacking where the provider is only away, or the token refused', async () => {
     for (const kind of ['transient', 'unauthorized'] as const) {
       const { deps } = worker({ report: async () => failure(kind, { status: kind === 'transient' ? 503 : 401 }) })
       const fetched = await fetchAndRead(deps, HUB, token, asked, never)
-      expect(fetched).toMatchObject({ lacks: {}, failures: [{ class: kind }] })
+      expect(fetched).toMatchObject({ notAvailable: {}, failures: [{ class: kind }] })
     }
   })
 
   test('is recognized by its bytes as the others are, and without those that are lacking', async () => {
     const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
     const heads = await Promise.all(
-      [{}, { pipelines: clock.now() + 1 }].map((lacks) =>
-        fetchReports(deps, { hubId: HUB, accessToken: token, context: { ...asked, lacks }, settings: asked }, never),
+      [{}, { pipelines: clock.now() + 1 }].map((notAvailable) =>
+        fetchReports(
+          deps,
+          { hubId: HUB, accessToken: token, context: { ...asked, notAvailable }, settings: asked },
+          never,
+        ),
       ),
     )
     expect(heads.map((head) => head?.calls)).toEqual([2, 1])

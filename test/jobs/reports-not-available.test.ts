@@ -12,7 +12,7 @@ const redis = redisOfFile()
 const DAY = 86_400_000
 
 /** An account at rest, of which everything is read but pipelines. */
-async function lacking() {
+async function withoutPipelines() {
   const keys = redis.freshKeys()
   const { work, clock, provider } = pollWork(
     redis.store,
@@ -37,8 +37,8 @@ async function lacking() {
   }
 }
 
-test('a report that an account at rest lacks is asked for once a day, also after the first one, and is no alert', async () => {
-  const { poll, account, alerts } = await lacking()
+test('a report that an account at rest does not have is asked for once a day, also after the first one, and is no alert', async () => {
+  const { poll, account, alerts } = await withoutPipelines()
   const perDay = DAY / EVERY_MS
   const askedAt: number[] = []
   for (let n = 0; n < 2 * perDay + 3; n++) if ((await poll()).includes('pipelines')) askedAt.push(n)
