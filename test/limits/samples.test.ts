@@ -1,5 +1,7 @@
+import { brotliCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { pack, UnreadableBytes } from '../../src/limits/history/packed-bytes.ts'
 import {
   decodeSamples,
   encodeSamples,
@@ -78,6 +80,41 @@ test('records read back as they were kept', () => {
       expect(decodeSamples(encodeSamples(plain))).toEqual(plain)
     }),
   )
+})
+
+test('records of before they were compressed are read', () => {
+  const row = [KEY, 2, [[100, 'full 0', null]], [['200', null, 480]]]
+  expect(decodeSamples(pack(9, [row]))).toEqual({
+    [KEY]: { at: 7, atLimit: [{ objectId: 100, label: 'full 0' }], nearLimit: [{ objectId: '200', usage: 480 }] },
+  })
+})
+
+test('eighty records with names of people take less than 60 % of what they took', () => {
+  const words = ['Amber', 'Bruno', 'Clara', 'Dorian', 'Edith', 'Fabian', 'Greta', 'Hugo', 'Irene', 'Jonas', 'Karla']
+  const records = Array.from({ length: 80 }, (_, n) => ({
+    objectId: 10_000_000_000 + ((n * 7_919_000_017) % 90_000_000_000),
+    label: `${words[(n * 7) % 11]} ${words[(n * 5 + (n >> 3)) % 11]}son`,
+  }))
+  const before = pack(9, [[KEY, 0, records.map(({ objectId, label }) => [objectId, label, null]), []]])
+  const now = encodeSamples({ [KEY]: { at: 9, atLimit: records, nearLimit: [] } })
+  expect(now.length).toBeLessThan(before.length * 0.6)
+})
+
+test('bytes that are no records of any version are unreadable', () => {
+  const whole = encodeSamples(samples(1, { [PAIR]: associations(500, [480], 1) }))
+  const compressed = (value: unknown) => pack(9, brotliCompressSync(JSON.stringify(value)), whole[0])
+  const spoiled = [
+    ...[Buffer.alloc(0), Buffer.from('x'), whole.subarray(0, whole.length - 1), pack(9, [], whole[0])],
+    ...[
+      pack(9, Buffer.from('x'), whole[0]),
+      compressed(5),
+      compressed([[], [], []]),
+      compressed([[], [1], [], [null]]),
+    ],
+    ...[compressed([[[KEY, 0, -1, 0]], [], [], []]), compressed([[[KEY, 0, 1]], [1], [null], [null]])],
+    compressed([[[KEY, 0, 1, 0]], [{}], [null], [null]]),
+  ]
+  for (const [n, bytes] of spoiled.entries()) expect(() => decodeSamples(bytes), `${n}`).toThrow(UnreadableBytes)
 })
 
 describe('the records behind a series', () => {
