@@ -1,4 +1,5 @@
 import { parse } from 'csv-parse/sync'
+import { isMailbox } from '../runtime/mailbox.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cellAsWritten } from '../text/csv.ts'
 
@@ -12,6 +13,7 @@ export interface AccountRow {
   token: { is: 'clear'; value: Secret } | { is: 'sealed'; value: Buffer }
   hubDomain: string
   user: string
+  contact?: string
   /** ms, or null. */
   connectedAt: number | null
 }
@@ -23,7 +25,10 @@ export type ReadLine = { line: number } & ({ row: AccountRow } | { problem: stri
 export class UnreadableFileError extends Error {}
 
 /** What a row may have. `state` is what the account was where it was exported: it is ignored here. */
-const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'refreshToken', 'sealedRefreshToken'] as const
+const COLUMNS = [
+  ...(['hubId', 'hubDomain', 'state', 'user', 'contact', 'connectedAt'] as const),
+  ...(['refreshToken', 'sealedRefreshToken'] as const),
+] as const
 const WANTED = 'hubId, refreshToken (or sealedRefreshToken) and, if you have it, hubDomain'
 
 type Fields = Partial<Record<(typeof COLUMNS)[number], string>>
@@ -141,12 +146,13 @@ function rowOf(fields: Fields): AccountRow | string {
   }
   const token = tokenOf(fields)
   if (typeof token === 'string') return token
-  const { hubDomain = '', user = '', connectedAt = '' } = fields
+  const { hubDomain = '', user = '', contact = '', connectedAt = '' } = fields
   if (!/^[^\s\p{Cc}]{0,255}$/u.test(hubDomain)) return 'has a hubDomain that is none'
   if (!/^\P{Cc}{0,255}$/u.test(user)) return 'has a user that is too long, or holds control characters'
+  if (contact !== '' && !isMailbox(contact)) return 'has a contact that is no e-mail address'
   const at = connectedAt === '' ? null : Date.parse(connectedAt)
   if (Number.isNaN(at)) return 'has a connectedAt that is no time, such as 2026-11-21T10:00:00Z'
-  return { hubId, token, hubDomain, user, connectedAt: at }
+  return { hubId, token, hubDomain, user, ...(contact !== '' && { contact }), connectedAt: at }
 }
 
 function tokenOf({ refreshToken = '', sealedRefreshToken = '' }: Fields): AccountRow['token'] | string {

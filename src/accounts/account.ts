@@ -13,6 +13,8 @@ export interface Account {
   state: AccountState
   /** Who installed the app, as the provider names them. */
   user: string | null
+  /** Where messages about this account alone go that are for its customer. */
+  contact: string | null
   /** The latest connection, ms. */
   connectedAt: number
   /** The first one, ms. */
@@ -89,6 +91,7 @@ export function readAccount(hubId: number, record: Hash | undefined, listedIn?: 
     hubDomain: hash.hubDomain ?? '',
     state: (hash.state ?? listedIn) as AccountState,
     user: hash.user ?? null,
+    contact: hash.contact ?? null,
     connectedAt: Number(hash.connectedAt),
     firstConnectedAt: Number(hash.firstConnectedAt ?? hash.connectedAt),
     token: {

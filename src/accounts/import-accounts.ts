@@ -1,4 +1,5 @@
 import { newOperation, stepJson } from '../redis/steps.ts'
+import { defined } from '../runtime/defined.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { AccountRow, ReadLine } from './account-rows.ts'
@@ -97,13 +98,14 @@ function importOne(
   { row, token }: Accepted,
   { replace, order }: { replace: boolean; order: string },
 ) {
-  const { hubId, hubDomain, user, connectedAt } = row
+  const { hubId, hubDomain, user, contact, connectedAt } = row
   const now = clock.now()
   const fields = { hubDomain, user, connectedAt: String(connectedAt ?? now), metadataDue: '1', tokenDriftMs: '' }
   return store.importAccount(
     keys.own(hubId),
     ...[hubId, now, vault.seal(token, hubId, 'refresh'), replace ? 'replace' : ''],
-    stepJson(fields),
+    // A file without contacts takes none away.
+    stepJson({ ...fields, ...defined({ contact }) }),
     ...[newOperation(), order],
   )
 }

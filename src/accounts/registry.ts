@@ -121,6 +121,7 @@ export interface ExportedAccount {
   hubDomain: string
   state: AccountState
   user: string
+  contact: string
   /** ISO 8601. */
   connectedAt: string
   /** base64 */
@@ -144,10 +145,10 @@ async function exportOne(store: Store, keys: Keys, hubId: number): Promise<Expor
   ])
   // A token that turned out to be another account's is not carried on under the wrong name.
   if (found === undefined || tokenOf !== null || sealed === null) return undefined
-  const { state, hubDomain, user, connectedAt } = found
+  const { state, hubDomain, user, contact, connectedAt } = found
   if (GONE.includes(state)) return undefined
   return {
-    ...{ hubId, hubDomain, state, user: user ?? '' },
+    ...{ hubId, hubDomain, state, user: user ?? '', contact: contact ?? '' },
     connectedAt: new Date(connectedAt || 0).toISOString(),
     sealedRefreshToken: sealed.toString('base64'),
   }

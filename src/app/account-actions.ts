@@ -1,4 +1,5 @@
 import type { SweepKind } from '../../jobs/queues.ts'
+import { changeContact } from '../accounts/contact.ts'
 import { type BegunUninstall, beginUninstall, type UninstallRequest } from '../accounts/uninstall.ts'
 import type { Services } from './services.ts'
 
@@ -11,6 +12,18 @@ export async function startUninstall(
   const begun = await beginUninstall(services, hubId, request)
   if (begun === 'begun') await wakeNow(services, 'uninstall', 'alerts')
   return begun
+}
+
+/** Of an account that is known; the log has who did it, and not the address. */
+export async function setContact(
+  stores: Pick<Services, 'store' | 'keys' | 'log'>,
+  hubId: number,
+  { address, by }: { address: string | null; by: string },
+): Promise<'changed' | 'unknown'> {
+  const outcome = await changeContact(stores, hubId, address)
+  const what = address === null ? 'its contact was removed' : 'its contact was set'
+  if (outcome === 'changed') stores.log.info({ code: 'account.contact', hubId, by }, what)
+  return outcome
 }
 
 /** After an account was connected: its first poll need not wait for the clock. */

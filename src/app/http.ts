@@ -7,7 +7,7 @@ import type { HttpDeps } from '../http/server.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
-import { connected, startUninstall } from './account-actions.ts'
+import { connected, setContact, startUninstall } from './account-actions.ts'
 import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
 import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
 import { ackLinks, mailLinks } from './receivers.ts'
@@ -65,6 +65,7 @@ function actionsOf({ jobs, accessTokens, stop }: Web, services: Services, asked:
   const { registry } = services
   return {
     uninstall: (hubId, reason) => startUninstall(asked, hubId, { by: 'api', reason }),
+    setContact: (hubId, contact) => setContact(asked, hubId, contact),
     accessToken: (hubId, to) => accessTokens.serve(hubId, to),
     connected: () => connected(services),
     silence: (silence) => silenceAlerts(asked, silence),

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Command } from 'commander'
 import type { Uninstall } from '../accounts/account.ts'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import { reconnectLink } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
-import { connected, startUninstall } from '../app/account-actions.ts'
+import { connected, setContact, startUninstall } from '../app/account-actions.ts'
 import { accountJobsUntil, pollNow, refreshNow } from '../app/account-jobs.ts'
 import type { Services } from '../app/services.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -76,6 +77,27 @@ export async function printReconnectLink(io: Io, name: AccountArgument, options:
   if (options.json === true) return printJson(io, 'accounts reconnect-link', { hubId, url, expiresAt: until })
   io.out(`${url}\n`)
   if (io.isTerminal) say(io, `It connects account ${hubId} and no other, until ${formatMoment(expiresAt)}.`)
+}
+
+/** `plimsoll accounts contact ACCOUNT [ADDRESS]`. */
+export async function contact(
+  io: Io,
+  name: AccountArgument,
+  address: string | undefined,
+  options: CommonOptions & { remove?: boolean },
+  command: Command,
+): Promise<void> {
+  const isRemoved = options.remove === true
+  if (isRemoved && address !== undefined) command.error('error: --remove takes no address')
+  const found = await withStore(io, options, async (parts) => {
+    const hubId = await hubIdNamed(parts, name)
+    if (isRemoved || address !== undefined) await setContact(parts, hubId, { address: address ?? null, by: 'cli' })
+    const account = await parts.registry.get(hubId)
+    if (account === undefined) throw noSuchAccount(hubId)
+    return { hubId, contact: account.contact }
+  })
+  if (options.json === true) return printJson(io, 'accounts contact', found)
+  say(io, found.contact ?? `account ${found.hubId} has no contact of its own`)
 }
 
 /** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */

@@ -87,7 +87,7 @@ async function countLines(file: string, name: string): Promise<number | undefine
   }
 }
 
-const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'sealedRefreshToken'] as const
+const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'contact', 'connectedAt', 'sealedRefreshToken'] as const
 
 export interface ExportArguments extends CommonOptions {
   format?: 'csv' | 'jsonl'
@@ -174,8 +174,8 @@ function jsonLine(account: ExportedAccount): string {
 
 /** The token is ours: base64 of any length, whose first byte makes it no formula. */
 function csvRow(account: ExportedAccount): string {
-  const { hubId, hubDomain, state, user, connectedAt, sealedRefreshToken } = clean(account)
-  return `${csvLine([hubId, hubDomain, state, user, connectedAt]).trimEnd()},${sealedRefreshToken}\n`
+  const { hubId, hubDomain, state, user, contact, connectedAt, sealedRefreshToken } = clean(account)
+  return `${csvLine([hubId, hubDomain, state, user, contact, connectedAt]).trimEnd()},${sealedRefreshToken}\n`
 }
 
 /** Domain and user are strangers' texts: each stays one line, as `import` wants it. */

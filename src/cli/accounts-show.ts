@@ -132,6 +132,7 @@ export async function show(io: Io, name: AccountArgument, options: CommonOptions
     ...verdict.findings.map(({ about, says }) => [about, says] as const),
     ['reconnect', needsReconnect(account) ? `plimsoll accounts reconnect-link ${account.hubId} prints the link` : ''],
     ['installed by', account.user ?? ''],
+    ['contact', account.contact ?? ''],
     ['connected', momentCell(account.connectedAt)],
     ['token obtained', momentCell(account.token.obtainedAt)],
     ['token expires', momentCell(account.token.expiresAt)],

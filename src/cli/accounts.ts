@@ -1,6 +1,14 @@
 import { ACCOUNT_SORTS } from '../accounts/search/account-query.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
-import { accountArgument, argument, type CommandSpec, option, parseAccounts, parseTime } from './arguments.ts'
+import {
+  accountArgument,
+  argument,
+  type CommandSpec,
+  option,
+  parseAccounts,
+  parseMailbox,
+  parseTime,
+} from './arguments.ts'
 
 /** Commands about accounts. */
 export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
@@ -75,6 +83,13 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     args: [accountArgument()],
     examples: ['acme.example.com'],
     run: async () => (await import('./accounts-change.ts')).printReconnectLink,
+  },
+  'accounts contact': {
+    is: "show or change the account's own contact: who gets what a receiver with to: account sends",
+    args: [accountArgument(), argument('[address]', 'an e-mail address; none: show it').argParser(parseMailbox)],
+    options: [option('--remove', 'take the contact away')],
+    examples: ['acme.example.com ada@acme.example.com', 'acme.example.com', 'acme.example.com --remove'],
+    run: async () => (await import('./accounts-change.ts')).contact,
   },
   'accounts history': {
     is: "show how accounts' limits moved",

@@ -2,6 +2,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../config/duration.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/daemons.ts'
 import { faultOfName, SCOPES, type Scope } from '../http/access/admin-tokens.ts'
+import { isMailbox } from '../runtime/mailbox.ts'
 import { parseLocalTime, parseMoment } from '../text/format-time.ts'
 import type { Io } from './io.ts'
 
@@ -50,6 +51,11 @@ export function parseAccount(text: string): AccountArgument {
 
 function refuse(why: string): never {
   throw new InvalidArgumentError(why)
+}
+
+export function parseMailbox(text: string): string {
+  const address = text.trim()
+  return isMailbox(address) ? address : refuse('One e-mail address, like ada@example.com.')
 }
 
 export function parseAccounts(text: string, before: readonly AccountArgument[] | undefined): AccountArgument[] {

@@ -1,6 +1,7 @@
 import {
   AccountDetailsShape,
   ConnectedShape,
+  ContactShape,
   ExportedShape,
   ImportedShape,
   LeavingShape,
@@ -56,6 +57,7 @@ export const JSON_SHAPES = {
   'accounts poll': listOf(PolledShape),
   'accounts refresh': RefreshedShape,
   'accounts reconnect-link': ReconnectLinkShape,
+  'accounts contact': ContactShape,
   'accounts history': listOf(AccountHistoryShape),
   'accounts uninstall': LeavingShape,
   'alerts list': listOf(OpenAlertShape),

@@ -10,6 +10,8 @@ import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 /** What pages and API may ask for: the same steps as the command line takes. */
 export interface Actions {
   uninstall(hubId: number, reason: string): Promise<BegunUninstall>
+  /** The account's own contact; null takes it away. */
+  setContact(hubId: number, contact: { address: string | null; by: string }): Promise<'changed' | 'unknown'>
   /** Reads the account's limits now; `reason`: why it was not read, or not all of it. */
   poll(hubId: number): Promise<{ account: Account | undefined; reason: string | undefined }>
   /** Refreshes the account's tokens now. */

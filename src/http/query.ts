@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import { isMailbox, LONGEST_MAILBOX, MUST_BE_MAILBOX } from '../runtime/mailbox.ts'
 import { parseMoment } from '../text/format-time.ts'
 import { type ParameterFault, Problem, unknownAccount } from './problem.ts'
 
@@ -74,6 +75,11 @@ function momentOf(fault: string) {
     .string(fault)
     .transform((text) => parseMoment(text))
     .pipe(z.number(MOMENT))
+}
+
+/** One e-mail address, of a form or a body. */
+export function mailbox() {
+  return z.string(MUST_BE_MAILBOX).trim().max(LONGEST_MAILBOX, 'is too long').refine(isMailbox, MUST_BE_MAILBOX)
 }
 
 export function oneOf<const T extends readonly string[]>(values: T) {

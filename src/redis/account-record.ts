@@ -1,3 +1,4 @@
+import { isMailbox } from '../runtime/mailbox.ts'
 import { LAST_MOMENT } from '../runtime/moment.ts'
 import { ACCOUNT_STATES } from './keys.ts'
 
@@ -40,6 +41,7 @@ const FORMS: Readonly<Record<string, Form>> = {
   notAvailable: (text) => /^(\w{1,40}:\d{1,16}( |$))*$/.test(text),
   bucket: (text) => /^\d+( \d+(\/\d+){3})?$/.test(text) && text.split(/[ /]/).every(NUMBER),
   gaps: isGaps,
+  contact: isMailbox,
 }
 
 /** Names of the fields that are not what they should be. */

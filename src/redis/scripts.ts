@@ -72,6 +72,7 @@ const STEPS = {
   moveDigest: given<'moved' | 'lost'>(),
   renewLease: on<number>(1),
   changeAlerts: on<'changed' | 'stale'>(1),
+  changeContact: on<'changed' | 'unknown'>(1),
   changeEndpoint: on<string | null>(2),
   registerKeys: on<'registered' | 'stale'>(2),
   reportWriter: on<[daemon: string, keyId: string, ...needs: string[]][]>(3),

@@ -44,6 +44,7 @@ export const LOG_CODES = [
   // Accounts
   'account.unreadable',
   'account.connected',
+  'account.contact',
   'account.forgotten',
   'install.failed',
   'install.parked',

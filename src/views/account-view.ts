@@ -241,6 +241,7 @@ export function accountJson(account: PlannedAccount): AccountShape {
     hubDomain: account.hubDomain,
     state: account.state,
     user: account.user,
+    contact: account.contact,
     connectedAt: iso(account.connectedAt),
     firstConnectedAt: iso(account.firstConnectedAt),
     token: {

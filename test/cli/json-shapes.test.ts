@@ -70,6 +70,11 @@ test('accounts: connected, imported, polled, refreshed, shown, exported, uninsta
   expect(await told('accounts poll', [ACME])).toMatchObject([{ hubId: 1, state: 'active', outcome: 'read' }])
   expect(await told('accounts poll', ['42'], 1)).toMatchObject([{ hubId: 42, state: null, outcome: 'failed' }])
   expect(await told('accounts reconnect-link', ['d1.example.com'])).toMatchObject({ hubId: 1 })
+  expect(await told('accounts contact', ['d1.example.com', 'ada@d1.example.com'])).toEqual({
+    ...{ hubId: 1, contact: 'ada@d1.example.com' },
+  })
+  expect(await told('accounts contact', [ACME])).toEqual({ hubId: 1, contact: 'ada@d1.example.com' })
+  expect(await told('accounts contact', [ACME, '--remove'])).toEqual({ hubId: 1, contact: null })
   expect(await told('accounts refresh', [ACME])).toMatchObject({ hubId: 1, state: 'active', outcome: 'refreshed' })
   for (const account of await told('accounts list')) {
     expect(account).toMatchObject({

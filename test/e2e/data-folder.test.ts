@@ -141,6 +141,7 @@ describe('who makes it', () => {
     'accounts history': ['7'],
     'accounts uninstall': ['7'],
     'accounts reconnect-link': ['7'],
+    'accounts contact': ['7'],
     'alerts list': [],
     'alerts log': [],
     'alerts explain': ['7'],

@@ -20,6 +20,7 @@ describe('accounts', () => {
           hubDomain: 'acme.example.com',
           state: 'active',
           user: 'ann@example.com',
+          contact: null,
           connectedAt: '2026-11-21T10:00:00.000Z',
           firstConnectedAt: '2026-11-21T10:00:00.000Z',
           token: {

@@ -6,6 +6,7 @@ import { openQueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { createQueues } from '../../jobs/queues.ts'
 import { type CodeDeps, connectWithCode } from '../../src/accounts/connect-account.ts'
+import { changeContact } from '../../src/accounts/contact.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { Registry } from '../../src/accounts/registry.ts'
@@ -170,6 +171,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     queueBoard: openQueueBoard(queues),
     metrics: createMetrics(),
     actions: {
+      setContact: (hubId, { address }) => changeContact({ store, keys }, hubId, address),
       uninstall: (hubId, reason) =>
         beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, { by: 'api', reason }),
       accessToken: (hubId, to) => accessTokens.serve(hubId, to),

@@ -24,13 +24,14 @@ const ACTIONS = [
   ['/deliveries/test', 'receiver=ops-hook'],
   ['/accounts/1001/poll', ''],
   ['/accounts/1001/refresh', ''],
+  ['/accounts/1001/contact', 'contact=eve@evil.example'],
   ['/accounts/1001/uninstall', 'reason=x'],
 ] as const
 
 async function expectNothingDone({ deps, clock }: World): Promise<void> {
   expect(await deps.deliveries.countDead()).toBe(2)
   expect(await deps.silences.active(clock.now())).toEqual([])
-  expect((await deps.registry.get(1001))?.state).toBe('active')
+  expect(await deps.registry.get(1001)).toMatchObject({ state: 'active', contact: null })
 }
 
 /** The page of the open alert of acme. */
@@ -124,6 +125,21 @@ describe('a form of a page', () => {
     expect(account).toMatch(
       /href="\/silences\/new\?account=1001&amp;series=customProperties\.overall&amp;[^"]*">Silence</,
     )
+  })
+
+  test('sets the contact of an account, and an empty one takes it away', async () => {
+    const world = await badDay(redis)
+    const { see, send } = await world.signedIn()
+    const save = async (contact: string) =>
+      await send('/accounts/1001/contact', `contact=${encodeURIComponent(contact)}`)
+    expect((await save(' ada@acme.example.com ')).headers.location).toBe('/accounts/1001?done=contact-set')
+    expect((await see('/accounts/1001')).text).toContain('value="ada@acme.example.com"')
+    for (const bad of ['ada', 'a@b, c@d', 'Ada <ada@acme.example.com>', 'a@b\nBcc: c@d']) {
+      expect((await save(bad)).status, bad).toBe(400)
+    }
+    expect((await world.deps.registry.get(1001))?.contact).toBe('ada@acme.example.com')
+    expect((await save('')).headers.location).toBe('/accounts/1001?done=contact-removed')
+    expect((await world.deps.registry.get(1001))?.contact).toBeNull()
   })
 
   test('removes an acknowledgement; a second click changes nothing more', async () => {

@@ -1,9 +1,16 @@
 import * as z from 'zod'
 import type { NoToken } from '../../tokens/access-token.ts'
 import { polledJson, refreshedJson } from '../../views/account-now-json.ts'
-import { AccessTokenShape, PolledShape, RefreshedShape, UninstallShape } from '../../views/shapes/account.ts'
+import {
+  AccessTokenShape,
+  ContactShape,
+  PolledShape,
+  RefreshedShape,
+  UninstallShape,
+} from '../../views/shapes/account.ts'
 import type { RefreshedAnswer } from '../actions.ts'
 import { Problem, unknownAccount } from '../problem.ts'
+import { mailbox } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { OF_ACCOUNT, route } from './route.ts'
@@ -97,6 +104,26 @@ export const accountActionRoutes = [
     },
   }),
 
+  route('setContact', 'PUT /accounts/{hubId}/contact', {
+    summary: "Set the account's own contact",
+    description: 'Who gets what a receiver with `to: account` sends about this account.',
+    params: OF_ACCOUNT,
+    body: z.strictObject({ contact: mailbox() }),
+    answers: { 200: { description: 'It is set.', json: ContactShape } },
+    problems: [400, 404],
+    example: { ...EXAMPLE, body: { contact: 'ada@acme.example.com' } },
+    answer: (deps, { params: { hubId }, body: { contact }, caller }) => changeContact(deps, hubId, contact, caller),
+  }),
+
+  route('removeContact', 'DELETE /accounts/{hubId}/contact', {
+    summary: "Take the account's own contact away",
+    params: OF_ACCOUNT,
+    answers: { 200: { description: 'It has none.', json: ContactShape } },
+    problems: [404],
+    example: EXAMPLE,
+    answer: (deps, { params: { hubId }, caller }) => changeContact(deps, hubId, null, caller),
+  }),
+
   route('uninstallAccount', 'POST /accounts/{hubId}/uninstall', { ...UNINSTALL, summary: 'Uninstall an account' }),
 
   route('deleteAccount', 'DELETE /accounts/{hubId}', {
@@ -104,6 +131,12 @@ export const accountActionRoutes = [
     summary: 'Uninstall an account: the same by another method',
   }),
 ]
+
+async function changeContact({ actions, store }: WebDeps, hubId: number, contact: string | null, by: string) {
+  await requireRedis(store)
+  if ((await actions.setContact(hubId, { address: contact, by })) === 'unknown') throw unknownAccount(hubId)
+  return { json: { hubId, contact } }
+}
 
 function notRefreshed(hubId: number, refreshed: Exclude<RefreshedAnswer, { is: 'refreshed' }>, now: number): Problem {
   if (refreshed.is === 'unknown') return unknownAccount(hubId)

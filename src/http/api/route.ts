@@ -35,7 +35,7 @@ interface Example {
   body?: object
 }
 
-type Method = 'GET' | 'POST' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** What the document has about a route, and the schemas that requests are checked with: the same. */
 export interface Described {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { acceptOwnForms } from '../access/forms.ts'
 import { pathOfNamed } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
-import { confirmUninstall, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
+import { confirmUninstall, contactByForm, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
 import { showAccount } from './account/account-page.ts'
 import { sendSeries, showSeries } from './account/series-page.ts'
 import { showAccounts } from './accounts.ts'
@@ -39,6 +39,7 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
 const FORMS: Readonly<Record<string, DoForm>> = {
   '/accounts/:hubId/poll': pollByForm,
   '/accounts/:hubId/refresh': refreshByForm,
+  '/accounts/:hubId/contact': contactByForm,
   '/accounts/:hubId/uninstall': uninstallByForm,
   '/alerts/:id/acknowledge': acknowledgeByForm,
   '/alerts/:id/unacknowledge': unacknowledgeByForm,

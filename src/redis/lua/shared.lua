@@ -10,6 +10,14 @@ if not alertsAreAsRead(writes.changes) then return 'stale' end
 writeAlerts(ARGV[1], writes)
 return 'changed'
 
+--!step changeContact
+--!include account-step
+-- Where messages to the account's own contact go, of an account that is there.
+-- ARGV: address ('' takes it away). Returns 'changed' | 'unknown'.
+if not redis.call('HGET', ACCOUNT, 'state') then return 'unknown' end
+setFields({ contact = ARGV[1] })
+return 'changed'
+
 --!step changeEndpoint
 --!include account-step
 -- Changes what all daemons know of the token endpoint, if it still is as it was read, together with the alerts about the

@@ -6,6 +6,7 @@ import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNull, shape, 
 export const AccountShape = shape('Account', 'What is known of one account. No token is among it.', {
   ...AccountNameShape,
   user: strangersText('Who installed the app, as the provider names them.').nullable(),
+  contact: text('The e-mail address that messages for its customer go to; null: it has none.').nullable(),
   connectedAt: momentOrNull('When it was connected last.'),
   firstConnectedAt: momentOrNull('When it was connected first.'),
   token: z
@@ -160,6 +161,11 @@ export const ReconnectLinkShape = shape('ReconnectLink', 'A signed link that con
   hubId: AccountNameShape.hubId,
   url: text('Where the customer connects the account again.'),
   expiresAt: isoMoment('Until when it works.'),
+})
+
+export const ContactShape = shape('Contact', "An account's own contact.", {
+  hubId: AccountNameShape.hubId,
+  contact: AccountShape.shape.contact,
 })
 
 export const UninstallShape = shape('Uninstalling', 'An account that is being uninstalled, or was.', {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { html } from '../../../text/html.ts'
 import { formTokenField } from '../../access/forms.ts'
 import { Problem, unknownAccount } from '../../problem.ts'
-import { check, hubIdOf } from '../../query.ts'
+import { check, hubIdOf, mailbox } from '../../query.ts'
 import { requireRedis } from '../../redis-away.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { DoForm, OperatorPage } from '../page.ts'
@@ -19,6 +19,15 @@ export const pollByForm = ofAccount(async ({ actions }, hubId) => {
 export const refreshByForm = ofAccount(async ({ actions }, hubId) =>
   'why' in (await actions.refresh(hubId)) ? 'refresh-failed' : 'refreshed',
 )
+
+const CONTACT = z.object({ contact: mailbox().or(z.literal('')) })
+
+/** An empty field takes the contact away. */
+export const contactByForm = ofAccount(async ({ actions }, hubId, { body, caller: by }) => {
+  const { contact } = check(CONTACT, body ?? {})
+  await actions.setContact(hubId, { address: contact === '' ? null : contact, by })
+  return contact === '' ? 'contact-removed' : 'contact-set'
+})
 
 const UNINSTALL = z.object({ reason: z.string().trim().max(200, 'is longer than 200 characters').default('') })
 

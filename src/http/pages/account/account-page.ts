@@ -83,7 +83,7 @@ ${charts(all)}
 ${recordsPart(all)}
 ${notifications([...explained.own, ...explained.series], all.now)}
 ${history(view, all)}
-${connection(view, all.now)}`
+${connection(view, token, all.now)}`
   const { pollFailure, refreshFailure } = account
   const why = { 'poll-failed': pollFailure?.reason || TRY_LATER, 'refresh-failed': refreshFailure?.reason || TRY_LATER }
   return { at: '/accounts', title: accountTitle(account), body, why }
@@ -193,13 +193,14 @@ function amount(value: Value | undefined, absent: string): string {
 }
 
 /** Who connected the account, with which scopes, and the life of its tokens: never a token. */
-function connection({ account, scopes }: AccountView, now: number): Html {
+function connection({ account, scopes }: AccountView, formToken: string | undefined, now: number): Html {
   const { token, tokenServedAt, tokenServedTo, user, connectedAt, nextRefreshAt, polledAt, state } = account
   const { obtainedAt, expiresAt, driftMs } = token
   const apiCalls = bucketText(account)
   return html`<details id="connection"><summary>Connection and tokens</summary>
 ${factList([
   ['Installed by', user === null || user === '' ? undefined : html`${cleanText(user, 120)}`],
+  ['Contact', contactCell(account, formToken)],
   ['Connected', when(connectedAt, now)],
   [
     'Scopes',
@@ -217,4 +218,11 @@ ${factList([
     tokenServedAt === null ? undefined : html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`,
   ],
 ])}</details>`
+}
+
+/** Who gets what a receiver with `to: account` sends; `token`: of who may change it. */
+function contactCell({ hubId, contact }: AccountView['account'], token: string | undefined): Html | undefined {
+  if (token === undefined) return contact === null ? undefined : html`${contact}`
+  return html`<form method="post" action="/accounts/${hubId}/contact" class="inline">${formTokenField(token)}
+<label><span class="unseen">E-mail address of the contact </span><input type="email" name="contact" maxlength="254" autocomplete="off" value="${contact ?? ''}" placeholder="none"></label> <button class="second">Save</button></form>`
 }

@@ -55,6 +55,8 @@ const DONE = {
   refreshed: 'Refreshed: its tokens are new.',
   'refresh-failed': 'Its tokens were not refreshed',
   uninstalling: 'The uninstall has begun.',
+  'contact-set': 'The contact is set.',
+  'contact-removed': 'The contact is removed.',
   tested: 'The test message was delivered.',
   'test-failed': 'The test message was not delivered: the newest attempt shows why.',
 } as const
