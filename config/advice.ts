@@ -110,7 +110,9 @@ function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {
 }
 
 function* adviseRoutes({ routes, receivers }: Config): Iterable<Advice> {
-  const catchAll = routes.findIndex(({ match }) => Object.keys(match).length === 0)
+  // What sends to contacts alone leaves the alerts of all other accounts to the routes below it.
+  const isPartial = (name: string) => receivers[name]?.type === 'email' && receivers[name].to === 'account'
+  const catchAll = routes.findIndex(({ match, to }) => Object.keys(match).length === 0 && !to.every(isPartial))
   if (catchAll === -1) {
     yield {
       path: ['routes'],

@@ -90,7 +90,7 @@ export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, sto
 
 interface Tried {
   outcome: AttemptOutcome
-  /** How long it took; null where nothing was tried. */
+  /** How long it took; null where nothing was tried, or it says nothing about the receiver. */
   ms: number | null
   /** Of the receiver that was asked, or would have been. */
   address: string | undefined
@@ -121,7 +121,8 @@ async function attempt(
   const outcome = await receiver
     .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
     .catch((error: unknown) => notSent(deps, error))
-  return { outcome, ms: Math.max(0, deps.clock.now() - startedAt), address }
+  const saysNothing = outcome.outcome === 'refuse' && outcome.ofAddressee === true
+  return { outcome, ms: saysNothing ? null : Math.max(0, deps.clock.now() - startedAt), address }
 }
 
 /** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, without an alert. */

@@ -2,6 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { isMailbox } from '../runtime/mailbox.ts'
+import type { Account } from './account.ts'
 
 type OfStore = { store: Store; keys: Keys }
 
@@ -16,4 +17,20 @@ export async function readContacts({ store, keys }: OfStore, hubIds: readonly nu
     hubIds.map((hubId) => unlessOfOtherType(store.hget(keys.account(hubId).account, 'contact'), null)),
   )
   return new Map(hubIds.flatMap((hubId, n) => (isMailbox(found[n] ?? '') ? [[hubId, found[n] ?? '']] : [])))
+}
+
+type Addressed = Pick<Account, 'state' | 'contact' | 'user'>
+
+/** Whom a message about an account is for as the account is now; what asks to connect it again also reaches who installed the app. */
+export function addresseeFor(account: Addressed | undefined, isToReconnect: boolean) {
+  const none = (why: string) => ({ is: 'none', why }) as const
+  if (account === undefined) return none('its account is forgotten')
+  if (isToReconnect && account.state !== 'reauthorize') return none('its account need not be connected again any more')
+  const address = account.contact ?? (isToReconnect ? installerOf(account) : undefined)
+  return address === undefined ? none('its account has no contact any more') : ({ is: 'found', address } as const)
+}
+
+/** Who installed the app, where the provider names them by an address. */
+export function installerOf({ user }: Pick<Account, 'user'>): string | undefined {
+  return user !== null && isMailbox(user) ? user : undefined
 }

@@ -138,7 +138,8 @@ export type Because =
 
 /** What one delivery carries: the alerts of one group, at one moment, for one receiver. */
 export interface Message {
-  type: 'alert.firing' | 'alert.resolved' | 'alert.digest' | 'alert.test'
+  /** `account.reconnect`: for an account's contact, or who installed the app there, wherever else its receiver sends to. */
+  type: 'alert.firing' | 'alert.resolved' | 'alert.digest' | 'alert.test' | 'account.reconnect'
   /** ISO 8601, UTC: when the group was closed. The same on every attempt. */
   timestamp: string
   data: {

@@ -24,4 +24,6 @@ export interface GroupSettings {
   intervalMs: number
   /** The most alerts that one message shows. */
   max: number
+  /** Receivers that send to each account's own contact. Default: none. */
+  contacts?: readonly string[]
 }

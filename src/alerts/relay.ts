@@ -1,12 +1,14 @@
+import { readContacts } from '../accounts/contact.ts'
 import { PARTITIONS } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
 import type { AlertsDeps } from './deps.ts'
-import { receiverOf, waitingAlert } from './groups/group.ts'
+import { groupingFor, receiverOf, waitingAlert } from './groups/group.ts'
 import { holdOf, readCircumstances } from './groups/held.ts'
 import { type Heard, readHeard, readPaces, wayOf } from './groups/sent-lately.ts'
 import { refOf } from './ledger.ts'
 import { type Committed, type OutboxEntry, readUncollected, type Uncollected } from './outbox.ts'
-import { receiversOf } from './route.ts'
+import { isOursAlone, receiversOf } from './route.ts'
 
 /** Transitions taken from one partition at a time. */
 const BATCH = 500
@@ -56,10 +58,14 @@ async function collectBatch(
   now: number,
 ): Promise<ReadonlySet<string> | 'lost'> {
   const { ledger } = deps.keys.delivery
-  const [heardBy, circumstances] = await Promise.all([readWhoHeard(deps, batch), readCircumstances(deps, now)])
-  const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardBy) }))
+  const [heardBy, circumstances, contacts] = await Promise.all([
+    readWhoHeard(deps, batch),
+    readCircumstances(deps, now),
+    readContactsOf(deps, batch),
+  ])
+  const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardBy, contacts) }))
   const ways = routed.map(({ entry, to }) =>
-    to.map((receiver) => wayOf(receiver, entry, deps.group.by, heardBy(receiver, entry.alert))),
+    to.map((receiver) => wayOf(receiver, entry, groupingFor(deps.group, receiver), heardBy(receiver, entry.alert))),
   )
   const paces = await readPaces(
     deps,
@@ -101,22 +107,35 @@ async function readWhoHeard(deps: AlertsDeps, batch: readonly Committed[]): Prom
   return (receiver, alert) => heard.get(receiver)?.(alert) ?? { is: 'nothing' }
 }
 
+/** Of the accounts in question, where any receiver sends to contacts. */
+async function readContactsOf(deps: AlertsDeps, batch: readonly Committed[]): Promise<ReadonlyMap<number, string>> {
+  if (deps.group.contacts === undefined || deps.group.contacts.length === 0) return new Map()
+  return readContacts(deps, [...new Set(batch.flatMap(({ entry }) => entry.alert.account?.hubId ?? []))])
+}
+
 /**
  * By the routes, and an end also to who was sent the beginning; what is about a receiver goes to others, any others if need
  * be. Else why no receiver gets it.
  */
-function whoGets(deps: AlertsDeps, entry: OutboxEntry, heardBy: HeardBy): { to: readonly string[]; why: string } {
+function whoGets(
+  deps: AlertsDeps,
+  entry: OutboxEntry,
+  heardBy: HeardBy,
+  contacts: ReadonlyMap<number, string>,
+): { to: readonly string[]; why: string } {
   const { alert, notTo } = entry
   const levels = entry.toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
   // The routes may be others since.
   const hasHeard = (receiver: string) => heardBy(receiver, alert).is === 'told'
   const heard = alert.status === 'resolved' ? deps.receivers.filter(hasHeard) : []
-  const routed = [...levels.flatMap((level) => receiversOf(deps.routes, { ...alert, level })), ...heard]
+  // What new accounts' first readings show is the operators' digest, not a message to each customer.
+  const hasContact = entry.firstReading !== true && !isOursAlone(alert) && contacts.has(alert.account?.hubId ?? NOBODY)
+  const routed = [...levels.flatMap((level) => receiversOf(deps.routes, { ...alert, level }, hasContact)), ...heard]
   const others = notTo === undefined ? routed : routed.filter((receiver) => receiver !== notTo)
   if (others.length > 0) return { to: [...new Set(others)], why: '' }
   if (notTo === undefined) return { to: [], why: 'no route is for it' }
   return {
-    to: deps.receivers.filter((receiver) => receiver !== notTo),
+    to: deps.receivers.filter((receiver) => receiver !== notTo && !deps.group.contacts?.includes(receiver)),
     why: 'no other receiver than the one it is about',
   }
 }

@@ -1,7 +1,7 @@
 import { type AccountMatch, matchesAccount } from '../accounts/match-account.ts'
 import { fits } from '../text/pattern.ts'
 import { changeOfOffset, offsetAt, type Weekday, wallClock, weekdayOf } from '../text/wall-clock.ts'
-import type { Alert, AlertKind, AlertLevel } from './alert.ts'
+import { type Alert, type AlertKind, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
 
 export interface Route {
   match?:
@@ -13,6 +13,8 @@ export interface Route {
     | undefined
   /** Names of receivers. */
   to: readonly string[]
+  /** Those of them that send to the contact of the alert's account. */
+  contacts?: readonly string[] | undefined
   /** When what the route takes is held back. */
   quiet?: readonly QuietHours[] | undefined
 }
@@ -20,13 +22,30 @@ export interface Route {
 /** What a route asks of an alert. */
 export type Routable = Pick<Alert, 'kind' | 'level' | 'rule' | 'account'>
 
-/** Whom an alert is for: the first route that matches decides. Nobody, where none does. */
-export function receiversOf(routes: readonly Route[], alert: Routable): readonly string[] {
-  return routeOf(routes, alert)?.to ?? []
+/** The receivers of an alert: those of its route, without what sends to a contact where its account has none. */
+export function receiversOf(routes: readonly Route[], alert: Routable, hasContact = false): readonly string[] {
+  const route = routeOf(routes, alert, hasContact)
+  return route === undefined ? [] : reachedBy(route, hasContact)
 }
 
-export function routeOf(routes: readonly Route[], alert: Routable): Route | undefined {
-  return routes.find((route) => matches(route.match, alert))
+/** The first route that matches decides, unless all that it names are contacts and the alert's account has none. */
+export function routeOf(routes: readonly Route[], alert: Routable, hasContact = false): Route | undefined {
+  return routes.find((route) => matches(route.match, alert) && reachedBy(route, hasContact).length > 0)
+}
+
+/** What no customer can do anything about: a mistaken import, our own data, an uninstall that is not done. */
+export function isOursAlone({ rule, kind, cause }: Pick<Alert, 'rule' | 'kind' | 'cause'>): boolean {
+  return cause === 'foreign' || cause === 'unreadable' || (kind === 'token' && rule === UNINSTALL_RULE)
+}
+
+function reachedBy({ to, contacts = [] }: Route, hasContact: boolean): readonly string[] {
+  return hasContact || contacts.length === 0 ? to : to.filter((receiver) => !contacts.includes(receiver))
+}
+
+/** The route by which a receiver gets an alert; whether the account has a contact shows by who that receiver is. */
+export function routeTo(routes: readonly Route[], alert: Routable, receiver: string): Route | undefined {
+  const route = routeOf(routes, alert, true)
+  return route?.to.includes(receiver) ? route : routeOf(routes, alert)
 }
 
 function matches(match: Route['match'], alert: Routable): boolean {

@@ -10,7 +10,7 @@ import type { AccessTokens } from '../tokens/access-token.ts'
 import { connected, setContact, startUninstall } from './account-actions.ts'
 import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
 import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
-import { ackLinks, mailLinks } from './receivers.ts'
+import { ackLinks, appName, mailLinks } from './receivers.ts'
 import type { Services } from './services.ts'
 import { ruleSetOf } from './settings.ts'
 import { buildStores } from './stores.ts'
@@ -42,7 +42,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     listen: { ...config.http.listen },
     probesOnly: !servesPages,
     publicUrl: config.http.publicUrl,
-    appName: config.http.brand.name ?? new URL(config.http.publicUrl).host,
+    appName: appName(config),
     adminToken,
     openMetrics: config.http.metrics === 'open',
     install: config.provider,

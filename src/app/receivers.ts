@@ -6,6 +6,7 @@ import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
 import { type MailLinks, recordPages } from '../delivery/describe/mail-links.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
+import type { BodyContext } from '../delivery/receivers/receiver-kind.ts'
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -13,21 +14,24 @@ import { runbookUrl } from '../text/runbook.ts'
 import type { Vault } from '../tokens/vault.ts'
 
 /** Whoever makes them closes them. */
-export function createReceivers(config: Config, links: MailLinks): Map<string, Receiver> {
+export function createReceivers(config: Config, shown: Shown): Map<string, Receiver> {
   return new Map(
-    Object.entries(config.receivers).map(([name, settings]) => [name, createReceiver(config, name, settings, links)]),
+    Object.entries(config.receivers).map(([name, settings]) => [name, createReceiver(config, name, settings, shown)]),
   )
 }
+
+/** What messages lead to, and whom those to customers reach. */
+type Shown = Pick<BodyContext, 'links' | 'addresseeOf'>
 
 /** One receiver; whoever makes it closes it. */
 export function createReceiver(
   config: Config,
   name: string,
   settings: Config['receivers'][string],
-  links: MailLinks = {},
+  shown: Shown = {},
 ): Receiver {
   const { http, alerts } = config
-  const context = { receiver: name, home: `${http.publicUrl}/`, groupBy: alerts.group.by, links }
+  const context = { receiver: name, home: `${http.publicUrl}/`, groupBy: alerts.group.by, ...shown }
   return receiverKind(settings).create(settings, context)
 }
 
@@ -66,7 +70,13 @@ export function mailLinks(
       account === undefined ? undefined : reconnectLink(vault, publicUrl, account.hubId, clock.now()).url,
     record: recordPages(provider.installUrl),
     rule: (name) => placeOf(name, thresholds),
+    appName: appName(config),
   }
+}
+
+/** What customers know the app by. */
+export function appName({ http }: Pick<Config, 'http'>): string {
+  return http.brand.name ?? new URL(http.publicUrl).host
 }
 
 /** Several rules may have the same name: it could be any of them. */

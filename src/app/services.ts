@@ -2,10 +2,11 @@ import { unprovenAfter } from '../../config/alerts.ts'
 import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import { mendAccount } from '../../jobs/mend-account.ts'
+import { addresseeFor } from '../accounts/contact.ts'
 import { ACCOUNT_CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest-store.ts'
-import type { Receiver } from '../delivery/receiver.ts'
+import type { AddresseeOf, Receiver } from '../delivery/receiver.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
@@ -37,7 +38,11 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
   const stores = buildStores(resources, config)
   const { store, keys, clock, vault, log, silences } = stores
   const { requests, per } = config.provider.accountRate
-  const receivers = sends ? createReceivers(config, mailLinks(config, vault, clock)) : new Map<string, Receiver>()
+  const addresseeOf: AddresseeOf = async (hubId, type) =>
+    addresseeFor(await stores.registry.get(hubId), type === 'account.reconnect')
+  const receivers = sends
+    ? createReceivers(config, { links: mailLinks(config, vault, clock), addresseeOf })
+    : new Map<string, Receiver>()
   const heartbeat = sends ? openHeartbeat(stores, resources.startedAt) : undefined
   const announce = announcers(config)
   return {

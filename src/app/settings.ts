@@ -51,10 +51,17 @@ export function alertSettings({ thresholds, alerts, tags }: Config) {
 }
 
 /** How alerts are grouped, and who gets them. */
-export function routingSettings({ alerts, routes, tags }: Config) {
+export function routingSettings({ alerts, routes, receivers, tags }: Config) {
   const { by, wait: waitMs, interval: intervalMs, max } = alerts.group
-  const group: GroupSettings = { by, waitMs, intervalMs, max }
-  return { routes: withTags(routes, tags), group }
+  const contacts = Object.keys(receivers).filter((name) => sendsToContacts(receivers[name]))
+  const group: GroupSettings = { by, waitMs, intervalMs, max, contacts }
+  const marked = routes.map((route) => ({ ...route, contacts: route.to.filter((name) => contacts.includes(name)) }))
+  return { routes: withTags(marked, tags), group }
+}
+
+/** Whether a receiver sends to the contact of each account. */
+function sendsToContacts(settings: Config['receivers'][string] | undefined): boolean {
+  return settings?.type === 'email' && settings.to === 'account'
 }
 
 /** The part of a config that decides alerts, receivers and messages: a rule set, as views take one. */
@@ -67,14 +74,14 @@ export function ruleSetOf(config: Config) {
 
 /** Who gets a digest when, and of what. */
 export function digestSettings(config: Config) {
-  const { http, thresholds, alerts, routes, receivers, tags } = config
+  const { http, thresholds, alerts, receivers, tags } = config
   const schedules = Object.entries(receivers).flatMap(([name, settings]): [string, DigestSchedule][] => {
     const digest = 'digest' in settings ? settings.digest : undefined
     return digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'mon' }]]
   })
   return {
     schedules: new Map(schedules),
-    routes: withTags(routes, tags),
+    routes: routingSettings(config).routes,
     rules: withTags(thresholds, tags),
     max: alerts.group.max,
     pageOf: pageOf(config),

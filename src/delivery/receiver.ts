@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Message } from '../alerts/alert.ts'
 
+/** The address of the customer that a message about one account is for, at the moment of sending; else why there is none. */
+export type AddresseeOf = (
+  hubId: number,
+  type: Message['type'],
+) => Promise<{ is: 'found'; address: string } | { is: 'none'; why: string }>
+
 /** One attempt to deliver one message. */
 export interface OutgoingDelivery {
   /** The same on every attempt, so that the receiver can recognize a copy. */
@@ -17,7 +23,9 @@ export interface OutgoingDelivery {
 export type AttemptOutcome = { answer?: ReceiverAnswer } & (
   | { outcome: 'delivered'; detail?: string }
   | { outcome: 'retry'; reason: string; retryAfterMs?: number }
-  | { outcome: 'disable' | 'refuse'; reason: string }
+  | { outcome: 'disable'; reason: string }
+  /** `ofAddressee`: the fault is of one account's contact, which says nothing about the receiver. */
+  | { outcome: 'refuse'; reason: string; ofAddressee?: true }
 )
 
 /** The answer, where there was one: an HTTP status, or the code of an SMTP reply. */

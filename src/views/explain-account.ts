@@ -13,7 +13,7 @@ import {
 import { sayBecause } from '../alerts/evaluation/because.ts'
 import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
 import { isAbout, type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
-import { routeOf } from '../alerts/route.ts'
+import { receiversOf, routeOf } from '../alerts/route.ts'
 import { seriesFields, seriesName } from '../alerts/series-name.ts'
 import { metricKind } from '../limits/reports/all-reports.ts'
 import { countOf } from '../text/format-number.ts'
@@ -299,7 +299,8 @@ function explainAlert(
   { field, state, shown, why }: Standing,
 ): ExplainedAlert {
   const { routes, repeatEveryMs } = settings
-  const route = routeOf(routes, alert)
+  const hasContact = facts.account.contact !== null
+  const route = routeOf(routes, alert, hasContact)
   const isOpen = state !== undefined && state.level !== 'ok'
   const isComing = isOpen || shown === 'pending'
   const transitions = facts.log.filter((one) => one.field === field)
@@ -308,8 +309,14 @@ function explainAlert(
     alert: isOpen ? alertId(facts.account.hubId, field, state.since) : null,
     since: isOpen ? state.since : null,
     acknowledged: (isOpen && currentAcknowledgement(state, now)) || null,
-    held: [...(isComing ? heldBack(settings, facts, { alert, state, now }) : []), ...waitingIn(transitions)],
-    route: route === undefined ? null : { at: `routes[${routes.indexOf(route)}]`, to: route.to },
+    held: [
+      ...(isComing ? heldBack(settings, facts, { alert, state, now, hasContact }) : []),
+      ...waitingIn(transitions),
+    ],
+    route:
+      route === undefined
+        ? null
+        : { at: `routes[${routes.indexOf(route)}]`, to: receiversOf(routes, alert, hasContact) },
     repeatFrom: isOpen ? repeatFrom(state, alert, repeatEveryMs, now) : null,
     transitions,
   }

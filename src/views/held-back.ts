@@ -20,7 +20,7 @@ export interface HeldBack {
 export function heldBack(
   { routes, firstRun }: Pick<RuleSet, 'routes' | 'firstRun'>,
   { silences, fleet }: Pick<AccountFacts, 'silences' | 'fleet'>,
-  { alert, state, now }: { alert: Alert; state: SeriesState | undefined; now: number },
+  { alert, state, now, hasContact }: { alert: Alert; state: SeriesState | undefined; now: number; hasContact: boolean },
 ): HeldBack[] {
   const held: HeldBack[] = []
   const hold = (is: HeldBack['is'], until: number | null, text: string) => held.push({ is, until, text })
@@ -33,9 +33,9 @@ export function heldBack(
       `silenced by ${author} until ${formatMoment(endsAt)} (${id}${comment === '' ? '' : `: ${comment}`})`,
     )
   }
-  const route = routeOf(routes, alert)
+  const route = routeOf(routes, alert, hasContact)
   if (route === undefined) hold('no-route', null, 'no route matches it: no receiver is notified')
-  const quiet = quietUntil(routes, alert, now)
+  const quiet = quietUntil(routes, alert, now, route?.to[0] ?? '')
   if (quiet !== undefined && route !== undefined) {
     hold('quiet-hours', quiet, `quiet hours of routes[${routes.indexOf(route)}] until ${formatMoment(quiet)}`)
   }

@@ -1,7 +1,7 @@
 import { type Alert, alertOf } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import type { GroupSettings } from '../alerts/deps.ts'
-import { decodeHeld, groupKey, heldField, homesOf, isDigest } from '../alerts/groups/group.ts'
+import { decodeHeld, groupingFor, groupKey, heldField, homesOf, isDigest } from '../alerts/groups/group.ts'
 import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
 import type { Fate, TransitionRef } from '../alerts/ledger.ts'
 import type { Silence } from '../alerts/silence.ts'
@@ -94,8 +94,8 @@ async function placeFor(
   receiver: string,
 ): Promise<WaitingFor | undefined> {
   const { delivery } = keys
-  const homes = homesOf(receiver, { alert }, group.by).filter((key) => key !== '')
-  for (const key of [...homes, groupKey(receiver, { alert, firstReading: true }, group.by)]) {
+  const homes = homesOf(receiver, { alert }, groupingFor(group, receiver)).filter((key) => key !== '')
+  for (const key of [...homes, groupKey(receiver, { alert, firstReading: true }, groupingFor(group, receiver))]) {
     const [waits, closesAt] = await Promise.all([
       store.hexists(delivery.group(key), ref),
       store.zscore(delivery.groupsDue, key),

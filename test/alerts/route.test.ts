@@ -69,9 +69,9 @@ test('an alert is under the quiet hours of the route that takes it, and of no ot
     { to: ['a'], quiet: [NIGHT] },
   ]
   const night = at('2026-11-21T23:00:00Z')
-  expect(quietUntil(routes, anAlert({ level: 'warning' }), night)).toBe(at('2026-11-22T06:00:00Z'))
-  expect(quietUntil(routes, anAlert({ level: 'critical' }), night)).toBeUndefined()
-  expect(quietUntil([], anAlert(), night)).toBeUndefined()
+  expect(quietUntil(routes, anAlert({ level: 'warning' }), night, 'ops')).toBe(at('2026-11-22T06:00:00Z'))
+  expect(quietUntil(routes, anAlert({ level: 'critical' }), night, 'ops')).toBeUndefined()
+  expect(quietUntil([], anAlert(), night, 'ops')).toBeUndefined()
 })
 
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu'] as const

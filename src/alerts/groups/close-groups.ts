@@ -11,6 +11,7 @@ import {
   checkAgainAt,
   decodeWaiting,
   earlierGroups,
+  groupingFor,
   heldField,
   isDigest,
   placeInGroup,
@@ -123,12 +124,12 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
 }
 
 /** An earlier transition of an alert may wait in a group that closes later: it must not be sent after a newer one. */
-async function takeEarlier({ deps, key, now }: Closing, waiting: readonly WaitingAlert[]): Promise<number> {
+async function takeEarlier({ deps, key, receiver, now }: Closing, waiting: readonly WaitingAlert[]): Promise<number> {
   const { store, keys, group } = deps
   const later = waiting.filter(({ alert }) => alert.reason !== 'entered')
   const byGroup = new Map<string, Map<string, WaitingAlert>>()
   for (const one of later) {
-    for (const other of earlierGroups(key, one.alert, group.by)) {
+    for (const other of earlierGroups(key, one.alert, groupingFor(group, receiver))) {
       const here = byGroup.get(other) ?? new Map<string, WaitingAlert>()
       byGroup.set(other, here.set(alertOf(one.alert), one))
     }

@@ -1,6 +1,6 @@
 import { defined } from '../../runtime/defined.ts'
 import type { Alert, AlertLevel } from '../alert.ts'
-import type { GroupBy } from '../deps.ts'
+import type { GroupBy, GroupSettings } from '../deps.ts'
 import { byCommit, type TransitionRef } from '../ledger.ts'
 import type { OutboxEntry } from '../outbox.ts'
 
@@ -10,6 +10,11 @@ const LEVELS: readonly AlertLevel[] = ['warning', 'critical']
 export function groupKey(receiver: string, entry: OutboxEntry, by: readonly GroupBy[]): string {
   if (entry.firstReading === true) return `${receiver}|digest`
   return `${receiver}|${by.map((field) => `${field}=${fieldOf(entry.alert, field)}`).join('|')}`
+}
+
+/** A message to an account's contact is about that account alone: it is in no mass, however others are grouped. */
+export function groupingFor({ by, contacts = [] }: GroupSettings, receiver: string): readonly GroupBy[] {
+  return contacts.includes(receiver) ? ['kind', 'account'] : by
 }
 
 /** Where each account has one message of all its alerts, a trouble that many share would be a storm. Other groupings are kept as wanted. */

@@ -4,11 +4,12 @@ import type { Alert } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
 import type { AlertsDeps } from '../deps.ts'
 import type { FleetTrouble } from '../kinds/fleet-alert.ts'
-import { endOfQuietTime, type Route, receiversOf, routeOf } from '../route.ts'
+import { endOfQuietTime, type Route, receiversOf, routeTo } from '../route.ts'
 import { type Silence, silenceOf } from '../silence.ts'
 import {
   checkAgainAt,
   decodeHeld,
+  groupingFor,
   type HeldBecause,
   homesOf,
   isDigest,
@@ -25,20 +26,24 @@ export interface Circumstances {
   routes: readonly Route[]
   /** Troubles of all accounts whose alert is open. */
   fleet: readonly FleetTrouble[]
+  /** Receivers that send to each account's own contact. */
+  contacts?: readonly string[] | undefined
 }
 
 /** Why an alert that fires is not sent to a receiver for now; undefined: it is sent. */
 export function holdOf(
   alert: Alert,
   receiver: string,
-  { silences, routes, fleet }: Circumstances,
+  { silences, routes, fleet, contacts = [] }: Circumstances,
   now: number,
 ): HeldBecause | undefined {
   const silence = silenceOf(silences, alert, now)
   if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
-  const trouble = getsFleetAlerts(routes, receiver) ? fleet.find((open) => speaksFor(open, alert)) : undefined
+  const isContact = contacts.includes(receiver)
+  const covers = (open: FleetTrouble) => speaksFor(open, alert) || (isContact && mayBeOurs(open, alert))
+  const trouble = isContact || getsFleetAlerts(routes, receiver) ? fleet.find(covers) : undefined
   if (trouble !== undefined) return { is: 'fleet', trouble }
-  const until = quietUntil(routes, alert, now)
+  const until = quietUntil(routes, alert, now, receiver)
   return until === undefined ? undefined : { is: 'quiet-hours', until }
 }
 
@@ -64,11 +69,21 @@ export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert):
   }
 }
 
+/** Customers are not asked to connect again while no token of any account can be refreshed. */
+function mayBeOurs(trouble: FleetTrouble, { kind }: Pick<Alert, 'kind'>): boolean {
+  return kind === 'token' && KEEPS_FROM_REFRESHING.includes(trouble)
+}
+
+/** What keeps all accounts' tokens from being refreshed. */
+export const KEEPS_FROM_REFRESHING: readonly FleetTrouble[] = ['token-endpoint', 'clock']
+
 const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
+
+type CircumstancesSources = Pick<AlertsDeps, 'store' | 'keys' | 'silences' | 'routes'> & Partial<AlertsDeps>
 
 /** What may keep alerts from being sent now. */
 export async function readCircumstances(
-  { store, keys, silences, routes }: Pick<AlertsDeps, 'store' | 'keys' | 'silences' | 'routes'>,
+  { store, keys, silences, routes, group }: CircumstancesSources,
   now: number,
 ): Promise<Circumstances> {
   const [active, states] = await Promise.all([
@@ -79,12 +94,12 @@ export async function readCircumstances(
     const stored = states[n]
     return stored != null && decodeState(stored).level !== 'ok'
   })
-  return { silences: active, routes, fleet }
+  return { silences: active, routes, fleet, contacts: group?.contacts }
 }
 
 /** Until when an alert is not sent because its route is quiet; undefined where it may be sent now. */
-export function quietUntil(routes: readonly Route[], alert: Alert, now: number): number | undefined {
-  const { quiet = [] } = routeOf(routes, alert) ?? {}
+export function quietUntil(routes: readonly Route[], alert: Alert, now: number, receiver: string): number | undefined {
+  const { quiet = [] } = routeTo(routes, alert, receiver) ?? {}
   return endOfQuietTime(quiet, now)
 }
 
@@ -140,7 +155,11 @@ export async function checkHeld(deps: AlertsDeps, now: number): Promise<number |
       const { alert, group } = decodeHeld(value)
       const receiver = receiverOfHeld(field)
       const because = holdOf(alert, receiver, circumstances, now)
-      const homes = homesOf(receiver, { alert, ...(isDigest(group) && { firstReading: true }) }, deps.group.by)
+      const homes = homesOf(
+        receiver,
+        { alert, ...(isDigest(group) && { firstReading: true }) },
+        groupingFor(deps.group, receiver),
+      )
       if (because === undefined) free.push({ field, stored: value, homes })
       else still.push(checkAgainAt(because, now), field)
     }

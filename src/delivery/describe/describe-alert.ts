@@ -220,7 +220,7 @@ function factsOf(alert: Alert, now: number, links: MailLinks): MailFact[] {
     ['Forecast', status === 'firing' ? forecastOf(alert) : undefined],
     ['Measured', series === undefined ? undefined : formatTimeAndAge(measuredAt, now)],
     ['Why now', whyNow(alert, links.rule)],
-    ['To do', status === 'firing' ? toDo(alert) : undefined],
+    ['To do', status === 'firing' ? toDo(alert, links) : undefined],
   ]
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
 }
@@ -258,18 +258,22 @@ function whyNow({ kind, rule, reason, because }: Alert, placeOf: MailLinks['rule
   if (kind === 'limit-changed') return 'the provider moved the limit'
   if (kind !== 'limit' || reason === 'uninstalled') return undefined
   const place = placeOf?.(rule)
+  // A customer is not shown our rules.
+  if (rule === '') return undefined
   const name = `rule ${cleanText(rule, 80)}${place === undefined ? '' : ` (${place})`}`
   return because === undefined ? name : `${sayBecause(because)}; ${name}`
 }
 
 /** Other kinds have it in their message. */
-function toDo(alert: Alert): string | undefined {
+function toDo(alert: Alert, { isForCustomer }: MailLinks): string | undefined {
   const { kind, series } = alert
+  if (wantsReconnect(alert) && isForCustomer) return 'Open the link as an administrator of the account.'
   if (wantsReconnect(alert)) return 'Send the reconnect link to an administrator of the account.'
   if (series === undefined) return undefined
   if (kind === 'limit-changed') return 'Check that the account has enough room left.'
   const what = wayOutOf(series)
-  return `${what === undefined ? 'Make room' : what}, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.`
+  const wayOut = `${what === undefined ? 'Make room' : what}, or have the limit raised.`
+  return isForCustomer ? wayOut : `${wayOut} Once acknowledged, it is sent again only when it gets worse.`
 }
 
 /** The one to name of an account's: a critical one first, else by the order of the message. */

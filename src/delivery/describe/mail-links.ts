@@ -18,6 +18,10 @@ export interface MailLinks {
   record?: RecordPage
   /** Where the config has a rule: `thresholds line 31`. */
   rule?: (name: string) => string | undefined
+  /** What customers know the app by. */
+  appName?: string
+  /** The reader is the customer of the account: nothing in the mail is for operators. */
+  isForCustomer?: true
 }
 
 export interface Action {

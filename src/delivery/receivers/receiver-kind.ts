@@ -3,7 +3,7 @@ import type { Message } from '../../alerts/alert.ts'
 import type { GroupBy } from '../../alerts/deps.ts'
 import type { DeepReadonly } from '../../runtime/deep-readonly.ts'
 import type { MailLinks } from '../describe/mail-links.ts'
-import type { Receiver } from '../receiver.ts'
+import type { AddresseeOf, Receiver } from '../receiver.ts'
 
 /** What a message may show beside its alerts. */
 export interface BodyContext {
@@ -13,6 +13,8 @@ export interface BodyContext {
   /** What the alerts of one message have in common. */
   groupBy: readonly GroupBy[]
   links?: MailLinks
+  /** Absent where nothing but a test is sent. */
+  addresseeOf?: AddresseeOf
 }
 
 /** The body of one message. Made anew for each attempt, and the same each time within the hour: copies can be compared. */

@@ -1,7 +1,7 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Alert } from '../../alerts/alert.ts'
 import type { GroupSettings } from '../../alerts/deps.ts'
-import { homesOf } from '../../alerts/groups/group.ts'
+import { groupingFor, homesOf } from '../../alerts/groups/group.ts'
 import { receiversOf } from '../../alerts/route.ts'
 import type { RuleSet } from '../view-deps.ts'
 import type { ReplayedNotification } from './replay-series.ts'
@@ -46,7 +46,8 @@ export class Tally {
     }
     const isUrgent = !inDigest && (reason === 'escalated' || (reason === 'entered' && level === 'critical'))
     for (const receiver of receiversOf(routes, alert)) {
-      const [own, mass] = homesOf(receiver, inDigest ? { alert, firstReading: true } : { alert }, group.by)
+      const entry = inDigest ? { alert, firstReading: true as const } : { alert }
+      const [own, mass] = homesOf(receiver, entry, groupingFor(group, receiver))
       this.#sent.push({ at, receiver, hubId, own, mass, isUrgent, status })
     }
   }

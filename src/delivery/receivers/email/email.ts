@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isThisMachine } from '../../../../config/addresses.ts'
 import { mailAddress, secretAddress } from '../../../../config/secrets.ts'
-import { toggle } from '../../../../config/values.ts'
+import { related, toggle } from '../../../../config/values.ts'
 import type { Secret } from '../../../runtime/secret.ts'
 import { digest } from '../common-settings.ts'
 import type { Reach, Reached, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
@@ -10,7 +10,14 @@ import { createEmailReceiver, verifyLogin } from './send-email.ts'
 /** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
 const TIMEOUT_MS = 25_000
 
-const emailSettings = z.strictObject({
+const recipients = z.union([
+  z.literal('account'),
+  z
+    .array(mailAddress(), { error: () => 'must be a list of addresses, or account' })
+    .min(1, 'must have at least one address'),
+])
+
+const settings = z.strictObject({
   type: z.literal('email').describe('One readable message per group of alerts.'),
   smtp: secretAddress(['smtps', 'smtp'], (url) =>
     /^\/?$/.test(url.pathname) && url.search === '' && url.hash === ''
@@ -21,7 +28,9 @@ const emailSettings = z.strictObject({
       'host is this machine or `insecure` is true. User and password are %-encoded.',
   ),
   from: mailAddress().describe('The sender.'),
-  to: z.array(mailAddress()).min(1, 'must have at least one address').describe('Who gets the messages.'),
+  to: recipients.describe(
+    'Who gets the messages. account: the contact of the account that a message is about, and nothing about any other.',
+  ),
   digest: digest().exactOptional(),
   insecure: toggle()
     .prefault(false)
@@ -30,14 +39,19 @@ const emailSettings = z.strictObject({
     ),
 })
 
+const emailSettings = related(settings, ({ to, digest }, report) => {
+  if (to === 'account' && digest !== undefined) report(['digest'], 'is about many accounts: not with to: account')
+})
+
 type EmailSettings = SettingsOf<typeof emailSettings>
 
 export const email = {
   settings: emailSettings,
-  create(settings, { receiver: name, links = {} }) {
+  create(settings, { receiver: name, links = {}, addresseeOf }) {
     const { smtp, from, to } = settings
     return createEmailReceiver({
-      ...{ name, smtp, from, to: [...to], links },
+      ...{ name, smtp, from, to: to === 'account' ? to : [...to], links },
+      ...(addresseeOf !== undefined && { addresseeOf }),
       ...{ tls: mailEncryption(settings), timeoutMs: TIMEOUT_MS },
     })
   },

@@ -1,8 +1,10 @@
 import { type Alert, compareLevels, inOrder, type Message } from '../../../alerts/alert.ts'
+import { cleanText } from '../../../text/clean-text.ts'
 import { csvLine } from '../../../text/csv.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import {
+  accountName,
   type Badge,
   type DescribedAlert,
   describeAlert,
@@ -10,6 +12,7 @@ import {
   worstDescribed,
 } from '../../describe/describe-alert.ts'
 import { type DescribedChanges, describeChanges } from '../../describe/describe-changes.ts'
+import { forCustomer, subjectForCustomer } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
 import { accountsIn, badgeOfMessage, subjectLine, totalOf } from '../../describe/subject.ts'
 
@@ -46,7 +49,8 @@ export interface MailContent {
 const MAX_SECTIONS = 10
 const SECTIONS_OF_MANY = 3
 
-export function mailContent(message: Message, now: number, links: MailLinks): MailContent {
+export function mailContent(given: Message, now: number, links: MailLinks): MailContent {
+  const message = links.isForCustomer ? messageForCustomer(given, links) : given
   const { type, timestamp, data } = message
   const count = data.alerts.length
   const whole = type === 'alert.digest' ? 0 : count > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
@@ -62,17 +66,30 @@ export function mailContent(message: Message, now: number, links: MailLinks): Ma
   const summary = summaryOf(message)
   return {
     badge: badgeOfMessage(message),
-    subject: subjectLine(message),
+    subject: subjectOf(message, links),
     ...(data.changed !== undefined && { changes: describeChanges(data.changed) }),
     ...(summary !== undefined && { summary }),
     overview: summary === undefined || rows.length > 0 ? [] : overviewOf(listed),
     ...{ sections: listed.slice(0, whole), rows },
     ...(data.truncated > 0 && {
-      omitted: `${countOf(data.truncated, 'more alert')} not shown. All open alerts: plimsoll alerts list`,
+      omitted: `${countOf(data.truncated, 'more alert')} not shown.${links.isForCustomer ? '' : ' All open alerts: plimsoll alerts list'}`,
     }),
     ...(rows.length > 0 && { csv: alertsCsv(alerts, message) }),
-    footer: `Sent by Plimsoll, ${formatTime(timestamp)}.`,
+    footer: `Sent by ${links.isForCustomer ? cleanText(links.appName ?? 'Plimsoll', 80) : 'Plimsoll'}, ${formatTime(timestamp)}.`,
   }
+}
+
+function messageForCustomer(message: Message, { appName }: MailLinks): Message {
+  const { data } = message
+  return { ...message, data: { ...data, alerts: data.alerts.map((alert) => forCustomer(alert, appName)) } }
+}
+
+/** What to do, where a customer can do something; else what is wrong. */
+function subjectOf(message: Message, { isForCustomer, appName }: MailLinks): string {
+  const { alerts } = message.data
+  const account = alerts[0] === undefined ? undefined : accountName(alerts[0])
+  const asked = isForCustomer && account !== undefined && subjectForCustomer(alerts, account, appName)
+  return asked || subjectLine(message)
 }
 
 function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLinks): ListedAlert {

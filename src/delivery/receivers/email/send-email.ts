@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { Alert, Message } from '../../../alerts/alert.ts'
-import type { Secret } from '../../../runtime/secret.ts'
+import { Secret } from '../../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../../text/format-number.ts'
+import { linksOfCustomer } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
-import { type AttemptOutcome, markOf, type OutgoingDelivery, type Receiver } from '../../receiver.ts'
+import { type AddresseeOf, type AttemptOutcome, markOf, type OutgoingDelivery, type Receiver } from '../../receiver.ts'
 import { htmlPart } from './html-part.ts'
 import type { AlertsCsv } from './mail-content.ts'
 import { mailContent } from './mail-content.ts'
-import { failureCode, replyCode, type SmtpServer, smtpFailure, smtpServer } from './smtp.ts'
+import { failureCode, refusesAddress, replyCode, type SmtpServer, smtpFailure, smtpServer } from './smtp.ts'
 import { textPart } from './text-part.ts'
 
 /** So few that no mail server minds, so many that one stuck mail does not hold the others up. */
@@ -22,7 +23,9 @@ export interface EmailOptions {
   /** `smtp://` or `smtps://`, with user and password where the server wants them. */
   smtp: Secret
   from: string
-  to: string[]
+  /** `account`: the contact of each message's account. */
+  to: string[] | 'account'
+  addresseeOf?: AddresseeOf
   /** `optional` lets a mail go out over `smtp://` in the clear, and to a server whose certificate is not trusted. */
   tls: 'required' | 'optional'
   /** From connecting to the server's word that it has the mail. */
@@ -41,18 +44,30 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
 
   async function attempt(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
     const deadline = AbortSignal.timeout(timeoutMs)
+    const { message } = delivery
+    const isForCustomer = to === 'account' || message.type === 'account.reconnect'
+    const found = isForCustomer ? await findAddressee(message, options.addresseeOf) : undefined
+    if (found?.is === 'none') return { outcome: 'refuse', reason: found.why, ofAddressee: true }
+    const address = found?.is === 'found' ? found.address : undefined
     try {
+      if (found?.is === 'nobody') {
+        await (await transport).verify()
+        return { outcome: 'delivered', detail: NOBODY_TO_TEST }
+      }
       const sent = await (await transport).sendMail({
-        ...mailFor(delivery, from, links),
+        ...mailFor(delivery, from, address === undefined ? links : linksOfCustomer(links)),
         from,
-        to,
+        to: address ?? to,
         signal: AbortSignal.any([signal, deadline]),
       })
       return { ...accepted(sent.accepted.length, sent.rejected.length), ...replyCode(sent.response) }
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
-      return { outcome: 'retry', reason: smtpFailure(error, server.secrets), ...failureCode(error) }
+      const secrets = address === undefined ? server.secrets : [...server.secrets, new Secret(address)]
+      const failed = { reason: smtpFailure(error, secrets), ...failureCode(error) }
+      if (address !== undefined && refusesAddress(error)) return { outcome: 'refuse', ...failed, ofAddressee: true }
+      return { outcome: 'retry', ...failed }
     }
   }
 
@@ -68,8 +83,20 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
     opened?.close()
   }
 
-  const address = markOf(JSON.stringify([server.host, server.port, ...to]))
-  return { name, type: 'email', address, atATime: CONNECTIONS, send, close }
+  const mark = markOf(JSON.stringify([server.host, server.port, ...(to === 'account' ? [to] : to)]))
+  return { name, type: 'email', address: mark, atATime: CONNECTIONS, send, close }
+}
+
+const NOBODY_TO_TEST =
+  'the mail server takes the login; no mail was sent, because each is for the contact of an account'
+
+/** A message for a customer must be about one account: it is not sent to the contact of another one. */
+async function findAddressee({ type, data }: Message, addresseeOf: AddresseeOf | undefined) {
+  if (type === 'alert.test') return { is: 'nobody' } as const
+  const [hubId, ...others] = new Set(data.alerts.map(({ account }) => account?.hubId))
+  if (hubId === undefined || others.length > 0 || addresseeOf === undefined)
+    return { is: 'none', why: 'it is not about one account: it is sent to no contact' } as const
+  return addresseeOf(hubId, type)
 }
 
 /**

@@ -90,6 +90,12 @@ export function failureCode(error: unknown): { answer?: number } {
   return typeof responseCode === 'number' ? { answer: responseCode } : {}
 }
 
+/** Whether the server will never take a mail for this recipient: a wrong sender is refused before that. */
+export function refusesAddress(error: unknown): boolean {
+  const { responseCode = 0, command } = error instanceof Error ? (error as NodemailerError) : {}
+  return command === 'RCPT TO' && responseCode >= 500
+}
+
 /** The code that a reply begins with. */
 export function replyCode(response: string | undefined): { answer?: number } {
   const [code] = response?.match(/^\d{3}/) ?? []
