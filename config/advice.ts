@@ -109,7 +109,7 @@ function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {
     yield { path: path('daily'), message: 'changes nothing: more detail is kept at least as long (raw, hourly)' }
 }
 
-function* adviseRoutes({ routes, receivers }: Config): Iterable<Advice> {
+function* adviseRoutes({ routes, receivers, tokens }: Config): Iterable<Advice> {
   // What sends to contacts alone leaves the alerts of all other accounts to the routes below it.
   const isPartial = (name: string) => receivers[name]?.type === 'email' && receivers[name].to === 'account'
   const catchAll = routes.findIndex(({ match, to }) => Object.keys(match).length === 0 && !to.every(isPartial))
@@ -125,7 +125,8 @@ function* adviseRoutes({ routes, receivers }: Config): Iterable<Advice> {
   }
   const used = new Set(routes.flatMap(({ to }) => to))
   for (const name of Object.keys(receivers)) {
-    if (!used.has(name)) yield { path: ['receivers', name], message: 'no route sends anything here' }
+    if (!used.has(name) && !(tokens.mailInstaller && isPartial(name)))
+      yield { path: ['receivers', name], message: 'no route sends anything here' }
   }
 }
 

@@ -21,6 +21,7 @@ import {
   type ReportProblem,
   related,
   share,
+  toggle,
   type Unchecked,
 } from './values.ts'
 
@@ -48,6 +49,12 @@ const tokens = related(
       .prefault('50%')
       .describe("Share of a token's life after which it is refreshed when there is time."),
     refreshBy: share().prefault('80%').describe("Share of a token's life by which it must have been refreshed."),
+    mailInstaller: toggle()
+      .prefault(false)
+      .describe(
+        'true: the contact of an account that must reconnect, or who installed the app there, gets a mail with the ' +
+          'reconnect link, once a day at most. It goes out by the receiver with `to: account`, else by the first of type email.',
+      ),
   }),
   ({ refreshFrom, refreshBy }, report) => {
     if (typeof refreshFrom !== 'number' || typeof refreshBy !== 'number' || refreshFrom < refreshBy) return
@@ -117,7 +124,7 @@ export type Config = DeepReadonly<z.output<typeof configSchema>>
 
 /** Names that other settings refer to: receivers and rules in routes, tags in every `match`. Where the group that defines them is wrong, that is what has to be fixed. */
 function checkNames(given: Unchecked, report: ReportProblem): void {
-  const { receivers, tags, limits, thresholds, routes } = given
+  const { receivers, tags, limits, thresholds, routes, tokens } = given
   const names = asList(thresholds).map((rule) => asGroup(rule).name ?? asGroup(rule).on)
   const rules = names.every((name) => typeof name === 'string') ? [...new Set([...names, ...KINDS])] : undefined
   const check = (path: Path, used: unknown, known: readonly string[] | undefined, what: string, listed = known) => {
@@ -132,6 +139,10 @@ function checkNames(given: Unchecked, report: ReportProblem): void {
     // Names that were given may come from the environment: only those that are the same everywhere are listed.
     const listed = rules?.filter((rule) => metricsOn(rule).length > 0 || (KINDS as readonly string[]).includes(rule))
     check(['routes', index, 'match', 'rule'], asGroup(match).rule, rules, 'no rule has this name', listed)
+  }
+  const types = Object.values(asGroup(receivers)).map((receiver) => asGroup(receiver).type)
+  if (asGroup(tokens).mailInstaller === true && !types.includes('email')) {
+    report(['tokens', 'mailInstaller'], 'needs a receiver of type email: its server sends the mails')
   }
   const matching: [Path, unknown][] = [
     [['thresholds'], thresholds],

@@ -70,6 +70,8 @@ export interface JobDeps
   /** Undefined where the receiver has all its places taken. */
   turns: { take<T>(receiver: string, atATime: number, work: () => Promise<T>): Promise<T | undefined> }
   drill: DrillSettings
+  /** By which receiver's server customers are asked to connect again; undefined: they are not. */
+  installerMails: { receiver: string } | undefined
   announceDelivery: DeliveryAnnouncer
   /** The page of deliveries: test messages link to it. */
   deliveriesPage: string

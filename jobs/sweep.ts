@@ -11,6 +11,7 @@ import { judgeCoverage } from '../src/limits/coverage.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
 import { claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
+import { mailInstallers } from './mail-installers.ts'
 import type { ChunkJob, Queues, SweepKind } from './queues.ts'
 import { sweepFailedCalls } from './sweep-failed-calls.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
@@ -64,7 +65,7 @@ const LOOK: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = 
   'tend-history': sweepHistory,
   coverage: sweepFleet,
   heartbeat: sweepHeartbeat,
-  digests: sweepDigests,
+  digests: sweepDailyMessages,
   receivers: sweepReceivers,
 }
 
@@ -170,6 +171,14 @@ async function handOnDeliveries({ deliveries, queues, clock }: AlertsWork): Prom
   const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
   if (jobs.length > 0) await queues.deliver.addBulk(jobs)
   return next
+}
+
+/** Digests, and mails that ask customers to connect again: what can't be read for the one keeps nothing from the other. */
+async function sweepDailyMessages(deps: JobDeps): Promise<undefined> {
+  const failures = new Failures()
+  await failures.of(() => sweepDigests(deps))
+  await failures.of(() => mailInstallers(deps))
+  failures.throwFirst()
 }
 
 /** How all accounts fare together: what can't be read of the one keeps nothing from the other. */

@@ -1,5 +1,5 @@
-import { readContacts } from '../accounts/contact.ts'
 import { PARTITIONS } from '../redis/keys.ts'
+import { readContacts } from '../redis/read-contacts.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
 import type { AlertsDeps } from './deps.ts'

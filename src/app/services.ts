@@ -21,7 +21,7 @@ import { TokenStore } from '../tokens/token-store.ts'
 import { announcers } from './announcers.ts'
 import { createReceivers, mailLinks } from './receivers.ts'
 import { openResources, type Resources } from './resources.ts'
-import { alertSettings, digestSettings, historyKeep, pageOf, routingSettings } from './settings.ts'
+import { alertSettings, digestSettings, historyKeep, installerMails, pageOf, routingSettings } from './settings.ts'
 import { type AppInput, buildStores, type Stores } from './stores.ts'
 
 /**
@@ -66,6 +66,7 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     heartbeats: new HeartbeatStore(store, keys),
     heartbeat,
     receivers,
+    installerMails: installerMails(config),
     drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },
     deliveriesPage: `${config.http.publicUrl}/deliveries`,
     close: async () => {

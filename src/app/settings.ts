@@ -59,6 +59,14 @@ export function routingSettings({ alerts, routes, receivers, tags }: Config) {
   return { routes: withTags(marked, tags), group }
 }
 
+/** The receiver whose server and sender ask customers to connect again: one for contacts, or else the first for mails. */
+export function installerMails({ tokens, receivers }: Config): { receiver: string } | undefined {
+  if (!tokens.mailInstaller) return undefined
+  const mails = Object.keys(receivers).filter((name) => receivers[name]?.type === 'email')
+  const receiver = mails.find((name) => sendsToContacts(receivers[name])) ?? mails[0]
+  return receiver === undefined ? undefined : { receiver }
+}
+
 /** Whether a receiver sends to the contact of each account. */
 function sendsToContacts(settings: Config['receivers'][string] | undefined): boolean {
   return settings?.type === 'email' && settings.to === 'account'

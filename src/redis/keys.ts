@@ -168,6 +168,8 @@ function deliveryKeys(out: string) {
     connectedAt: `${out}:connected-at`,
     /** hash: id -> a silence (JSON) */
     silences: `${out}:silences`,
+    /** hash, expires: when a mail that asks to connect the account again was last made, ms, and its delivery */
+    reconnectMail: (hubId: number) => `${out}:reconnect-mail:${hubId}`,
     ...groupKeys(out),
     /** hash: the message, attempts so far, the transitions that it carries, deliveries of the same alerts that go first */
     delivery: (id: string) => `${out}:delivery:${id}`,

@@ -98,6 +98,7 @@ const STEPS = {
   forgetDelivery: on<'forgotten' | 'lost'>(1),
   readLedger: on<[string[], number, string[], string, string, number]>(1),
   planDrill: on<'planned' | 'not-due'>(3),
+  planReconnectMail: on<'planned' | 'not-due'>(3),
   enableReceivers: on<number>(1),
   holdLock: on<number>(1, 'alone'),
 }

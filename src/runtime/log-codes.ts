@@ -47,6 +47,7 @@ export const LOG_CODES = [
   'account.contact',
   'account.forgotten',
   'install.failed',
+  'installer.asked',
   'install.parked',
   'install.unstored',
   'grant.given-up',

@@ -217,6 +217,25 @@ redis.call('HSET', KEYS[3], 'receiver', ARGV[4], 'type', 'alert.test', 'message'
 redis.call('ZADD', KEYS[2], now, ARGV[3])
 return 'planned'
 
+--!step planReconnectMail
+-- Puts a mail that asks to connect an account again on its way, once for all daemons in a while, and not while the one before is.
+-- KEYS: the last such mail of the account, deliveries due, delivery. ARGV: now, least time between two (ms), delivery id, receiver,
+--   message (JSON), how long to remember it (ms). Returns 'planned' | 'not-due'.
+local now = tonumber(ARGV[1])
+local last = redis.call('HMGET', KEYS[1], 'at', 'delivery')
+local at = tonumber(last[1] or '')
+if at and at > now then
+  -- By a clock that was ahead.
+  redis.call('HSET', KEYS[1], 'at', now)
+  return 'not-due'
+end
+if at and (now - at < tonumber(ARGV[2]) or redis.call('ZSCORE', KEYS[2], last[2])) then return 'not-due' end
+redis.call('HSET', KEYS[1], 'at', now, 'delivery', ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+redis.call('HSET', KEYS[3], 'receiver', ARGV[4], 'type', 'account.reconnect', 'message', ARGV[5], 'createdAt', now, 'attempts', 0)
+redis.call('ZADD', KEYS[2], now, ARGV[3])
+return 'planned'
+
 --!step enableReceivers
 --!include ledger-step
 -- Gives receivers another chance, at the addresses that they have now; how one that was switched off, or had another address,

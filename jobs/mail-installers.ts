@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import type { Account } from '../src/accounts/account.ts'
+import { installerOf } from '../src/accounts/contact.ts'
+import type { Alert, Message } from '../src/alerts/alert.ts'
+import { currentAcknowledgement, readableState, TOKEN_FIELD, transitionOf } from '../src/alerts/alert-state.ts'
+import { type Circumstances, KEEPS_FROM_REFRESHING, readCircumstances } from '../src/alerts/groups/held.ts'
+import { receiversOf } from '../src/alerts/route.ts'
+import { silenceOf } from '../src/alerts/silence.ts'
+import { unlessOfOtherType } from '../src/redis/other-type.ts'
+import { reconnectMailEvery } from '../src/tokens/ask-to-reconnect.ts'
+import type { JobDeps } from './job-deps.ts'
+
+type InstallersWork = Pick<
+  JobDeps,
+  'installerMails' | 'registry' | 'store' | 'keys' | 'relay' | 'queues' | 'clock' | 'log'
+>
+
+/** An account that must reconnect, and whose customer can be asked to. */
+interface Asked {
+  hubId: number
+  since: number
+  isSentAlert: boolean
+  alert: Alert
+}
+
+const PAGE = 500
+/** Longer than the longest time between two. */
+const REMEMBERED_MS = 14 * 86_400_000
+
+/**
+ * Mails the link that connects an account again to its contact, or to who installed the app, where the config wants that. What
+ * is handled by an operator is left to them, and while no tokens can be refreshed at all nothing is asked of customers.
+ */
+export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
+  const { installerMails, registry, relay, clock } = deps
+  if (installerMails === undefined) return
+  const now = clock.now()
+  const lost = await lostAccounts(deps)
+  if (lost.length === 0) return
+  const circumstances = await readCircumstances(relay, now)
+  if (circumstances.fleet.some((trouble) => KEEPS_FROM_REFRESHING.includes(trouble))) return
+  const { uninstalling: _, uninstalled: __, ...live } = await registry.countByState()
+  const accounts = Object.values(live).reduce((sum, count) => sum + count, 0)
+  const all = { lost: lost.map(({ refusedSince }) => ({ since: refusedSince ?? 0 })), accounts, now }
+  for (const account of lost) {
+    const asked = await readAsked(deps, account, circumstances, now)
+    const everyMs = asked && reconnectMailEvery(asked, all)
+    if (asked !== undefined && everyMs !== undefined) await mail(deps, asked, { ...installerMails, everyMs }, now)
+  }
+}
+
+/** All that must reconnect. One whose token is another account's has no refusal: that is the operators' mistake. */
+async function lostAccounts({ registry }: InstallersWork): Promise<Account[]> {
+  const found: Account[] = []
+  for (let after = 0; ; ) {
+    const page = await registry.page(PAGE, after, ['reauthorize'])
+    found.push(...page.filter(({ refusedSince }) => refusedSince !== null))
+    const last = page.at(-1)
+    if (last === undefined) return found
+    after = last.hubId
+  }
+}
+
+/** Undefined: nobody is to be asked now. */
+async function readAsked(
+  { store, keys, relay }: InstallersWork,
+  account: Account,
+  { silences }: Circumstances,
+  now: number,
+): Promise<Asked | undefined> {
+  const { hubId, hubDomain, refusedSince, contact } = account
+  if ((contact ?? installerOf(account)) === undefined || refusedSince === null) return undefined
+  const stored = await unlessOfOtherType(store.hget(keys.account(hubId).alerts, TOKEN_FIELD), null)
+  const state = stored === null ? undefined : readableState(stored)
+  if (state?.level !== 'critical' || currentAcknowledgement(state, now) !== undefined) return undefined
+  const sent = { level: state.level, reason: 'repeat' as const, at: now, url: '' }
+  const { url: _, ...alert } = transitionOf({ hubId, hubDomain }, TOKEN_FIELD, state, sent)
+  if (silenceOf(silences, alert, now) !== undefined) return undefined
+  const receivers = receiversOf(relay.routes, alert, contact !== null)
+  const isSentAlert = receivers.some((receiver) => relay.group.contacts?.includes(receiver))
+  return { hubId, since: refusedSince, isSentAlert, alert }
+}
+
+async function mail(
+  { store, keys, queues, log }: InstallersWork,
+  { hubId, alert }: Asked,
+  { receiver, everyMs }: { receiver: string; everyMs: number },
+  now: number,
+): Promise<void> {
+  const message: Message = {
+    type: 'account.reconnect',
+    timestamp: new Date(now).toISOString(),
+    data: { groupKey: `account=${hubId}`, truncated: 0, alerts: [alert] },
+  }
+  const { reconnectMail, deliveriesDue, delivery } = keys.delivery
+  const id = `msg_${randomBytes(12).toString('hex')}`
+  const planned = await store.planReconnectMail(
+    ...[reconnectMail(hubId), deliveriesDue, delivery(id)],
+    ...[now, everyMs, id, receiver, JSON.stringify(message), REMEMBERED_MS],
+  )
+  if (planned !== 'planned') return
+  log.info(
+    { code: 'installer.asked', hubId, delivery: id },
+    'the customer is asked by mail to connect the account again',
+  )
+  await queues.wake('alerts', now)
+}
