@@ -34,7 +34,7 @@ test('fills in every default of the smallest file', () => {
     redis: { prefix: 'plimsoll', tls: false },
     dataDir: '/work/dir/.plimsoll',
     schedule: { refreshTokens: '*/10 * * * * *', pollLimits: '*/15 * * * * *' },
-    tokens: { refreshFrom: 0.5, refreshBy: 0.8 },
+    tokens: { refreshFrom: 0.5, refreshBy: 0.8, mailInstaller: false },
     tags: {},
     limits: {
       reports: ['customProperties', 'associations'],

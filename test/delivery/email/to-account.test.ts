@@ -1,0 +1,86 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { MailLinks } from '../../../src/delivery/describe/mail-links.ts'
+import type { AddresseeOf } from '../../../src/delivery/receiver.ts'
+import { createEmailReceiver } from '../../../src/delivery/receivers/email/send-email.ts'
+import { Secret } from '../../../src/runtime/secret.ts'
+import { aMessage, anAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
+import { reply, startMailServer } from './mail-server.ts'
+
+const never = new AbortController().signal
+const INSIDE = 'https://inside.example.com'
+const LINKS: MailLinks = {
+  ...{ open: () => `${INSIDE}/alerts/1`, acknowledge: () => `${INSIDE}/ack`, silence: () => `${INSIDE}/silence` },
+  ...{ runbook: () => `${INSIDE}/runbook`, rule: () => 'thresholds line 31', appName: 'Example App' },
+  reconnect: ({ account }) => `https://app.example.com/install?account=${account?.hubId}`,
+}
+
+/** A receiver of contacts, and the server that it sends by. */
+async function world(addressee: AddresseeOf, options = {}) {
+  const server = await startMailServer({ disabledCommands: ['STARTTLS'], ...options })
+  onTestFinished(server.close)
+  const receiver = createEmailReceiver({
+    ...{ name: 'account-owner', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), from: 'app@example.com' },
+    ...{ to: 'account', tls: 'optional', links: LINKS, addresseeOf: addressee },
+  })
+  onTestFinished(() => receiver.close())
+  return { server, send: (message = aMessage()) => receiver.send({ id: 'd-1', message, now: NOW }, never) }
+}
+
+const found = (address: string) => ({ is: 'found', address }) as const
+
+test('a mail goes to the contact that its account has when it is sent', async () => {
+  let contact = 'old@acme.example.com'
+  const { server, send } = await world(async (hubId) => found(hubId === 123 ? contact : 'other@example.com'))
+  await send()
+  contact = 'new@acme.example.com'
+  expect(await send()).toMatchObject({ outcome: 'delivered' })
+  expect(server.arrived.map(({ recipients }) => recipients)).toEqual([
+    ['old@acme.example.com'],
+    ['new@acme.example.com'],
+  ])
+})
+
+test('it has nothing of the operators: no page, rule or command of theirs, but the link that connects the account', async () => {
+  const { server, send } = await world(async () => found('ada@acme.example.com'))
+  const message = `${aTokenAlert().message} plimsoll accounts reconnect-link 123 prints the link for that.`
+  await send(aMessage([{ ...aTokenAlert(), message, url: `${INSIDE}/accounts/123` }]))
+  await send(aMessage([{ ...anAlert(), url: `${INSIDE}/accounts/123` }]))
+  const [token, limit] = server.arrived.map(({ mail }) => mail)
+  expect(token?.subject).toBe('Connect Example App to acme.example.com (123) again')
+  expect(limit?.subject).toBe('[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000')
+  for (const mail of [token, limit]) {
+    for (const text of [mail?.text, mail?.html]) {
+      expect(text).not.toMatch(/inside\.example\.com|plimsoll|thresholds|rule |acknowledge/i)
+    }
+  }
+  expect(token?.text).toContain('https://app.example.com/install?account=123')
+  expect(token?.text).toContain('Example App is no longer connected to this account')
+})
+
+test('without a contact, or about several accounts, nothing is sent, and that is no fault of the receiver', async () => {
+  const { server, send } = await world(async () => ({ is: 'none', why: 'its account has no contact any more' }))
+  expect(await send()).toEqual({ outcome: 'refuse', reason: 'its account has no contact any more', ofAddressee: true })
+  const two = [anAlert(), onAccount(9, anAlert())]
+  expect(await send(aMessage(two))).toMatchObject({ outcome: 'refuse', ofAddressee: true })
+  expect(server.arrived).toEqual([])
+})
+
+test('an address that the server never takes is given up at once, and named in no reason', async () => {
+  const refusing = {
+    onRcptTo: (_: unknown, __: unknown, done: (error: Error) => void) =>
+      done(reply(550, 'no ada@acme.example.com here')),
+  }
+  const { send } = await world(async () => found('ada@acme.example.com'), refusing)
+  const outcome = await send()
+  expect(outcome).toMatchObject({ outcome: 'refuse', answer: 550, ofAddressee: true })
+  expect(JSON.stringify(outcome)).not.toContain('ada@')
+})
+
+test('a test logs in, and mails no customer', async () => {
+  const { server, send } = await world(async () => found('ada@acme.example.com'))
+  expect(await send({ ...aMessage(), type: 'alert.test' })).toMatchObject({
+    outcome: 'delivered',
+    detail: expect.stringContaining('no mail'),
+  })
+  expect([server.connections(), server.arrived]).toEqual([1, []])
+})

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import { mailInstallers } from '../../jobs/mail-installers.ts'
+import { addresseeFor, changeContact } from '../../src/accounts/contact.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { encodeState, openedState, TOKEN_FIELD } from '../../src/alerts/alert-state.ts'
+import type { Silence } from '../../src/alerts/silence.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { NOBODY } from '../../src/redis/steps.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { redisOfFile } from '../support/of-file.ts'
+
+const redis = redisOfFile()
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+function world() {
+  const { store } = redis
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  const registry = new Registry(store, keys)
+  const deliveries = new Deliveries(store, keys)
+  const silences: Silence[] = []
+  const { log, lines } = logLines()
+  const group = { by: ['account' as const], waitMs: 1, intervalMs: 1, max: 200, contacts: ['owner'] }
+  const relay = {
+    ...{ store, keys, log, group, routes: [{ to: ['ops'] }], receivers: ['ops', 'owner'] },
+    silences: { active: async () => silences },
+  }
+  const deps = { installerMails: { receiver: 'owner' }, registry, store, keys, relay, clock, log }
+  const queues = { wake: async () => {} } as never
+  const setState = async (hubId: number, state: string) => {
+    for (const other of ['active', 'reauthorize'])
+      await store.zrem(keys.partition(hubId % 64).state[other as 'active'], hubId)
+    await store.zadd(keys.partition(hubId % 64).state[state as 'active'], hubId, hubId)
+    await store.hset(keys.account(hubId).account, 'state', state)
+  }
+  return {
+    ...{ store, keys, clock, registry, deliveries, silences, lines, setState },
+    /** An account whose refresh token is refused from now on. */
+    lose: async (hubId: number, user = `u@n${hubId}.example.com`) => {
+      const { account, alerts } = keys.account(hubId)
+      await setState(hubId, 'reauthorize')
+      await store.hset(account, { hubDomain: `n${hubId}.example.com`, user, rejectedAt: clock.now(), connectedAt: 1 })
+      await store.hset(alerts, TOKEN_FIELD, encodeState(openedState('critical', 'token', clock.now())))
+    },
+    /** hubIds that are mailed by a sweep; what is on its way then arrives. */
+    sweep: async () => {
+      const before = new Set(await store.zrange(keys.delivery.deliveriesDue, 0, '-1'))
+      await mailInstallers({ ...deps, queues })
+      const ids = (await store.zrange(keys.delivery.deliveriesDue, 0, '-1')).filter((id) => !before.has(id))
+      const taken = await Promise.all(ids.map((id) => deliveries.begin(id, clock.now())))
+      return taken.flatMap((one) => (typeof one === 'object' ? [one] : []))
+    },
+    arrive: async (sent: { id: string }[]) => {
+      for (const one of sent) {
+        const record = { outcome: 'delivered' as const, nextAt: null, reason: '', ms: 1 }
+        await deliveries.record(one as never, record, clock.now())
+      }
+    },
+    silence: (hubId: number) =>
+      silences.push({
+        id: 's',
+        matchers: [{ name: 'account', value: String(hubId) }],
+        author: 'me',
+        comment: '',
+        createdAt: 0,
+        endsAt: 9e15,
+      }),
+  }
+}
+
+describe('an account that must reconnect', () => {
+  test('is asked for by one mail a day, whoever sweeps and however often', async () => {
+    const { lose, sweep, arrive, clock } = world()
+    await lose(7)
+    const [first, ...others] = await sweep()
+    expect(others).toEqual([])
+    expect(first).toMatchObject({ receiver: 'owner', message: { type: 'account.reconnect' } })
+    expect(first?.message.data.alerts).toMatchObject([{ kind: 'token', level: 'critical', account: { hubId: 7 } }])
+    expect(JSON.stringify(first?.message)).not.toMatch(/u@n7|"url"/)
+    await arrive([first as never])
+    expect(await sweep()).toEqual([])
+    clock.move(DAY - 1)
+    expect(await sweep()).toEqual([])
+    clock.move(1)
+    expect(await sweep()).toHaveLength(1)
+  })
+
+  test('gets no second mail while the first is still on its way', async () => {
+    const { lose, sweep, clock } = world()
+    await lose(7)
+    expect(await sweep()).toHaveLength(1)
+    clock.move(2 * DAY)
+    expect(await sweep()).toEqual([])
+  })
+
+  test('gets none without an address, connected again, silenced, or acknowledged', async () => {
+    const { lose, sweep, setState, silence, store, keys, clock } = world()
+    await lose(1, 'Ada')
+    await lose(2)
+    await setState(2, 'active')
+    await lose(3)
+    silence(3)
+    await lose(4)
+    const acknowledged = { at: clock.now(), by: 'ann', until: clock.now() + DAY }
+    const state = { ...openedState('critical', 'token', clock.now()), acknowledged }
+    await store.hset(keys.account(4).alerts, TOKEN_FIELD, encodeState(state))
+    expect(await sweep()).toEqual([])
+    await changeContact({ store, keys }, 1, 'ada@n1.example.com')
+    expect(await sweep()).toHaveLength(1)
+  })
+
+  test('gets none while no tokens can be refreshed, nor on the day on which many were lost', async () => {
+    const { lose, sweep, store, keys, clock } = world()
+    for (const hubId of [1, 2, 3, 4, 5]) await lose(hubId)
+    expect(await sweep()).toEqual([])
+    const { alerts } = keys.account(NOBODY)
+    await store.hset(alerts, 'token-endpoint', encodeState(openedState('critical', 'fleet', clock.now())))
+    clock.move(DAY)
+    expect(await sweep()).toEqual([])
+    await store.del(alerts)
+    expect(await sweep()).toHaveLength(5)
+  })
+
+  test('whose record can not be read holds up no other', async () => {
+    const { lose, sweep, store, keys } = world()
+    await lose(7)
+    await lose(8)
+    await store.set(keys.account(8).alerts, 'no hash')
+    await lose(9)
+    await store.hset(keys.account(9).account, 'rejectedAt', 'soon')
+    expect(await sweep()).toHaveLength(1)
+  })
+})
+
+test('the mail goes to the contact, else to who installed the app, as long as the account must reconnect', () => {
+  const lost = { state: 'reauthorize', contact: null, user: 'ada@example.com' } as const
+  expect(addresseeFor(lost, true)).toEqual({ is: 'found', address: 'ada@example.com' })
+  expect(addresseeFor({ ...lost, contact: 'c@example.com' }, true)).toEqual({ is: 'found', address: 'c@example.com' })
+  expect(addresseeFor(lost, false)).toMatchObject({ is: 'none' })
+  expect(addresseeFor({ ...lost, state: 'active' }, true)).toMatchObject({ is: 'none' })
+  expect(addresseeFor({ ...lost, user: 'Ada' }, true)).toMatchObject({ is: 'none' })
+  expect(addresseeFor(undefined, true)).toMatchObject({ is: 'none' })
+})
