@@ -50,6 +50,7 @@ describe('connecting with a code', () => {
       hubDomain: 'acme.example.com',
       state: 'active',
       user: 'ada@acme.example.com',
+      contact: null,
       connectedAt: now,
       firstConnectedAt: now,
       token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1, driftMs: null },

@@ -80,7 +80,15 @@ describe('the registry', () => {
 
 test('a record with everything in it reads back as an account', () => {
   const hash = {
-    ...{ state: 'failing', hubDomain: 'a.example.com', user: 'u', connectedAt: '1', obtainedAt: '2', expiresAt: '3' },
+    ...{
+      state: 'failing',
+      hubDomain: 'a.example.com',
+      user: 'u',
+      contact: 'c@example.com',
+      connectedAt: '1',
+      obtainedAt: '2',
+      expiresAt: '3',
+    },
     ...{ firstConnectedAt: '0', failingSince: '4', rejectedAt: '3' },
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
     ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollBecause: 's0 7' },
@@ -103,6 +111,7 @@ test('a record with everything in it reads back as an account', () => {
     hubDomain: 'a.example.com',
     state: 'failing',
     user: 'u',
+    contact: 'c@example.com',
     connectedAt: 1,
     firstConnectedAt: 0,
     token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7, driftMs: -6000 },

@@ -50,7 +50,7 @@ test('hides the password of a Redis address, not its host and database', () => {
 test('shows defaults, and every value as the file would have it', () => {
   const printed = parse(printConfig(configOf(FULL, GIVEN)))
   expect(printed.provider.timeout).toBe('10s')
-  expect(printed.tokens).toEqual({ refreshFrom: '33.3%', refreshBy: '66.6%' })
+  expect(printed.tokens).toEqual({ refreshFrom: '33.3%', refreshBy: '66.6%', mailInstaller: false })
   expect(printed.limits).toMatchObject({ every: '90s', history: { raw: '7d', hourly: '90d', daily: '800d' } })
   expect(printed.redis.cluster).toEqual(['a:1', '[::1]:2'])
   expect(printed.uninstall).toEqual({ keep: 0, afterRefused: '36h' })

@@ -62,6 +62,7 @@ test('the example loads once its variables are set and its key exists', () => {
   })
   expect(Object.keys(config.receivers)).toEqual([
     'ops-mail',
+    'account-owner',
     'ops-hook',
     'chat',
     'pager',
