@@ -200,7 +200,7 @@ function connection({ account, scopes }: AccountView, formToken: string | undefi
   return html`<details id="connection"><summary>Connection and tokens</summary>
 ${factList([
   ['Installed by', user === null || user === '' ? undefined : html`${cleanText(user, 120)}`],
-  ['Contact', contactCell(account, formToken)],
+  ['Contact', account.contact === null ? undefined : html`${account.contact}`],
   ['Connected', when(connectedAt, now)],
   [
     'Scopes',
@@ -217,12 +217,12 @@ ${factList([
     'Token last served',
     tokenServedAt === null ? undefined : html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`,
   ],
-])}</details>`
+])}
+${formToken === undefined ? undefined : contactForm(account, formToken)}</details>`
 }
 
-/** Who gets what a receiver with `to: account` sends; `token`: of who may change it. */
-function contactCell({ hubId, contact }: AccountView['account'], token: string | undefined): Html | undefined {
-  if (token === undefined) return contact === null ? undefined : html`${contact}`
-  return html`<form method="post" action="/accounts/${hubId}/contact" class="inline">${formTokenField(token)}
-<label><span class="unseen">E-mail address of the contact </span><input type="email" name="contact" maxlength="254" autocomplete="off" value="${contact ?? ''}" placeholder="none"></label> <button class="second">Save</button></form>`
+/** Who gets what a receiver with `to: account` sends; an empty field takes it away. */
+function contactForm({ hubId, contact }: AccountView['account'], token: string): Html {
+  return html`<form method="post" action="/accounts/${hubId}/contact" class="own-end">${formTokenField(token)}
+<label>Contact <input type="email" name="contact" maxlength="254" autocomplete="off" value="${contact ?? ''}" placeholder="ada@example.com"></label> <button class="second">Save contact</button></form>`
 }
