@@ -40,7 +40,7 @@ describe('manners', () => {
       expect(imported).toEqual({ code: 0, out: 'imported 1, kept 0, replaced 0, bad 0\n', err: '' })
 
       const csv = await plimsollHere(['accounts', 'export', '-', '-c', config], scene.folder)
-      expect(csv.out).toMatch(/^hubId,hubDomain,state,user,connectedAt,sealedRefreshToken\n1234567,[^\n]*\n$/)
+      expect(csv.out).toMatch(/^hubId,hubDomain,state,user,contact,connectedAt,sealedRefreshToken\n1234567,[^\n]*\n$/)
       expect(csv.err).toMatch(/^exported 1 live account to standard output/)
       const lines = await plimsollHere(['accounts', 'export', '-', '--format', 'jsonl', '-c', config], scene.folder)
       expect(JSON.parse(lines.out)).toMatchObject({ hubId: HUB })
