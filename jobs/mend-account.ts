@@ -13,6 +13,7 @@ import { NO_ALERT_WRITES, stepJson } from '../src/redis/steps.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { LAST_MOMENT } from '../src/runtime/moment.ts'
+import { parseAccess } from '../src/tokens/stored-access.ts'
 import type { Queues } from './queues.ts'
 
 export interface MendWork {
@@ -33,11 +34,12 @@ const KEPT_MS = 30 * 86_400_000
 /** What each key of an account is. */
 const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
   ...{ account: 'hash', tokens: 'hash', alerts: 'hash', history: 'list', calls: 'list' },
-  ...{ readings: 'string', samples: 'string', forecast: 'string', paused: 'string' },
+  ...{ access: 'string', readings: 'string', samples: 'string', forecast: 'string', paused: 'string' },
 }
 
 /** Whether what a key holds can be read, where its type is right. Fields of the hashes are told one by one. */
 const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean>>> = {
+  access: async ({ store, own }) => parseAccess(await store.getBuffer(own.access)) !== undefined,
   readings: ({ store, own }) => isPacked(store.getBuffer(own.readings), decodeReadings),
   samples: ({ store, own }) => isPacked(store.getBuffer(own.samples), decodeSamples),
   history: async ({ store, keys, hubId }) => {
@@ -155,7 +157,7 @@ function recordAfter(
   return {
     fields: repaired,
     state: isLost || fields.includes('state') ? known : '',
-    refreshNow: 'obtainedAt' in repaired,
+    refreshNow: 'obtainedAt' in repaired || keys.includes('access'),
   }
 }
 

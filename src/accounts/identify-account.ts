@@ -3,6 +3,7 @@ import { stepJson } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { planRefresh } from '../tokens/plan-refresh.ts'
+import { readAccess } from '../tokens/stored-access.ts'
 import { openToken } from '../tokens/vault.ts'
 import type { ConnectDeps } from './connect-account.ts'
 import { askIdentity } from './identity.ts'
@@ -36,7 +37,7 @@ export async function identifyAccount(
 ): Promise<Identified | undefined> {
   const account = await unidentified(deps, hubId)
   if (account === undefined) return undefined
-  const opened = openToken(deps.vault, account.accessToken, hubId, 'access')
+  const opened = openToken(deps.vault, account.sealed, hubId, 'access')
   if (!opened.ok) return { is: 'later' }
   if ((await deps.endpoint.enter(turn)).is === 'closed') return { is: 'later' }
   const token = { accessToken: opened.value, times: account.times }
@@ -68,17 +69,13 @@ export async function identifyAccount(
 }
 
 async function unidentified(deps: IdentifyDeps, hubId: number) {
-  const { account, tokens, alerts } = deps.keys.account(hubId)
-  const [fields, accessToken, alertStates] = await Promise.all([
-    // The generation first: if it is still the same when the answer is stored, the token read here belongs to it.
-    deps.store.hmget(account, 'metadataDue', 'generation', 'hubDomain', 'obtainedAt', 'expiresAt'),
-    deps.store.hgetBuffer(tokens, 'access'),
+  const { account, alerts } = deps.keys.account(hubId)
+  const [metadataDue, access, alertStates] = await Promise.all([
+    deps.store.hget(account, 'metadataDue'),
+    readAccess(deps.store, deps.keys, hubId),
     deps.store.hgetall(alerts),
   ])
-  const [metadataDue, generation, hubDomain, obtainedAt, expiresAt] = fields
-  if (metadataDue !== '1' || accessToken === null) return undefined
-  const times = { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) }
-  return { generation: generation ?? '', hubDomain: hubDomain ?? '', times, accessToken, alertStates }
+  return metadataDue === '1' && access !== undefined ? { ...access, alertStates } : undefined
 }
 
 type Unidentified = NonNullable<Awaited<ReturnType<typeof unidentified>>>

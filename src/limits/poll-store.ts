@@ -7,6 +7,7 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type AlertWrites, fromTable, table } from '../redis/steps.ts'
+import { parseAccess } from '../tokens/stored-access.ts'
 import { decodeFingerprints, encodeFingerprints, type Fingerprints } from './fingerprints.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/forecast-account.ts'
 import { TIME_PLACE } from './history/packed-bytes.ts'
@@ -211,7 +212,7 @@ export class PollContext {
   #foretold: { is: AccountForecasts | undefined } | undefined
 
   constructor(hubId: number, keys: Keys, answer: (Buffer | null)[], askedAt: number) {
-    const [packed, accessToken = null, forecast, readings = null] = answer
+    const [packed, access, forecast, readings = null] = answer
     const { fields, granted, pausedUntil, hasSamples, alerts } = fromTable(packed as Buffer) as Begun
     const unreadable = unreadableFields(fields)
     if (unreadable.length > 0)
@@ -239,7 +240,7 @@ export class PollContext {
     this.gaps = decodeGaps(fields.gaps ?? '')
     this.bucket = decodeBucketUse(fields.bucket ?? '')
     for (let n = 0; n < alerts.length; n += 2) this.alertStates[alerts[n] as string] = alerts[n + 1] as string
-    this.accessToken = accessToken
+    this.accessToken = parseAccess(access)?.sealed ?? null
     this.taken = takenNow(granted, pausedUntil, askedAt)
     this.#unpack = () => keptReadings(hubId, keys.account(hubId), readings)
     this.packed = { readings, forecasts: forecast?.toString() ?? '', hasSamples: hasSamples === 1 }

@@ -235,8 +235,10 @@ function accountKeys(tag: string, hubId: number) {
   return {
     /** hash: state, generation, times and last outcomes, all short */
     account: `${tag}:account:${hubId}`,
-    /** hash: the encrypted tokens and the granted scopes */
+    /** hash: the encrypted refresh tokens and the granted scopes */
     tokens: `${tag}:tokens:${hubId}`,
+    /** string: the encrypted access token, and what is known with it; see `stored-access.ts` */
+    access: `${tag}:access:${hubId}`,
     /** string: the numbers of the last reports, packed */
     readings: `${tag}:readings:${hubId}`,
     /** string, expires: the records behind them, packed */

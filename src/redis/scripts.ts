@@ -78,6 +78,7 @@ const STEPS = {
   reportWriter: on<[daemon: string, keyId: string, ...needs: string[]][]>(3),
   retireKeys: on<'retired' | 'writing'>(4),
   rekeyTokens: on<number>(1, 'alone'),
+  rekeyAccess: on<number>(1, 'alone'),
   takeCalls: OF_MANY,
   settleCalls: on<number>(1),
   pauseCalls: on<number>(1),

@@ -4,6 +4,7 @@ import { isOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { resealAnswers } from './sealed-answers.ts'
+import { parseAccess } from './stored-access.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
 import { liveWriters, SILENCE_S, type Writer } from './vault-keys.ts'
 
@@ -142,7 +143,7 @@ async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass
       const chunk = hubIds.slice(at, at + CHUNK)
       await rekeyChunk(
         deps,
-        chunk.map((hubId) => ({ hubId, key: keys.account(hubId).tokens })),
+        chunk.map((hubId) => ({ hubId, key: keys.account(hubId).tokens, access: keys.account(hubId).access })),
         pass,
       )
       pass.accounts += chunk.length
@@ -178,44 +179,55 @@ function sealedAs(name: string): TokenField | undefined {
 interface Holder {
   hubId: number
   key: string
+  /** Where an account's access token is: a grant has its own with the others. */
+  access?: string
 }
 
-async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pass): Promise<void> {
-  const reading = deps.store.pipeline()
+async function rekeyChunk({ store, vault }: RekeyDeps, holders: readonly Holder[], pass: Pass): Promise<void> {
+  const reading = store.pipeline()
   for (const { key } of holders) reading.hgetallBuffer(key)
-  const stored = (await reading.exec()) ?? []
+  const [stored, accessTokens] = await Promise.all([reading.exec(), accessTokensOf(store, holders)])
 
-  const writing = deps.store.pipeline()
-  for (const [index, { hubId, key }] of holders.entries()) {
-    const [error, values] = stored[index] ?? []
+  const writing = store.pipeline()
+  for (const [index, { hubId, key, access }] of holders.entries()) {
+    const [error, values] = stored?.[index] ?? []
+    const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
     if (isOfOtherType(error)) {
-      pass.unopened.push({
-        hubId,
-        fields: ['tokens'],
-        reason: 'what Redis holds in their place is no record of tokens',
-      })
-      continue
+      refused.fields.push('tokens')
+      refused.reason = 'what Redis holds in their place is no record of tokens'
+    } else if (error) throw error
+    const sealed = { ...((values ?? {}) as Record<string, Buffer>), ...accessTokens[index] }
+    const replacements: (string | Buffer)[] = []
+    for (const { name, before, after } of sealAnew(vault, refused, sealed, pass)) {
+      if (name === 'access' && access !== undefined) writing.rekeyAccess(access, before, after)
+      else replacements.push(name, before, after)
     }
-    if (error) throw error
-    const replacements = sealAnew(deps.vault, hubId, (values ?? {}) as Record<string, Buffer>, pass)
     if (replacements.length > 0) writing.rekeyTokens(key, ...replacements)
+    if (refused.fields.length > 0) pass.unopened.push(refused)
   }
   const replaced = resultsOf<number>(await writing.exec())
   pass.replaced += replaced.reduce((sum, count) => sum + count, 0)
 }
 
-/** Field, as read, encrypted anew - of each value that is under another key than the first. */
-function sealAnew(vault: Vault, hubId: number, values: Record<string, Buffer>, pass: Pass): (string | Buffer)[] {
-  const replacements: (string | Buffer)[] = []
-  const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
-  for (const [name, sealed] of Object.entries(values)) {
+/** Of accounts, which are all of one partition. What can't be read is no encrypted value. */
+async function accessTokensOf(store: Store, holders: readonly Holder[]): Promise<Record<string, Buffer>[]> {
+  const keys = holders.flatMap(({ access }) => access ?? [])
+  const stored = keys.length === 0 ? [] : await store.mgetBuffer(keys)
+  return stored.map((text) => (text === null ? {} : { access: parseAccess(text)?.sealed ?? Buffer.alloc(0) }))
+}
+
+/** Each value that is under another key than the first: as read, and encrypted anew. Those that can't be are added to `refused`. */
+function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, Buffer>, pass: Pass) {
+  const anew: { name: string; before: Buffer; after: Buffer }[] = []
+  for (const [name, before] of Object.entries(values)) {
     const field = sealedAs(name)
     if (field === undefined) continue
     let keyId: string | undefined
     try {
-      keyId = keyIdOf(sealed)
+      keyId = keyIdOf(before)
       if (keyId === vault.keyIds[0]) continue
-      replacements.push(name, sealed, vault.seal(vault.open(sealed, hubId, field), hubId, field))
+      const after = vault.seal(vault.open(before, refused.hubId, field), refused.hubId, field)
+      anew.push({ name, before, after })
       pass.toReplace.add(keyId)
     } catch (error) {
       if (!(error instanceof VaultError)) throw error
@@ -224,8 +236,7 @@ function sealAnew(vault: Vault, hubId: number, values: Record<string, Buffer>, p
       if (keyId !== undefined) pass.unopenedKeys.add(keyId)
     }
   }
-  if (refused.fields.length > 0) pass.unopened.push(refused)
-  return replacements
+  return anew
 }
 
 function resultsOf<T>(answers: [error: Error | null, result: unknown][] | null): T[] {

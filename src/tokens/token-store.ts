@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
 import type { TokenTimes } from './plan-refresh.ts'
+import { readAccess } from './stored-access.ts'
 import type { Vault } from './vault.ts'
 
 /** What a refresh reads together with taking its lease. */
@@ -198,33 +199,24 @@ export class TokenStore {
   /** Undefined: there is no such account. */
   async read(hubId: number): Promise<StoredToken | undefined> {
     const { account, tokens } = this.#keys.account(hubId)
-    // The generation first: if it is still the same when the token is handed out, the token read here belongs to it.
-    const [fields, accessToken, scopes] = await Promise.all([
-      this.#store.hmget(
-        account,
-        'state',
-        'generation',
-        'obtainedAt',
-        'expiresAt',
-        'retryAt',
-        'metadataDue',
-        'refreshing',
-      ),
-      this.#store.hgetBuffer(tokens, 'access'),
+    const [fields, access, scopes] = await Promise.all([
+      this.#store.hmget(account, 'state', 'generation', 'retryAt', 'metadataDue', 'refreshing'),
+      readAccess(this.#store, this.#keys, hubId),
       this.#store.hget(tokens, 'scopes'),
     ])
-    const [state, generation, obtainedAt, expiresAt, retryAt, metadataDue, lease] = fields
+    const [state, generation, retryAt, metadataDue, lease] = fields
     if (state === null || state === undefined) return undefined
     const heldUntil = Number(lease?.split(' ')[2] ?? 0)
     // Asked only if a worker had the lease: in a Cluster any one of the nodes answers, and it may be the one that is away.
     const [seconds, microseconds] = heldUntil === 0 ? [0, 0] : await this.#store.time()
     return {
       state: state as AccountState,
-      generation: generation ?? '',
-      obtainedAt: Number(obtainedAt ?? 0),
-      expiresAt: Number(expiresAt ?? 0),
+      // Its own: it is handed out while that is the account's.
+      generation: access?.generation ?? generation ?? '',
+      obtainedAt: access?.times.obtainedAt ?? 0,
+      expiresAt: access?.times.expiresAt ?? 0,
       retryAt: retryAt === null || retryAt === undefined ? null : Number(retryAt),
-      accessToken,
+      accessToken: access?.sealed ?? null,
       scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
       metadataDue: metadataDue === '1',
       isHeld: heldUntil > Number(seconds) * 1_000 + Number(microseconds) / 1_000,

@@ -3,10 +3,11 @@ import { dayOfPartition, TendingRounds } from '../../src/limits/history/tending-
 import type { Store } from '../../src/redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { formatAccess } from '../../src/tokens/stored-access.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { accessTokenOf, refreshTokenOf } from './account-tokens.ts'
 import { hubIdOf, isToBeRefreshed } from './cycle-run.ts'
-import { KEY } from './fleet-of-accounts.ts'
+import { domainOf, KEY } from './fleet-of-accounts.ts'
 import { COUNT, dueSets } from './until-done.ts'
 
 const LIFE_MS = 1_800_000
@@ -20,18 +21,20 @@ export async function seedAccounts(store: Store, keys: Keys, count: number): Pro
     const hubId = hubIdOf(place)
     const account = keys.account(hubId)
     const { state, due, fresh } = keys.partition(keys.partitionOf(hubId))
+    const sealed = vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access')
+    const times = { obtainedAt: now, expiresAt: now + LIFE_MS }
     const seeded = Promise.all([
       store.hset(account.account, {
         ...{
           state: 'active',
-          hubDomain: `customer-${hubId}.example.com`,
+          hubDomain: domainOf(hubId),
           generation: 1,
           user: `admin@${hubId}.example`,
         },
-        ...{ refreshedAt: now, obtainedAt: now, expiresAt: now + LIFE_MS, connectedAt: now },
+        ...{ ...times, refreshedAt: now, connectedAt: now },
       }),
+      store.set(account.access, formatAccess({ generation: '1', times, hubDomain: domainOf(hubId), sealed })),
       store.hset(account.tokens, {
-        access: vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access'),
         refresh: vault.seal(new Secret(refreshTokenOf(hubId)), hubId, 'refresh'),
         scopes: 'oauth crm.objects.contacts.read',
       }),

@@ -2,6 +2,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { planRefresh, shareOf } from '../../src/tokens/plan-refresh.ts'
+import { formatAccess } from '../../src/tokens/stored-access.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 
 export const FIRST_HUB_ID = 20_000_000
@@ -30,8 +31,10 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
       ...{ state: 'active', hubDomain: domainOf(hubId), generation: 1, connectedAt: 1 },
       ...{ user: `admin@${domainOf(hubId)}`, firstConnectedAt: 1, refreshedAt: 1 },
     })
+    const sealed = vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access')
+    const times = { obtainedAt: 0, expiresAt: 0 } // Until they are planned.
+    commands.set(own.access, formatAccess({ generation: '1', times, hubDomain: domainOf(hubId), sealed }))
     commands.hset(own.tokens, {
-      access: vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access'),
       refresh: vault.seal(new Secret(refreshTokenOf(hubId)), hubId, 'refresh'),
       scopes: 'oauth crm.objects.contacts.read crm.schemas.custom.read',
     })
@@ -39,6 +42,11 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
     commands.zadd(fresh, Date.now(), hubId)
   })
 }
+
+/** Of an access token as it is stored. */
+const MOVE_LIFE = `
+local generation, others = string.match(redis.call('GET', KEYS[1]), '^(%d+) %d+ %d+( .*)$')
+return redis.call('SET', KEYS[1], generation .. ' ' .. ARGV[1] .. ' ' .. ARGV[2] .. others)`
 
 /** Gives accounts other tokens' lives and other turns. */
 export async function plan(
@@ -49,7 +57,9 @@ export async function plan(
   await eachAccount(store, accounts, (commands, hubId) => {
     const { obtainedAt, expiresAt, pollAt } = accounts.turn(hubId - FIRST_HUB_ID)
     const { due } = keys.partition(keys.partitionOf(hubId))
-    commands.hset(keys.account(hubId).account, { obtainedAt, expiresAt, refreshedAt: obtainedAt })
+    const own = keys.account(hubId)
+    commands.hset(own.account, { obtainedAt, expiresAt, refreshedAt: obtainedAt })
+    commands.eval(MOVE_LIFE, 1, own.access, obtainedAt, expiresAt)
     commands.zadd(due.refresh, planRefresh(hubId, { obtainedAt, expiresAt }, SHARES).dueAt, hubId)
     commands.zadd(due.poll, pollAt, hubId)
   })

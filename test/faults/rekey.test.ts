@@ -5,7 +5,9 @@ import { afterEach, expect, test } from 'vitest'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { parseAccess } from '../../src/tokens/stored-access.ts'
 import { createVault, keyIdOf } from '../../src/tokens/vault.ts'
+import { putAccess } from '../support/accounts.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { type Daemon, startDaemon } from '../support/daemon.ts'
 import { connectAll, eventually, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
@@ -51,9 +53,11 @@ async function valuesByKey(store: Store, hubIds: readonly number[]): Promise<Rec
   const counts: Record<string, number> = {}
   for (const some of lotsOf(hubIds)) {
     const reading = store.pipeline()
-    for (const hubId of some) reading.hmgetBuffer(KEYS.account(hubId).tokens, 'access', 'refresh', 'previous')
+    for (const hubId of some) reading.hmgetBuffer(KEYS.account(hubId).tokens, 'refresh', 'previous')
+    for (const hubId of some) reading.mgetBuffer(KEYS.account(hubId).access)
     for (const [, values] of (await reading.exec()) ?? []) {
-      for (const value of values as (Buffer | null)[]) {
+      for (const stored of values as (Buffer | null)[]) {
+        const value = parseAccess(stored)?.sealed ?? stored
         if (value !== null) counts[keyIdOf(value)] = (counts[keyIdOf(value)] ?? 0) + 1
       }
     }
@@ -294,7 +298,7 @@ test('a value that no key opens is named by its account, and all others are done
   const [lost = 0] = hubIds
   const other = createVault([{ id: 'k0', key: Buffer.alloc(32, 1) }])
   const store = scene.redis.connect()
-  await store.hset(KEYS.account(lost).tokens, 'access', other.seal(new Secret('x'), lost, 'access'))
+  await putAccess(store, KEYS, other.seal(new Secret('x'), lost, 'access'), lost)
 
   const both = await scene.configFile({ encryption: { keys: [K2, K1] } })
   const ran = await plimsollHere(['keys', 'rekey', '--config', both], scene.folder)

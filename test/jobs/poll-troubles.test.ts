@@ -14,7 +14,7 @@ import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/poll-texts.ts'
 import { HUB } from '../accounts/connected.ts'
 import { associations, type PropertiesBody, properties } from '../limits/reports.ts'
-import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { outboxOf, putToken, seedAccount, storedTokens } from '../support/accounts.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
@@ -278,7 +278,7 @@ describe('an account that moves to another data centre', () => {
 describe('an access token that no key opens', () => {
   const strange = createVault([{ id: 'k9', key: Buffer.alloc(32, 9) }])
   const seal = (one: Awaited<ReturnType<typeof fleet>>, field: 'access' | 'refresh') =>
-    redis.store.hset(one.keys.account(HUB).tokens, field, strange.seal(new Secret('x'), HUB, field))
+    putToken(redis.store, one.keys, field, strange.seal(new Secret('x'), HUB, field), HUB)
 
   test('is as none at all: a refresh brings another one, and the account is polled', async () => {
     const one = await fleet()

@@ -42,9 +42,9 @@ test('steps of many accounts at a time do so, too', async () => {
   const store = cluster.store()
   const [hubId, other] = [4713, 4713 + 64]
   for (const id of [hubId, other]) {
-    const { account, tokens } = keys.account(id)
+    const { account, access } = keys.account(id)
     await store.hset(account, { state: 'active', expiresAt: 1, obtainedAt: 0, hubDomain: `${id}.example.com` })
-    await store.hset(tokens, { access: 'sealed' })
+    await store.set(access, 'sealed')
   }
   const slot = Number(await cluster.masters[0]?.admin.cluster('KEYSLOT', keys.own(hubId)))
   const from = await ownerOf(cluster.masters, slot)

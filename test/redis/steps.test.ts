@@ -20,7 +20,7 @@ test('what a step is given is JSON that Lua can read, whatever stands in it', as
 test('the names that a step on an account makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
-  const script = `${shared} return {ACCOUNT, tokensKey(), readingsKey(), samplesKey(), historyKey(), forecastKey(),
+  const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), readingsKey(), samplesKey(), historyKey(), forecastKey(),
     alertsKey(), alertingKey(), outboxKey(), logKey(), accountLogKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
@@ -41,7 +41,7 @@ test('the names that a step on an account makes for itself are those that everyb
         state,
       } = keys.partition(keys.partitionOf(hubId))
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
-        ...[own.account, own.tokens, own.readings, own.samples, own.history, own.forecast, own.alerts],
+        ...[own.account, own.tokens, own.access, own.readings, own.samples, own.history, own.forecast, own.alerts],
         ...[alerting, outbox, log, accountLog, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
         nearest,
         domainsVersion,
@@ -69,10 +69,27 @@ const TOKENS = 'test:{1}:tokens:1'
 
 test('tokens that are encrypted anew replace those that were read, field by field, and nothing else', async () => {
   const store = redis.connect()
-  await store.hset(TOKENS, { access: 'a1', refresh: 'r1', scopes: 'oauth' })
-  const rekeyed = await store.rekeyTokens(TOKENS, 'access', 'a1', 'a2', 'refresh', 'r0', 'r2', 'previous', 'p1', 'p2')
+  await store.hset(TOKENS, { previous2: 'a1', refresh: 'r1', scopes: 'oauth' })
+  const rekeyed = await store.rekeyTokens(
+    TOKENS,
+    ...['previous2', 'a1', 'a2', 'refresh', 'r0', 'r2', 'previous', 'p1', 'p2'],
+  )
   expect(rekeyed).toBe(1)
-  expect(await store.hgetall(TOKENS)).toEqual({ access: 'a2', refresh: 'r1', scopes: 'oauth' })
+  expect(await store.hgetall(TOKENS)).toEqual({ previous2: 'a2', refresh: 'r1', scopes: 'oauth' })
+})
+
+test('an access token that is encrypted anew replaces the one that was read, behind what is known with it by then', async () => {
+  const store = redis.connect()
+  const key = 'test:{1}:access:1'
+  await store.set(key, '2 10 20 a.example.com\na\n1')
+  expect(await store.rekeyAccess(key, 'a', 'a2')).toBe(0)
+  expect(await store.rekeyAccess(key, 'a\n1', 'a2')).toBe(1)
+  expect(await store.get(key)).toBe('2 10 20 a.example.com\na2')
+  await store.del(key)
+  expect(await store.rekeyAccess(key, 'a2', 'a3')).toBe(0)
+  await store.rpush(key, 'of another type')
+  expect(await store.rekeyAccess(key, 'a2', 'a3')).toBe(0)
+  expect(await store.lrange(key, 0, -1)).toEqual(['of another type'])
 })
 
 test('tokens that were forgotten are not brought back by a rekey', async () => {

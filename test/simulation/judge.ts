@@ -2,6 +2,7 @@ import { type Alert, alertOf } from '../../src/alerts/alert.ts'
 import { refOf } from '../../src/alerts/ledger.ts'
 import { readOpenIds } from '../../src/alerts/open-alerts.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
+import { readAccess } from '../../src/tokens/stored-access.ts'
 import { keyIdOf, openToken } from '../../src/tokens/vault.ts'
 import { verifyOutbox } from '../../src/views/verify-outbox.ts'
 import type { AlertConfig } from './alert-parts.ts'
@@ -43,6 +44,8 @@ export async function judge(
       intent === undefined ? undefined : await judgeAccount(scene, hubId, intent, intents.strange.has(hubId))
     const isDropped = found === LOST && stored.get(hubId) === 'lost'
     if (found !== undefined) violations.push({ what: isDropped ? DROPPED : found, hubId })
+    const strayed = await judgeAccess(scene, hubId)
+    if (strayed !== undefined) violations.push({ what: strayed, hubId })
   }
   return violations
 }
@@ -64,6 +67,21 @@ async function judgeAccount(scene: Scene, hubId: number, intent: Intent, isStran
   // The one before is tried where the last one is refused.
   const stored = await storedTokens(scene, hubId)
   return stored.some(({ is }) => is === 'alive') || canBeKnown.length === 0 ? undefined : LOST
+}
+
+/** What is known with the access token is what the record has, and nothing gives one out that is over. */
+async function judgeAccess({ real, keys }: Scene, hubId: number): Promise<string | undefined> {
+  const { account, access: key } = keys.account(hubId)
+  const access = await readAccess(real, keys, hubId)
+  if (access === undefined) {
+    return (await real.exists(key)) === 1 ? 'an access token is stored that nobody can read' : undefined
+  }
+  const names = ['state', 'generation', 'obtainedAt', 'expiresAt', 'hubDomain'] as const
+  const [state, ...record] = await real.hmget(account, ...names)
+  if (state == null || state === 'uninstalling' || state === 'uninstalled') return 'an access token is left behind'
+  const { generation, times, hubDomain } = access
+  const line = [generation, times.obtainedAt, times.expiresAt, hubDomain].join(' ')
+  return line === record.join(' ') ? undefined : 'an access token is stored with what is not true of it'
 }
 
 /** Of a token that nobody alive ever saw nobody can take care. */
@@ -175,8 +193,9 @@ export async function judgeKeys(
   const isKnown = (await real.sismember(keys.vault.used, OLD_KEY.id)) === 1
   const found = await Promise.all(
     hubIds.map(async (hubId) => {
-      const stored = await real.hmgetBuffer(keys.account(hubId).tokens, 'access', 'refresh', 'previous')
-      const isOld = stored.some((sealed) => sealed !== null && sealed.length > 0 && keyIdOf(sealed) === OLD_KEY.id)
+      const refresh = await real.hmgetBuffer(keys.account(hubId).tokens, 'refresh', 'previous')
+      const stored = [...refresh, (await readAccess(real, keys, hubId))?.sealed]
+      const isOld = stored.some((sealed) => sealed && sealed.length > 0 && keyIdOf(sealed) === OLD_KEY.id)
       return isOld && !isKnown ? [{ what: `a token needs the old key ${rekeyed}`, hubId }] : []
     }),
   )

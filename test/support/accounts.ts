@@ -3,6 +3,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES, newOperation } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { formatAccess, readAccess } from '../../src/tokens/stored-access.ts'
 import { createVault, type TokenField, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 
 export const vaultKey: VaultKey = { id: 'k1', key: randomBytes(32) }
@@ -61,17 +62,37 @@ export async function takeLease(store: Store, keys: Keys, owner: string, ms: num
   await store.hset(keys.own(hubId), 'refreshing', `${owner} 1 ${Number(seconds) * 1_000 + ms}`)
 }
 
+/** The account's access token as it is stored, still encrypted. */
+export async function sealedAccess(store: Store, keys: Keys, hubId = 123): Promise<Buffer | undefined> {
+  return (await readAccess(store, keys, hubId))?.sealed
+}
+
+/** Another value in the place of the account's access token; what is known with it is as the record has it. */
+export async function putAccess(store: Store, keys: Keys, sealed: Buffer | string, hubId = 123): Promise<void> {
+  const { account, access } = keys.account(hubId)
+  const names = ['generation', 'obtainedAt', 'expiresAt', 'hubDomain'] as const
+  const [generation, obtainedAt, expiresAt, hubDomain] = await store.hmget(account, ...names)
+  const times = { obtainedAt: Number(obtainedAt ?? 0), expiresAt: Number(expiresAt ?? 0) }
+  const text = { generation: generation ?? '1', times, hubDomain: hubDomain ?? '', sealed: Buffer.from(sealed) }
+  await store.set(access, formatAccess(text))
+}
+
+/** Either token. */
+export async function putToken(store: Store, keys: Keys, field: 'access' | 'refresh', sealed: Buffer, hubId = 123) {
+  if (field === 'access') await putAccess(store, keys, sealed, hubId)
+  else await store.hset(keys.account(hubId).tokens, field, sealed)
+}
+
 /** What stands in the store, in clear text; undefined where there is nothing. */
 export async function storedTokens(store: Store, keys: Keys, hubId = 123) {
   const { tokens } = keys.account(hubId)
-  const read = async (name: string, field: TokenField) => {
-    const sealed = await store.hgetBuffer(tokens, name)
-    return sealed === null ? undefined : vault.open(sealed, hubId, field).reveal()
-  }
+  const [refresh, previous] = await store.hmgetBuffer(tokens, 'refresh', 'previous')
+  const open = (sealed: Buffer | null | undefined, field: TokenField) =>
+    sealed == null ? undefined : vault.open(sealed, hubId, field).reveal()
   return {
-    access: await read('access', 'access'),
-    refresh: await read('refresh', 'refresh'),
-    previous: await read('previous', 'refresh'),
+    access: open(await sealedAccess(store, keys, hubId), 'access'),
+    refresh: open(refresh, 'refresh'),
+    previous: open(previous, 'refresh'),
   }
 }
 

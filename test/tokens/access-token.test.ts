@@ -9,7 +9,7 @@ import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../../src
 import { type StoredToken, TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { seedAccount, takeLease, vault } from '../support/accounts.ts'
+import { putAccess, putToken, seedAccount, takeLease, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -354,8 +354,7 @@ describe('an access token that no key opens', () => {
 
   test('is refreshed, and the new one is served', async () => {
     const s = await seeded()
-    const { tokens: stored } = s.keys.account(HUB)
-    await redis.store.hset(stored, 'access', strange.seal(new Secret('x'), HUB, 'access'))
+    await putAccess(redis.store, s.keys, strange.seal(new Secret('x'), HUB, 'access'), HUB)
     expect(await s.ask()).toBe('access-2')
     expect(s.provider.calls).toEqual([['refresh', 'refresh-1']])
   })
@@ -363,7 +362,7 @@ describe('an access token that no key opens', () => {
   test('beside a refresh token that none opens either names the key, and when to ask again', async () => {
     const s = await seeded()
     for (const field of ['access', 'refresh'] as const) {
-      await redis.store.hset(s.keys.account(HUB).tokens, field, strange.seal(new Secret('x'), HUB, field))
+      await putToken(redis.store, s.keys, field, strange.seal(new Secret('x'), HUB, field), HUB)
     }
     const why = 'no key with the id k9 is configured: add it to encryption.keys'
     const answer = { is: 'unopened', at: s.clock.now() + 2_000, why }

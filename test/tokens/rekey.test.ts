@@ -6,7 +6,7 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { type RekeyWatcher, rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault, keyIdOf, type TokenField, type Vault } from '../../src/tokens/vault.ts'
 import { checkKeys, startWriterReports } from '../../src/tokens/vault-keys.ts'
-import { CROSSES_NOBODY } from '../support/accounts.ts'
+import { CROSSES_NOBODY, putAccess, sealedAccess } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -44,7 +44,9 @@ async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
 
 /** Key id and clear text of each stored value, by field. */
 async function stored(keys: Keys, hubId: number, vault: Vault = both) {
-  const values = await redis.store.hgetallBuffer(keys.account(hubId).tokens)
+  const access = await sealedAccess(redis.store, keys, hubId)
+  const values: Record<string, Buffer> = await redis.store.hgetallBuffer(keys.account(hubId).tokens)
+  if (access !== undefined) values.access = access
   return Object.fromEntries(
     FIELDS.flatMap(([name, field]) => {
       const sealed = values[name]
@@ -169,7 +171,7 @@ describe('a rekey', () => {
     await redis.store.del(keys.account(2).tokens)
     await redis.store.rpush(keys.account(2).tokens, 'a')
     const rekeyed = await rekeyAll(deps(keys), watch())
-    expect(rekeyed).toMatchObject({ is: 'clean', accounts: 3, replaced: 6, removable: ['k1'] })
+    expect(rekeyed).toMatchObject({ is: 'clean', accounts: 3, replaced: 7, removable: ['k1'] })
     expect(rekeyed.unopened).toEqual([
       { hubId: 2, fields: ['tokens'], reason: expect.stringMatching(/no record of tokens/) },
     ])
@@ -180,7 +182,7 @@ describe('a rekey', () => {
     const keys = await fleet(3)
     const k0 = createVault([{ id: 'k0', key: randomBytes(32) }])
     await redis.store.hset(keys.account(2).tokens, 'refresh', k0.seal(new Secret('x'), 2, 'refresh'))
-    await redis.store.hset(keys.account(3).tokens, 'access', 'no encrypted value')
+    await putAccess(redis.store, keys, 'no encrypted value', 3)
     await redis.store.sadd(keys.vault.used, 'k0')
     const rekeyed = await rekeyAll(deps(keys), watch())
     expect(rekeyed).toMatchObject({ is: 'clean', replaced: 7, removable: ['k1'] })
@@ -260,8 +262,7 @@ describe('the keys after a rekey', () => {
 
   test('are not forgotten while values under another key keep appearing, and the key is named', async () => {
     const keys = await fleet(1)
-    const again = () =>
-      redis.store.hset(keys.account(1).tokens, 'access', old.seal(new Secret('access-1'), 1, 'access'))
+    const again = () => putAccess(redis.store, keys, old.seal(new Secret('access-1'), 1, 'access'), 1)
     let writing: Promise<unknown> = Promise.resolve()
     const store = storeWith(async () => {
       writing = again()

@@ -98,7 +98,7 @@ test('an account that was connected, refreshed or uninstalled since stays as it 
   await young()
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-4' })
   await redis.store.hset(keys.account(HUB).account, { state: 'uninstalled' })
-  await redis.store.del(keys.account(HUB).tokens)
+  await redis.store.del(keys.account(HUB).tokens, keys.account(HUB).access)
   await young()
   expect([await one.stored(), await one.field('state')]).toEqual([{}, 'uninstalled'])
 })

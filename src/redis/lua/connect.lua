@@ -57,11 +57,12 @@ if isSince and not isProved then return 'crossing' end
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
-local tokens = { 'access', access, 'refresh', refresh, 'scopes', scopes }
-if previous ~= '' then tokens[7], tokens[8] = 'previous', previous end
+local tokens = { 'refresh', refresh, 'scopes', scopes }
+if previous ~= '' then tokens[5], tokens[6] = 'previous', previous end
 beginGrant(hubId, grant, tokens, fields, refreshAt, order or '')
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt, 'obtainedAt', obtainedAt,
   'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
+renewAccess(access)
 startPolling(hubId, now, now)
 writeAlerts(hubId, writes)
 local event = known and 'reconnected' or 'connected'
@@ -149,6 +150,7 @@ redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HDEL', ACCOUNT, 'metadataDue')
 setFields(fields)
 redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
+renewAccess('')
 redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)
 -- One that waits for other tokens is polled when it has them.
 if a[1] == 'active' or a[1] == 'failing' then startPolling(hubId, now, now) end
@@ -167,7 +169,7 @@ local writes = cjson.decode(ARGV[5])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
-redis.call('HDEL', tokensKey(), 'access')
+redis.call('DEL', accessKey())
 redis.call('HSET', ACCOUNT, 'tokenOf', owner)
 moveGeneration()
 setFields(fields)

@@ -7,7 +7,7 @@
 -- ARGV: now, calls wanted at once (0 = none), calls allowed, window (ms).
 -- Returns {} for an account that is not to be polled, else { packed: { fields: those below that there are; granted: calls;
 -- pausedUntil: when the pause of the account ends (0 = there is none); hasSamples: 0, 1; alerts: names and states in turns },
--- access token, forecast, readings }.
+-- access token as stored, forecast, readings }.
 -- Calls are only taken where the account can be polled at once: its token lasts for a call, and whose it is is known.
 local FIELDS = { 'state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation', 'polls', 'polledAt',
   'pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince', 'pollBlockedSince', 'changedAt',
@@ -19,8 +19,8 @@ local a, values = {}, redis.call('HMGET', KEYS[1], unpack(FIELDS))
 for place, name in ipairs(FIELDS) do a[name] = values[place] or nil end
 if not a.state or a.state == 'uninstalling' or a.state == 'uninstalled' or a.state == 'reauthorize' then return {} end
 local expiresAt, obtainedAt = tonumber(a.expiresAt), tonumber(a.obtainedAt)
-local access = redis.call('HGET', AT .. ':tokens:' .. OF, 'access')
-local texts = redis.call('MGET', AT .. ':paused:' .. OF, AT .. ':forecast:' .. OF)
+local texts = redis.call('MGET', AT .. ':paused:' .. OF, AT .. ':forecast:' .. OF, AT .. ':access:' .. OF)
+local access = texts[3]
 -- By itself: where it is another type, that is not to pass for no readings.
 local readings = redis.call('GET', AT .. ':readings:' .. OF)
 local granted, wait, pausedUntil = 0, 0, 0
@@ -148,6 +148,7 @@ for _, key in ipairs(found.aside) do
 end
 if #found.alerts > 0 then redis.call('HDEL', alertsKey(), unpack(found.alerts)) end
 setFields(found.fields)
+renewAccess('')
 if found.state ~= '' then setState(hubId, found.state) end
 if found.refreshNow then redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId) end
 if found.failing then

@@ -71,7 +71,8 @@ local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
 local ASKED_AGAIN_MS = 15000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing', 'obtainedAt')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing', 'obtainedAt',
+  'hubDomain')
 local hadLease = endLease(a[6], owner)
 -- Done before: the answer was lost with the connection, or nothing was.
 if a[4] == owner then return not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored' end
@@ -118,12 +119,12 @@ if refresh ~= '' then
   -- The one that was redeemed stays until the new one has worked once.
   local before = redis.call('HGET', tokensKey(), 'refresh')
   if before and redeemed ~= 'previous' then redis.call('HSET', tokensKey(), 'previous', before) end
-  redis.call('HSET', tokensKey(), 'refresh', refresh, 'access', access)
+  redis.call('HSET', tokensKey(), 'refresh', refresh)
 else
   redis.call('HDEL', tokensKey(), 'previous')
-  redis.call('HSET', tokensKey(), 'access', access)
 end
 local next = tells and before + 1 or before and math.max(before, since or 0) + 1 or newGeneration()
+writeAccess(next, obtainedAt, expiresAt, a[8] or '', access)
 redis.call('HSET', ACCOUNT, 'generation', next, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt, 'storedBy', owner)
 if stored ~= own then redis.call('HSET', ACCOUNT, 'grants', grants) end

@@ -30,7 +30,7 @@ setState(hubId, 'uninstalling')
 moveGeneration()
 redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by, 'uninstallOrder', order)
 if order == '' then redis.call('HDEL', ACCOUNT, 'uninstallOrder') end
-redis.call('HDEL', tokensKey(), 'access')
+redis.call('DEL', accessKey())
 redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)
 redis.call('ZADD', dueKey('uninstall'), now, hubId)

@@ -94,3 +94,12 @@ for n = 1, #ARGV, 3 do
   end
 end
 return replaced
+
+--!step rekeyAccess
+-- The same for the access token; what is known with it stays as it is now.
+-- KEYS: access token of the account. ARGV: as read, encrypted anew. Returns how many were replaced.
+local stored = redis.call('MGET', KEYS[1])[1]
+local ends = stored and string.find(stored, '\n', 1, true)
+if not ends or string.sub(stored, ends + 1) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], string.sub(stored, 1, ends) .. ARGV[2])
+return 1

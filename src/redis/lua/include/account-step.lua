@@ -16,6 +16,7 @@ end
 standAt(KEYS[1])
 
 local function tokensKey() return AT .. ':tokens:' .. OF end
+local function accessKey() return AT .. ':access:' .. OF end
 local function readingsKey() return AT .. ':readings:' .. OF end
 local function samplesKey() return AT .. ':samples:' .. OF end
 local function historyKey() return AT .. ':history:' .. OF end
@@ -64,6 +65,28 @@ local function replaceDoomed(refresh)
   local before = redis.call('HGET', tokensKey(), 'refresh')
   if before then keepDoomed(before) end
   redis.call('HSET', tokensKey(), 'refresh', refresh)
+end
+
+-- The access token has a string of its own, so that one MGET begins the polls of many accounts: a line of what a poll needs to
+-- know with it, then the token, encrypted. It is read by `stored-access.ts`.
+local function writeAccess(generation, obtainedAt, expiresAt, hubDomain, access)
+  if type(generation) == 'number' then generation = string.format('%.0f', generation) end
+  -- The domain is what others chose: it must not end the line.
+  local line = { generation, obtainedAt, expiresAt, (string.gsub(hubDomain or '', '\n', ' ')) }
+  redis.call('SET', accessKey(), table.concat(line, ' ') .. '\n' .. access)
+end
+
+-- What is known with it, from the record: of another token, or of the one that is there ('' = of that).
+local function renewAccess(access)
+  if access == '' then
+    -- What is of another type is none.
+    local stored = redis.call('MGET', accessKey())[1]
+    local ends = stored and string.find(stored, '\n', 1, true)
+    if not ends then return end
+    access = string.sub(stored, ends + 1)
+  end
+  local a = redis.call('HMGET', ACCOUNT, 'generation', 'obtainedAt', 'expiresAt', 'hubDomain')
+  writeAccess(a[1] or '', a[2] or '', a[3] or '', a[4] or '', access)
 end
 
 local function setState(hubId, to)

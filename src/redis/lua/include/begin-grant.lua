@@ -22,7 +22,7 @@ end
 -- so that a refresh under way with the tokens from before can't write over these. An account that was forgotten goes on after
 -- that: a refresh that has been under way since then is refused too.
 local function beginGrant(hubId, operation, tokens, fields, refreshAt, order)
-  redis.call('DEL', tokensKey())
+  redis.call('DEL', tokensKey(), accessKey())
   redis.call('HSET', tokensKey(), unpack(tokens))
   forgetTroubles()
   local a = redis.call('HMGET', ACCOUNT, 'generation', 'grants')

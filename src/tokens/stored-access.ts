@@ -1,0 +1,39 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { TokenTimes } from './plan-refresh.ts'
+
+/** An account's access token as it is stored, with all that a poll or a caller needs to know of it: read at one moment. */
+export interface StoredAccess {
+  /** Which of the account's tokens it is: that of its record while it is the last one. */
+  generation: string
+  times: TokenTimes
+  hubDomain: string
+  /** The token, encrypted. */
+  sealed: Buffer
+}
+
+const LINE = /^(\d{1,16}) (\d{1,16}(?:\.\d+)?) (\d{1,16}(?:\.\d+)?) (.*)$/s
+const LINE_END = 0x0a
+
+/** `generation obtainedAt expiresAt domain`, a line's end, the token. As `writeAccess` in `account-step.lua` makes it. */
+export function formatAccess({ generation, times, hubDomain, sealed }: StoredAccess): Buffer {
+  const domain = hubDomain.replaceAll('\n', ' ')
+  return Buffer.concat([Buffer.from(`${generation} ${times.obtainedAt} ${times.expiresAt} ${domain}\n`), sealed])
+}
+
+/** Undefined where there is none; what can't be read is none either: a refresh writes another one over it. */
+export function parseAccess(stored: Buffer | null | undefined): StoredAccess | undefined {
+  if (stored === null || stored === undefined) return undefined
+  const end = stored.indexOf(LINE_END)
+  const line = end < 0 ? null : LINE.exec(stored.toString('utf8', 0, end))
+  if (line === null) return undefined
+  const [, generation = '', obtainedAt, expiresAt, hubDomain = ''] = line
+  const times = { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) }
+  return { generation, times, hubDomain, sealed: stored.subarray(end + 1) }
+}
+
+export async function readAccess(store: Store, keys: Keys, hubId: number): Promise<StoredAccess | undefined> {
+  // Not GET: what is of another type is none, and no failure.
+  const [stored] = await store.mgetBuffer(keys.account(hubId).access)
+  return parseAccess(stored)
+}
