@@ -65,6 +65,7 @@ const STEPS = {
   storeForecasts: on<'stored' | 'gone'>(1),
   replaceHistory: on<'replaced' | 'lost'>(1),
   mendAccount: on<number>(1),
+  moveAccess: on<number>(1),
   movePoll: on<'moved' | 'gone' | 'lost'>(1),
   changePollBudget: on<string | null>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),

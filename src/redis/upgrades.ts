@@ -1,5 +1,6 @@
 import type { Store } from './connect.ts'
-import type { Keys } from './keys.ts'
+import { hubIdsIn, type Keys, PARTITIONS } from './keys.ts'
+import { isOfOtherType, unlessOfOtherType } from './other-type.ts'
 
 /**
  * From one format of the data to the next. It may be stopped at any command and done again from its beginning, also on data
@@ -19,4 +20,32 @@ export const UPGRADES: readonly Upgrade[] = [
     // read what this one writes.
     run: async () => {},
   },
+  {
+    what: 'access tokens have a key of their own',
+    run: (store, keys) => eachAccount(store, keys, (commands, account) => commands.moveAccess(account)),
+  },
 ]
+
+/** Accounts whose commands travel together. */
+const CHUNK = 200
+
+/** Partition by partition. What is of another type is passed over: the account's own work finds it. */
+async function eachAccount(
+  store: Store,
+  keys: Keys,
+  add: (commands: ReturnType<Store['pipeline']>, account: string) => void,
+): Promise<void> {
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const lists = await Promise.all(
+      Object.values(keys.partition(partition).state).map((list) =>
+        unlessOfOtherType(store.zrange(list, '0', '-1'), []),
+      ),
+    )
+    const hubIds = hubIdsIn(lists.flat())
+    for (let from = 0; from < hubIds.length; from += CHUNK) {
+      const commands = store.pipeline()
+      for (const hubId of hubIds.slice(from, from + CHUNK)) add(commands, keys.own(hubId))
+      for (const [error] of (await commands.exec()) ?? []) if (error !== null && !isOfOtherType(error)) throw error
+    }
+  }
+}
