@@ -54,12 +54,13 @@ export async function plan(
   keys: Keys,
   accounts: { from: number; count: number; turn(place: number): Turn },
 ): Promise<void> {
+  const moveLife = String(await store.script('LOAD', MOVE_LIFE))
   await eachAccount(store, accounts, (commands, hubId) => {
     const { obtainedAt, expiresAt, pollAt } = accounts.turn(hubId - FIRST_HUB_ID)
     const { due } = keys.partition(keys.partitionOf(hubId))
     const own = keys.account(hubId)
     commands.hset(own.account, { obtainedAt, expiresAt, refreshedAt: obtainedAt })
-    commands.eval(MOVE_LIFE, 1, own.access, obtainedAt, expiresAt)
+    commands.evalsha(moveLife, 1, own.access, obtainedAt, expiresAt)
     commands.zadd(due.refresh, planRefresh(hubId, { obtainedAt, expiresAt }, SHARES).dueAt, hubId)
     commands.zadd(due.poll, pollAt, hubId)
   })

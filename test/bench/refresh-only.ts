@@ -79,7 +79,7 @@ async function seedRested(store: Store, keys: Keys, count: number): Promise<void
 /** They come due at once; CPU of the daemon in us until they are done. Planned ahead, so that the planning is not in it. */
 async function lot(running: WholeDaemon, server: BenchProcess, lot: { from: number; count: number }): Promise<number> {
   const served = async () => JSON.parse(await server.ask()) as Served
-  const at = Date.now() + 2_000 + lot.count / 20
+  const at = Date.now() + 2_000 + lot.count / 10
   await plan(running.store, running.keys, {
     ...lot,
     turn: (place) => ({ ...lifeUntilDue(place, at, LIFE_MS), pollAt: at + LATER_MS }),
