@@ -28,12 +28,13 @@ export async function eachAccount(
   const endKeeping = claims.keep()
   const lane = async () => {
     for (let hubId = claims.begin(); hubId !== undefined; hubId = claims.begin()) {
-      const begun = hubId
-      await work(begun).catch((error: unknown) => {
-        deps.log.error({ code: `${kind}.error`, hubId: begun, err: error }, 'this account could not be processed')
-        return mend(deps, kind, begun)
-      })
-      claims.end(begun)
+      try {
+        await work(hubId)
+      } catch (error) {
+        deps.log.error({ code: `${kind}.error`, hubId, err: error }, 'this account could not be processed')
+        await mend(deps, kind, hubId)
+      }
+      claims.end(hubId)
     }
   }
   let handedBack: Promise<void> | undefined

@@ -71,12 +71,22 @@ export class Movement {
   }
 
   /** Work on one account. Rejects once it is let go of: the work may go on, and the account counts as busy until it ends. */
-  async inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
-    const { promise: letGo, reject } = Promise.withResolvers<never>()
-    const one = { hubId, at: this.#clock.steady(), letGo: reject }
-    this.#accounts[what].add(one)
-    const working = work().finally(() => this.#accounts[what].delete(one))
-    return Promise.race([working, letGo])
+  inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
+    const all = this.#accounts[what]
+    return new Promise((resolve, reject) => {
+      const one = { hubId, at: this.#clock.steady(), letGo: reject }
+      all.add(one)
+      work().then(
+        (done) => {
+          all.delete(one)
+          resolve(done)
+        },
+        (error: unknown) => {
+          all.delete(one)
+          reject(error)
+        },
+      )
+    })
   }
 
   /** The account's work moves on, and has its whole time again. */

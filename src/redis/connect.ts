@@ -52,7 +52,7 @@ export function connectRedis(
       ? { maxRetriesPerRequest: retriesOfPages(address), commandTimeout: pagesMs, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
     // A pipeline for one command costs as much as the command. A name here is also meant for its `Buffer` twin.
-    autoPipeliningIgnoredCommands: OF_MANY_ACCOUNTS,
+    autoPipeliningIgnoredCommands: [...OF_MANY_ACCOUNTS, 'changeEndpoint'],
   }
   const store = open(address, options)
   store.on('error', onError)

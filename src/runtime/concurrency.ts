@@ -19,17 +19,25 @@ export class InFlight {
   }
 
   async run<T>(urgency: 'urgent' | 'normal', work: () => Promise<T>): Promise<T> {
-    if (this.#running < (urgency === 'urgent' ? this.#limit : this.#normalLimit)) this.#running++
-    else await new Promise<void>((enter) => (urgency === 'urgent' ? this.#urgent : this.#normal).push(enter))
+    await this.enter(urgency)
     try {
       return await work()
     } finally {
-      this.#handOver()
+      this.leave()
     }
   }
 
+  /** Takes a place, at once where one is free. It is given back by `leave`. */
+  enter(urgency: 'urgent' | 'normal'): Promise<void> | undefined {
+    if (this.#running >= (urgency === 'urgent' ? this.#limit : this.#normalLimit)) {
+      return new Promise((enter) => (urgency === 'urgent' ? this.#urgent : this.#normal).push(enter))
+    }
+    this.#running++
+    return undefined
+  }
+
   /** The place is handed over as it is: freeing and taking it again would let a newcomer in between. */
-  #handOver(): void {
+  leave(): void {
     const next = this.#urgent.shift() ?? (this.#running <= this.#normalLimit ? this.#normal.shift() : undefined)
     if (next === undefined) this.#running--
     else next()

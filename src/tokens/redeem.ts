@@ -1,5 +1,6 @@
 import type { TokenAnswer } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
+import type { ProviderResult } from '../provider/failure.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
 import type { Secret } from '../runtime/secret.ts'
@@ -59,25 +60,31 @@ export async function redeemAndStore(
     if (!opened.ok) return { is: 'failed', failure: opened.failure }
     const sent = opened.value
     current ??= sent
-    const redeemed = await redeem(deps, sent, lease)
-    if (redeemed === 'too-late') return { is: 'too-late' }
-    const { sentAt, result } = redeemed
-    if (result.ok) return keepAndStore(deps, job, { sentAt, sent, current, answer: result.value })
+    await deps.inFlight.enter('urgent')
+    let [sentAt, result]: [number, ProviderResult<TokenAnswer>?] = [0]
+    try {
+      // It may have waited for its turn: a token that another worker has redeemed meanwhile must not be sent again. A
+      // provider may take that for theft, and end the account's whole grant.
+      if (!lease.isHeld()) return { is: 'too-late' }
+      sentAt = deps.clock.now()
+      result = await deps.provider.refresh(sent)
+    } finally {
+      deps.inFlight.leave()
+    }
+    if (result.ok) {
+      const answeredAt = deps.clock.now()
+      const kept = answerToStore(deps.settings, job, { sentAt, sent, current, answer: result.value })
+      deps.unstored.keep(kept, deps.clock)
+      const is = await storeAnswer(deps, kept)
+      if (is === 'left') return { is }
+      const rotated = !isSame(result.value.refreshToken ?? sent, sent)
+      return { is, sentAt, unstoredMs: deps.clock.now() - answeredAt, rotated }
+    }
     refusal ??= result.failure
     // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
     if (result.failure.class !== 'rejected') return { is: 'failed', failure: result.failure }
   }
   return { is: 'failed', failure: refusal as RefreshFailure }
-}
-
-function redeem(deps: RedeemDeps, refreshToken: Secret, lease: Pick<Lease, 'isHeld'>) {
-  return deps.inFlight.run('urgent', async () => {
-    // It may have waited for its turn: a token that another worker has redeemed meanwhile must not be sent again. A
-    // provider may take that for theft, and end the account's whole grant.
-    if (!lease.isHeld()) return 'too-late' as const
-    const sentAt = deps.clock.now()
-    return { sentAt, result: await deps.provider.refresh(refreshToken) }
-  })
 }
 
 interface Answered {
@@ -88,29 +95,23 @@ interface Answered {
   answer: TokenAnswer
 }
 
-async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered): Promise<Redeemed> {
+function answerToStore(settings: RefreshSettings, job: RedeemJob, answered: Answered): AnswerToStore {
   const { hubId, owner, context, recovered } = job
   const { generation, grants, state } = context
   const { sentAt, sent, current, answer } = answered
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const next = answer.refreshToken ?? sent
-  const answeredAt = deps.clock.now()
-  const kept: AnswerToStore = {
+  return {
     ...{ hubId, owner, generation, grants, access: answer.accessToken },
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,
     isOfPrevious: !isSame(sent, current) && !isSame(next, sent),
     times,
-    refreshAt: planRefresh(hubId, times, deps.settings).dueAt,
+    refreshAt: planRefresh(hubId, times, settings).dueAt,
     // An account whose tokens did not work, or that had none, is not polled.
     pollAt: hasNoTokenYet(context.times) || state === 'reauthorize' || state === 'parked' ? sentAt : 'unchanged',
     alerts: recovered,
   }
-  deps.unstored.keep(kept, deps.clock)
-  const is = await storeAnswer(deps, kept)
-  if (is === 'left') return { is }
-  const unstoredMs = deps.clock.now() - answeredAt
-  return { is, sentAt, unstoredMs, rotated: !isSame(next, sent) }
 }
 
 function isSame(one: Secret, other: Secret): boolean {

@@ -6,7 +6,7 @@ import { type AfterFailure, afterFailure, type RefreshFailure } from './after-fa
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
-import type { RefreshContext } from './token-store.ts'
+import type { BeginRefresh, Lease, RefreshContext } from './token-store.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
@@ -85,42 +85,51 @@ export async function refreshAccount(
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const owner = newOperation()
   const sinceTaken = deps.clock.stopwatch()
-  const begun = await deps.tokens.begin(hubId, owner, deps.clock.now()).catch((error: unknown) => {
+  let begun: BeginRefresh
+  try {
+    begun = await deps.tokens.begin(hubId, owner, deps.clock.now())
+  } catch (error) {
     deps.endpoint.leave()
     throw error
-  })
+  }
   if (begun.is !== 'begun') {
     deps.endpoint.leave()
     return begun
   }
   const { context } = begun
 
-  const isNotDue = await leaveUnlessDue(deps, { hubId, owner, context }, refused)
-  if (isNotDue !== undefined) return isNotDue
+  const attempt: Attempt = { hubId, owner, context, dueAt: planRefresh(hubId, context.times, deps.settings).dueAt }
+  const now = deps.clock.now()
+  const planned = plannedAt(attempt, refused, now)
+  if (now < planned) return leaveUntil(deps, attempt, planned, now)
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
   }
   const kept = deps.tokens.keepLease(hubId, { owner, ms: context.leaseMs, sinceTaken }, deps.clock)
   try {
-    const attempt = { hubId, owner, context }
-    const recovered = deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() })
     // A process that hung for longer than its lease must not begin with the account anew: another worker may have it.
-    const redeemed: Redeemed = deps.unstored.has(hubId)
-      ? { is: 'too-late' }
-      : await deps.unstored.hold(hubId, () => redeemAndStore(deps, { ...attempt, recovered }, kept))
-    return await outcomeOf(deps, attempt, redeemed)
+    const redeemed = deps.unstored.has(hubId) ? TOO_LATE : await redeem(deps, attempt, kept)
+    return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
   } finally {
     kept.end()
   }
 }
 
+const TOO_LATE: Redeemed = { is: 'too-late' }
+
+async function redeem(deps: RefreshDeps, attempt: Attempt, kept: Lease): Promise<Redeemed> {
+  const recovered = deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() })
+  deps.unstored.take(attempt.hubId)
+  try {
+    return await redeemAndStore(deps, { ...attempt, recovered }, kept)
+  } finally {
+    deps.unstored.giveBack(attempt.hubId)
+  }
+}
+
 /** The lease is given back where nothing is to be done, and the account is put where its plan says. */
-async function leaveUnlessDue(deps: RefreshDeps, { hubId, owner, context }: Attempt, refused: string | undefined) {
-  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
-  const now = deps.clock.now()
-  const planned = plannedAt(context, dueAt, refused, now)
-  if (now >= planned) return undefined
+async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt, planned: number, now: number) {
   deps.endpoint.leave()
   const isUnidentified = canBeIdentified(context) && deps.endpoint.mayRetry()
   const nextAt = canBeIdentified(context) ? Math.min(planned, askedAgainAt(context, now)) : planned
@@ -129,7 +138,7 @@ async function leaveUnlessDue(deps: RefreshDeps, { hubId, owner, context }: Atte
 }
 
 /** After a failure the next attempt has a moment of its own; earlier callers do not try. */
-function plannedAt(context: RefreshContext, dueAt: number, refused: string | undefined, now: number): number {
+function plannedAt({ context, dueAt }: Attempt, refused: string | undefined, now: number): number {
   // The clock was set back since: how much of the token's life is left is not known.
   if (context.times.obtainedAt > now + CLOCK_SLACK_MS) return now
   return context.retryAt ?? (refused === context.generation ? 0 : dueAt)
@@ -150,6 +159,8 @@ interface Attempt {
   hubId: number
   owner: string
   context: RefreshContext
+  /** When its plan had it refreshed, ms. */
+  dueAt: number
 }
 
 async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed): Promise<RefreshOutcome> {
@@ -160,16 +171,21 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed
     return { is: 'held' }
   }
   if (redeemed.is === 'failed') return recordFailure(deps, attempt, redeemed.failure)
-  const { hubId, context } = attempt
+  deps.endpoint.succeeded(redeemed)
+  return { is: redeemed.is === 'uninstalled' ? 'gone' : 'lost' }
+}
+
+function refreshed(
+  deps: RefreshDeps,
+  { hubId, context, dueAt }: Attempt,
+  redeemed: Extract<Redeemed, { is: 'stored' | 'lost' | 'uninstalled' }>,
+): RefreshOutcome {
   const { sentAt, unstoredMs } = redeemed
   deps.endpoint.succeeded(redeemed)
-  if (redeemed.is === 'uninstalled') return { is: 'gone' }
-  if (redeemed.is === 'lost') return { is: 'lost' }
   if (context.state !== 'active') {
     deps.log.info({ code: 'token.recovered', hubId, before: context.state }, 'the account is active again')
   }
   const isFirst = hasNoTokenYet(context.times)
-  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
   return {
     is: 'refreshed',
     isUnidentified: context.isUnidentified,

@@ -73,14 +73,22 @@ export class Unstored {
 
   /** It counts as busy for as long as this work is under way. */
   async hold<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
-    this.#inHand.set(holder, (this.#inHand.get(holder) ?? 0) + 1)
+    this.take(holder)
     try {
       return await work()
     } finally {
-      const others = (this.#inHand.get(holder) ?? 1) - 1
-      if (others > 0) this.#inHand.set(holder, others)
-      else this.#inHand.delete(holder)
+      this.giveBack(holder)
     }
+  }
+
+  take(holder: Holder): void {
+    this.#inHand.set(holder, (this.#inHand.get(holder) ?? 0) + 1)
+  }
+
+  giveBack(holder: Holder): void {
+    const others = (this.#inHand.get(holder) ?? 1) - 1
+    if (others > 0) this.#inHand.set(holder, others)
+    else this.#inHand.delete(holder)
   }
 
   /** Newer tokens of a grant take the place of those before. */
@@ -225,17 +233,21 @@ export async function storeAnswer(
 ): Promise<'stored' | 'lost' | 'uninstalled' | 'left'> {
   const { hubId } = answer
   const { unstored, clock, log } = deps
-  const isToBeSaid = onceAMinute(clock)
+  let isToBeSaid: (() => boolean) | undefined
   // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
-  const isToBeSealed = onceAMinute(clock)
+  let isToBeSealed: (() => boolean) | undefined
   for (let attempt = 1; ; attempt++) {
-    const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch(async (err: unknown) => {
-      if (unstored.ending.aborted || !isToBeSaid()) return 'refused' as const
-      log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
-      // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
-      if (!isRedisAway(err)) await deps.mend?.(hubId).catch(() => {})
-      return 'refused' as const
-    })
+    let is: Awaited<ReturnType<TokenStore['storeTokens']>> | 'refused' = 'refused'
+    try {
+      is = await deps.tokens.storeTokens(answer, deps.vault, again)
+    } catch (err) {
+      isToBeSaid ??= onceAMinute(clock)
+      if (!unstored.ending.aborted && isToBeSaid()) {
+        log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
+        // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
+        if (!isRedisAway(err)) await deps.mend?.(hubId).catch(() => {})
+      }
+    }
     if (is === 'stored' || is === 'lost' || is === 'uninstalled') {
       unstored.settle(answer, is === 'stored', clock)
       return is
@@ -244,6 +256,7 @@ export async function storeAnswer(
       unstored.seal(answer)
       return 'left'
     }
+    isToBeSealed ??= onceAMinute(clock)
     if (is === 'unknown' && isToBeSealed() && isSealed(unstored, answer)) {
       log.error(
         { code: 'token.not-stored', hubId, attempt },
