@@ -1,210 +1,363 @@
-import { decideAlerts } from '../src/alerts/evaluation/decide.ts'
+import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
+import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { judgeBucket, withoutBucket } from '../src/alerts/evaluation/judge-bucket.ts'
-import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
+import { hasPolledAlerts, isJudgedAlike, judgedBy, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
+import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
+import { type CoverageSettings, staleAfter } from '../src/limits/coverage.ts'
 import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW } from '../src/limits/findings.ts'
-import { type Fingerprints, recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
+import { NOT_JUDGED, recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
+import { decodeForecasts } from '../src/limits/forecast/forecast-account.ts'
 import { nearestLimit } from '../src/limits/forecast/outlook.ts'
 import type { Change } from '../src/limits/history/change.ts'
-import { packedAt } from '../src/limits/history/packed-bytes.ts'
+import { movedTo, packedAt } from '../src/limits/history/packed-bytes.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
-import type { PollContext, PollResult } from '../src/limits/poll-store.ts'
-import type { Answers, FetchedHead } from '../src/limits/polling/fetch-reports.ts'
+import type { Begun, KnownRefreshes, MoreOfPoll, PollResult } from '../src/limits/poll-store.ts'
+import { callsAfter, type ShareSettings } from '../src/limits/polling/call-share.ts'
+import { type Answers, type HeardReport, readAnswers } from '../src/limits/polling/fetch-reports.ts'
+import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
 import {
   failingAfter,
   failingAlertAt,
   gapsAfter,
   outcomeOf,
   type PollOutcome,
-  recordFields,
   reportsWithGaps,
+  troublesAfter,
 } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
-import { isFailure, reportOfKey } from '../src/limits/readings.ts'
+import { shortTurn } from '../src/limits/polling/poll-turn.ts'
+import { failuresOf, isFailure, reportOfKey } from '../src/limits/readings.ts'
 import type { ReadReport } from '../src/limits/reports/report.ts'
-import { mergeSamples, type Samples } from '../src/limits/samples.ts'
-import type { KeptBucketUse } from '../src/provider/bucket-use.ts'
-import type { ProviderFailure } from '../src/provider/failure.ts'
-import { encodeNotAvailable } from '../src/provider/not-available.ts'
-import { encodeGaps } from '../src/provider/read.ts'
+import { mergeSamples, type SampleSettings, type Samples } from '../src/limits/samples.ts'
+import type { Fingerprints, KeptRecords, Watch } from '../src/limits/watch/watch.ts'
+import { keptUse } from '../src/provider/bucket-use.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
 import type { PollWork } from './job-deps.ts'
 import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
 
+/** What polls are decided by: settings, and texts made from them. */
+export interface PollRules {
+  alerts: AlertSettings
+  samples: SampleSettings
+  share: ShareSettings
+  coverage: CoverageSettings
+  /** How long polls of an account must fail before an alert opens, ms. */
+  alertAfter: number
+  announcePoll: PollAnnouncer
+  announce: Pick<PollWork['announce'], 'failing'>
+}
+
 /** A poll whose calls were made, and the account as it was when it began. */
-export interface FetchedPoll {
+export interface MadePoll {
   hubId: number
-  context: PollContext
+  begun: Begun
   settings: AccountPollSettings
-  fetched: FetchedHead
-  /** What is kept of the account's bucket from now on. */
-  bucket: KeptBucketUse | undefined
+  answers: Answers<HeardReport>
   /** Never before the poll that came before, even if this machine's clock was set back. */
   at: number
   /** But the next one counts from when it really was. */
   readAt: number
 }
 
-/** The same, its answers read. */
-interface ReadPoll extends FetchedPoll {
-  answers: Answers
+/** The same, its answers read as far as they have to be. */
+export type ReadPoll = MadePoll & (AtRest | Anew)
+
+/** Nothing can be new: of the answers no more is known, and no more is needed, than that. */
+interface AtRest {
+  is: 'at rest'
+  seen: Fingerprints
+}
+
+interface Anew {
+  is: 'anew'
+  read: Answers
   outcome: PollOutcome
+  /** What the next poll may go by: only a poll that read everything saw it. */
   saw: Omit<Fingerprints, 'judged'> | undefined
 }
 
-/** What a poll adds to what is known of the account. */
-export interface Decision {
+/** What has to be asked of Redis for the decision about a few polls. */
+export interface Facts {
+  /** Records that were kept before. */
+  samples: Samples
+  refreshes: KnownRefreshes | undefined
+  /** So many accounts fail that the fleet's alert speaks for them. */
+  isFleetTrouble: boolean
+}
+
+export const NO_FACTS: Facts = { samples: {}, refreshes: undefined, isFleetTrouble: false }
+
+/** What a poll comes to. */
+export interface Decided {
   outcome: 'committed' | 'failed' | 'blocked'
-  /** What is committed beside the next turn. */
-  parts: Pick<PollResult, 'readings' | 'record' | 'samples' | 'nearness' | 'alerts' | 'fields'>
-  /** Undefined: nothing could be read. */
-  found: FoundSeries | undefined
-  changedAt: number
-  failures: readonly ProviderFailure[]
-  /** What the next poll may go by: only a poll that read everything saw it. */
-  saw: Omit<Fingerprints, 'judged'> | 'unchanged' | undefined
+  result: Omit<PollResult, 'hubId' | 'claims'>
   /** The log lines, for after the commit. */
-  log: () => void
+  log: (log: Logger) => void
 }
 
 /** Readings that are further apart than so many periods have a gap between them. */
 const GAP_PERIODS = 2
 
-/** What a poll found: readings, change, records, alerts. Where nothing can be new, the answers are not even parsed. */
-export async function decidePoll(deps: PollWork, poll: FetchedPoll): Promise<Decision> {
-  const { context, fetched } = poll
-  if (fetched.fingerprint !== undefined && context.seen?.answers === fetched.fingerprint && isAtRest(deps, poll)) {
-    deps.endpoint.noteOthers(fetched.calls, 0)
-    return unchanged(deps, poll)
-  }
-  const answers = fetched.read()
-  const outcome = outcomeOf(answers)
-  noteCalls(deps, answers, outcome)
-  const gaps = reportsWithGaps(answers)
-  deps.metrics.reportGaps.inc({}, gaps)
+/** Reads the answers, unless they are the ones of the last poll and nothing follows from that. */
+export function readPoll(rules: PollRules, made: MadePoll): ReadPoll {
+  const { begun, answers } = made
+  const { seen } = begun.watch
+  const rests = () => seen !== undefined && isAtRest(rules, made)
+  if (answers.fingerprint !== undefined && seen?.answers === answers.fingerprint && rests())
+    return { ...made, is: 'at rest', seen }
+  const read = readAnswers(answers)
+  const outcome = outcomeOf(read)
   // A report with gaps is judged beside the last one, and must be read anew next time.
-  const isWhole = outcome.readAll && gaps === 0 && fetched.fingerprint !== undefined
-  const said = isWhole ? saidFingerprint(answers) : undefined
+  const isWhole = outcome.readAll && reportsWithGaps(read) === 0 && answers.fingerprint !== undefined
+  const said = isWhole ? saidFingerprint(read) : undefined
   // Other bytes may mean the same.
-  return said !== undefined && said === context.seen?.said && isAtRest(deps, poll)
-    ? unchanged(deps, poll, { ...context.seen, answers: fetched.fingerprint as string })
-    : decideAnew(deps, {
-        ...poll,
-        answers,
-        outcome,
-        saw: said === undefined ? undefined : sawIn(deps, poll, answers, said),
-      })
+  if (said !== undefined && seen !== undefined && said === seen.said && rests())
+    return { ...made, is: 'at rest', seen: { ...seen, answers: answers.fingerprint as string } }
+  const records = () => recordsFingerprint(read, rules.samples.records)
+  const saw = said === undefined ? undefined : { answers: answers.fingerprint as string, said, records: records() }
+  return { ...made, is: 'anew', read, outcome, saw }
 }
 
 /** Whether a poll that sees what the last one saw has nothing to add but its moment. */
-function isAtRest(deps: PollWork, poll: FetchedPoll): boolean {
-  const { context, settings, at } = poll
+function isAtRest({ alerts, samples }: PollRules, { begun, settings, at }: MadePoll): boolean {
+  const { watch } = begun
   // The history records a gap.
-  if (at - context.polledAt > gapOf(settings)) return false
-  // Records that are gone, however that came, are stored anew.
-  const hasSamples = deps.samples.settings.records !== 'none' && settings.pairs.length > 0
-  return context.packed.hasSamples === hasSamples && mayRest(deps.alerts, context, at) && isAsJudged(deps, poll)
+  if (at - watch.polledAt > gapOf(settings)) return false
+  // Records that are gone are stored anew.
+  const keepsRecords = samples.records !== 'none' && settings.pairs.length > 0
+  const hasRecords = watch.records !== undefined && watch.records.until > at
+  return (
+    hasRecords === keepsRecords && mayRest(alerts, begun, at) && isAsJudged({ alerts, samples }, begun, settings, at)
+  )
 }
 
 /** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
-function isAsJudged(deps: PollWork, { context, settings, at }: FetchedPoll): boolean {
-  const { packed, polledAt } = context
-  // If it is not what that poll left, unpacking it reports that: what is unreadable must not rest, either.
-  if (packed.readings === null || packedAt(packed.readings) !== polledAt || context.readings === undefined) return false
-  return isJudgedAlike(deps.alerts, context, watchedBy(deps, settings), at)
+function isAsJudged(
+  { alerts, samples }: Pick<PollRules, 'alerts' | 'samples'>,
+  begun: Begun,
+  settings: AccountPollSettings,
+  at: number,
+): boolean {
+  const { packed } = begun.readings
+  if (packed === undefined || packedAt(packed) !== begun.watch.polledAt) return false
+  return isJudgedAlike(alerts, begun, watchedBy(samples, settings), at)
 }
 
-function unchanged(deps: PollWork, poll: FetchedPoll, saw: Decision['saw'] = 'unchanged'): Decision {
-  const { context, at } = poll
-  const { keepMs } = deps.samples.settings
+/** Whether it has to be known how the account's refreshes go, what records were kept, and who speaks for the fleet. */
+export function asksFor(rules: PollRules, poll: ReadPoll, now: number): { samples: boolean; failing: boolean } {
+  if (poll.is === 'at rest') return { samples: false, failing: false }
+  const { outcome } = poll
+  const { records } = poll.begun.watch
+  return {
+    samples: outcome.readAnything && !outcome.readAll && records !== undefined,
+    failing: failsForLong(rules, poll, now),
+  }
+}
+
+/** What a poll comes to, and when the account is polled next: from these values alone. */
+export function decidePoll(rules: PollRules, poll: ReadPoll, facts: Facts, mayRetry: boolean, now: number): Decided {
+  const bucket = keptUse(poll.begun.watch.bucket, poll.answers.bucketUse, poll.at)
+  const calls = callsAfter(rules.share, poll.begun.watch.calls, poll.answers.calls)
+  const both = { bucket, calls }
+  return poll.is === 'at rest' ? stay(rules, poll, both) : decideAnew(rules, poll, { ...facts, ...both, mayRetry, now })
+}
+
+/** All is as it was, but read at another moment. */
+function stay(rules: PollRules, poll: MadePoll & AtRest, both: Pick<Watch, 'bucket' | 'calls'>): Decided {
+  const { begun, settings, answers, at, readAt, seen } = poll
+  // It moves at almost every poll, and is judged apart from what has not moved.
+  const alerts = judgeBucket(rules.alerts, { ...poll, bucket: both.bucket })
+  const { hubId } = poll
+  const plan = planPoll({
+    ...NOTHING_NEW,
+    ...planned(poll, begun.watch.changedAt),
+    hubId,
+    at: readAt,
+    boundaries: NONE,
+  })
+  const before = begun.watch.records
+  const records = before && readAgain(before, rules.samples, at)
+  const hasWritten = alerts.changes.length > 0 || alerts.entries.length > 0
+  const states = statesAfter(begun.alertStates, alerts)
+  const isLonger = records?.until !== before?.until
+  const watch = { ...begun.watch, ...both, polledAt: at, turn: shortTurn(plan), records }
   return {
     outcome: 'committed',
-    parts: {
-      readings: 'unchanged',
-      samples: context.packed.hasSamples ? { shown: 'unchanged', keepMs } : undefined,
-      // It moves at almost every poll, and is judged apart from what has not moved.
-      alerts: judgeBucket(deps.alerts, poll),
-      fields: { polledAt: String(at) },
+    result: {
+      nextAt: Math.max(plan.at, answers.pausedUntil ?? 0),
+      freshAt: freshUntil(rules, settings, readAt),
+      readings: begun.readings.packed && movedTo(begun.readings.packed, at),
+      watch: hasWritten
+        ? { ...watch, hasAlerts: hasPolledAlerts(states), seen: { ...seen, judged: judgement(rules, poll, states) } }
+        : { ...watch, seen },
+      more: hasWritten || isLonger ? { alerts, samples: isLonger ? 'kept for longer' : undefined } : undefined,
     },
-    found: NOTHING_NEW,
-    changedAt: context.changedAt,
-    failures: [],
-    saw,
     log: () => {},
   }
 }
 
-async function decideAnew(deps: PollWork, poll: ReadPoll): Promise<Decision> {
-  const { hubId, context, settings, answers, outcome, saw, at } = poll
-  const { failures, readAnything } = outcome
-  const now = deps.clock.now()
-  const found = readAnything ? findingsOf(context, { ...answers, at }, gapOf(settings)) : undefined
-  const shown = found === undefined ? {} : await samplesAfter(deps, poll)
-  const isShownAlike =
-    saw !== undefined &&
-    saw.records === context.seen?.records &&
-    context.packed.hasSamples &&
-    Object.keys(shown).length > 0
-  const moved = found && isAsJudged(deps, poll) ? new Set(found.change?.before.map(([id]) => id)) : undefined
-  const parked = parkedBy(deps, poll, now)
-  const changedAt = hasMoved(found?.change) ? at : context.changedAt
-  const disagreement =
-    context.disagreed || found === undefined ? undefined : disagreeingPercentage(found.after, answers)
-  const leftOut = typesLeftOut(context, answers)
-  const gaps = gapsAfter(context.gaps, answers)
-  logTroubles(deps.log, poll, disagreement)
-  return {
-    outcome: readAnything ? 'committed' : failures.length > 0 ? 'failed' : 'blocked',
-    parts: {
-      ...found?.packed,
-      readings: found?.packed.readings,
-      samples: found && {
-        shown: isShownAlike ? 'unchanged' : shown,
-        keepMs: deps.samples.settings.keepMs,
-      },
-      nearness: found && nearnessOf(found, poll),
-      alerts: bothWrites(await judge(deps, poll, found && { ...found, moved }, shown), parked.alerts),
-      fields: {
-        ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
-        ...recordFields(context, outcome, readAnything ? at : undefined, now),
-        ...parked.fields,
-        ...(disagreement === undefined ? {} : { disagreed: '1' }),
-        ...companionFields(context, answers),
-        ...(encodeNotAvailable(answers.notAvailable) === encodeNotAvailable(context.notAvailable)
-          ? {}
-          : { notAvailable: encodeNotAvailable(answers.notAvailable) }),
-        ...(encodeGaps(gaps) === encodeGaps(context.gaps) ? {} : { gaps: encodeGaps(gaps) }),
-        ...(leftOut === context.typesLeftOut ? {} : { typesLeftOut: leftOut === 0 ? '' : String(leftOut) }),
-      },
-    },
+const NONE = new Map()
+
+function planned({ settings, begun }: MadePoll, changedAt: number) {
+  const { everyMs, soonestMs } = settings
+  return { everyMs, soonestMs, turn: begun.watch.turn, changedAt: changedAt === 0 ? null : changedAt }
+}
+
+/** Records that were read again, and are as they were: they are kept for their time from now on, to a tenth of it. */
+function readAgain(records: KeptRecords, { keepMs }: SampleSettings, at: number): KeptRecords {
+  return { readAt: at, until: records.until > at + 0.9 * keepMs ? records.until : at + keepMs }
+}
+
+/** One that is polled seldom stays fresh for longer. */
+function freshUntil({ coverage }: PollRules, { everyMs }: AccountPollSettings, readAt: number): number {
+  return readAt + staleAfter(coverage, everyMs) - coverage.freshnessMs
+}
+
+/** All that is known where something may be new. */
+type Known = Facts & Pick<Watch, 'bucket' | 'calls'> & { mayRetry: boolean; now: number }
+
+function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Decided {
+  const { hubId, begun, settings, read, outcome, saw, at, readAt } = poll
+  const { watch } = begun
+  const { now } = known
+  const found = outcome.readAnything
+    ? findingsOf({ readings: begun.readings.unpacked() }, { ...read, at }, gapOf(settings))
+    : undefined
+  const shown = found && mergeSamples(known.samples, { ...read, at }, rules.samples)
+  const moved =
+    found && isAsJudged(rules, begun, settings, at) ? new Set(found.change?.before.map(([id]) => id)) : undefined
+  const parked = parkedBy(rules, poll, now)
+  const alerts = bothWrites(judge(rules, poll, known, found && { ...found, moved }, shown ?? {}), parked.alerts)
+  const states = statesAfter(begun.alertStates, alerts)
+  const changedAt = hasMoved(found?.change) ? at : watch.changedAt
+  const next = planNext(rules, poll, {
     found: found && foundSeries(found.before, found.after, moved),
     changedAt,
-    failures,
-    saw,
-    log: () => {
-      if (found !== undefined) logTypes(deps.log, hubId, found.before, found.after)
-      logGaps(deps.log, hubId, context.gaps, gaps)
-      logTypesLeftOut(deps.log, hubId, context.typesLeftOut, leftOut)
+    states,
+    known,
+  })
+  const records = recordsAfter(rules, poll, shown)
+  const disagreement =
+    watch.disagreed || found === undefined ? undefined : disagreeingPercentage(found.after, { reports: read.reports })
+  const after: Watch = {
+    ...watch,
+    ...troublesAfter(watch, outcome, now),
+    ...{ bucket: known.bucket, calls: known.calls, changedAt, turn: shortTurn(next.plan) },
+    polledAt: outcome.readAnything ? at : watch.polledAt,
+    typesLeftOut: typesLeftOut(watch, read),
+    gaps: gapsAfter(watch.gaps, read),
+    notAvailable: read.notAvailable,
+    companionsAwayUntil: read.companionsAwayUntil ?? watch.companionsAwayUntil,
+    pairsSeen: watch.pairsSeen || read.pairsSeen,
+    disagreed: watch.disagreed || disagreement !== undefined,
+    hasAlerts: hasPolledAlerts(states),
+    records: records.kept,
+    // What is near a threshold is judged at every poll.
+    seen: saw && { ...saw, judged: next.isNear ? NOT_JUDGED : judgement(rules, poll, states) },
+  }
+  return {
+    outcome: outcome.readAnything ? 'committed' : outcome.failures.length > 0 ? 'failed' : 'blocked',
+    result: {
+      nextAt: Math.max(next.plan.at, read.pausedUntil ?? 0, parked.until ?? 0),
+      freshAt: found && freshUntil(rules, settings, readAt),
+      readings: found === undefined ? begun.readings.packed : found.packed.readings,
+      watch: after,
+      more: {
+        ...{ alerts, record: found?.packed.record, samples: records.write, parkedUntil: parked.until },
+        nearness: found && nearnessOf(found, begun, at),
+        failingSince: failingSinceAfter(watch, after),
+        isBlocked: after.blocked?.what === 'all' ? true : undefined,
+        isFirst: mayBeFirst(begun) && (found !== undefined || after.blocked?.what === 'all') ? true : undefined,
+      },
+    },
+    log: (log) => {
+      logTroubles(log, poll, disagreement)
+      if (found !== undefined) logTypes(log, hubId, found.before, found.after)
+      logGaps(log, hubId, watch.gaps, after.gaps)
+      logTypesLeftOut(log, hubId, watch.typesLeftOut, after.typesLeftOut)
     },
   }
 }
 
+/** Nothing was read of it yet, or not since its grant. */
+function mayBeFirst({ record, watch }: Begun): boolean {
+  return record !== undefined || watch.polledAt === 0 || watch.failing !== undefined
+}
+
+function failingSinceAfter(before: Watch, { failing }: Watch): MoreOfPoll['failingSince'] {
+  if (failing !== undefined) return failing.since
+  return before.failing === undefined ? undefined : 'over'
+}
+
+/** What becomes of the records behind the numbers; `shown`: those that are kept from now on, undefined: nothing was read. */
+function recordsAfter({ samples }: PollRules, { begun, saw, at }: MadePoll & Anew, shown: Samples | undefined) {
+  const { records, seen } = begun.watch
+  if (shown === undefined) return { kept: records, write: undefined }
+  if (Object.keys(shown).length === 0) return { kept: undefined, write: records && shown }
+  if (saw === undefined || saw.records !== seen?.records || records === undefined || records.until <= at) {
+    const readAt = Object.values(shown).reduce((last, one) => Math.max(last, one.at), 0)
+    return { kept: { readAt, until: at + samples.keepMs }, write: shown }
+  }
+  const kept = readAgain(records, samples, at)
+  return { kept, write: kept.until === records.until ? undefined : ('kept for longer' as const) }
+}
+
+/** By all that the judgement rests on beside the numbers. */
+function judgement(
+  { alerts, samples }: PollRules,
+  { begun, settings }: MadePoll,
+  states: Readonly<Record<string, string>>,
+) {
+  return judgedBy(alerts, begun, states, watchedBy(samples, settings))
+}
+
+/** When the account is polled next: what was read, how that is among the thresholds, and what failed. */
+function planNext(
+  { alerts, alertAfter }: PollRules,
+  poll: MadePoll & Anew,
+  {
+    found,
+    changedAt,
+    states,
+    known,
+  }: { found: FoundSeries | undefined; changedAt: number; states: Readonly<Record<string, string>>; known: Known },
+): { plan: PollPlan; isNear: boolean } {
+  const { hubId, begun, settings, outcome, readAt: at } = poll
+  const { everyMs } = settings
+  const { failing } = begun.watch
+  const account = { hubId, hubDomain: begun.hubDomain, states }
+  const plan =
+    found &&
+    planPoll({
+      ...found,
+      ...planned(poll, changedAt),
+      hubId,
+      at,
+      boundaries: boundariesOf(alerts, account, found.series),
+    })
+  const isNear = plan?.isNear ?? false
+  if (plan !== undefined && outcome.failures.length === 0) return { plan, isNear }
+  const { mayRetry, now } = known
+  const tellAt = failingAlertAt(Math.min(failing?.since ?? now, now), everyMs, alertAfter)
+  const attempt = { count: failing?.count ?? 0, mayRetry, tellAt, now }
+  return { plan: planAfterFailure({ hubId, at, everyMs }, outcome.failures, attempt, plan), isNear }
+}
+
 /** An account that moves to another data centre: its token is not to be refreshed before, and may end meanwhile. */
 function parkedBy(
-  { announce }: PollWork,
-  { hubId, context, outcome }: ReadPoll,
+  { announce }: PollRules,
+  { hubId, begun, outcome }: MadePoll & Anew,
   now: number,
-): { fields: Record<string, string>; alerts: AlertWrites } {
+): { until: number | undefined; alerts: AlertWrites } {
   const failure = outcome.failures.find(({ class: kind }) => kind === 'parked')
-  if (failure === undefined) return { fields: {}, alerts: NO_ALERT_WRITES }
+  if (failure === undefined) return { until: undefined, alerts: NO_ALERT_WRITES }
   const until = Math.round(parkedUntil(failure, now))
-  const { hubDomain, alertStates, obtainedAt, expiresAt } = context
+  const { hubDomain, alertStates, access } = begun
+  const { obtainedAt = 0, expiresAt = 0 } = access?.times ?? {}
   const account = { hubId, hubDomain, expiresAt, refreshedAt: obtainedAt, tokenAlert: alertStates.token ?? '', now }
-  return {
-    fields: { parkedUntil: String(until) },
-    alerts: until > expiresAt ? announce.failing(account, failure.message) : NO_ALERT_WRITES,
-  }
+  return { until, alerts: until > expiresAt ? announce.failing(account, failure.message) : NO_ALERT_WRITES }
 }
 
 function gapOf({ everyMs }: AccountPollSettings): number {
@@ -212,18 +365,12 @@ function gapOf({ everyMs }: AccountPollSettings): number {
 }
 
 /** What is asked of an account, and kept of it. */
-export function watchedBy({ samples }: Pick<PollWork, 'samples'>, { reports, pairs }: AccountPollSettings): Watched {
-  return { reports, pairs, records: samples.settings.records }
+export function watchedBy({ records }: SampleSettings, { reports, pairs }: AccountPollSettings): Watched {
+  return { reports, pairs, records }
 }
 
-function nearnessOf({ after }: Findings, { context, at }: FetchedPoll): number | 'none' {
-  return nearestLimit(after, context.forecasts, at)?.nearness ?? 'none'
-}
-
-/** Only a poll that read everything saw it. */
-function sawIn({ samples }: PollWork, { fetched }: FetchedPoll, answers: Answers, said: string): ReadPoll['saw'] {
-  const records = recordsFingerprint(answers, samples.settings.records)
-  return { answers: fetched.fingerprint as string, said, records }
+function nearnessOf({ after }: Findings, { forecasts }: Begun, at: number): number | 'none' {
+  return nearestLimit(after, decodeForecasts(forecasts), at)?.nearness ?? 'none'
 }
 
 /** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */
@@ -231,75 +378,74 @@ function hasMoved(change: Change | undefined): boolean {
   return change?.before.some(([, was]) => was !== undefined) ?? false
 }
 
-/** For the share of errors that is allowed. A refusal for want of a scope is an answer. */
-function noteCalls({ endpoint }: PollWork, answers: Answers, { failures }: PollOutcome): void {
-  const errors = answers.failedCalls - (answers.failures.length - failures.length)
-  endpoint.noteOthers(answers.calls - errors, errors)
-}
-
-async function samplesAfter({ samples }: PollWork, { hubId, answers, outcome, at }: ReadPoll): Promise<Samples> {
-  const before = outcome.readAll ? {} : await samples.read(hubId)
-  return mergeSamples(before, { ...answers, at }, samples.settings)
-}
-
-async function judge(
-  deps: PollWork,
-  poll: ReadPoll,
+function judge(
+  rules: PollRules,
+  poll: MadePoll & Anew,
+  known: Known,
   found: (Findings & { moved: ReadonlySet<string> | undefined }) | undefined,
   samples: Samples,
-): Promise<AlertWrites> {
-  const { hubId, context, settings, outcome, at } = poll
-  const { hubDomain, alertStates, forecasts } = context
+): AlertWrites {
+  const { hubId, begun, settings, at } = poll
+  const { hubDomain, alertStates, watch } = begun
+  const forecasts = decodeForecasts(begun.forecasts)
   const states = withoutBucket(alertStates)
-  const pairsSeen = settings.pairs === 'auto' && context.pairsSeen
+  const pairsSeen = settings.pairs === 'auto' && watch.pairsSeen
   const account = { hubId, hubDomain, pairsSeen, samples, forecasts, states }
-  const series = found === undefined ? NO_ALERT_WRITES : decideAlerts(deps.alerts, { ...account, ...found }, at)
-  const own = bothWrites(judgeBucket(deps.alerts, poll), await pollAlertWrites(deps, poll, outcome, deps.clock.now()))
+  const series = found === undefined ? NO_ALERT_WRITES : decideAlerts(rules.alerts, { ...account, ...found }, at)
+  const own = bothWrites(
+    judgeBucket(rules.alerts, { ...poll, bucket: known.bucket }),
+    pollAlertWrites(rules, poll, known),
+  )
   return bothWrites(series, own)
 }
 
 /** What was known before, where the report could not be read. */
-function typesLeftOut(before: PollContext, { reports }: Answers): number {
+function typesLeftOut(before: Watch, { reports }: Answers): number {
   const naming = [...reports].filter(([key]) => reportOfKey(key)?.report.namesTypes)
   if (naming.some(([, report]) => isFailure(report))) return before.typesLeftOut
   return naming.reduce((most, [, report]) => Math.max(most, (report as ReadReport).leftOut ?? 0), 0)
 }
 
-function companionFields(context: PollContext, { companionsAwayUntil, pairsSeen }: Answers): Record<string, string> {
-  return {
-    ...(companionsAwayUntil === undefined ? {} : { companionsAwayUntil: String(companionsAwayUntil) }),
-    ...(pairsSeen === undefined || context.pairsSeen ? {} : { pairsSeen: '1' }),
-  }
-}
-
-function logTroubles(log: Logger, { hubId, context, outcome }: ReadPoll, disagreement: string | undefined): void {
+function logTroubles(log: Logger, { hubId, begun, outcome }: MadePoll & Anew, disagreement: string | undefined): void {
   const { failures, refused } = outcome
   const [failure] = failures
   if (failure !== undefined) {
     const { class: kind, code: reason, message } = failure
     log.warn({ code: `poll.${kind}`, hubId, reason, calls: failures.length }, message)
   }
-  if (refused !== undefined && context.pollBlockedSince === 0) {
+  if (refused !== undefined && begun.watch.blocked === undefined) {
     log.warn({ code: 'poll.forbidden', hubId, ...refused }, 'a scope is missing: not everything can be read')
   }
   logDisagreement(log, hubId, disagreement)
 }
 
-/** What a poll changes about the account's poll alert, to be committed with the rest. */
-async function pollAlertWrites(
-  { announcePoll, alertAfter, coverage, polls }: PollWork,
-  { hubId, context, settings }: { hubId: number; context: PollContext; settings: AccountPollSettings },
-  outcome: PollOutcome,
-  now: number,
-): Promise<AlertWrites> {
-  const { count, since } = failingAfter(context, outcome, now)
-  const failsForLong = count > 0 && now >= failingAlertAt(since, settings.everyMs, alertAfter)
-  const { hubDomain, alertStates, pollFailures, pollFailingSince, pollBlockedSince } = context
-  return announcePoll({
-    ...{ hubId, hubDomain, outcome, now, pollFailures, pollFailingSince, pollBlockedSince },
+function failsForLong({ alertAfter }: PollRules, { begun, settings, outcome }: MadePoll & Anew, now: number): boolean {
+  const { count, since } = failingAfter(begun.watch, outcome, now)
+  return count > 0 && now >= failingAlertAt(since, settings.everyMs, alertAfter)
+}
+
+/** What a poll changes about the account's poll alert. */
+function pollAlertWrites(
+  rules: PollRules,
+  poll: MadePoll & Anew,
+  { refreshes, isFleetTrouble, now }: Known,
+): AlertWrites {
+  const { hubId, begun, outcome } = poll
+  const { hubDomain, alertStates, watch } = begun
+  return rules.announcePoll({
+    ...{ hubId, hubDomain, outcome, now, failing: watch.failing, blocked: watch.blocked },
     pollAlert: alertStates.poll ?? '',
-    failsForLong,
-    ...(failsForLong && { refreshes: await polls.refreshes(hubId) }),
-    isFleetTrouble: failsForLong && (await coverage.fleetSpeaks(now)),
+    failsForLong: failsForLong(rules, poll, now),
+    ...(refreshes && { refreshes }),
+    isFleetTrouble,
   })
+}
+
+/** For the share of errors that is allowed: how many calls of a poll worked, and failed. A refusal for want of a scope is an answer. */
+export function answeredCalls(poll: ReadPoll): { worked: number; failed: number } {
+  if (poll.is === 'at rest') return { worked: poll.answers.calls.length, failed: 0 }
+  const { reports, troubles, calls, failedCalls } = poll.read
+  const refusals = [...failuresOf(reports.values()), ...troubles].filter(({ class: kind }) => kind === 'forbidden')
+  const failed = failedCalls - refusals.length
+  return { worked: calls.length - failed, failed }
 }

@@ -6,6 +6,8 @@ import { History } from '../src/limits/history/history.ts'
 import { UnreadableBytes, UnreadableKey } from '../src/limits/history/packed-bytes.ts'
 import { decodeReadings } from '../src/limits/history/packed-readings.ts'
 import { decodeSamples } from '../src/limits/samples.ts'
+import { decodeWatch, encodeWatch } from '../src/limits/watch/packed-watch.ts'
+import { NEW_WATCH, type PollFailure } from '../src/limits/watch/watch.ts'
 import { unreadableFields } from '../src/redis/account-record.ts'
 import type { Store } from '../src/redis/connect.ts'
 import { type AccountKeys, type AccountState, asideOf, type Keys } from '../src/redis/keys.ts'
@@ -33,14 +35,14 @@ const KEPT_MS = 30 * 86_400_000
 
 /** What each key of an account is. */
 const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
-  ...{ account: 'hash', tokens: 'hash', alerts: 'hash', history: 'list', calls: 'list' },
-  ...{ access: 'string', readings: 'string', samples: 'string', forecast: 'string', paused: 'string' },
+  ...{ account: 'hash', tokens: 'hash', alerts: 'hash', history: 'list' },
+  ...{ access: 'string', watch: 'string', samples: 'string', forecast: 'string', paused: 'string' },
 }
 
 /** Whether what a key holds can be read, where its type is right. Fields of the hashes are told one by one. */
 const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean>>> = {
   access: async ({ store, own }) => parseAccess(await store.getBuffer(own.access)) !== undefined,
-  readings: ({ store, own }) => isPacked(store.getBuffer(own.readings), decodeReadings),
+  watch: ({ store, own }) => isPacked(store.getBuffer(own.watch), readWhole),
   samples: ({ store, own }) => isPacked(store.getBuffer(own.samples), decodeSamples),
   history: async ({ store, keys, hubId }) => {
     const failed = await new History(store, keys).changes(hubId).catch((error: unknown) => error)
@@ -51,7 +53,6 @@ const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean
     const stored = await store.get(own.forecast)
     return stored === null || decodeForecasts(stored) !== undefined
   },
-  calls: async ({ store, own }) => (await store.lrange(own.calls, 0, -1)).every(isNumber),
   paused: async ({ store, own }) => isNumber((await store.get(own.paused)) ?? '0'),
 }
 
@@ -79,20 +80,19 @@ export async function mendAccount(deps: MendWork, hubId: number): Promise<void> 
   const now = clock.now()
   const what = `What Redis held of this account could not be read: ${all.join(', ')}.${asideText(found.keys)}`
   const isPolled = state !== 'uninstalling' && state !== 'uninstalled' && state !== 'reauthorize'
-  const record = recordAfter(found, state, now)
-  const failing = isPolled && {
-    ...{ pollFailures: '1', pollFailureReason: `unreadable: ${all.join(', ')}` },
-    ...{ pollFailureAt: String(now), pollFailingSince: String(now) },
-  }
+  const failing: PollFailure = { count: 1, reason: `unreadable: ${all.join(', ')}`, at: now, since: now }
   const mended = {
     aside: found.keys.map((name) => keys.account(hubId)[name]),
     keptMs: KEPT_MS,
     alerts: found.alerts,
-    ...{ ...record, fields: { ...record.fields, ...failing } },
+    ...recordAfter(found, state, now),
     failing: isPolled,
     writes: isPolled ? deps.announceUnreadable(await subjectOf(deps, hubId, found), what) : NO_ALERT_WRITES,
   }
-  await store.mendAccount(keys.own(hubId), ...[hubId, now, stepJson(mended)])
+  const stored = found.keys.includes('watch') ? null : await store.getBuffer(keys.account(hubId).watch)
+  const { watch, readings } = stored === null ? { watch: NEW_WATCH, readings: undefined } : decodeWatch(stored)
+  const after = isPolled ? encodeWatch({ ...watch, failing }, readings) : ''
+  await store.mendAccount(keys.own(hubId), ...[hubId, now, stepJson(mended), stored ?? '', after])
   log.error({ code: 'account.unreadable', hubId, unreadable: all }, what)
   await Promise.all([queues.wake('alerts', now), queues.wake('poll-limits', now)])
 }
@@ -106,7 +106,7 @@ async function findUnreadable(account: Account): Promise<Unreadable> {
   const unreadable = new Set(names.filter((name) => isThere(name) && !isOfType(name)))
   for (const [name, isReadable] of Object.entries(IS_READABLE) as [KeyName, (of: Account) => Promise<boolean>][]) {
     // The history is read from the readings: without these it means nothing.
-    const isLost = name === 'history' && unreadable.has('readings') && isThere(name)
+    const isLost = name === 'history' && unreadable.has('watch') && isThere(name)
     if (isLost || (isOfType(name) && !(await isReadable(account)))) unreadable.add(name)
   }
   const record = isOfType('account') ? await store.hgetall(own.account) : undefined
@@ -117,6 +117,12 @@ async function findUnreadable(account: Account): Promise<Unreadable> {
     fields: record === undefined ? [] : [...unreadableFields(record), ...missing],
     alerts: alerts.flatMap(([field, stored]) => (readableState(stored) === undefined ? [field] : [])),
   }
+}
+
+/** @throws UnreadableBytes */
+function readWhole(stored: Buffer): void {
+  const { readings } = decodeWatch(stored)
+  if (readings !== undefined) decodeReadings(readings)
 }
 
 async function isPacked(asked: Promise<Buffer | null>, decode: (stored: Buffer) => unknown): Promise<boolean> {

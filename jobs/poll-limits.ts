@@ -1,119 +1,178 @@
-import type { PollContext } from '../src/limits/poll-store.ts'
-import { firstCalls } from '../src/limits/polling/account-calls.ts'
-import { type FetchedHead, fetchReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
+import type { Begun } from '../src/limits/poll-store.ts'
+import { callsAfter } from '../src/limits/polling/call-share.ts'
+import { type Answers, fetchReports, type HeardReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, mostCalls, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
-import { keptUse, useOfBoth } from '../src/provider/bucket-use.ts'
+import { type PollTurn, shortTurn } from '../src/limits/polling/poll-turn.ts'
+import { useOfBoth } from '../src/provider/bucket-use.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { CLOCK_SLACK_MS, type TokenTimes } from '../src/tokens/plan-refresh.ts'
 import { openToken } from '../src/tokens/vault.ts'
-import { commitPoll } from './commit-poll.ts'
-import { decidePoll } from './decide-poll.ts'
+import { ChunkClaims } from './chunk-claims.ts'
+import type { MadePoll } from './decide-poll.ts'
 import { eachAccount } from './each-account.ts'
 import type { PollWork } from './job-deps.ts'
+import { PollChunk, type PolledOutcome } from './poll-chunk.ts'
 import type { ChunkJob } from './queues.ts'
 import { identifyOne, refreshOne } from './refresh-tokens.ts'
 
 /** A chunk of accounts whose limits are due to be polled. */
-export function pollLimits(deps: PollWork, chunk: ChunkJob, signal: AbortSignal): Promise<void> {
-  return eachAccount(deps, { kind: 'poll', ...chunk, signal }, async (hubId) => {
-    await pollOne(deps, hubId, 'due', signal)
+export async function pollLimits(deps: PollWork, chunk: ChunkJob, signal: AbortSignal): Promise<void> {
+  const claims = new ChunkClaims(deps, { kind: 'poll', ...chunk })
+  const polls = new PollChunk(deps, claims, chunk.hubIds)
+  const endCommitting = polls.keepCommitting()
+  const count = (outcome: PolledOutcome) => deps.metrics.polls.inc({ outcome })
+  const work = (hubId: number) => pollOne({ deps, polls, claims, signal, occasion: 'due' }, hubId, count)
+  await eachAccount(deps, claims, signal, work, async () => {
+    endCommitting()
+    await polls.flush()
   })
 }
 
-/** One account, counted; also for a command that wants to know now. */
-export async function pollOne(
-  deps: PollWork,
-  hubId: number,
-  occasion: PollOccasion,
-  signal: AbortSignal,
-): Promise<PolledOutcome> {
-  const outcome = await deps.movement.inHand('poll', hubId, () => pollAccount(deps, hubId, occasion, signal))
-  deps.metrics.polls.inc({ outcome })
-  return outcome
+/** One account, counted, before its turn: a caller waits for it. What came of no poll leaves it its turn. */
+export async function pollWanted(deps: PollWork, hubId: number, signal: AbortSignal): Promise<PolledOutcome> {
+  const claimedUntil = deps.due.claimEnd('poll', deps.clock.now())
+  const before = await claimOne(deps, hubId, claimedUntil)
+  if (typeof before === 'string') return before
+  const claims = new ChunkClaims(deps, { kind: 'poll', hubIds: [hubId], claimedUntil })
+  const polls = new PollChunk(deps, claims, [hubId])
+  const endKeeping = claims.keep()
+  claims.begin()
+  let is: PolledOutcome = 'lost'
+  try {
+    await pollOne({ deps, polls, claims, signal, occasion: 'wanted' }, hubId, (outcome) => {
+      is = outcome
+    })
+    await polls.flush()
+  } finally {
+    endKeeping()
+    // Whoever has planned or claimed it since is left alone.
+    for (const end of new Set(claims.ends)) await deps.due.moveClaims('poll', [hubId], end, before)
+  }
+  deps.metrics.polls.inc({ outcome: is })
+  return is
 }
 
-/**
- * `blocked`: a scope is missing, and nothing could be read; `paused`: the provider's rate limit for the account is reached;
- * `no-room`: the fleet's call budget had none.
- */
-export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused' | 'no-room'
-
-/** Access token, the reports, series, alerts, one atomic step. */
-async function pollAccount(
-  deps: PollWork,
-  hubId: number,
-  occasion: PollOccasion,
-  signal: AbortSignal,
-): Promise<PolledOutcome> {
-  // Where the fleet's calls have a budget, it has the first word.
-  const calls = deps.callBudget === undefined ? firstCalls(deps.polling) : 0
-  const begun = await deps.polls.begin(hubId, deps.share.asking(calls))
+/** Its moment before. One that was imported is planned once it is known whose its tokens are. */
+async function claimOne(deps: PollWork, hubId: number, until: number): Promise<number | 'gone' | 'later'> {
+  const claimed = await deps.due.takeClaim('poll', hubId, until)
+  if (claimed !== undefined) return claimed
+  const begun = await deps.polls.read(hubId)
   if (begun === undefined) return 'gone'
-  let opened: Opened | 'held' | 'failed' = hasTimeForACall(begun, deps.clock.now())
-    ? withToken(deps, hubId, begun)
-    : 'failed'
-  if (opened === 'failed' && begun.state === 'active') opened = await refreshed(deps, hubId, begun)
-  if (typeof opened === 'string') return pollLater(deps, hubId, begun, opened)
-  if (opened.context.metadataDue) {
-    // Numbers may be another account's else.
-    await identifyOne(deps, hubId)
-    const identified = await deps.polls.read(hubId)
-    if (identified === undefined) return 'gone'
-    opened = identified.metadataDue ? 'failed' : withToken(deps, hubId, identified)
-    if (opened === 'failed') return pollLater(deps, hubId, identified, opened)
+  if (begun.access === undefined) await refreshOne(deps, hubId, begun.record?.generation)
+  await identifyOne(deps, hubId)
+  return (await deps.due.takeClaim('poll', hubId, until)) ?? 'later'
+}
+
+/** `due`: its moment has come; `wanted`: a caller waits for it, before its turn. */
+type PollOccasion = 'due' | 'wanted'
+
+/** What a poll is made with. */
+interface Polling {
+  deps: PollWork
+  polls: PollChunk
+  claims: ChunkClaims
+  signal: AbortSignal
+  occasion: PollOccasion
+}
+
+/** Access token, the reports, what follows from them; `done` is called once that is committed, or with why it is not to be. */
+async function pollOne(
+  { deps, polls, claims, signal, occasion }: Polling,
+  hubId: number,
+  done: (outcome: PolledOutcome) => void,
+): Promise<'goes on' | 'over'> {
+  const made = await deps.movement.inHand('poll', hubId, () => makePoll({ deps, polls, signal, occasion }, hubId))
+  switch (made.is) {
+    case 'made': {
+      const decided = await polls.decide(made.poll)
+      await polls.commit({ ...decided, result: { hubId, ...decided.result }, done })
+      return 'goes on'
+    }
+    case 'put off': {
+      const { begun, nextAt, turn } = made
+      const result = { hubId, nextAt, watch: { ...begun.watch, turn }, readings: begun.readings.packed }
+      await polls.commit({ result, outcome: 'no-room', log: () => {}, done })
+      return 'goes on'
+    }
+    default:
+      // What claims it by another end, or has planned it anew, has it.
+      if (made.at !== undefined) await deps.due.moveClaims('poll', [hubId], claims.ends[0], Math.round(made.at))
+      done(made.is)
+      return 'over'
   }
-  const { context } = opened
-  if (occasion === 'due') observeLateness(deps, context)
-  const settings = pollSettingsOf(deps.polling, { hubId, hubDomain: context.hubDomain })
+}
+
+type Made =
+  | { is: 'made'; poll: MadePoll }
+  /** The fleet's call budget had no room for it. */
+  | { is: 'put off'; begun: Begun; nextAt: number; turn: PollTurn }
+  /** `at`: its next poll, ms; undefined: it keeps its turn. */
+  | { is: 'later' | 'paused' | 'gone' | 'no-room'; at?: number }
+
+async function makePoll({ deps, polls, signal, occasion }: Omit<Polling, 'claims'>, hubId: number): Promise<Made> {
+  const begun = await polls.begin(hubId)
+  if (begun === undefined) return { is: 'gone' }
+  let opened: Opened | 'held' | 'failed' =
+    begun.access !== undefined && hasTimeForACall(begun.access.times, deps.clock.now())
+      ? withToken(deps, begun)
+      : 'failed'
+  if (opened === 'failed') opened = await refreshed(deps, begun)
+  if (typeof opened === 'string') return later(deps, begun, opened)
+  if (opened.begun.record?.metadataDue) {
+    // Numbers may be another account's else. It is due anew once that is known.
+    await identifyOne(deps, hubId)
+    return later(deps, begun, 'failed')
+  }
+  if (occasion === 'due') observeLateness(deps, begun)
+  const settings = pollSettingsOf(deps.polling, opened.begun)
   // What it does not take is given back.
   const most = mostCalls(settings)
-  if (!(await admitPoll(deps, hubId, context, { calls: most, occasion }))) return 'no-room'
+  const refusal = await refusalOfBudget(deps, opened.begun, { calls: most, occasion })
+  if (refusal !== undefined) return refusal
   const asked = await ask(deps, { hubId, settings, ...opened }, signal)
   deps.callBudget?.settle(asked.calls - most)
-  if (asked.fetched === undefined) return pollLater(deps, hubId, context, 'held')
-  if (asked.fetched.calls === 0) return pollAfterPause(deps, hubId, asked.fetched)
-  const at = Math.max(asked.fetched.at, asked.context.polledAt + 1)
-  const readAt = Math.min(at, deps.clock.now())
-  const bucket = keptUse(asked.context.bucket, asked.fetched.bucketUse, at)
-  const poll = { hubId, context: asked.context, settings, fetched: asked.fetched, bucket, at, readAt }
-  const outcome = await commitPoll(deps, poll, await decidePoll(deps, poll))
-  // Where another poll was faster its plan counts; where an alert changed meanwhile no other poll is at work.
-  if (outcome === 'lost') await deps.polls.hold(hubId, asked.context.polls, deps.clock.now())
-  return outcome
+  if (asked.answers === undefined) return later(deps, begun, 'held')
+  // The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll.
+  if (asked.answers.calls.length === 0)
+    return { is: 'paused', at: asked.answers.pausedUntil ?? deps.clock.now() + 2_000 }
+  const at = Math.max(asked.answers.at, asked.begun.watch.polledAt + 1)
+  const poll = { hubId, begun: asked.begun, settings, answers: asked.answers, at }
+  return { is: 'made', poll: { ...poll, readAt: Math.min(at, deps.clock.now()) } }
 }
 
 /** An account that can be polled: its access token is opened once. */
 interface Opened {
-  context: PollContext
+  begun: Begun
+  times: TokenTimes
   accessToken: Secret
 }
 
 /** A token that no key opens is as none at all: a refresh brings another one, or the reason why not. */
-function withToken(deps: PollWork, hubId: number, context: PollContext): Opened | 'failed' {
-  if (context.accessToken === null) return 'failed'
-  const opened = openToken(deps.vault, context.accessToken, hubId, 'access')
-  return opened.ok ? { context, accessToken: opened.value } : 'failed'
+function withToken(deps: PollWork, begun: Begun): Opened | 'failed' {
+  const { access, hubId } = begun
+  if (access === undefined) return 'failed'
+  const opened = openToken(deps.vault, access.sealed, hubId, 'access')
+  return opened.ok ? { begun, times: access.times, accessToken: opened.value } : 'failed'
 }
 
 /** A first poll has had no turn yet. */
-function observeLateness({ metrics, clock }: PollWork, { turn }: PollContext): void {
-  if (turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - turn.regularAt) / 1_000)
+function observeLateness({ metrics, clock }: PollWork, { watch }: Begun): void {
+  if (watch.turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - watch.turn.regularAt) / 1_000)
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
-async function refreshed(
-  deps: PollWork,
-  hubId: number,
-  { generation }: PollContext,
-): Promise<Opened | 'held' | 'failed'> {
+async function refreshed(deps: PollWork, begun: Begun): Promise<Opened | 'held' | 'failed'> {
+  const { hubId } = begun
+  const known = await deps.polls.record(hubId)
+  if (known?.state !== 'active') return 'failed'
+  const generation = begun.access?.generation ?? known.generation
   const outcome = await refreshOne(deps, hubId, generation)
   if (outcome.is === 'held') return 'held'
-  const context = await deps.polls.read(hubId)
+  const again = await deps.polls.read(hubId)
   // Newer tokens count, from any worker.
-  return context === undefined || context.generation === generation ? 'failed' : withToken(deps, hubId, context)
+  return again?.access === undefined || again.access.generation === generation ? 'failed' : withToken(deps, again)
 }
 
 /**
@@ -131,69 +190,60 @@ async function ask(
   deps: PollWork,
   asked: Opened & { hubId: number; settings: AccountPollSettings },
   signal: AbortSignal,
-): Promise<{ context: PollContext; fetched: FetchedHead | undefined; calls: number }> {
-  const { hubId, context } = asked
-  const fetched = await fetchReports(deps, asked, signal)
-  const calls = fetched?.calls ?? 0
+): Promise<{ begun: Begun; answers: Answers<HeardReport> | undefined; calls: number }> {
+  const { begun, times } = asked
+  const answers = await fetchReports(deps, asked, signal)
+  const calls = answers?.calls.length ?? 0
   const isWorthARefresh =
-    fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(context, deps.clock.now())
-  const newer = isWorthARefresh ? await refreshed(deps, hubId, context) : 'failed'
-  if (newer === 'failed') return { context, fetched, calls }
-  if (newer === 'held') return { context, fetched: undefined, calls }
-  const again = await fetchReports(deps, { ...asked, ...newer }, signal)
-  const inAll = fetched && again && { ...again, bucketUse: useOfBoth(fetched.bucketUse, again.bucketUse) }
-  return { context: newer.context, fetched: inAll, calls: calls + (again?.calls ?? 0) }
+    answers !== undefined && wasUnauthorized(answers) && isOldEnoughToDoubt(times, deps.clock.now())
+  const newer = isWorthARefresh ? await refreshed(deps, begun) : 'failed'
+  if (newer === 'failed') return { begun, answers, calls }
+  if (newer === 'held') return { begun, answers: undefined, calls }
+  const watch = { ...newer.begun.watch, calls: callsAfter(deps.share, newer.begun.watch.calls, answers?.calls ?? []) }
+  // Those that were refused count, too.
+  const again = await fetchReports(deps, { ...asked, ...newer, begun: { ...newer.begun, watch } }, signal)
+  const inAll = answers && again && { ...again, ...bothRounds(answers, again) }
+  return { begun: newer.begun, answers: inAll, calls: calls + (again?.calls.length ?? 0) }
+}
+
+/** The calls of both count; it is the second that was answered. */
+function bothRounds(first: Answers<HeardReport>, second: Answers<HeardReport>) {
+  const calls = [...first.calls, ...second.calls]
+  return { bucketUse: useOfBoth(first.bucketUse, second.bucketUse), calls }
 }
 
 /**
  * The account keeps its turn: soon if another worker is refreshing or we are stopping; not so soon if a refresh failed,
  * because refreshing again is for the refresh job to decide.
  */
-async function pollLater(
-  deps: PollWork,
-  hubId: number,
-  { hubDomain }: PollContext,
-  why: 'held' | 'failed',
-): Promise<'later'> {
-  const { everyMs } = pollSettingsOf(deps.polling, { hubId, hubDomain })
-  const pause = why === 'held' ? 2_000 : Math.min(everyMs, 15_000)
-  await deps.due.plan('poll', [hubId], deps.clock.now() + pause)
-  return 'later'
+function later({ polling, clock }: PollWork, begun: Begun, why: 'held' | 'failed'): Made {
+  const { everyMs } = pollSettingsOf(polling, begun)
+  return { is: 'later', at: clock.now() + (why === 'held' ? 2_000 : Math.min(everyMs, 15_000)) }
 }
-
-/** The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll. */
-async function pollAfterPause(deps: PollWork, hubId: number, { pausedUntil }: FetchedHead): Promise<'paused'> {
-  await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
-  return 'paused'
-}
-
-/** `due`: its moment has come; `wanted`: a caller waits for it, before its turn. */
-export type PollOccasion = 'due' | 'wanted'
 
 /** Takes what the budget has before any other early poll, and is no sign that the budget is too small for regular turns. */
 const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
 
 /**
- * Whether the fleet's call budget has room for a poll of `calls` now. Where it has not, and the account was due, its next
- * moment is moved, and its record has the reason; one that is wanted keeps its turn.
+ * Undefined where the fleet's call budget has room for a poll of `calls` now. Where it has not, and the account was due, its next
+ * moment is moved, and its watch has the reason; one that is wanted keeps its turn.
  */
-async function admitPoll(
-  { callBudget, polls, clock }: PollWork,
-  hubId: number,
-  context: PollContext,
+async function refusalOfBudget(
+  { callBudget, clock }: PollWork,
+  begun: Begun,
   { calls, occasion }: { calls: number; occasion: PollOccasion },
-): Promise<boolean> {
-  if (callBudget === undefined) return true
-  if (occasion === 'wanted') return callBudget.admits({ calls, ...WANTED })
+): Promise<Made | undefined> {
+  if (callBudget === undefined) return undefined
+  if (occasion === 'wanted') return (await callBudget.admits({ calls, ...WANTED })) ? undefined : { is: 'no-room' }
   const now = clock.now()
-  const turn = context.turn ?? turnNow(context, now)
-  if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return true
-  const plan = planWithoutRoom(turn, context.polledAt, now)
-  await polls.move(hubId, context.polls, plan)
-  return false
+  const turn = begun.watch.turn ?? turnNow(begun, now)
+  if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return undefined
+  const { at, ...after } = planWithoutRoom(turn, begun.watch.polledAt, now)
+  return { is: 'put off', begun, nextAt: at, turn: shortTurn(after) }
 }
 
 /** One without a turn was connected and not polled since: it has waited from then on. */
-function turnNow({ polledAt, obtainedAt }: PollContext, now: number): PollTurn {
-  return { regularAt: Math.min(now, obtainedAt), urgency: 0, because: { is: polledAt === 0 ? 'new' : 'still' } }
+function turnNow({ watch, access }: Begun, now: number): PollTurn {
+  const because = { is: watch.polledAt === 0 ? 'new' : 'still' } as const
+  return { regularAt: Math.min(now, access?.times.obtainedAt ?? now), urgency: 0, because }
 }

@@ -2,6 +2,7 @@ import { type Identified, identifyAccount } from '../src/accounts/identify-accou
 import { beginUninstall, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import { type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
+import { ChunkClaims } from './chunk-claims.ts'
 import { eachAccount } from './each-account.ts'
 import type { RefreshWork } from './job-deps.ts'
 import type { ChunkJob } from './queues.ts'
@@ -13,7 +14,7 @@ type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   const turn = deps.endpoint.nextTurn()
-  return eachAccount(deps, { kind: 'refresh', hubIds, signal }, async (hubId) => {
+  return eachAccount(deps, new ChunkClaims(deps, { kind: 'refresh', hubIds }), signal, async (hubId) => {
     const outcome = await refreshOne(deps, hubId, undefined, turn)
     if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
     await uninstallIfRefusedLong(deps, hubId, outcome)

@@ -37,7 +37,11 @@ const ROOMS: RoomTable = {
   redis: { of: ['runtime'] },
   provider: { of: ['runtime'] },
   tokens: { of: ['provider', 'redis', 'runtime'] },
-  accounts: { of: ['tokens', 'provider', 'redis', 'text', 'runtime'] },
+  // How its polls fare is part of what is known of an account.
+  accounts: {
+    of: ['tokens', 'provider', 'redis', 'text', 'runtime'],
+    files: ['src/limits/watch/watch.ts', 'src/limits/watch/read-watch.ts'],
+  },
   limits: { of: ['tokens', 'provider', 'redis', 'text', 'runtime'], files: ['src/accounts/match-account.ts'] },
   alerts: {
     of: ['limits', 'redis', 'text', 'runtime'],

@@ -1,6 +1,6 @@
-import { decodeBucketUse, type KeptBucketUse } from '../provider/bucket-use.ts'
-import { decodeNotAvailable } from '../provider/not-available.ts'
-import { decodeGaps, gapLines } from '../provider/read.ts'
+import { NEW_WATCH, type PollBlocked, type PollFailure, type Watch } from '../limits/watch/watch.ts'
+import type { KeptBucketUse } from '../provider/bucket-use.ts'
+import { gapLines } from '../provider/read.ts'
 import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { confirmedBy } from '../tokens/after-failure.ts'
@@ -37,12 +37,12 @@ export interface Account {
   tokenServedAt: number | null
   tokenServedTo: string | null
   polledAt: number | null
-  /** Why it is polled next when it is, as stored. */
-  pollBecause: string | null
+  /** Why it is polled next when it is, and when its regular turn is. */
+  turn: NonNullable<Watch['turn']> | null
   /** Polls that failed in a row, wholly or in part, the last one `at`. */
-  pollFailure: { count: number; reason: string; at: number; since: number } | null
+  pollFailure: PollFailure | null
   /** What no scope lets be read: all of it, or a part. `scopes` would do, by the provider's answer, which may be wrong. */
-  pollBlocked: { what: 'all' | 'part'; since: number; scopes: string[] } | null
+  pollBlocked: PollBlocked | null
   /** Object types that its last report named beyond what is kept of one account: these are not watched. */
   objectTypesLeftOut: number
   /** Limits reports that its plan, or its scopes, lack, by their names: asked for again once a day. */
@@ -52,7 +52,7 @@ export interface Account {
   /** What could not be read of its last reports, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null
-  /** Fields of its record that can't be read, or `record` for all of it. */
+  /** Fields of its record that can't be read, or `record` for all of it; and `readings`, which what polls know of it is kept with. */
   unreadable: string[]
 }
 
@@ -78,15 +78,24 @@ export interface Uninstall {
 
 type Hash = Readonly<Record<string, string>>
 
-/** `undefined` for a record that can't be read at all; `listedIn`: the state that it is listed in, for one that has none. */
-export function readAccount(hubId: number, record: Hash | undefined, listedIn?: AccountState): Account {
+/**
+ * `record`: undefined for one that can't be read at all; `kept`: undefined for an account that was never polled; `listedIn`: the
+ * state that it is listed in, for one whose record has none.
+ */
+export function readAccount(
+  hubId: number,
+  record: Hash | undefined,
+  kept: Watch | 'unreadable' | undefined,
+  listedIn?: AccountState,
+): Account {
+  const watch = kept === undefined || kept === 'unreadable' ? NEW_WATCH : kept
   const unreadable = record === undefined ? ['record'] : unreadableFields(record)
   const hash: Hash =
     unreadable.length === 0 && record !== undefined
       ? record
       : Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !unreadable.includes(name)))
   return {
-    unreadable,
+    unreadable: kept === 'unreadable' ? [...unreadable, 'readings'] : unreadable,
     hubId,
     hubDomain: hash.hubDomain ?? '',
     state: (hash.state ?? listedIn) as AccountState,
@@ -106,14 +115,14 @@ export function readAccount(hubId: number, record: Hash | undefined, listedIn?: 
     parkedUntil: time(hash.parkedUntil),
     tokenServedAt: time(hash.tokenServedAt),
     tokenServedTo: hash.tokenServedTo ?? null,
-    polledAt: time(hash.polledAt),
-    pollBecause: hash.pollBecause ?? null,
-    pollFailure: hash.pollFailureAt === undefined ? null : readPollFailure(hash),
-    pollBlocked: hash.pollBlockedSince === undefined ? null : readPollBlocked(hash),
-    objectTypesLeftOut: Number(hash.typesLeftOut ?? 0),
-    notAvailable: Object.keys(decodeNotAvailable(hash.notAvailable ?? '')),
-    bucket: decodeBucketUse(hash.bucket ?? '') ?? null,
-    gaps: gapLines(decodeGaps(hash.gaps ?? '')),
+    polledAt: watch.polledAt === 0 ? null : watch.polledAt,
+    turn: watch.turn ?? null,
+    pollFailure: watch.failing ?? null,
+    pollBlocked: watch.blocked ?? null,
+    objectTypesLeftOut: watch.typesLeftOut,
+    notAvailable: Object.keys(watch.notAvailable),
+    bucket: watch.bucket ?? null,
+    gaps: gapLines(watch.gaps),
     uninstall: hash.uninstallReason === undefined ? null : readUninstall(hash),
   }
 }
@@ -131,23 +140,6 @@ function readRefreshFailure(hash: Hash): Account['refreshFailure'] {
     reason: hash.failureReason ?? '',
     at: Number(hash.failureAt),
     since: Number(hash.failingSince ?? hash.failureAt),
-  }
-}
-
-function readPollFailure(hash: Hash): Account['pollFailure'] {
-  return {
-    count: Number(hash.pollFailures ?? 0),
-    reason: hash.pollFailureReason ?? '',
-    at: Number(hash.pollFailureAt),
-    since: Number(hash.pollFailingSince ?? hash.pollFailureAt),
-  }
-}
-
-function readPollBlocked(hash: Hash): Account['pollBlocked'] {
-  return {
-    what: hash.pollBlocked === 'all' ? 'all' : 'part',
-    since: Number(hash.pollBlockedSince),
-    scopes: (hash.pollBlockedScopes ?? '').split(' ').filter((scope) => scope !== ''),
   }
 }
 

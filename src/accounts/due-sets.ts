@@ -1,6 +1,7 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { freshBytes } from '../runtime/fresh-bytes.ts'
 import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
@@ -12,6 +13,9 @@ export const ACCOUNT_CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { p
  * before the token expires; one that has no life yet is waited for longest.
  */
 const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
+
+/** What a moment of this size leaves for a fraction: a claim is none where it is not whole. */
+const FRACTIONS = 4096
 
 /** Due accounts of a partition that are compared to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
@@ -32,7 +36,7 @@ const SPARE_OF_ONE = 16
 
 interface Claimed {
   hubIds: number[]
-  /** The end of the claims, ms: nothing else has an account due at that very moment, so it tells whose the claim is. */
+  /** The end of the claims, ms, see `claimEnd`: it tells whose they are. */
   until: number
   /** The earliest moment that is left, or undefined if nothing is planned at all. */
   next: number | undefined
@@ -58,12 +62,18 @@ export class DueSets {
     this.#keys = keys
   }
 
+  /** The end of claims that begin, or are renewed, at `now`, ms: no plan, and hardly another claim, is at that very moment. */
+  claimEnd(kind: Exclude<DueKind, 'refresh'>, now: number): number {
+    const mark = 1 + (freshBytes(2).readUInt16BE() % (FRACTIONS - 1))
+    return Math.round(now) + ACCOUNT_CLAIM_MS[kind] + mark / FRACTIONS
+  }
+
   /** Claims up to `limit` of what is due by `now`, an even part from each partition. */
   async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
-    const until = now + ACCOUNT_CLAIM_MS[kind]
+    const until = this.claimEnd(kind, now)
     const parts = await everyPartition(this.#keys, (partition) =>
-      accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, ACCOUNT_CLAIM_MS[kind]),
+      accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, until),
     )
     const hubIds = parts.flatMap(([claimed]) => hubIdsIn(claimed))
     return { hubIds, until, next: earliest(parts.map(([, next]) => next)) }
@@ -82,7 +92,7 @@ export class DueSets {
       .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId, at: Number(part[n + 1]) }] : [])))
       .sort((a, b) => a.at - b.at)
       .slice(0, limit)
-    const until = now + ACCOUNT_CLAIM_MS[kind]
+    const until = this.claimEnd(kind, now)
     const chosen = oldest.flatMap(({ hubId }) => hubIdsIn([hubId]).map((one) => ({ hubId: one, until })))
     const hubIds = await this.#claimChosen(kind, chosen, now)
     const firsts = await everyPartition(this.#keys, ({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
@@ -129,13 +139,13 @@ export class DueSets {
    * polled there. Returns how many those are.
    */
   async bringForward(now: number): Promise<{ tokens: number; polls: number }> {
-    const bring = async (kind: DueKind, field: string) => {
+    const bring = async (kind: DueKind) => {
       const counts = await everyPartition(this.#keys, (partition) =>
-        this.#store.bringForward(partition.due[kind], ...[now, CLOCK_SLACK_MS, partition.accountPrefix, field]),
+        this.#store.bringForward(partition.due[kind], ...[now, CLOCK_SLACK_MS, partition.accountPrefix, kind]),
       )
       return sum(counts)
     }
-    const [tokens, polls] = await Promise.all([bring('refresh', 'obtainedAt'), bring('poll', 'polledAt')])
+    const [tokens, polls] = await Promise.all([bring('refresh'), bring('poll')])
     return { tokens, polls }
   }
 
@@ -156,6 +166,12 @@ export class DueSets {
     )
     const ours = new Set(claimed.flat().map(Number))
     return chosen.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
+  }
+
+  /** Claims one account until `until`, whenever it is due; returns its moment before, or undefined where it is not planned at all. */
+  async takeClaim(kind: DueKind, hubId: number, until: number): Promise<number | undefined> {
+    const before = await this.#store.takeClaim(this.#partition(hubId).due[kind], hubId, until)
+    return before === '' ? undefined : Number(before)
   }
 
   /** Gives claims that end at `before` another end; returns whose they still are: others are left as they are. */
@@ -187,7 +203,7 @@ export class DueSets {
   /** When the account is due next, or null. */
   async when(kind: DueKind, hubId: number): Promise<number | null> {
     const score = await this.#store.zscore(this.#partition(hubId).due[kind], hubId)
-    return score === null ? null : Number(score)
+    return score === null ? null : Math.floor(Number(score))
   }
 
   /** How many are due since `at` or longer. */
@@ -200,7 +216,7 @@ export class DueSets {
   async outlook(kind: DueKind, at: number): Promise<DueOutlook> {
     const parts = await everyPartition(this.#keys, ({ due }) => this.#store.dueOutlook(due[kind], at))
     const next = earliest(parts.map(([, moment]) => moment))
-    const first = parts.find(([, moment]) => moment !== '' && Number(moment) === next)
+    const first = parts.find(([, moment]) => moment !== '' && Math.floor(Number(moment)) === next)
     return { count: sum(parts.map(([count]) => count)), next, first: hubIdsIn(first?.slice(2).map(String) ?? [])[0] }
   }
 
@@ -237,7 +253,7 @@ function readDueToken(fields: readonly string[], at: number): DueToken {
 
 /** Of moments as stored, of which some may be none. */
 function earliest(moments: readonly (string | undefined)[]): number | undefined {
-  const there = moments.flatMap((moment) => (moment ? [Number(moment)] : []))
+  const there = moments.flatMap((moment) => (moment ? [Math.floor(Number(moment))] : []))
   return there.length === 0 ? undefined : Math.min(...there)
 }
 

@@ -1,3 +1,4 @@
+import { readWatch } from '../limits/watch/read-watch.ts'
 import { unreadableFields } from '../redis/account-record.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type AccountState, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
@@ -15,11 +16,15 @@ export class Registry {
   }
 
   async get(hubId: number): Promise<Account | undefined> {
-    const hash = await unlessOfOtherType(this.#store.hgetall(this.#keys.account(hubId).account), undefined)
+    const [hash, kept] = await Promise.all([
+      unlessOfOtherType(this.#store.hgetall(this.#keys.account(hubId).account), undefined),
+      readWatch(this.#store, this.#keys, hubId),
+    ])
     if (hash !== undefined && hash.state === undefined) return undefined
-    if (hash !== undefined && unreadableFields(hash).length === 0) return readAccount(hubId, hash)
+    const watch = kept === 'unreadable' ? kept : kept?.watch
+    if (hash !== undefined && unreadableFields(hash).length === 0) return readAccount(hubId, hash, watch)
     const listedIn = await this.listedIn(hubId)
-    return listedIn === undefined ? undefined : readAccount(hubId, hash, listedIn)
+    return listedIn === undefined ? undefined : readAccount(hubId, hash, watch, listedIn)
   }
 
   /** The state in whose list the account is: its own record may be unreadable. */

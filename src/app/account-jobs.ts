@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { type PolledOutcome, pollOne } from '../../jobs/poll-limits.ts'
+import type { PolledOutcome } from '../../jobs/poll-chunk.ts'
+import { pollWanted } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
 import type { Registry } from '../accounts/registry.ts'
@@ -34,7 +35,7 @@ export function accountJobs(current: () => Services, stop: AbortSignal): Account
   setMaxListeners(0, stop) // One or two per account under way.
   async function pollOrWait(hubId: number): Promise<PolledOutcome> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await pollOne(current(), hubId, 'wanted', stop)
+      const outcome = await pollWanted(current(), hubId, stop)
       if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
       await current().clock.wait(AGAIN_MS, stop)
     }

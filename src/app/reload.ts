@@ -124,6 +124,6 @@ async function replanPoll({ polls, polling, clock }: ReplanWork, hubId: number):
   // One that is parked waits for as long as the provider asked.
   if (next === undefined || next.state === 'parked') return false
   const { everyMs } = pollSettingsOf(polling, { hubId, hubDomain: next.hubDomain })
-  const plan = planSooner(hubId, everyMs, next, clock.now())
-  return plan !== undefined && (await polls.move(hubId, next.polls, plan)) === 'moved'
+  const plan = planSooner(hubId, everyMs, { at: next.at, turn: next.watch.turn }, clock.now())
+  return plan !== undefined && (await polls.move(next, plan)) === 'committed'
 }

@@ -3,7 +3,6 @@ import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import { mendAccount } from '../../jobs/mend-account.ts'
 import { addresseeFor } from '../accounts/contact.ts'
-import { ACCOUNT_CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest-store.ts'
 import type { AddresseeOf, Receiver } from '../delivery/receiver.ts'
@@ -12,7 +11,6 @@ import { createPinger } from '../heartbeat/ping.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
 import { CallBudget } from '../limits/polling/call-budget.ts'
-import { CallShare } from '../limits/polling/call-share.ts'
 import type { PollSettings } from '../limits/polling/poll-settings.ts'
 import type { Purpose } from '../redis/connect.ts'
 import { pollBudgetText } from '../redis/steps.ts'
@@ -53,7 +51,7 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     ...polling(resources, stores),
     tokens: new TokenStore(store, keys),
     settings: config.tokens,
-    share: new CallShare(store, keys, { requests, perMs: per }, clock),
+    share: { requests, perMs: per },
     historyKeep: historyKeep(config),
     rounds: new TendingRounds(store, keys),
     alertAfter: config.limits.alertAfter,
@@ -93,10 +91,8 @@ function polling({ movement }: Resources, { config, store, keys, clock, log }: S
     polls,
     polling: settings,
     callBudget: callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log }),
-    stillPolling: (hubId: number, read: string) => {
-      movement.goesOn('poll', hubId)
-      return polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll)
-    },
+    pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),
+    stillPolling: (hubId: number) => movement.goesOn('poll', hubId),
   }
 }
 

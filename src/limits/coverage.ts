@@ -1,7 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import { everyPartition, hubIdsIn, type Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
+import { readWatch } from './watch/read-watch.ts'
 
 /** How far the readings of the fleet can be relied on. */
 export interface Coverage {
@@ -138,8 +138,8 @@ export class CoverageStore {
     )
     const [last] = newest.filter(([hubId]) => hubId !== undefined).sort(([, a], [, b]) => Number(b) - Number(a))
     if (last === undefined) return undefined
-    const { account } = this.#keys.account(Number(last[0]))
-    return (await unlessOfOtherType(this.#store.hget(account, 'pollFailureReason'), null)) ?? undefined
+    const kept = await readWatch(this.#store, this.#keys, Number(last[0]))
+    return kept === 'unreadable' ? undefined : kept?.watch.failing?.reason
   }
 
   /** Whether the fleet's alert speaks for an account that fails: it is open, or would be next. */

@@ -2,45 +2,8 @@ import { hash } from 'node:crypto'
 import { type Fetched, isFailure } from './readings.ts'
 import type { RecordChoice } from './samples.ts'
 
-/**
- * What the last poll of an account saw, as fingerprints: of a fleet's answers nine in ten are what they were, and one that
- * is needs no parsing, no comparing and no judging, which are most of a poll. It is only kept of a poll that read everything
- * it asked for, so that all readings have one age.
- *
- * Above 64 bytes Redis would keep the account's whole record in a dearer form, so fingerprints are cut short. That two
- * differ and collide happens less than once in 10^10 changes, and only until the next one.
- */
-export interface Fingerprints {
-  /** Of the bytes of all answers. */
-  answers: string
-  /** Of what was read in them: other bytes may mean the same. */
-  said: string
-  /** Of the records, as far as they may be kept. */
-  records: string
-  /** Of all that the judgement rests on beside the numbers; NOT_JUDGED where it has to be made at every poll. */
-  judged: string
-}
-
 /** No fingerprint has this form. */
 export const NOT_JUDGED = '-'
-
-/** Never empty. */
-export function encodeFingerprints(seen: Fingerprints | undefined): string {
-  if (seen === undefined) return NO_FINGERPRINTS
-  const { answers, said, records, judged } = seen
-  return [answers, said, records, judged].join(' ')
-}
-
-const NO_FINGERPRINTS = '-'
-const PARTS = 4
-
-/** Undefined for what is none. */
-export function decodeFingerprints(stored: string): Fingerprints | undefined {
-  const parts = stored.split(' ')
-  if (parts.length !== PARTS) return undefined
-  const [answers = '', said = '', records = '', judged = ''] = parts
-  return { answers, said, records, judged }
-}
 
 /** Of answers in the order in which they are asked for. */
 export function answersFingerprint(bodies: readonly Buffer[]): string {

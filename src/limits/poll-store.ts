@@ -1,31 +1,66 @@
-import { decodeBucketUse, type KeptBucketUse } from '../provider/bucket-use.ts'
-import { decodeNotAvailable } from '../provider/not-available.ts'
-import { decodeGaps, type ReportGaps } from '../provider/read.ts'
-import { UnreadableRecord, unreadableFields } from '../redis/account-record.ts'
-import { accountSteps } from '../redis/account-steps.ts'
-import type { Store } from '../redis/connect.ts'
+import { UnreadableRecord } from '../redis/account-record.ts'
+import { isCluster, type Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { type AlertWrites, fromTable, table } from '../redis/steps.ts'
-import { parseAccess } from '../tokens/stored-access.ts'
-import { decodeFingerprints, encodeFingerprints, type Fingerprints } from './fingerprints.ts'
-import { type AccountForecasts, decodeForecasts } from './forecast/forecast-account.ts'
-import { TIME_PLACE } from './history/packed-bytes.ts'
+import type { Argument } from '../redis/scripts.ts'
+import { type AlertWrites, table } from '../redis/steps.ts'
+import { parseAccess, type StoredAccess } from '../tokens/stored-access.ts'
 import { keptReadings } from './history/packed-readings.ts'
-import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
-import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
+import { shortTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
 import { encodeSamples, type Samples } from './samples.ts'
+import { decodeWatch, encodeWatch, type KeptWatch } from './watch/packed-watch.ts'
+import { NEW_WATCH, type Watch } from './watch/watch.ts'
+
+/** What a poll starts from. */
+export interface Begun {
+  hubId: number
+  hubDomain: string
+  /** Undefined: it has none, or none that can be read. */
+  access: StoredAccess | undefined
+  watch: Watch
+  readings: KeptReadings
+  /** As stored; '' = there are none. */
+  forecasts: string
+  /** Until when no call is made for the account, ms; 0 = there is no pause. */
+  pausedUntil: number
+  /** States of the account's alerts as stored, by series; none are read of an account whose watch says that it has none. */
+  alertStates: Record<string, string>
+  /** What was read of its record: of an account that was polled just before nothing has to be. */
+  record: { state: AccountState; generation: string; metadataDue: boolean } | undefined
+}
+
+/** The last numbers of an account, unpacked once they are asked for: a poll that finds nothing changed needs none. */
+export class KeptReadings {
+  readonly packed: Buffer | undefined
+  readonly #hubId: number
+  readonly #keys: Keys
+  #unpacked: { is: Readings | undefined } | undefined
+
+  constructor(hubId: number, keys: Keys, packed: Buffer | undefined) {
+    this.packed = packed
+    this.#hubId = hubId
+    this.#keys = keys
+  }
+
+  /** @throws UnreadableKey */
+  unpacked(): Readings | undefined {
+    this.#unpacked ??= { is: keptReadings(this.#hubId, this.#keys.account(this.#hubId), this.packed) }
+    return this.#unpacked.is
+  }
+}
+
+/** `gone`: it is not polled: unknown, uninstalled, to be authorised again. */
+export type BegunOr = Begun | 'gone' | Error
 
 /** An account's next poll. */
-export interface PlannedPoll {
+export interface PlannedPoll extends KeptWatch {
+  hubId: number
   state: AccountState
   hubDomain: string
-  polls: string
   /** ms */
   at: number
-  turn: PollTurn | undefined
 }
 
 export interface KnownRefreshes {
@@ -33,27 +68,42 @@ export interface KnownRefreshes {
   failure: { class: string; reason: string } | undefined
 }
 
-/** What a poll found. `unchanged` is all as it was, but read anew at `polledAt`. */
+/** What a poll found, to be committed. */
 export interface PollResult {
-  /** Number of the last poll as read. */
-  polls: string
+  hubId: number
+  /** Ends that the account's claim may have by now: the poll of whoever lost it changes nothing. */
+  claims: readonly [number, number]
   nextAt: number
-  /** '' takes one away. */
-  fields: Record<string, string>
-  /** Packed, see `packPoll`. Undefined: nothing could be read. */
-  readings: Buffer | 'unchanged' | undefined
-  /** For the history. Undefined: nothing changed. */
-  record?: Buffer | undefined
+  watch: Watch
+  /** Packed. */
+  readings: Buffer | undefined
   /** When the account counts as read, ms; undefined: nothing was. */
   freshAt?: number | undefined
+  /** Undefined: it left all else as it was. */
+  more?: MoreOfPoll | undefined
+}
+
+/** What only some polls have to write. */
+export interface MoreOfPoll {
+  alerts: AlertWrites
+  /** For the history. Undefined: nothing changed. */
+  record?: Buffer | undefined
+  /** Undefined: they stay as they are; they expire at `watch.records.until`. */
+  samples?: Samples | 'kept for longer' | undefined
   /** How near its nearest limit is. Undefined: as it was. */
   nearness?: number | 'none' | undefined
-  /** The records, and how long they are kept from now on, ms. Undefined: they stay as they are. */
-  samples?: { shown: Samples | 'unchanged'; keepMs: number } | undefined
-  alerts: AlertWrites
-  /** Undefined: nothing that the next poll could go by. */
-  seen?: Fingerprints | 'unchanged' | undefined
+  /** Since when its polls fail, ms; `over`: they do no more. Undefined: as it was. */
+  failingSince?: number | 'over' | undefined
+  /** No scope lets anything be read: it is no gap in what is read. */
+  isBlocked?: true | undefined
+  /** It waited for its first reading. */
+  isFirst?: true | undefined
+  /** Its tokens are to be left alone until then, ms. */
+  parkedUntil?: number | undefined
 }
+
+/** `stale`: an alert was changed meanwhile, and the account is due again at once; `lost`: somebody else has the claim. */
+export type CommittedPoll = 'committed' | 'gone' | 'lost' | 'stale' | Error
 
 export class PollStore {
   readonly #store: Store
@@ -64,29 +114,116 @@ export class PollStore {
     this.#keys = keys
   }
 
-  /** Undefined for an account that is not to be polled: unknown, uninstalled, to be authorised again. */
-  read(hubId: number): Promise<PollContext | undefined> {
-    return this.begin(hubId, NO_CALLS)
+  /** One account, as `begin`; undefined where it is not polled. */
+  async read(hubId: number): Promise<Begun | undefined> {
+    const [begun] = await this.begin([hubId])
+    if (begun instanceof Error) throw begun
+    return begun === 'gone' ? undefined : begun
   }
 
-  /** As `read`; `asking` are the calls that it makes at once, taken from its share where it can be polled. */
-  async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
-    const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), ...asking)
-    if (answer.length === 0) return undefined
-    return new PollContext(hubId, this.#keys, answer, asking[0])
+  /** What polls of these accounts start from, in their order. What can't be read of one is its own trouble. */
+  async begin(hubIds: readonly number[]): Promise<BegunOr[]> {
+    const parts = await Promise.all(this.#bySlot(hubIds).map((some) => this.#beginTogether(some)))
+    const all = new Map(parts.flat())
+    return hubIds.map((hubId) => all.get(hubId) ?? 'gone')
+  }
+
+  /** One plain command: of an account at rest it brings all that there is to know. */
+  async #beginTogether(hubIds: readonly number[]): Promise<[number, BegunOr][]> {
+    const names = hubIds.flatMap((hubId) => {
+      const { watch, access, paused, forecast } = this.#keys.account(hubId)
+      return [watch, access, paused, forecast]
+    })
+    const stored = await this.#store.mgetBuffer(...names)
+    return Promise.all(
+      hubIds.map(async (hubId, n): Promise<[number, BegunOr]> => {
+        try {
+          const [watch = null, access, paused, forecast] = stored.slice(4 * n, 4 * n + 4)
+          const kept = watch === null ? undefined : this.#decode(hubId, watch)
+          return [hubId, await this.#complete({ hubId, kept, access: parseAccess(access), paused, forecast })]
+        } catch (error) {
+          return [hubId, error as Error]
+        }
+      }),
+    )
+  }
+
+  async #complete({
+    hubId,
+    kept,
+    access,
+    paused,
+    forecast,
+  }: {
+    hubId: number
+    kept: KeptWatch | undefined
+    access: StoredAccess | undefined
+    paused: Buffer | null | undefined
+    forecast: Buffer | null | undefined
+  }): Promise<Begun | 'gone'> {
+    const begun: Begun = {
+      hubId,
+      hubDomain: access?.hubDomain ?? '',
+      access,
+      watch: kept?.watch ?? NEW_WATCH,
+      readings: new KeptReadings(hubId, this.#keys, kept?.readings),
+      forecasts: forecast?.toString() ?? '',
+      pausedUntil: Number(paused?.toString() ?? 0) || 0,
+      alertStates: {},
+      record: undefined,
+    }
+    const isKnown = kept !== undefined && !kept.isInterrupted && access !== undefined
+    if (isKnown && !begun.watch.hasAlerts) return begun
+    const own = this.#keys.account(hubId)
+    begun.alertStates = await this.#store.hgetall(own.alerts)
+    if (isKnown) return begun
+    const [[state, generation, metadataDue, hubDomain]] = await Promise.all([
+      this.#store.hmget(own.account, 'state', 'generation', 'metadataDue', 'hubDomain'),
+      // Of another type it would pass for none.
+      kept === undefined && this.#store.strlen(own.watch),
+    ])
+    if (state == null || NOT_POLLED.has(state)) return 'gone'
+    begun.hubDomain = hubDomain ?? ''
+    begun.record = { state: state as AccountState, generation: generation ?? '', metadataDue: metadataDue === '1' }
+    return begun
+  }
+
+  #decode(hubId: number, stored: Buffer): KeptWatch {
+    try {
+      return decodeWatch(stored)
+    } catch (error) {
+      throw new UnreadableRecord(`account ${hubId}: its watch can't be read, ${(error as Error).message}`)
+    }
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
   async planned(hubId: number): Promise<PlannedPoll | undefined> {
-    const { account } = this.#keys.account(hubId)
+    const { account, watch } = this.#keys.account(hubId)
     const { due } = this.#keys.partition(this.#keys.partitionOf(hubId))
-    const [at, [state, hubDomain, polls, pollBecause]] = await Promise.all([
+    const [at, [state, hubDomain], stored] = await Promise.all([
       this.#store.zscore(due.poll, hubId),
-      unlessOfOtherType(this.#store.hmget(account, 'state', 'hubDomain', 'polls', 'pollBecause'), []),
+      unlessOfOtherType(this.#store.hmget(account, 'state', 'hubDomain'), []),
+      unlessOfOtherType(this.#store.getBuffer(watch), null),
     ])
-    if (at === null || state == null) return undefined
-    const turn = decodeTurn(pollBecause ?? '')
-    return { state: state as AccountState, hubDomain: hubDomain ?? '', polls: polls ?? '0', at: Number(at), turn }
+    if (at === null || state == null || stored === null) return undefined
+    const kept = this.#decode(hubId, stored)
+    return { ...kept, hubId, state: state as AccountState, hubDomain: hubDomain ?? '', at: Number(at) }
+  }
+
+  /** Gives an account another turn, unless it was polled, or claimed, since its plan was read. */
+  async move(planned: PlannedPoll, { at, ...turn }: PollPlan): Promise<CommittedPoll> {
+    const watch = { ...planned.watch, turn: shortTurn(turn) }
+    const { hubId, readings } = planned
+    const [committed] = await this.commit([
+      { hubId, claims: [planned.at, planned.at], nextAt: Math.round(at), watch, readings },
+    ])
+    return committed ?? 'lost'
+  }
+
+  /** State and generation of an account; undefined: it is not known. */
+  async record(hubId: number): Promise<{ state: string; generation: string } | undefined> {
+    const [state, generation] = await this.#store.hmget(this.#keys.account(hubId).account, 'state', 'generation')
+    return state == null ? undefined : { state, generation: generation ?? '' }
   }
 
   /** When its tokens were last refreshed, ms (0 = never), and why the refreshes since then fail; undefined = they don't. */
@@ -97,164 +234,52 @@ export class PollStore {
     return { at: Number(at ?? 0) || 0, failure: failed == null ? undefined : { class: failed, reason: reason ?? '' } }
   }
 
-  /** Gives an account another turn; `polls` is the number of its last poll as read: one made since has planned anew. */
-  move(hubId: number, polls: string, { at, ...turn }: PollPlan): Promise<'moved' | 'gone' | 'lost'> {
-    return this.#store.movePoll(this.#keys.own(hubId), ...[hubId, polls, Math.round(at), encodeTurn(turn)])
+  /** No worker calls for this account, and for no other, before `until` (ms since 1970); never shorter than it is. */
+  async pauseCalls(hubId: number, now: number, until: number): Promise<void> {
+    await this.#store.pauseCalls(this.#keys.account(hubId).paused, now, Math.ceil(until))
   }
 
-  /** The same until a moment, whatever its turn: a claim that lasts longer, or is handed back. */
-  hold(hubId: number, polls: string, until: number): Promise<'moved' | 'gone' | 'lost'> {
-    return this.#store.movePoll(this.#keys.own(hubId), ...[hubId, polls, Math.round(until), ''])
-  }
-
-  commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
-    const { readings = '', record = '', samples, seen, nextAt, ...others } = result
-    const found = table({
-      ...others,
-      hubId,
-      nextAt: Math.round(nextAt),
-      seen: seen === 'unchanged' ? undefined : encodeFingerprints(seen),
-      keepSamplesMs: samples?.keepMs,
-    })
-    const moment = timeBytes(Number(result.fields.polledAt ?? 0))
-    return accountSteps(this.#store).commitPoll(
-      ...([
-        this.#keys.own(hubId),
-        found,
-        moment,
-        readings,
-        record,
-        samples === undefined ? '' : packedSamples(samples.shown),
-      ] as const),
+  /** What these polls found, one step for as many as share a slot. Of each what came of it, in their order. */
+  async commit(results: readonly PollResult[]): Promise<CommittedPoll[]> {
+    const bySlot = this.#bySlot(results.map(({ hubId }) => hubId))
+    const of = new Map(results.map((result) => [result.hubId, result]))
+    const parts = await Promise.all(
+      bySlot.map((hubIds) => this.#commitTogether(hubIds.flatMap((id) => of.get(id) ?? []))),
     )
+    const all = new Map(parts.flat())
+    return results.map(({ hubId }) => all.get(hubId) ?? 'lost')
+  }
+
+  async #commitTogether(results: readonly PollResult[]): Promise<[number, CommittedPoll][]> {
+    const keys = results.map(({ hubId }) => this.#keys.own(hubId))
+    const answers = await this.#store.commitPolls(keys.length, ...keys, ...results.flatMap(argumentsOf))
+    return results.map(({ hubId }, n): [number, CommittedPoll] => [hubId, answers[n] as CommittedPoll])
+  }
+
+  /** As the steps take them: by partition, so that one command writes for many; on a Cluster no call touches two slots. */
+  #bySlot(hubIds: readonly number[]): number[][] {
+    const byPartition = Map.groupBy(hubIds, (hubId) => this.#keys.partitionOf(hubId))
+    const parts = [...byPartition.values()]
+    return isCluster(this.#store) || parts.length === 0 ? parts : [parts.flat()]
   }
 }
 
-const NO_CALLS: AskedCalls = [0, 0, 0, 0]
+const NOT_POLLED = new Set(['uninstalling', 'uninstalled', 'reauthorize'])
 
-function packedSamples(shown: Samples | 'unchanged'): Buffer | 'unchanged' | 'none' {
-  if (shown === 'unchanged') return shown
-  return Object.keys(shown).length === 0 ? 'none' : encodeSamples(shown)
+const NO_BYTES = ''
+
+/** As many for each, see `commitPolls` in poll.lua. */
+function argumentsOf({ claims, nextAt, watch, readings, freshAt, more }: PollResult): Argument[] {
+  const plain: Argument[] = [...claims, Math.round(nextAt), freshAt ?? NO_BYTES, encodeWatch(watch, readings)]
+  if (more === undefined) return [...plain, NO_BYTES, NO_BYTES, NO_BYTES]
+  const { record = NO_BYTES, samples, ...others } = more
+  // From this poll on: some of them may be older, and are kept no longer for that.
+  const samplesMs = watch.records && watch.records.until - watch.polledAt
+  return [...plain, table({ ...others, samplesMs }), record, packedSamples(samples)]
 }
 
-function timeBytes(at: number): Buffer {
-  const bytes = Buffer.allocUnsafe(TIME_PLACE.bytes)
-  bytes.writeUIntBE(at, 0, TIME_PLACE.bytes)
-  return bytes
-}
-
-/** Of what a poll starts from, what is packed. */
-export interface PackedContext {
-  readings: Buffer | null
-  forecasts: string
-  /** Whether records are kept. */
-  hasSamples: boolean
-}
-
-/** As begin-poll.lua packs it. */
-interface Begun {
-  fields: Partial<Record<string, string>>
-  granted: number
-  pausedUntil: number
-  hasSamples: number
-  /** Names and states in turns. */
-  alerts: string[]
-}
-
-/**
- * What a poll starts from. A class for the sake of what is unpacked when it is asked for: accessors in a literal made each
- * context an object of a shape of its own, and every access to one of its fields slow.
- */
-export class PollContext {
-  state: AccountState
-  hubDomain: string
-  expiresAt: number
-  obtainedAt: number
-  generation: string
-  /** Number of the last poll that was committed: the next one is refused if it has moved on. */
-  polls: string
-  polledAt: number
-  /** In a row, and since when (ms, 0 = the last one worked). */
-  pollFailures: number
-  pollFailingSince: number
-  /** Since when a scope is missing, ms; 0 = none is. */
-  pollBlockedSince: number
-  /** When a poll last found a number changed, ms; 0 = never. */
-  changedAt: number
-  /** Why it is polled now, and when its regular turn is; undefined where none is stored. */
-  turn: PollTurn | undefined
-  /** Whether its metadata was never read: it was imported. */
-  metadataDue: boolean
-  /** Whether it was logged already that a reported percentage disagrees. */
-  disagreed: boolean
-  /** Object types that the last report named beyond what is kept of one account. */
-  typesLeftOut: number
-  /** What could not be read of the last reports. */
-  gaps: ReportGaps
-  /** Reports that its plan, or its scopes, lack: until when they are not asked for, ms. */
-  notAvailable: Record<string, number>
-  /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
-  companionsAwayUntil: number
-  /** With automatic pairs: one that was not read before had nothing at or near its limit. */
-  pairsSeen: boolean
-  /** What is left of its bucket of calls. */
-  bucket: KeptBucketUse | undefined
-  accessToken: Buffer | null
-  packed: PackedContext
-  /** What the last poll saw, if it read everything. */
-  seen: Fingerprints | undefined
-  /** Calls that were taken from the account's share for this poll. */
-  taken: Taken | undefined
-  /** States of the account's alerts as stored, by series. */
-  alertStates: Record<string, string> = {}
-  readonly #unpack: () => Readings | undefined
-  #unpacked: { is: Readings | undefined } | undefined
-  #foretold: { is: AccountForecasts | undefined } | undefined
-
-  constructor(hubId: number, keys: Keys, answer: (Buffer | null)[], askedAt: number) {
-    const [packed, access, forecast, readings = null] = answer
-    const { fields, granted, pausedUntil, hasSamples, alerts } = fromTable(packed as Buffer) as Begun
-    const unreadable = unreadableFields(fields)
-    if (unreadable.length > 0)
-      throw new UnreadableRecord(`account ${hubId}: its record has unreadable ${unreadable.join(', ')}`)
-    const number = (name: string) => Number(fields[name] ?? 0)
-    this.state = fields.state as AccountState
-    this.expiresAt = number('expiresAt')
-    this.obtainedAt = number('obtainedAt')
-    this.metadataDue = fields.metadataDue === '1'
-    this.hubDomain = fields.hubDomain ?? ''
-    this.generation = fields.generation ?? ''
-    this.polls = fields.polls ?? '0'
-    this.polledAt = number('polledAt')
-    this.pollFailures = number('pollFailures')
-    this.disagreed = fields.disagreed === '1'
-    this.companionsAwayUntil = number('companionsAwayUntil')
-    this.notAvailable = decodeNotAvailable(fields.notAvailable ?? '')
-    this.pairsSeen = fields.pairsSeen === '1'
-    this.pollFailingSince = number('pollFailingSince')
-    this.pollBlockedSince = number('pollBlockedSince')
-    this.changedAt = number('changedAt')
-    this.turn = decodeTurn(fields.pollBecause)
-    this.seen = decodeFingerprints(fields.seen ?? '')
-    this.typesLeftOut = number('typesLeftOut')
-    this.gaps = decodeGaps(fields.gaps ?? '')
-    this.bucket = decodeBucketUse(fields.bucket ?? '')
-    for (let n = 0; n < alerts.length; n += 2) this.alertStates[alerts[n] as string] = alerts[n + 1] as string
-    this.accessToken = parseAccess(access)?.sealed ?? null
-    this.taken = takenNow(granted, pausedUntil, askedAt)
-    this.#unpack = () => keptReadings(hubId, keys.account(hubId), readings)
-    this.packed = { readings, forecasts: forecast?.toString() ?? '', hasSamples: hasSamples === 1 }
-  }
-
-  /** Unpacked when they are asked for: a poll that finds nothing changed needs none. */
-  get readings(): Readings | undefined {
-    this.#unpacked ??= { is: this.#unpack() }
-    return this.#unpacked.is
-  }
-
-  /** The last one, however old. */
-  get forecasts(): AccountForecasts | undefined {
-    this.#foretold ??= { is: decodeForecasts(this.packed.forecasts) }
-    return this.#foretold.is
-  }
+function packedSamples(samples: MoreOfPoll['samples']): Argument {
+  if (samples === undefined) return NO_BYTES
+  if (typeof samples === 'string') return 'longer'
+  return Object.keys(samples).length === 0 ? 'none' : encodeSamples(samples)
 }

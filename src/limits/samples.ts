@@ -8,6 +8,7 @@ import { type Fetched, isFailure, keyOf, type Readings, reportOfKey } from './re
 import { metricKind } from './reports/all-reports.ts'
 import { samplesKeyOfVersion2 } from './reports/version-2.ts'
 import type { Series } from './series.ts'
+import { readWatch } from './watch/read-watch.ts'
 
 /**
  * What is kept and shown of the records behind an association limit. `full`: id, usage and label, which is a stranger's
@@ -129,12 +130,16 @@ export class KeptSamples {
    */
   async read(hubId: number): Promise<Samples> {
     const { samples } = this.#keys.account(hubId)
-    const stored = await unlessOfOtherType(this.#store.getBuffer(samples), Buffer.alloc(0))
+    const [stored, kept] = await Promise.all([
+      unlessOfOtherType(this.#store.getBuffer(samples), Buffer.alloc(0)),
+      readWatch(this.#store, this.#keys, hubId),
+    ])
     if (stored === null) return {}
+    const readAt = kept === 'unreadable' ? undefined : kept?.watch.records?.readAt
     const wayOut = 'Delete it: the next poll reads the records again.'
     // Of an account that is not polled any more they were kept before the setting was changed.
     return allowedSamples(
-      readKey(hubId, samples, wayOut, () => decodeSamples(stored)),
+      readKey(hubId, samples, wayOut, () => decodeSamples(stored, readAt)),
       this.settings.records,
     )
   }
@@ -167,9 +172,13 @@ export function encodeSamples(samples: Samples): Buffer {
   return pack(last, brotliCompressSync(text, { params: BROTLI }), SAMPLES_VERSION)
 }
 
-/** @throws UnreadableBytes */
-export function decodeSamples(stored: Buffer): Samples {
-  const { at: last, value } = stored[0] === VERSION ? unpack(stored) : unpackColumns(stored)
+/**
+ * @param readAt when they were last read, ms: moments move with it
+ * @throws UnreadableBytes
+ */
+export function decodeSamples(stored: Buffer, readAt?: number): Samples {
+  const { at, value } = stored[0] === VERSION ? unpack(stored) : unpackColumns(stored)
+  const last = readAt ?? at
   const reports = asItems(value).map((one): [string, ReportSamples] => {
     const [key, age, atLimit, nearLimit] = asItems(one)
     const named = reportOfKey(asText(key)) === undefined ? samplesKeyOfVersion2(asText(key)) : asText(key)

@@ -39,19 +39,3 @@ export function keptUse(
   const seen = lastSeen === undefined ? before?.lastSeen : { ...lastSeen, at }
   return seen === undefined && refused === 0 ? undefined : { ...(seen && { lastSeen: seen }), refused }
 }
-
-/** `REFUSED USED/OF/INTERVAL/AT`, the latter where it was seen; '' for nothing. */
-export function encodeBucketUse(kept: KeptBucketUse | undefined): string {
-  if (kept === undefined) return ''
-  const { lastSeen: seen, refused } = kept
-  return seen === undefined ? `${refused}` : `${refused} ${seen.used}/${seen.of}/${seen.intervalMs}/${seen.at}`
-}
-
-/** Undefined for what is none. */
-export function decodeBucketUse(stored: string): KeptBucketUse | undefined {
-  const [, refused, ...seen] = /^(\d{1,16})(?: (\d{1,16})\/(\d{1,16})\/(\d{1,16})\/(\d{1,16}))?$/.exec(stored) ?? []
-  if (refused === undefined) return undefined
-  const [used, of, intervalMs, at] = seen.map(Number)
-  if (seen[0] === undefined) return { refused: Number(refused) }
-  return { lastSeen: { used, of, intervalMs, at } as KeptBucketUse['lastSeen'] & object, refused: Number(refused) }
-}

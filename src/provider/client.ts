@@ -4,8 +4,8 @@ import { type Secret, withoutSecrets } from '../runtime/secret.ts'
 import { readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
 import { classifyAnswer, classifyError, type Family } from './classify.ts'
 import { type AppCredentials, DIALECTS, type Dialect, type DialectName } from './dialects.ts'
-import { type AccountBucket, type CrmResult, failed, type ProviderResult, readAccountBucket } from './failure.ts'
-import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
+import { type CrmResult, failed, type ProviderResult, readAccountBucket } from './failure.ts'
+import { CallError, createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
 import { ClockSkew, classOfError, classOfStatus, type ObservedCall } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
 
@@ -22,8 +22,8 @@ export interface ProviderClient {
   metadata(accessToken: Secret): Promise<ProviderResult<TokenMetadata>>
   /** DELETE of a refresh token (interface 4.4). A token that the provider doesn't know (any more) counts as deleted. */
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
-  /** GET of one of the limits endpoints (interface 4.5, 4.6, and their companions). */
-  limits<T>(accessToken: Secret, call: LimitsCall<T>): Promise<CrmResult<T>>
+  /** GET of one of the limits endpoints (interface 4.5, 4.6, and their companions). `done` is called once, and must not throw. */
+  limits<T>(accessToken: Secret, call: LimitsCall<T>, done: (result: CrmResult<T>) => void): void
   /** How far the provider's clock is ahead of ours, ms, to about a second; undefined before the first answer. */
   skewMs(): number | undefined
   close(): Promise<void>
@@ -75,7 +75,6 @@ interface Call<T> {
   request: HttpRequest
   secret: Secret
   read: (body: Buffer) => T
-  hear?: (headers: HttpResponse['headers']) => void
 }
 
 class HttpProviderClient implements ConfiguredClient {
@@ -123,15 +122,14 @@ class HttpProviderClient implements ConfiguredClient {
     return result.ok ? result : deletedAnyway(result)
   }
 
-  async limits<T>(token: Secret, { endpoint, path, read }: LimitsCall<T>): Promise<CrmResult<T>> {
-    const request = this.#dialect.limits(token.reveal(), path)
-    let bucket: AccountBucket | undefined
-    const hear = (headers: HttpResponse['headers']) => {
-      bucket = readAccountBucket(headers)
-    }
-    const result = await this.#send({ endpoint, family: 'crm', request, secret: token, read, hear })
-    // What the answer has about the account's own bucket is handed on.
-    return bucket === undefined ? result : { ...result, bucket }
+  limits<T>(secret: Secret, { endpoint, path, read }: LimitsCall<T>, done: (result: CrmResult<T>) => void): void {
+    const request = this.#dialect.limits(secret.reveal(), path)
+    const call: Call<T> = { endpoint, family: 'crm', request, secret, read }
+    this.#call(call, (result, answer) => {
+      // What the answer has about the account's own bucket is handed on.
+      const bucket = answer && readAccountBucket(answer.headers)
+      done(bucket === undefined ? result : { ...result, bucket })
+    })
   }
 
   skewMs(): number | undefined {
@@ -153,29 +151,44 @@ class HttpProviderClient implements ConfiguredClient {
     return { clientId: this.#app.clientId, clientSecret: this.#app.clientSecret.reveal() }
   }
 
-  async #send<T>({ endpoint, family, request, secret, read, hear }: Call<T>): Promise<ProviderResult<T>> {
+  #send<T>(call: Call<T>): Promise<ProviderResult<T>> {
+    return new Promise((resolve) => this.#call(call, resolve))
+  }
+
+  /** `done` gets the answer beside what was read in it; none where there was none. */
+  #call<T>(call: Call<T>, done: (result: ProviderResult<T>, answer?: HttpResponse) => void): void {
     const { clock, observe } = this.#options
+    const { endpoint } = call
     const sentAt = clock.now()
     // The one that this call goes out with: it may be another one by the time of the answer.
     const { clientSecret } = this.#app
-    let answer: HttpResponse
-    try {
-      answer = await this.#http.send(request)
-    } catch (error) {
-      observe?.({ endpoint, class: classOfError(error), ms: clock.now() - sentAt })
-      return failed(classifyError(error))
-    }
-    const answeredAt = clock.now()
-    observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms: answeredAt - sentAt })
-    try {
+    this.#http.call(call.request, (answer) => {
+      const answeredAt = clock.now()
+      const ms = answeredAt - sentAt
+      if (answer instanceof CallError) {
+        observe?.({ endpoint, class: classOfError(answer), ms })
+        done(failed(classifyError(answer)))
+        return
+      }
+      observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms })
       this.#skew.note(answer.headers.date, sentAt, answeredAt)
-      hear?.(answer.headers)
-      if (answer.status >= 200 && answer.status < 300) return { ok: true, value: read(answer.body) }
-      const clean = (text: string) => withoutSecrets(redactUrls(text), secret, clientSecret)
-      return failed(classifyAnswer(family, answer, answeredAt, clean))
-    } catch (error) {
-      return failed(classifyError(error))
-    }
+      done(resultOf(call, answer, answeredAt, clientSecret), answer)
+    })
+  }
+}
+
+function resultOf<T>(
+  { family, secret, read }: Call<T>,
+  answer: HttpResponse,
+  answeredAt: number,
+  clientSecret: Secret,
+): ProviderResult<T> {
+  try {
+    if (answer.status >= 200 && answer.status < 300) return { ok: true, value: read(answer.body) }
+    const clean = (text: string) => withoutSecrets(redactUrls(text), secret, clientSecret)
+    return failed(classifyAnswer(family, answer, answeredAt, clean))
+  } catch (error) {
+    return failed(classifyError(error))
   }
 }
 

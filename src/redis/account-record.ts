@@ -19,8 +19,6 @@ const moments = [
   'retryAt',
 ] as const
 const ofRefreshes = ['failures', 'failureAt', 'failingSince', 'rejectedAt', 'parkedUntil', 'interruptedAt'] as const
-const ofPolls = ['polls', 'polledAt', 'changedAt', 'companionsAwayUntil', 'typesLeftOut', 'pollBlockedSince'] as const
-const ofFailedPolls = ['pollFailures', 'pollFailureAt', 'pollFailingSince'] as const
 const ofUninstalls = [
   'uninstallAskedAt',
   'uninstallOrder',
@@ -30,7 +28,7 @@ const ofUninstalls = [
   'purgeAt',
 ] as const
 const others = ['order', 'tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
-const numbers = [...moments, ...ofRefreshes, ...ofPolls, ...ofFailedPolls, ...ofUninstalls, ...others]
+const numbers = [...moments, ...ofRefreshes, ...ofUninstalls, ...others]
 
 /** Fields of an account's record that are no text. */
 const FORMS: Readonly<Record<string, Form>> = {
@@ -38,9 +36,6 @@ const FORMS: Readonly<Record<string, Form>> = {
   generation: (text) => /^\d{1,16}$/.test(text) && NUMBER(text),
   state: (text) => (ACCOUNT_STATES as readonly string[]).includes(text),
   refreshing: (text) => /^\S+ \d{1,15} \d{1,15}$/.test(text),
-  notAvailable: (text) => /^(\w{1,40}:\d{1,16}( |$))*$/.test(text),
-  bucket: (text) => /^\d+( \d+(\/\d+){3})?$/.test(text) && text.split(/[ /]/).every(NUMBER),
-  gaps: isGaps,
   contact: isMailbox,
 }
 
@@ -52,14 +47,4 @@ export function unreadableFields(record: Readonly<Record<string, string | undefi
     if (text !== undefined && FORMS[name]?.(text) === false) found.push(name)
   }
   return found
-}
-
-function isGaps(text: string): boolean {
-  try {
-    const gaps: unknown = JSON.parse(text)
-    if (typeof gaps !== 'object' || gaps === null) return false
-    return Object.values(gaps).every((one) => Array.isArray(one) && one.every((line) => typeof line === 'string'))
-  } catch {
-    return false
-  }
 }

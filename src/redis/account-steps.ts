@@ -1,41 +1,34 @@
-import { Cluster } from 'ioredis'
-import type { Store } from './connect.ts'
+import { isCluster, type Store } from './connect.ts'
 import type { Argument } from './scripts.ts'
 
 /** The steps on one account, or one due set, that are asked for many times at once. They travel together; see `Gathering`. */
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
   storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held'>
-  beginPoll(account: string, ...asking: readonly number[]): Promise<(Buffer | null)[]>
-  commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
   /** Of every partition in the same turn: a call for each of 64 was half of what an idle daemon costs. */
-  claimDue(due: string, now: number, most: number, claimMs: number): Promise<[claimed: string[], next: string]>
+  claimDue(due: string, now: number, most: number, until: number): Promise<[claimed: string[], next: string]>
   dueTokens(due: string, ...args: Argument[]): Promise<string>
   /** Of every partition in the same turn, too. */
   readOutbox(account: string, most: number): Promise<[before: string, entries: [id: string, fields: string[]][]]>
-  takeCalls(calls: string, ...args: Argument[]): Promise<[granted: number, wait: number, pausedUntil: number]>
 }
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
 
-/** One for each connection: its users share the calls. A poll's steps wait for as long as the first caller sets, ms. */
-export function accountSteps(store: Store, gatherMs = GATHER_MS): AccountSteps {
+/** One for each connection: its users share the calls. */
+export function accountSteps(store: Store): AccountSteps {
   const before = OF_STORE.get(store)
   if (before !== undefined) return before
-  const groupOf = store instanceof Cluster ? hashTagOf : () => ''
-  const gathered = <Answer>(send: Send, waitMs = 0): ((key: string, ...args: Argument[]) => Promise<Answer>) => {
-    const gathering = new Gathering<Answer>(send, groupOf, waitMs)
+  const groupOf = isCluster(store) ? hashTagOf : () => ''
+  const gathered = <Answer>(send: Send): ((key: string, ...args: Argument[]) => Promise<Answer>) => {
+    const gathering = new Gathering<Answer>(send, groupOf)
     return (key, ...args) => gathering.ask(key, args)
   }
   const steps: AccountSteps = {
     beginRefresh: gathered((...call) => store.beginRefreshBuffer(...call)),
     storeTokens: gathered((...call) => store.storeTokens(...call)),
-    beginPoll: gathered((...call) => store.beginPollBuffer(...call), gatherMs),
-    commitPoll: gathered((...call) => store.commitPoll(...call), gatherMs),
     claimDue: gathered((...call) => store.claimDue(...call)),
     dueTokens: gathered((...call) => store.dueTokens(...call)),
     readOutbox: gathered((...call) => store.readOutbox(...call)),
-    takeCalls: gathered((...call) => store.takeCalls(...call)),
   }
   OF_STORE.set(store, steps)
   return steps
@@ -49,12 +42,6 @@ function hashTagOf(key: string): string {
 /** Accounts of one call: Redis does nothing else meanwhile, some 10 to 50 us for each. */
 const MOST_ACCOUNTS = 50
 const MOST_BYTES = 256 * 1024
-/**
- * A poll's step that is asked for right after others waits so long for more of them. The provider's answers come a few in
- * each turn of the event loop, and with them the steps: calls that carry twice as many made the whole cycle 6 % cheaper.
- * Never a refresh's: its tokens are to be stored.
- */
-const GATHER_MS = 5
 
 type Send = (numberOfKeys: number, ...args: Argument[]) => Promise<unknown[]>
 
@@ -69,27 +56,22 @@ interface Group<Answer> {
   waiting: Asked<Answer>[]
   bytes: number
   planned: boolean
-  /** When the last call left, by the monotonic clock. */
-  leftAt: number
   underWay: number
 }
 
 /**
  * One step, asked for by many lanes, each for its own account, as few calls. A call leaves when those who ask in the same
- * turn of the event loop have asked, or `gatherMs` later where one has just left: a single caller does not wait. While
- * one is under way the next one gathers, unless it is full. A command of its own for each cost 25 us of this process, most
+ * turn of the event loop have asked. While one is under way the next one gathers, unless it is full. A command of its own for each cost 25 us of this process, most
  * of it the pipelining: a third of a refresh.
  */
 class Gathering<Answer> {
   readonly #send: Send
   readonly #groupOf: (key: string) => string
-  readonly #gatherMs: number
   readonly #groups = new Map<string, Group<Answer>>()
 
-  constructor(send: Send, groupOf: (key: string) => string, gatherMs: number) {
+  constructor(send: Send, groupOf: (key: string) => string) {
     this.#send = send
     this.#groupOf = groupOf
-    this.#gatherMs = gatherMs
   }
 
   ask(key: string, args: Argument[]): Promise<Answer> {
@@ -111,7 +93,7 @@ class Gathering<Answer> {
   #group(name: string): Group<Answer> {
     const before = this.#groups.get(name)
     if (before !== undefined) return before
-    const group = { waiting: [], bytes: 0, planned: false, leftAt: Number.NEGATIVE_INFINITY, underWay: 0 }
+    const group = { waiting: [], bytes: 0, planned: false, underWay: 0 }
     this.#groups.set(name, group)
     return group
   }
@@ -119,13 +101,11 @@ class Gathering<Answer> {
   #plan(group: Group<Answer>): void {
     if (group.planned || group.waiting.length === 0) return
     group.planned = true
-    const leave = () => {
+    setImmediate(() => {
       group.planned = false
       // Full ones have left meanwhile: the last of them to come back has the rest leave.
       if (group.underWay === 0) this.#leave(group)
-    }
-    if (performance.now() - group.leftAt >= this.#gatherMs) setImmediate(leave)
-    else setTimeout(leave, this.#gatherMs)
+    })
   }
 
   #leave(group: Group<Answer>): void {
@@ -133,13 +113,10 @@ class Gathering<Answer> {
     if (asked.length === 0) return
     group.waiting = []
     group.bytes = 0
-    group.leftAt = performance.now()
     group.underWay++
     void this.#call(asked).finally(() => {
       group.underWay--
-      if (group.underWay > 0) return
-      if (this.#gatherMs === 0) this.#leave(group)
-      else this.#plan(group)
+      if (group.underWay === 0) this.#leave(group)
     })
   }
 

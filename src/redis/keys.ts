@@ -237,10 +237,10 @@ function accountKeys(tag: string, hubId: number) {
     account: `${tag}:account:${hubId}`,
     /** hash: the encrypted refresh tokens and the granted scopes */
     tokens: `${tag}:tokens:${hubId}`,
-    /** string: the encrypted access token, and what is known with it; see `stored-access.ts` */
+    /** string: `generation obtainedAt expiresAt domain`, a line's end, the encrypted access token */
     access: `${tag}:access:${hubId}`,
-    /** string: the numbers of the last reports, packed */
-    readings: `${tag}:readings:${hubId}`,
+    /** string: what polls know of it, with the numbers of the last reports, see `packed-watch.ts` */
+    watch: `${tag}:watch:${hubId}`,
     /** string, expires: the records behind them, packed */
     samples: `${tag}:samples:${hubId}`,
     /** list: one packed record per poll that saw a change or ended a gap, oldest first */
@@ -249,8 +249,6 @@ function accountKeys(tag: string, hubId: number) {
     alerts: `${tag}:alerts:${hubId}`,
     /** string: how fast its series move, computed once a day, and what was foretold of those near their limit (JSON) */
     forecast: `${tag}:forecast:${hubId}`,
-    /** list: times of the last calls, for the account's share of the provider's bucket */
-    calls: `${tag}:calls:${hubId}`,
     /** string: until when no call is made for the account, ms; ends with the pause */
     paused: `${tag}:paused:${hubId}`,
   }

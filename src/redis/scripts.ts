@@ -20,6 +20,8 @@ const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
   guarded: touches === undefined,
 })
 const given = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: false })
+/** Accounts of one slot, as many as that argument is. */
+const ofSlot = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
 /** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this. */
@@ -41,6 +43,7 @@ const STEPS = {
   bringForward: on<number>(1),
   claimTokens: on<string[]>(1),
   moveClaims: on<string[]>(1),
+  takeClaim: on<string>(1),
   beginRefresh: OF_MANY,
   leaveRefresh: on<number>(1),
   storeTokens: OF_MANY,
@@ -60,13 +63,12 @@ const STEPS = {
   recordUninstallFailure: on<'recorded' | 'lost'>(1),
   finishUninstall: on<'finished' | 'again' | 'reconnected'>(1),
   purgeAccount: on<'purged' | 'kept' | 'unknown'>(1),
-  beginPoll: OF_MANY,
-  commitPoll: OF_MANY,
+  commitPolls: ofSlot<(string | Error)[]>(),
   storeForecasts: on<'stored' | 'gone'>(1),
   replaceHistory: on<'replaced' | 'lost'>(1),
   mendAccount: on<number>(1),
   moveAccess: on<number>(1),
-  movePoll: on<'moved' | 'gone' | 'lost'>(1),
+  moveWatch: on<number>(1),
   changePollBudget: on<string | null>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),
   replaceAdminToken: on<'replaced' | 'stale'>(1),
@@ -80,8 +82,6 @@ const STEPS = {
   retireKeys: on<'retired' | 'writing'>(4),
   rekeyTokens: on<number>(1, 'alone'),
   rekeyAccess: on<number>(1, 'alone'),
-  takeCalls: OF_MANY,
-  settleCalls: on<number>(1),
   pauseCalls: on<number>(1),
   readOutbox: OF_MANY,
   findForgotten: on<string[]>(1),
@@ -154,11 +154,13 @@ function readTexts(): Map<string, StepText> {
 }
 
 function textOf(text: string): StepText {
-  const included = [...text.matchAll(INCLUDE)].map(([, name]) => {
-    const { shared, step } = textOf(readFileSync(new URL(`include/${name}.lua`, LUA), 'utf8'))
-    return `${shared}${step}`
-  })
+  const included = [...text.matchAll(INCLUDE)].map(([, name = '']) => include(name))
   return { shared: included.join(''), step: text.replace(INCLUDE, '') }
+}
+
+function include(name: string): string {
+  const { shared, step } = textOf(readFileSync(new URL(`include/${name}.lua`, LUA), 'utf8'))
+  return `${shared}${step}`
 }
 
 const LUA = new URL('./lua/', import.meta.url)
@@ -215,14 +217,7 @@ local function step(KEYS, ARGV)
 ${stand}
 ${step}
 end
--- A refusal by Redis begins with its code; older versions put the line of the script before it. What is wrong with the
--- step itself has none.
-local function refusal(reason)
-  if type(reason) == 'table' then return { err = reason.err } end
-  local text = string.gsub(tostring(reason), '^@?user_script: ?%d+: ', '')
-  return { err = string.find(text, '^%u+ ') and text or 'ERR ' .. text }
-end
-local accounts = #KEYS - ${guards}
+${include('refusal')}local accounts = #KEYS - ${guards}
 local answers, each = {}, #ARGV / accounts
 -- Filled anew for each: tables of their own took a twentieth of a step.
 local ownKeys, ownArguments = {}, {}

@@ -24,6 +24,11 @@ export const UPGRADES: readonly Upgrade[] = [
     what: 'access tokens have a key of their own',
     run: (store, keys) => eachAccount(store, keys, (commands, account) => commands.moveAccess(account)),
   },
+  {
+    what: 'what polls know of an account is one value',
+    // As it was, under one key: each poll writes that of its account in the new form.
+    run: (store, keys) => eachAccount(store, keys, (commands, account) => commands.moveWatch(account)),
+  },
 ]
 
 /** Accounts whose commands travel together. */

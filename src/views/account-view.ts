@@ -88,7 +88,7 @@ export async function readAccountView(
   const alerts = withMarks(open, silences, now)
   const kept = found === 'unreadable' ? undefined : found
   planned.unreadable.push(...unreadable)
-  if (found === 'unreadable') planned.unreadable.push('readings')
+  if (found === 'unreadable' && !planned.unreadable.includes('readings')) planned.unreadable.push('readings')
   if (samples === 'unreadable') planned.unreadable.push('records')
   const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
   const withRecords =
@@ -220,11 +220,11 @@ export function nextPollBecause({ account, series }: NextPoll): string | null {
   return becauseOf(account, new Map(series.map((one) => [one.id, one])))
 }
 
-function becauseOf({ nextPollAt, pollBecause: stored, pollBlocked, pollFailure }: PlannedAccount, labels?: Labels) {
+function becauseOf({ nextPollAt, turn, pollBlocked, pollFailure }: PlannedAccount, labels?: Labels) {
   if (nextPollAt === null) return null
   // A poll that may read nothing did not fail.
   if (pollBlocked?.what === 'all' && pollFailure === null) return 'regular schedule; a permission is missing'
-  return pollBecause(stored, labels) ?? null
+  return pollBecause(turn, labels) ?? null
 }
 
 /** How the provider's count of a token's life differs from ours. */

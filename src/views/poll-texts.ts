@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts'
 import { countedRecords, countsRecords, isOrAre, seriesName } from '../alerts/series-name.ts'
-import { decodeTurn, type Near, type RisingSeries, type TurnBecause } from '../limits/polling/poll-turn.ts'
+import type { Near, PollTurn, RisingSeries, TurnBecause } from '../limits/polling/poll-turn.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { countOf, formatCount, formatDaysLeft, formatPercent, formatSpan } from '../text/format-number.ts'
@@ -15,12 +15,10 @@ const NO_LABELS: Labels = new Map()
 /**
  * Why an account is polled next when it is, in a few words: `regular schedule`. Labels are made harmless.
  *
- * @param stored as the account's record keeps it
  * @returns undefined where nothing is known, for example before the first poll
  */
-export function pollBecause(stored: string | null, labels: Labels = NO_LABELS): string | undefined {
-  const turn = decodeTurn(stored ?? undefined)
-  return turn === undefined ? undefined : reason(turn.because, labels)
+export function pollBecause(turn: PollTurn | null, labels: Labels = NO_LABELS): string | undefined {
+  return turn === null ? undefined : reason(turn.because, labels)
 }
 
 function reason(because: TurnBecause, labels: Labels): string {

@@ -9,6 +9,7 @@ import type { Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readGrant } from '../../src/tokens/parked-grants.ts'
 import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -60,7 +61,7 @@ describe('connecting with a code', () => {
       tokenServedAt: null,
       tokenServedTo: null,
       polledAt: null,
-      pollBecause: null,
+      turn: null,
       pollFailure: null,
       pollBlocked: null,
       objectTypesLeftOut: 0,
@@ -202,15 +203,14 @@ describe('connecting again', () => {
     const { deps, clock } = again(keys)
     await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
     await redis.store.rpush(keys.account(HUB).history, 'x')
-    await redis.store.hset(keys.account(HUB).account, {
-      ...{ failures: 3, failureAt: 1, retryAt: 9e12, pollFailures: 2, pollFailureAt: 1 },
-    })
+    await redis.store.hset(keys.account(HUB).account, { failures: 3, failureAt: 1, retryAt: 9e12 })
+    await changeWatch(redis.store, keys, HUB, { polledAt: 1, failing: { count: 2, reason: 'x', at: 1, since: 1 } })
     await redis.store.hset(keys.account(HUB).tokens, 'previous', 'x')
     clock.move(10_000)
     expect(await connectWithCode(deps, code)).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
     const account = await new Registry(redis.store, keys).get(HUB)
     expect(account).toMatchObject({ state: 'active', hubDomain: 'new.example.com', user: null })
-    expect(account).toMatchObject({ refreshFailure: null, pollFailure: null, connectedAt: clock.now() })
+    expect(account).toMatchObject({ refreshFailure: null, pollFailure: null, polledAt: 1, connectedAt: clock.now() })
     expect(account?.token.generation).toBe(1_000_000)
     expect(await storedTokens(redis.store, keys)).toEqual({
       access: 'access-9',

@@ -38,7 +38,7 @@ async function unread(ask: ProviderClient['metadata'], hubIds = [HUB]) {
     deps,
     due: new DueSets(redis.store, keys),
     registry: new Registry(redis.store, keys),
-    isDue: async (hubId = HUB) => (await polls.read(hubId))?.metadataDue,
+    isDue: async (hubId = HUB) => (await polls.read(hubId))?.record?.metadataDue,
     read: async (hubId = HUB) => identifyAccount(deps, hubId),
   }
 }
@@ -123,7 +123,8 @@ describe('the metadata of an imported account', () => {
     expect(claimed.hubIds).toEqual([HUB])
     slow.resolve()
     expect(await second).toEqual({ is: 'known' })
-    expect(await one.due.when('poll', HUB)).toBe(claimed.until)
+    const { due } = one.keys.partition(one.keys.partitionOf(HUB))
+    expect(Number(await redis.store.zscore(due.poll, HUB))).toBe(claimed.until)
   })
 
   test('that can not be read now is read later, and that is said', async () => {

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAccount } from '../../src/accounts/account.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import type { PollTurn } from '../../src/limits/polling/poll-turn.ts'
+import { NEW_WATCH, type Watch } from '../../src/limits/watch/watch.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -91,22 +93,21 @@ test('a record with everything in it reads back as an account', () => {
     },
     ...{ firstConnectedAt: '0', failingSince: '4', rejectedAt: '3' },
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
-    ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollBecause: 's0 7' },
-    ...{ pollFailures: '9', pollFailureReason: 'because' },
-    ...{ pollFailingSince: '7', pollBlocked: 'all', pollBlockedSince: '6', pollBlockedScopes: 'contacts tickets' },
-    ...{ tokenServedAt: '7', tokenServedTo: 'billing' },
-    ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
+    ...{ failureAt: '5', parkedUntil: '6', tokenServedAt: '7', tokenServedTo: 'billing', tokenDriftMs: '-6000' },
+    ...{ uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
     ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
     ...{ uninstallEnding: 'deleted', purgeAt: '12' },
-    ...{
-      tokenDriftMs: '-6000',
-      typesLeftOut: '13',
-      notAvailable: 'pipelines:1763719200000',
-      bucket: '3 12/110/10000/8',
-      gaps: '{"0-1/0-2":["limit is missing"]}',
-    },
   }
-  expect(readAccount(1, hash)).toEqual({
+  const turn: PollTurn = { regularAt: 7, urgency: 0, because: { is: 'still' } }
+  const watch: Watch = {
+    ...{ ...NEW_WATCH, polledAt: 8, turn, typesLeftOut: 13 },
+    failing: { count: 9, reason: 'because', at: 10, since: 7 },
+    blocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
+    notAvailable: { pipelines: 1_763_719_200_000 },
+    bucket: { lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: 8 }, refused: 3 },
+    gaps: { '0-1/0-2': ['limit is missing'] },
+  }
+  expect(readAccount(1, hash, watch)).toEqual({
     hubId: 1,
     hubDomain: 'a.example.com',
     state: 'failing',
@@ -121,7 +122,7 @@ test('a record with everything in it reads back as an account', () => {
     tokenServedAt: 7,
     tokenServedTo: 'billing',
     polledAt: 8,
-    pollBecause: 's0 7',
+    turn,
     pollFailure: { count: 9, reason: 'because', at: 10, since: 7 },
     pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
     objectTypesLeftOut: 13,

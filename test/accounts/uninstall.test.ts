@@ -16,6 +16,7 @@ import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dyingAt } from '../alerts/a-relay.ts'
 import { dump, endLease, leaseOf, outboxOf, seedAccount, storedTokens, takeLease, vault } from '../support/accounts.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -35,8 +36,8 @@ async function installed(
   const keys = redis.freshKeys()
   const at = office(redis.store, keys, { deleteRefreshToken })
   await seedAccount(redis.store, keys, { obtainedAt: at.clock.now(), refreshToken })
-  await redis.store.hset(keys.account(HUB).account, { user: 'ada@acme.example.com', polledAt: at.clock.now() })
-  await redis.store.set(keys.account(HUB).readings, 'x')
+  await redis.store.hset(keys.account(HUB).account, { user: 'ada@acme.example.com' })
+  await changeWatch(redis.store, keys, HUB, { polledAt: at.clock.now() }, Buffer.from('x'))
   await redis.store.set(keys.account(HUB).samples, 'x')
   await redis.store.rpush(keys.account(HUB).history, 'x')
   const due = new DueSets(redis.store, keys)
@@ -157,7 +158,6 @@ describe('an uninstall that begins', () => {
 describe('an uninstall', () => {
   test('deletes the refresh token at the provider, then forgets the tokens; record and readings stay for a while', async () => {
     const one = await installed()
-    await redis.store.rpush(one.keys.account(HUB).calls, '1')
     const askedAt = one.clock.now()
     await one.begin()
     one.clock.move(5_000)
@@ -174,9 +174,9 @@ describe('an uninstall', () => {
         ...{ at: one.clock.now(), ending: 'deleted', purgeAt: one.clock.now() + KEEP_MS },
       },
     })
-    const { tokens: tokenKey, readings, history, calls } = one.keys.account(HUB)
-    expect(await redis.store.exists(tokenKey, calls)).toBe(0)
-    expect(await redis.store.exists(readings, history)).toBe(2)
+    const { tokens: tokenKey, watch, history } = one.keys.account(HUB)
+    expect(await redis.store.exists(tokenKey)).toBe(0)
+    expect(await redis.store.exists(watch, history)).toBe(2)
     expect(await one.when()).toEqual([null, null, one.clock.now() + KEEP_MS])
   })
 

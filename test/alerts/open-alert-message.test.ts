@@ -3,6 +3,7 @@ import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -29,12 +30,12 @@ function state(more: Partial<SeriesState>): string {
   return encodeState({ ...base, level: 'warning', ...more })
 }
 
-async function alertsOf(hubId: number, states: Record<string, string>, stored?: Buffer, forecast?: string) {
+async function alertsOf(hubId: number, states: Record<string, string>, packed?: Buffer, forecast?: string) {
   const keys = redis.freshKeys()
   const own = keys.account(hubId)
   await redis.store.hset(own.account, 'hubDomain', 'acme.example.com')
   await redis.store.hset(own.alerts, states)
-  if (stored !== undefined) await redis.store.set(own.readings, stored)
+  if (packed !== undefined) await changeWatch(redis.store, keys, hubId, { polledAt: NOW }, packed)
   if (forecast !== undefined) await redis.store.set(own.forecast, forecast)
   const [account] = await readAlertedAccounts(redis.store, keys, [hubId])
   if (account === undefined) throw new Error('not read')
@@ -72,8 +73,8 @@ describe('what is open is told again', () => {
 
   test('without numbers where there are none to be read any more', async () => {
     const series = { 'at/0-1/0-9': state({ rule: 'others' }) }
-    for (const stored of [undefined, polled, Buffer.from('garbage')]) {
-      const [alert] = await alertsOf(1, series, stored)
+    for (const packed of [undefined, polled, Buffer.from('garbage')]) {
+      const [alert] = await alertsOf(1, series, packed)
       expect(alert).toMatchObject({
         series: { metric: 'associations.atLimit', from: '0-1', to: '0-9' },
         rule: 'others',

@@ -16,6 +16,7 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { raw, startFarSide } from '../support/far-side.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -98,7 +99,7 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
     await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
   }
   const reads = (hubId: number, usage: number) =>
-    store.set(keys.account(hubId).readings, packPoll(readings(clock.now(), properties(usage)), undefined).readings)
+    changeWatch(store, keys, hubId, {}, packPoll(readings(clock.now(), properties(usage)), undefined).readings)
   const closes = async (hubId: number) => {
     await store.del(keys.account(hubId).alerts)
     await store.srem(keys.partition(keys.partitionOf(hubId)).alerting, hubId)

@@ -1,11 +1,13 @@
 import { packPoll } from '../../src/limits/findings.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
-import { encodeTurn, type TurnBecause } from '../../src/limits/polling/poll-turn.ts'
-import { mergeReadings } from '../../src/limits/readings.ts'
+import { fingerprint, NOT_JUDGED } from '../../src/limits/fingerprints.ts'
+import type { TurnBecause } from '../../src/limits/polling/poll-turn.ts'
+import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
+import type { Watch } from '../../src/limits/watch/watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
-import { accountsOf, alertsOf, connectAccount, fetchedOf } from './accounts.ts'
+import { createKeys, type Keys, PARTITIONS } from '../../src/redis/keys.ts'
+import { commitPoll } from '../support/committed-poll.ts'
+import { accountsOf, alertsOf, type BenchAccount, connectAccount, fetchedOf } from './accounts.ts'
 import type { Figure } from './figure.ts'
 import { openMemoryGauge } from './redis-memory.ts'
 
@@ -40,30 +42,42 @@ export const accountRecords: Figure = {
 
 async function fillRecords(store: Store): Promise<void> {
   const keys = createKeys('bench')
-  const polls = new PollStore(store, keys)
   for (const account of accountsOf(ACCOUNTS)) {
-    const { hubId, obtainedAt } = account
-    const fetched = fetchedOf(account, obtainedAt)
+    const fetched = fetchedOf(account, account.obtainedAt)
     await connectAccount(store, keys, account)
-    await polls.commit(hubId, {
-      ...{ polls: '0', nextAt: obtainedAt, fields: turnFields(obtainedAt) },
-      ...packPoll(mergeReadings(undefined, fetched), undefined),
-      samples: { shown: mergeSamples({}, fetched, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
-      alerts: alertsOf(account),
-    })
+    await pollNear(store, keys, account, { fetched, readings: mergeReadings(undefined, fetched) })
   }
   const due = Array.from({ length: PARTITIONS }, (_, number) => Object.values(keys.partition(number).due))
   await Promise.all(due.map((names) => store.del(names)))
 }
 
-/** As a poll leaves them that found the account near a threshold. */
-export function turnFields(at: number): Record<string, string> {
+/** A poll that found the account near a threshold, and its alerts open. */
+export async function pollNear(
+  store: Store,
+  keys: Keys,
+  account: BenchAccount,
+  { fetched, readings }: { fetched: Fetched; readings: Readings },
+): Promise<void> {
+  const { at } = fetched
+  const records = { readAt: at, until: at + KEEP_MS }
+  const done = await commitPoll(store, keys, account.hubId, at, () => ({
+    readings: packPoll(readings, undefined).readings,
+    watch: { ...watchNear(at, fetched.reports.size), records },
+    more: { alerts: alertsOf(account), samples: mergeSamples({}, fetched, { records: 'full', keepMs: KEEP_MS }) },
+  }))
+  if (done !== 'committed') throw new Error(`a poll was not stored: ${done}`)
+}
+
+function watchNear(at: number, calls: number): Partial<Watch> {
   const because: TurnBecause = {
     ...{ is: 'near', series: 'type/0-1', usage: 930, limit: 1_000, level: 'warning', move: 'enter' },
     ...{ asks: 'percent', of: 95, since: at },
   }
-  const turn = encodeTurn({ regularAt: at, urgency: 1, because })
-  return { polledAt: String(at), changedAt: String(at), pollBecause: turn }
+  const seen = (what: string) => fingerprint(`${what} ${at}`)
+  return {
+    ...{ changedAt: at, turn: { regularAt: at, urgency: 1, because }, calls: [at, calls] },
+    seen: { answers: seen('answers'), said: seen('said'), records: seen('records'), judged: NOT_JUDGED },
+  }
 }
 
 async function fillJson(store: Store): Promise<void> {

@@ -13,6 +13,7 @@ import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { allAccounts, type PlannedAccount } from '../../src/views/account-view.ts'
 import { type ListedAccount, seedListed } from '../accounts/search/seed-listed.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { accountOf, fetchedOf } from './accounts.ts'
 import type { Figure } from './figure.ts'
@@ -93,7 +94,7 @@ async function fill(store: Store, keys: Keys, fleet: number, at: number): Promis
   await seedListed(store, keys, accounts)
   const { readings } = packPoll(mergeReadings(undefined, fetchedOf(accountOf(ID_FROM), at)), undefined)
   const near = accounts.filter(({ nearest }) => nearest !== undefined)
-  await Promise.all(near.map(({ hubId }) => store.set(keys.account(hubId).readings, readings)))
+  await Promise.all(near.map(({ hubId }) => changeWatch(store, keys, hubId, { polledAt: at }, readings)))
 }
 
 function serve(store: Store, keys: Keys): FastifyInstance {

@@ -4,7 +4,7 @@ import { eventually } from '../support/fleet.ts'
 import { domainOf, eachAccount, FIRST_HUB_ID } from './fleet-of-accounts.ts'
 
 /** What a poll leaves of an account beside its own record, each copied as it is stored. */
-const COPIED: readonly (keyof AccountKeys)[] = ['readings', 'samples', 'history', 'alerts', 'forecast']
+const COPIED: readonly (keyof AccountKeys)[] = ['watch', 'samples', 'history', 'alerts', 'forecast']
 
 /**
  * Waits until the daemon has polled the first account, which adds to the records it had, and leaves the others as if they

@@ -1,5 +1,6 @@
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { dayOfPartition, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
+import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -82,8 +83,8 @@ export async function bringDue(
   await store.ping()
 }
 
-/** Every account has exactly one moment to come in each due set, was polled as often as it came due, and no poll of one failed. */
-export async function checkAccounts(store: Store, keys: Keys, count: number, times: number): Promise<void> {
+/** Every account has exactly one moment to come in each due set, was polled since it came due at `dueAt`, and no poll of one failed. */
+export async function checkAccounts(store: Store, keys: Keys, count: number, dueAt: number): Promise<void> {
   const now = Date.now()
   for (const kind of ['refresh', 'poll'] as const) {
     const sets = dueSets(keys, [kind])
@@ -93,7 +94,13 @@ export async function checkAccounts(store: Store, keys: Keys, count: number, tim
   const failing = Array.from({ length: PARTITIONS }, (_, n) => keys.partition(n).pollFailing)
   if ((await store.eval(COUNT, failing.length, ...failing, '-inf', '+inf')) !== 0) throw new Error('polls failed')
   for (let place = 0; place < count; place += 100) {
-    const { state, polls = '0' } = await store.hgetall(keys.account(hubIdOf(place)).account)
-    if (state !== 'active' || Number(polls) !== times) throw new Error(`account ${place}: ${state}, ${polls} polls`)
+    const hubId = hubIdOf(place)
+    const [state, kept] = await Promise.all([
+      store.hget(keys.account(hubId).account, 'state'),
+      readWatch(store, keys, hubId),
+    ])
+    const polledAt = kept === 'unreadable' ? undefined : kept?.watch.polledAt
+    if (state !== 'active' || polledAt === undefined || polledAt < dueAt)
+      throw new Error(`account ${place}: ${state}, due at ${dueAt}, polled at ${polledAt}`)
   }
 }

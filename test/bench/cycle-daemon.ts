@@ -33,14 +33,19 @@ export async function openCycleDaemon(
   const { accounts, refreshShare } = lot
   const refreshes = Array.from({ length: accounts }, (_, place) => isToBeRefreshed(place, refreshShare)).filter(Boolean)
   const served = async () => JSON.parse(await provider.ask()) as Served
-  let polls = 0
+  let lots = 0
+  let dueAt = 0
 
   /** All accounts come due once more; late enough that the daemon finds all of them at once. */
   async function cycle(): Promise<CycleRun> {
-    await checkAccounts(store, keys, accounts, polls++)
-    const at = Date.now() + 1_500 + accounts / 10
-    await bringDue(store, keys, { from: 0, to: accounts, refreshShare }, at)
+    await checkAccounts(store, keys, accounts, dueAt)
     const before = await served()
+    if (before.polls !== accounts * lots)
+      throw new Error(`${accounts} accounts came due ${lots} times: ${before.polls} polls`)
+    lots++
+    const at = Date.now() + 1_500 + accounts / 10
+    dueAt = Math.floor(at)
+    await bringDue(store, keys, { from: 0, to: accounts, refreshShare }, at)
     const wanted = { refreshes: before.refreshes + refreshes.length, polls: before.polls + accounts }
     await pause(at - Date.now() - 50)
     let wallSeconds = 0
@@ -54,7 +59,7 @@ export async function openCycleDaemon(
 
   try {
     await untilDone(running, served, { refreshes: 0, polls: accounts })
-    polls++
+    lots++
     for (let warmedUp = 0; warmedUp < lot.warmUpLots; warmedUp++) await cycle()
   } catch (error) {
     await running.close()

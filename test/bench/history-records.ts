@@ -1,13 +1,10 @@
 import { strictEqual } from 'node:assert'
-import { packPoll } from '../../src/limits/findings.ts'
 import { forecastAccount } from '../../src/limits/forecast/forecast-account.ts'
 import { History } from '../../src/limits/history/history.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
-import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
-import { turnFields } from './account-records.ts'
-import { accountsOf, alertsOf, type BenchAccount, connectAccount } from './accounts.ts'
+import { pollNear } from './account-records.ts'
+import { accountsOf, type BenchAccount, connectAccount } from './accounts.ts'
 import { dice } from './dice.ts'
 import type { Figure } from './figure.ts'
 import { type Month, monthOf, POLLS, plain, pollAt } from './month.ts'
@@ -16,7 +13,6 @@ import { openMemoryGauge } from './redis-memory.ts'
 /** Full JSON takes a few thousand times the room. */
 const JSON_ACCOUNTS = 1
 const STARTED_AT = Date.UTC(2026, 1, 1)
-const KEEP_MS = 30 * 86_400_000
 /** Of everything that there is of one account. */
 const GATE_BYTES = 16_000
 /** Of so many accounts one is compared at every poll of its month, the others at some. */
@@ -91,13 +87,7 @@ export const historyRecords = (count: number): Figure => ({
 async function live(store: Store, keys: Keys, account: BenchAccount, month: Month): Promise<void> {
   await connectAccount(store, keys, account)
   await store.rpush(keys.account(account.hubId).history, ...month.records)
-  const { at } = month.last
-  await new PollStore(store, keys).commit(account.hubId, {
-    ...{ polls: '0', nextAt: at, fields: turnFields(at) },
-    ...packPoll(month.readings, undefined),
-    samples: { shown: mergeSamples({}, month.last, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
-    alerts: alertsOf(account),
-  })
+  await pollNear(store, keys, account, { fetched: month.last, readings: month.readings })
   await foresee(store, keys, account.hubId)
 }
 

@@ -1,11 +1,11 @@
 import { packPoll } from '../../src/limits/findings.ts'
 import { forecastAccount } from '../../src/limits/forecast/forecast-account.ts'
 import { History } from '../../src/limits/history/history.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { commitPoll } from '../support/committed-poll.ts'
 import { accountOf } from './accounts.ts'
 import { FIRST_HUB_ID } from './fleet-of-accounts.ts'
 import { monthOf } from './month.ts'
@@ -26,12 +26,11 @@ export async function liveAMonth(store: Store, keys: Keys, pairs: readonly strin
   const now = Date.now()
   const { records, last, readings } = monthOf(account, now - MONTH_MS)
   await store.rpush(keys.account(FIRST_HUB_ID).history, ...records)
-  const done = await new PollStore(store, keys).commit(FIRST_HUB_ID, {
-    ...{ polls: '0', nextAt: now + MONTH_MS, fields: { changedAt: String(last.at) } },
-    ...packPoll(readings, undefined),
-    alerts: NO_ALERT_WRITES,
-    samples: { shown: mergeSamples({}, last, { records: 'full', keepMs: MONTH_MS }), keepMs: MONTH_MS },
-  })
+  const done = await commitPoll(store, keys, FIRST_HUB_ID, last.at, () => ({
+    ...{ nextAt: now + MONTH_MS, readings: packPoll(readings, undefined).readings },
+    watch: { changedAt: last.at, records: { readAt: last.at, until: last.at + MONTH_MS } },
+    more: { alerts: NO_ALERT_WRITES, samples: mergeSamples({}, last, { records: 'full', keepMs: MONTH_MS }) },
+  }))
   if (done !== 'committed') throw new Error(`a month was not stored: ${done}`)
   await forecastAccount({ store, keys, history: new History(store, keys) }, FIRST_HUB_ID, now)
   return records.length

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PolledOutcome } from '../../jobs/poll-limits.ts'
+import type { PolledOutcome } from '../../jobs/poll-chunk.ts'
 import type { Account } from '../../src/accounts/account.ts'
 import { whyNotRead } from '../../src/app/account-jobs.ts'
 

@@ -12,6 +12,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { dump, seedAccount } from '../support/accounts.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -300,7 +301,7 @@ test('tokens or polls that fail are never ok, also where no alert is open about 
   const refused = { failures: '1', failureClass: 'rejected', failureReason: 'HTTP 400', failureAt: `${NOW}` }
   await seedAccount(store, keys, { hubId: 9, hubDomain: 'refused.example.com', obtainedAt: NOW - 60 * MINUTE })
   await store.hset(keys.account(9).account, { ...refused, state: 'failing', rejectedAt: `${NOW - MINUTE}` })
-  await store.hset(keys.account(9).account, { pollFailures: '1', pollFailureReason: 'x', pollFailureAt: `${NOW}` })
+  await changeWatch(store, keys, 9, { failing: { count: 1, reason: 'x', at: NOW, since: NOW } })
   const { out } = await explain('9')
   expect(out).toMatch(/what +its tokens\nstate +failing\n/)
   expect(out).toMatch(/what +reading its limits\nstate +failing\n/)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import {
   customProperties,
@@ -347,7 +348,7 @@ test("strangers' words break neither line, nor table, nor CSV, nor the terminal"
 
 test('readings that are spoilt make their account unknown, and hide no other', async () => {
   const keys = createKeys('plimsoll')
-  await scene.redis.connect().set(keys.account(HOSTILE).readings, 'spoilt')
+  await changeWatch(scene.redis.connect(), keys, HOSTILE, {}, Buffer.from('spoilt'))
   const ran = await check(String(HOSTILE), String(ACME))
   expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^unknown +3 .* spoilt/m) })
   expect(ran.out).toMatch(/ accounts=2 .* series=3 /)

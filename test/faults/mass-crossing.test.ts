@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
 import { readLedger } from '../../src/alerts/ledger.ts'
+import { readReadings } from '../../src/limits/history/kept-readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { formatCount } from '../../src/text/format-number.ts'
@@ -114,9 +115,9 @@ async function seedFleet(store: Store): Promise<void> {
 }
 
 async function haveReadings(store: Store): Promise<boolean> {
-  const reading = store.pipeline()
-  for (let hubId = FIRST; hubId < FIRST + ACCOUNTS; hubId++) reading.exists(KEYS.account(hubId).readings)
-  return ((await reading.exec()) ?? []).every(([, exists]) => exists === 1)
+  const hubIds = Array.from({ length: ACCOUNTS }, (_, n) => FIRST + n)
+  const read = await Promise.all(hubIds.map((hubId) => readReadings(store, KEYS, hubId)))
+  return read.every((readings) => readings !== undefined)
 }
 
 /** As if the turn of each had come. */

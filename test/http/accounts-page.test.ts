@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { changeWatch } from '../support/changed-watch.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { openServer, openState, readings } from './open-server.ts'
 
@@ -53,9 +54,7 @@ test('the page says how many accounts are in which state, and of each its alerts
   // However low it is, and in words of its own where nothing was read.
   expect(words).toContain('d3.example.com 1 – active 24 % 120 of 500 custom properties of Contacts in 30 min')
   expect(words).toContain('d1.example.com 3 – paused by the provider next attempt in 1 h not read yet in 30 min')
-  await steps.hset(keys.account(1).account, {
-    ...{ pollFailures: '22', pollFailureReason: 'HTTP 502', pollFailureAt: '1', pollFailingSince: '1' },
-  })
+  await changeWatch(steps, keys, 1, { failing: { count: 22, reason: 'HTTP 502', at: 1, since: 1 } })
   const { text } = await get('/accounts')
   expect(text).toMatch(/active<\/span><br>22 polls failed: HTTP 502<\/div>/)
 })

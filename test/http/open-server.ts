@@ -26,7 +26,6 @@ import { CoverageStore } from '../../src/limits/coverage.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import { History } from '../../src/limits/history/history.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 import { KeptSamples, type Samples } from '../../src/limits/samples.ts'
 import type { TokenOwner } from '../../src/provider/answers.ts'
@@ -44,6 +43,7 @@ import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { configOf, SMALLEST } from '../config/load-text.ts'
+import { commitPoll } from '../support/committed-poll.ts'
 import { CodeDoor, openEndpoint } from '../support/endpoint.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -234,21 +234,19 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     },
     /** One poll that read these reports and found alerts in these states. */
     poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}, shown?: Samples) => {
-      const polls = new PollStore(steps, keys)
-      const before = await polls.read(hubId)
-      if (before === undefined) throw new Error(`account ${hubId} is not polled`)
       const at = clock.now()
-      await polls.commit(hubId, {
-        polls: before.polls,
-        nextAt: at + 900_000,
-        fields: { polledAt: String(at) },
-        freshAt: at,
-        ...packPoll(readings, changeBetween(before.readings, readings, at, 1_800_000)),
-        samples: shown === undefined ? undefined : { shown, keepMs: 2_592_000_000 },
-        alerts: {
-          changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),
-          entries: [],
-        },
+      await commitPoll(steps, keys, hubId, at, ({ readings: before, alertStates }) => {
+        const packed = packPoll(readings, changeBetween(before.unpacked(), readings, at, 1_800_000))
+        const changes = Object.entries(states).map(([id, state]): [string, string, string] => [
+          id,
+          alertStates[id] ?? '',
+          encodeState(state),
+        ])
+        return {
+          ...{ readings: packed.readings, freshAt: at },
+          watch: shown === undefined ? {} : { records: { readAt: at, until: Date.now() + 2_592_000_000 } },
+          more: { record: packed.record, samples: shown, alerts: { changes, entries: [] } },
+        }
       })
     },
     /** Alerts about the whole fleet, by its trouble. */

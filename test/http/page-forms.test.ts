@@ -3,6 +3,7 @@ import { isFromOurPage } from '../../src/http/access/forms.ts'
 import { createSessions } from '../../src/http/access/session.ts'
 import { isSameText } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { badDay } from './in-browser/scenes.ts'
@@ -213,15 +214,11 @@ describe('the buttons of an account', () => {
     })
     const at = String(clock.now())
     await steps.hset(keys.account(7).account, {
-      ...{ pollFailures: '1', pollFailureReason: 'the answer was <b>503', pollFailureAt: at, pollFailingSince: at },
-      ...{
-        refreshFailures: '1',
-        failureReason: 'no <i>route',
-        failureClass: 'transient',
-        failureAt: at,
-        failingSince: at,
-      },
+      ...{ refreshFailures: '1', failureReason: 'no <i>route', failureClass: 'transient' },
+      ...{ failureAt: at, failingSince: at },
     })
+    const failing = { count: 1, reason: 'the answer was <b>503', at: clock.now(), since: clock.now() }
+    await changeWatch(steps, keys, 7, { failing })
     const polled = await send('poll')
     expect([polled.status, polled.headers.location]).toEqual([303, '/accounts/7?done=poll-failed'])
     expect(await page('/accounts/7?done=poll-failed')).toContain(
@@ -231,7 +228,8 @@ describe('the buttons of an account', () => {
     expect(await page('/accounts/7?done=refresh-failed')).toContain(
       'role="status">Its tokens were not refreshed: no &lt;i&gt;route.<',
     )
-    await steps.hdel(keys.account(7).account, 'pollFailureAt', 'failureAt')
+    await steps.hdel(keys.account(7).account, 'failureAt')
+    await changeWatch(steps, keys, 7, { failing: undefined })
     await send('poll')
     expect(await page('/accounts/7?done=poll-failed')).toContain('not all of them: try again in a while')
     await send('refresh')

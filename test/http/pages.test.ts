@@ -5,6 +5,7 @@ import { describeAlert } from '../../src/delivery/describe/describe-alert.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { foresee } from '../support/forecasts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EXPLAIN } from './in-browser/scenes.ts'
@@ -211,16 +212,14 @@ test('an account is called well only where its tokens, its last poll and its ale
     'good',
     'All is well active Tokens were refreshed 1 min ago; next refresh in 15 min. Its access token expires in 29 min. Limits were read 1 min ago; next poll in 14 min. No alert is open.',
   ])
-  await steps.hset(keys.account(4).account, {
-    ...{ pollFailures: '3', pollFailureReason: 'HTTP 500' },
-    ...{ pollFailureAt: String(clock.now()), pollFailingSince: String(clock.now() - 30_000) },
-  })
+  const failing = { count: 3, reason: 'HTTP 500', at: clock.now(), since: clock.now() - 30_000 }
+  await changeWatch(steps, keys, 4, { failing })
   expect(await verdict()).toEqual([
     'warning',
     expect.stringMatching(/3 polls in a row have failed for 30 seconds: HTTP 500\. Limits were read 1 min ago\.$/),
   ])
   // Nothing runs: nothing fails either.
-  await steps.hdel(keys.account(4).account, 'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince')
+  await changeWatch(steps, keys, 4, { failing: undefined })
   clock.move(20 * 60_000)
   expect(await verdict()).toEqual([
     'warning',
@@ -236,17 +235,16 @@ test('an account is called well only where its tokens, its last poll and its ale
 test('an account is not called well with readings of days ago, without a planned poll, or while no token is refreshed', async () => {
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
   const verdict = () => verdictOn(get)
-  const { account } = keys.account(4)
   const { due } = keys.partition(keys.partitionOf(4))
   await connectAccount({ hubId: 4 })
   await poll(4, readings(clock.now(), 10))
   expect((await verdict())[0]).toBe('good')
-  await steps.hset(account, { polledAt: clock.now() - 3 * 86_400_000 })
+  await changeWatch(steps, keys, 4, { polledAt: clock.now() - 3 * 86_400_000 })
   expect(await verdict()).toEqual([
     'warning',
     expect.stringContaining('Limits were read 3 days ago, older than limits.freshness (26 h).'),
   ])
-  await steps.hset(account, { polledAt: clock.now() })
+  await changeWatch(steps, keys, 4, { polledAt: clock.now() })
   await steps.zrem(due.poll, 4)
   expect(await verdict()).toEqual(['warning', expect.stringMatching(/Limits were read [^.]*; no poll is planned\./)])
   await steps.zadd(due.poll, clock.now() + 900_000, 4)
@@ -265,9 +263,9 @@ test("the provider's own words are whole sentences in the verdict: a capital let
   await steps.hset(keys.account(4).account, {
     ...{ state: 'parked', parkedUntil: String(clock.now() + 60_000), failures: '1' },
     ...{ failureReason: 'the provider answered 477: it moves.', failureAt: String(clock.now()) },
-    ...{ pollFailures: '1', pollFailureReason: 'the provider answered 401: it expired.' },
-    ...{ pollFailureAt: String(clock.now()), pollFailingSince: String(clock.now()) },
   })
+  const failing = { count: 1, reason: 'the provider answered 401: it expired.', at: clock.now(), since: clock.now() }
+  await changeWatch(steps, keys, 4, { failing })
   const { text } = await get('/accounts/4')
   expect(text).toContain(' The provider answered 477: it moves.<')
   expect(text).toContain(': the provider answered 401: it expired. ')
@@ -545,8 +543,7 @@ test('the page of an account says once why no days left are shown', async () => 
 
 test('the page of an account that a missing scope keeps from being watched says so', async () => {
   const { get, steps, keys, clock } = await openAccount()
-  const blocked = { pollBlocked: 'all', pollBlockedSince: String(clock.now()), pollBlockedScopes: '<b>contacts' }
-  await steps.hset(keys.account(4).account, blocked)
+  await changeWatch(steps, keys, 4, { blocked: { what: 'all', since: clock.now(), scopes: ['<b>contacts'] } })
   const { text } = await get('/accounts/4')
   expect(text).toContain(
     'Limits can&#39;t be read: a permission is missing; the provider asks for &lt;b&gt;contacts, which may be wrong.',
@@ -563,7 +560,7 @@ test('the page of an account that a missing scope keeps from being watched says 
 test('the page of an account with more object types than are kept says how many are not watched', async () => {
   const { get, steps, keys } = await openAccount()
   expect((await get('/accounts/4')).text).not.toContain('are not watched')
-  await steps.hset(keys.account(4).account, { typesLeftOut: '19500' })
+  await changeWatch(steps, keys, 4, { typesLeftOut: 19_500 })
   expect((await get('/accounts/4')).text).toContain(
     '19,500 object types are not watched: more than are kept of one account',
   )

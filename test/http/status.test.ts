@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
-import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
+import type { PollTurn } from '../../src/limits/polling/poll-turn.ts'
 import { properties, readings as readingsOf } from '../limits/reports.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { openServer, readings } from './open-server.ts'
 
@@ -74,14 +75,14 @@ test('page and API say why an account is polled next when it is, in its own word
   const report = properties(5, 100, { '2-7': [93, 100] })
   for (const type of report.byObjectType) type.pluralLabel = 'In<b>voices'
   await poll(7, readingsOf(clock.now(), report))
-  const turn = encodeTurn({
+  const turn: PollTurn = {
     ...{ regularAt: clock.now(), urgency: 1 },
     because: {
       ...{ is: 'near', series: 'type/2-7', usage: 93, limit: 100, level: 'warning', move: 'enter' },
       ...{ asks: 'percent', of: 95, since: clock.now() },
     },
-  })
-  await steps.hset(keys.account(7).account, 'pollBecause', turn)
+  }
+  await changeWatch(steps, keys, 7, { turn })
   expect((await get('/api/v1/accounts/7')).json.nextPollBecause).toBe(
     'custom properties of In<b>voices (2-7) are at 93 % (warning from 95 %)',
   )

@@ -76,11 +76,8 @@ test('whatever is spoiled of one account: no page, route or list fails, and the 
     for (const { path, status, text } of asked) {
       // Without readings there is no series, and what can't be read of the account itself is said so.
       const isSaid =
-        (status === 404 && path.includes('/series') && name.startsWith('readings')) ||
-        (status === 503 &&
-          path.includes('/snapshots') &&
-          /^(readings|history)/.test(name) &&
-          text.includes('next poll'))
+        (status === 404 && path.includes('/series') && name.startsWith('watch')) ||
+        (status === 503 && path.includes('/snapshots') && /^(watch|history)/.test(name) && text.includes('next poll'))
       if (status !== 200 && !isSaid) troubles.push(`${name}: ${path} is ${status}: ${text.slice(0, 200)}`)
       const shows = (hubId: number) => text.includes(String(hubId))
       if (/accounts(\?sort=domain)?$/.test(path) && !(shows(ONE) && shows(OTHER) && shows(SPOILED)))
@@ -94,8 +91,8 @@ test.each([
   ['account: a string', '/api/v1/accounts', '"unreadable":["record"]'],
   ['account state: garbage bytes', '/accounts', 'unreadable'],
   ['account expiresAt: JSON of another shape', '/api/v1/accounts', '"unreadable":["expiresAt"]'],
-  ['readings: garbage bytes', '/accounts', 'unreadable'],
-  ['readings: half of it', `/api/v1/accounts/${SPOILED}`, '"unreadable":["readings"]'],
+  ['watch: garbage bytes', '/accounts', 'unreadable'],
+  ['watch: half of it', `/api/v1/accounts/${SPOILED}`, '"unreadable":["readings"]'],
 ])('%s: %s says so', async (name, path, says) => {
   await restore()
   await spoils.find((one) => one.name === name)?.do()

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ChunkClaims } from '../../jobs/chunk-claims.ts'
 import { eachAccount } from '../../jobs/each-account.ts'
 import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { seedAccount } from '../support/accounts.ts'
@@ -9,6 +10,7 @@ import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
 const never = new AbortController().signal
+const ABORTED = AbortSignal.abort(new Error('SIGTERM'))
 
 /** More than may be under way at a time. */
 const MANY = Array.from({ length: 100 }, (_, n) => 1_000 + n)
@@ -41,7 +43,7 @@ describe('a chunk of accounts', () => {
   test('is worked through, each account once, many at a time but not all', async () => {
     const { deps, dueNow } = await chunk(MANY)
     const { on, begun, end } = work()
-    const working = eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: never }, on)
+    const working = eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), never, on)
     expect(begun.length).toBeGreaterThan(10)
     expect(begun.length).toBeLessThan(MANY.length)
     end()
@@ -52,13 +54,15 @@ describe('a chunk of accounts', () => {
 
   test('without accounts is done', async () => {
     const { deps } = await chunk([])
-    await expect(eachAccount(deps, { kind: 'poll', hubIds: [], signal: never }, work().on)).resolves.toBeUndefined()
+    await expect(
+      eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: [] }), never, work().on),
+    ).resolves.toBeUndefined()
   })
 
   test('of which one throws goes on with the others; that one is due again when its claim ends', async () => {
     const { deps, due, clock, lines } = await chunk(MANY)
     const done: number[] = []
-    await eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: never }, async (hubId) => {
+    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), never, async (hubId) => {
       if (hubId === 1_003) throw new Error('a bug')
       done.push(hubId)
     })
@@ -78,7 +82,7 @@ describe('the claims of a chunk', () => {
     clock.move(1)
     const { on, begun, end } = work()
     end()
-    await eachAccount(deps, { kind: 'poll', hubIds: MANY, claimedUntil, signal: never }, on)
+    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY, claimedUntil }), never, on)
     expect(begun).toEqual(MANY.filter((hubId) => !taken.includes(hubId) && hubId !== 1_099))
   })
 
@@ -91,7 +95,7 @@ describe('the claims of a chunk', () => {
       return () => {}
     }
     const { on, begun, end } = work()
-    const working = eachAccount(deps, { kind: 'poll', hubIds: MANY, claimedUntil, signal: never }, on)
+    const working = eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY, claimedUntil }), never, on)
     await eventually('some are under way', async () => begun.length > 1)
     const planned = clock.now() + 900_000
     await due.plan('poll', [1_000, 1_099], planned)
@@ -112,7 +116,7 @@ describe('the claims of a chunk', () => {
     const claimedUntil = clock.now() + ACCOUNT_CLAIM_MS.poll
     await due.plan('poll', [2], clock.now() + 900_000)
     const signal = AbortSignal.abort(new Error('SIGTERM'))
-    await eachAccount(deps, { kind: 'poll', hubIds: [1, 2], claimedUntil, signal }, work().on)
+    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: [1, 2], claimedUntil }), signal, work().on)
     expect(await due.when('poll', 1)).toBe(clock.now())
     expect(await due.when('poll', 2)).toBe(clock.now() + 900_000)
   })
@@ -124,9 +128,11 @@ describe('after the signal to stop', () => {
     const { on, begun, end } = work()
     const stop = new AbortController()
     let ended = false
-    const working = eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: stop.signal }, on).finally(() => {
-      ended = true
-    })
+    const working = eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), stop.signal, on).finally(
+      () => {
+        ended = true
+      },
+    )
     const underWay = [...begun]
     clock.move(1_000)
     stop.abort(new Error('SIGTERM'))
@@ -145,7 +151,7 @@ describe('after the signal to stop', () => {
   test('a chunk that comes late is handed back whole, and nothing is begun', async () => {
     const { deps, dueNow } = await chunk(MANY)
     const { on, begun } = work()
-    await eachAccount(deps, { kind: 'poll', hubIds: MANY, signal: AbortSignal.abort(new Error('SIGTERM')) }, on)
+    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), ABORTED, on)
     expect(begun).toEqual([])
     expect(await dueNow()).toBe(MANY.length)
   })
@@ -162,8 +168,9 @@ describe('after the signal to stop', () => {
     }
     const due = new Slow(redis.store, redis.freshKeys())
     const working = eachAccount(
-      { ...deps, due },
-      { kind: 'poll', hubIds: [1], signal: AbortSignal.abort(new Error('SIGTERM')) },
+      deps,
+      new ChunkClaims({ ...deps, due }, { kind: 'poll', hubIds: [1] }),
+      ABORTED,
       work().on,
     )
     const done = working.then(() => events.push('done'))
@@ -183,7 +190,8 @@ describe('after the signal to stop', () => {
     }
     const stop = new AbortController()
     const due = new Counting(redis.store, redis.freshKeys())
-    await eachAccount({ ...deps, due }, { kind: 'poll', hubIds: [1], signal: stop.signal }, async () => {})
+    const claims = new ChunkClaims({ ...deps, due }, { kind: 'poll', hubIds: [1] })
+    await eachAccount(deps, claims, stop.signal, async () => {})
     stop.abort(new Error('SIGTERM'))
     expect(plans).toBe(0)
   })
@@ -196,11 +204,7 @@ describe('after the signal to stop', () => {
       }
     }
     const due = new Gone(redis.store, redis.freshKeys())
-    await eachAccount(
-      { ...deps, due },
-      { kind: 'refresh', hubIds: [1], signal: AbortSignal.abort(new Error('SIGTERM')) },
-      work().on,
-    )
+    await eachAccount(deps, new ChunkClaims({ ...deps, due }, { kind: 'refresh', hubIds: [1] }), ABORTED, work().on)
     expect(lines()).toMatchObject([{ level: 'warn', code: 'refresh.error', err: { message: 'Connection is closed.' } }])
   })
 })

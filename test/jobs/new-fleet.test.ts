@@ -10,7 +10,6 @@ import { importAccounts } from '../../src/accounts/import-accounts.ts'
 import type { AlertSettings } from '../../src/alerts/evaluation/decide.ts'
 import { CoverageStore, readNewFleet } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
 import { ClockWatch, systemClock } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -69,8 +68,14 @@ async function newFleet(accounts: number, does: FakeAnswers = {}) {
     ...{ due, coverage, polls, metrics: createMetrics(), random: () => 0.5, uninstallAfterRefusedMs: 'never' as const },
     ...servicesOf(redis.store, keys),
     endpoint: openEndpoint(redis.store, keys, systemClock),
-    share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, systemClock),
-    ...{ stillPolling: async () => {}, announcePoll, alertAfter: 1_800_000, callBudget: undefined },
+    share: { requests: 20, perMs: 10_000 },
+    ...{
+      pauseCalls: async () => {},
+      stillPolling: () => {},
+      announcePoll,
+      alertAfter: 1_800_000,
+      callBudget: undefined,
+    },
     polling: {
       every: EVERY_MS,
       soonest: EVERY_MS,

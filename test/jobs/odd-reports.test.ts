@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pollLimits } from '../../jobs/poll-limits.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import type { SeriesName } from '../../src/limits/reports/report.ts'
@@ -8,6 +7,7 @@ import type { ConfiguredClient } from '../../src/provider/client.ts'
 import { HUB } from '../accounts/connected.ts'
 import { connectClient } from '../provider/connect-client.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import type { FakeAnswers } from '../support/fake-provider.ts'
 import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
 import { asItCame } from '../support/limits-calls.ts'
@@ -88,7 +88,7 @@ async function account() {
       raw(200, text, { 'content-type': 'application/json' })(request, response)
     }
     clock.move(EVERY_MS)
-    await pollLimits(work, { hubIds: [HUB] }, new AbortController().signal)
+    await pollClaimed(work, [HUB])
   }
   await poll(CALM)
   return {

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { PollWork } from '../../jobs/job-deps.ts'
-import { pollLimits, pollOne } from '../../jobs/poll-limits.ts'
+import { pollWanted } from '../../jobs/poll-limits.ts'
 import { sweep } from '../../jobs/sweep.ts'
+import { Registry } from '../../src/accounts/registry.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { replanPolls } from '../../src/app/reload.ts'
 import { CallBudget, decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
-import { decodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { pollBudgetText } from '../../src/redis/steps.ts'
 import { HUB, metadata } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -49,7 +50,6 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
   const callBudget =
     callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log: logged.log })
   const job: PollWork = { ...work, callBudget }
-  const account = keys.account(HUB).account
   const hold = async (level: number) => {
     await redis.store.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level }))
   }
@@ -60,14 +60,14 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
       const at = await due.when('poll', HUB)
       clock.move(Math.max(0, Number(at) - clock.now()))
       if (usage !== undefined) world.answer = { ok: true, value: properties(usage) }
-      await pollLimits(job, { hubIds: [HUB] }, new AbortController().signal)
+      await pollClaimed(job, [HUB])
     },
     /** Polls now, because somebody waits for it. */
-    pollNow: () => pollOne(job, HUB, 'wanted', new AbortController().signal),
+    pollNow: () => pollWanted(job, HUB, new AbortController().signal),
     /** When the account counts as read. */
     fresh: async () => Number(await redis.store.zscore(keys.partition(HUB % 64).fresh, HUB)),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
-    turn: async () => decodeTurn((await redis.store.hget(account, 'pollBecause')) ?? undefined),
+    turn: async () => (await new Registry(redis.store, keys).get(HUB))?.turn ?? undefined,
     calls: () => provider.calls.map(([name]) => name),
     level: async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '', 0).level,
   }
@@ -283,7 +283,7 @@ describe('where the fleet has a call budget', () => {
     await one.hold(10)
     one.clock.move(2 * MINUTE)
     await one.hold(10)
-    await one.job.share.pause(HUB, one.clock.now() + MINUTE)
+    await one.job.pauseCalls(HUB, one.clock.now() + MINUTE)
     expect(await one.pollNow()).toBe('paused')
     await eventually('what was not called', async () => (await one.level()) === 10)
     one.clock.move(MINUTE)

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { readOpenAlerts } from '../../src/alerts/open-alerts.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
+import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
+import type { Watch } from '../../src/limits/watch/watch.ts'
 import { HUB } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import { failure } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -16,6 +17,13 @@ const REPORT = properties(10, 100, { '0-1': [1, 9] })
 const RULE: Rule = { name: 'api', on: 'api.bucket', warning: { percent: 80 }, critical: { remaining: 5 } }
 
 /** An account whose bucket the test fills; a poll tells whether it took the fast path, and what is to be sent. */
+/** `REFUSED USED/OF/INTERVAL/AT`. */
+function keptText(kept: Watch['bucket']): string | null {
+  if (kept === undefined) return null
+  const { lastSeen: seen, refused } = kept
+  return seen === undefined ? `${refused}` : `${refused} ${seen.used}/${seen.of}/${seen.intervalMs}/${seen.at}`
+}
+
 async function account(rules: Rule[]) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
@@ -28,12 +36,13 @@ async function account(rules: Rule[]) {
       : { ...failure('transient', { status: next.status }), ...bucket() }
   let fast: boolean | undefined
   class SeenPolls extends PollStore {
-    override commit(...[hubId, result]: Parameters<PollStore['commit']>) {
-      fast = result.readings === 'unchanged'
-      return super.commit(hubId, result)
+    override commit(results: readonly PollResult[]) {
+      fast = results[0]?.watch.seen !== undefined && results[0].more?.nearness === undefined
+      return super.commit(results)
     }
   }
-  const settings = { clock, polls: new SeenPolls(redis.store, keys) }
+  const polls = new SeenPolls(redis.store, keys)
+  const settings = { clock, polls }
   const own = keys.account(HUB)
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 400 * 86_400_000 })
   return {
@@ -47,7 +56,7 @@ async function account(rules: Rule[]) {
         { customProperties },
         { ...settings, alerts: alertSettings({ rules: asked }) },
       )
-      await pollLimits(work, { hubIds: [HUB] }, new AbortController().signal)
+      await pollClaimed(work, [HUB])
       return fast
     },
     told: async () =>
@@ -55,7 +64,7 @@ async function account(rules: Rule[]) {
         return `${level} ${reason} ${usage}/${limit} ${(series as { metric: string }).metric}`
       }),
     open: () => readOpenAlerts(redis.store, keys, [HUB]),
-    kept: () => redis.store.hget(own.account, 'bucket'),
+    kept: async () => keptText((await polls.read(HUB))?.watch.bucket),
     records: () => redis.store.llen(own.history),
   }
 }

@@ -11,6 +11,7 @@ import type { ProviderResult } from '../../src/provider/failure.ts'
 import { HUB, metadata, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -40,7 +41,7 @@ async function imported(
   const registry = new Registry(redis.store, keys)
   return {
     ...{ keys, clock, provider, due, says, samples: job.samples },
-    poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
+    poll: () => pollClaimed(job, [HUB]),
     polledAt: async () => (await registry.get(HUB))?.polledAt ?? null,
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
     calls: () => provider.calls.map(([name]) => name),
@@ -48,8 +49,10 @@ async function imported(
 }
 
 describe('an account whose metadata was never read', () => {
-  test('is asked whose it is, then polled', async () => {
+  test('is asked whose it is, then due at once', async () => {
     const one = await imported(async () => metadata())
+    await one.poll()
+    expect([one.calls(), await one.waits()]).toEqual([['metadata'], 0])
     await one.poll()
     expect(one.calls()).toEqual(['metadata', 'customProperties'])
     expect(await one.polledAt()).toBe(one.clock.now())
@@ -66,6 +69,7 @@ describe('an account whose metadata was never read', () => {
   test('whose scopes open nothing is told of once, whoever finds it first, and its poll is not lost over it', async () => {
     const one = await imported(async () => metadata({ scopes: ['oauth'] }))
     one.says.properties = () => failure('forbidden')
+    await one.poll()
     await one.poll()
     expect((await outboxOf(redis.store, one.keys)).map(({ kind, cause }) => [kind, cause])).toEqual([
       ['poll', 'scopes'],
@@ -103,6 +107,7 @@ describe('records at or near their limit', () => {
     const polling = { ...POLLING, associations: [{ from: '0-1', to: '0-2' }] }
     const one = await imported(async () => metadata(), { polling, alerts }, records)
     await one.poll()
+    await one.poll()
     expect(await outboxOf(redis.store, one.keys)).toMatchObject([
       { usage: 2, records: { shown: items.length, total: 2, items } },
     ])
@@ -123,6 +128,7 @@ test('a poll judges what it reads by the forecast that was made of the account',
   const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0 }
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await poll()
+  await poll()
   expect(await outboxOf(redis.store, keys, HUB)).toMatchObject([{ rule: 'soon', usage: 10, daysLeft: 99 }])
 })
 
@@ -130,6 +136,7 @@ test('a poll ranks its account by the limit that it reaches first', async () => 
   const { poll, keys, clock } = await imported(async () => metadata())
   const pace = { perDay: 12, perDayLow: 12, perDayHigh: 12, scatter: 0 }
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
+  await poll()
   await poll()
   expect(await redis.store.zscore(keys.partition(keys.partitionOf(HUB)).nearest, HUB)).toBe('82.5')
 })

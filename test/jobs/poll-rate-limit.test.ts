@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { PollWork } from '../../jobs/job-deps.ts'
-import { pollLimits } from '../../jobs/poll-limits.ts'
-import { ACCOUNT_CLAIM_MS } from '../../src/accounts/due-sets.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { HUB, pageOf } from '../accounts/connected.ts'
 import { associations, pairNumbers, properties, readBody } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { type FakeAnswers, failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
@@ -39,20 +37,19 @@ async function polled(
     ...{ clock, polls, polling: POLLING },
     // What it waits for is not what these tests wait for.
     endpoint: openEndpoint(redis.store, keys, systemClock),
-    share: new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock),
-    stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + ACCOUNT_CLAIM_MS.poll),
+    share: { requests: 100, perMs: 10_000 },
     ...changes,
   })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-  const { share, samples } = job
+  const { samples } = job
   return {
-    ...{ keys, clock, provider, share },
-    poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
+    ...{ keys, clock, provider, job },
+    poll: () => pollClaimed(job, [HUB]),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
     due: () => due.when('poll', HUB),
-    readings: async () => (await polls.read(HUB))?.readings,
+    readings: async () => (await polls.read(HUB))?.readings.unpacked(),
     samples: async () => Object.keys(await samples.read(HUB)),
-    context: async () => polls.read(HUB),
+    watch: async () => (await polls.read(HUB))?.watch,
   }
 }
 
@@ -64,21 +61,21 @@ describe('the next poll', () => {
     expect(await one.waits()).toBe(70_000)
     const { values } = readBody('customProperties', REPORT)
     expect(await one.readings()).toMatchObject({ customProperties: { values } })
-    expect(await one.context()).toMatchObject({ pollFailures: 1 })
+    expect(await one.watch()).toMatchObject({ failing: { count: 1 } })
   })
 
   test('comes when the pause ends that another worker was told of; that was no poll and no failure', async () => {
     const one = await polled({})
-    await one.share.pause(HUB, one.clock.now() + 3_600_000)
+    await one.job.pauseCalls(HUB, one.clock.now() + 3_600_000)
     await one.poll()
     expect(one.provider.calls).toEqual([])
     expect(await one.waits()).toBe(3_600_000)
-    expect(await one.context()).toMatchObject({ polls: '0', pollFailures: 0 })
+    expect(await one.watch()).toMatchObject({ polledAt: 0, failing: undefined })
     one.clock.move(3_600_000)
-    await redis.store.hset(one.keys.account(HUB).account, 'expiresAt', one.clock.now() + 1_800_000)
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
     await redis.store.del(one.keys.account(HUB).paused)
     await one.poll()
-    expect(await one.context()).toMatchObject({ polls: '1' })
+    expect(await one.watch()).toMatchObject({ polledAt: one.clock.now() })
   })
 
   test('comes no sooner than the app has its bucket back, and later each time that it was too full to read all', async () => {
@@ -99,38 +96,27 @@ describe('the next poll', () => {
   })
 })
 
-test('where two workers are at one account the plan of the first to end counts, and no claim is left behind', async () => {
-  const answer = Promise.withResolvers<void>()
-  const clock = new HandClock()
-  const keys = redis.freshKeys()
-  const share = new CallShare(redis.store, keys, { requests: 2, perMs: 50_000 }, clock)
-  const one = await polled(
-    {
-      customProperties: async () => {
-        await answer.promise
-        return { ok: true, value: REPORT }
-      },
+test('where two workers are at one account only the one that claimed it last leaves anything', async () => {
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let asked = 0
+  const one = await polled({
+    customProperties: async () => {
+      await answers[asked++]?.promise
+      return { ok: true, value: REPORT }
     },
-    { share, clock },
-    keys,
-  )
+  })
   const first = one.poll()
   await eventually('the first at work', async () => one.provider.calls.length > 0)
-  // It waits for the calls that the first has taken.
+  one.clock.move(1)
   const second = one.poll()
-  await clock.sleeper()
-  answer.resolve()
-  await first
-  const planned = await one.due()
-  expect(planned).not.toBe(clock.now() + ACCOUNT_CLAIM_MS.poll)
-  for (let waits = clock.waits.length; (await one.context())?.polls === '1' && waits < 4; waits++) {
-    clock.move(20_000)
-    expect(await one.due()).toBe(planned)
-    if (waits < 3) await clock.sleeper()
-  }
+  await eventually('the second, too', async () => asked === 2)
+  answers[1]?.resolve()
   await second
-  expect(await one.context()).toMatchObject({ polls: '1' })
-  expect(await one.due()).toBe(planned)
+  const [planned, watch] = [await one.due(), await one.watch()]
+  expect(watch?.polledAt).toBe(one.clock.now())
+  answers[0]?.resolve()
+  await first
+  expect([await one.due(), await one.watch()]).toEqual([planned, watch])
 })
 
 test('an account whose alert changed while it was polled is due again at once', async () => {
@@ -141,11 +127,9 @@ test('an account whose alert changed while it was polled is due again at once', 
     },
     associations: async () => failure('forbidden'),
   })
-  const { due } = one.keys.partition(one.keys.partitionOf(HUB))
-  await redis.store.zadd(due.poll, one.clock.now() + ACCOUNT_CLAIM_MS.poll, HUB)
   await one.poll()
-  expect(await one.context()).toMatchObject({ polls: '0' })
-  expect(await one.waits()).toBe(0)
+  expect(await one.watch()).toMatchObject({ polledAt: 0 })
+  expect(await one.waits()).toBeLessThanOrEqual(0)
 })
 
 test('a pair that has something to tell for the first time is no first reading where all were seen before', async () => {
@@ -164,7 +148,7 @@ test('a pair that has something to tell for the first time is no first reading w
     },
   )
   await one.poll()
-  expect((await one.context())?.pairsSeen).toBe(true)
+  expect((await one.watch())?.pairsSeen).toBe(true)
   sources = named('0-1')
   one.clock.move(await one.waits())
   await one.poll()
@@ -187,7 +171,7 @@ test('pairs whose turn it was not keep their numbers and their records', async (
   const first = await one.readings()
   const before = pairNumbers(first ?? {})
   expect(Object.keys(before)).toEqual(['0-1/0-1'])
-  expect((await one.context())?.companionsAwayUntil).toBe(one.clock.now() + 24 * 3_600_000)
+  expect((await one.watch())?.companionsAwayUntil).toBe(one.clock.now() + 24 * 3_600_000)
   one.clock.move(await one.waits())
   await one.poll()
   expect(pairNumbers((await one.readings()) ?? {})).toEqual({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isOldEnoughToDoubt, pollLimits } from '../../jobs/poll-limits.ts'
+import { isOldEnoughToDoubt } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepCoverage } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
@@ -15,6 +15,7 @@ import { watchJson } from '../../src/views/poll-texts.ts'
 import { HUB } from '../accounts/connected.ts'
 import { associations, type PropertiesBody, properties } from '../limits/reports.ts'
 import { outboxOf, putToken, seedAccount, storedTokens } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
@@ -54,7 +55,7 @@ async function fleet(hubIds: number[] = [HUB], everyMs = EVERY_MS) {
   const announceFleet = fleetAnnouncer({ repeatEveryMs: DAY, page: 'https://plimsoll.example.com/' })
   const { metrics } = job
   const registry = new Registry(redis.store, keys)
-  const poll = (some = hubIds) => pollLimits(job, { hubIds: some }, new AbortController().signal)
+  const poll = (some = hubIds) => pollClaimed(job, some)
   const fresh = (hubId: number) => redis.store.zscore(keys.partition(hubId % 64).fresh, hubId)
   return {
     ...{ keys, clock, provider, due, says, poll, registry, woken, logged, fresh, metrics },

@@ -2,7 +2,6 @@ import type { PollWork } from '../../jobs/job-deps.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
 import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -40,14 +39,16 @@ export function pollWork(
 ) {
   const { deps, provider, logged } = office(store, keys, does, clock)
   const due = new DueSets(store, keys)
+  const polls = new PollStore(store, keys)
   const work: PollWork = {
     ...deps,
     ...servicesOf(store, keys),
-    ...{ due, metrics: createMetrics(), polls: new PollStore(store, keys), callBudget: undefined },
+    ...{ due, metrics: createMetrics(), polls, callBudget: undefined },
     endpoint: openEndpoint(store, keys, clock),
     queues: { wake: async () => {} } as never,
-    share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
-    stillPolling: async () => {},
+    share: { requests: 1_000, perMs: 10_000 },
+    pauseCalls: (hubId, until) => polls.pauseCalls(hubId, clock.now(), until),
+    stillPolling: () => {},
     random: () => 0.5,
     announcePoll,
     alertAfter: HOUR / 2,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { pollLimits } from '../../jobs/poll-limits.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { HUB } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import { failure } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
@@ -28,7 +28,7 @@ async function withoutPipelines() {
     /** What was asked for. */
     poll: async () => {
       provider.calls.length = 0
-      await pollLimits(work, { hubIds: [HUB] }, new AbortController().signal)
+      await pollClaimed(work, [HUB])
       clock.move(EVERY_MS)
       return provider.calls.map(([name]) => name).sort()
     },

@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pollLimits } from '../../jobs/poll-limits.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
+import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
+import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { formatAccess, readAccess } from '../../src/tokens/stored-access.ts'
 import { HUB } from '../accounts/connected.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import { type FakeAnswers, failure } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -154,9 +156,9 @@ async function account(forgets: boolean) {
   const settings = { rules: 0, for: 0, records: 'full' as RecordChoice }
   let unchanged = 0
   class CountingPolls extends PollStore {
-    override commit(...[hubId, result]: Parameters<PollStore['commit']>) {
-      if (result.readings === 'unchanged') unchanged++
-      return super.commit(hubId, result)
+    override commit(results: readonly PollResult[]) {
+      if (results[0]?.freshAt !== undefined && results[0].more?.nearness === undefined) unchanged++
+      return super.commit(results)
     }
   }
   const job = () =>
@@ -184,10 +186,16 @@ async function account(forgets: boolean) {
     poll: async (next: NonNullable<typeof said>, minutes: number) => {
       clock.move(minutes * MINUTE)
       said = next
-      if (forgets) await redis.store.hdel(keys.account(HUB).account, 'seen')
-      await pollLimits(deps_, { hubIds: [HUB] }, new AbortController().signal)
+      if (forgets) await forget(keys)
+      await pollClaimed(deps_, [HUB])
     },
   }
+}
+
+/** As a step that ends the polls of an account leaves what polls know of it. */
+async function forget(keys: Keys): Promise<void> {
+  const { watch } = keys.account(HUB)
+  if ((await redis.store.exists(watch)) === 1) await redis.store.setrange(watch, 0, 's')
 }
 
 async function meddle(keys: Keys, how: string, now: number): Promise<void> {
@@ -203,18 +211,30 @@ async function meddle(keys: Keys, how: string, now: number): Promise<void> {
   }
   if (how === 'state gone') await redis.store.del(own.alerts)
   if (how === 'samples gone') await redis.store.del(own.samples)
-  if (how === 'readings gone') await redis.store.del(own.readings, own.history)
+  if (how === 'readings gone') await redis.store.del(own.watch, own.history)
   if (how === 'forecast gone') await redis.store.del(own.forecast)
-  if (how === 'domain') await redis.store.hset(own.account, 'hubDomain', `at-${now}.example.com`)
+  if (how === 'domain') {
+    const access = await readAccess(redis.store, keys, HUB)
+    const hubDomain = `at-${now}.example.com`
+    await redis.store.hset(own.account, 'hubDomain', hubDomain)
+    if (access !== undefined) await redis.store.set(own.access, formatAccess({ ...access, hubDomain }))
+  }
   // As the steps do after which an account is not polled.
   if (how === 'left and came back') {
     await redis.store.zrem(partition.nearest, HUB)
-    await redis.store.hdel(own.account, 'seen')
+    await forget(keys)
   }
   if (how === 'forecast') {
     const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, scatter: 0 } }
     await storeForecasts(redis.store, keys, HUB, { at: now - 2 * 86_400_000, rising, tooFew: {} })
   }
+}
+
+/** Records that are read again, and are what they were, are kept for their time to a tenth of it. */
+function watchWithoutEnd(kept: Awaited<ReturnType<typeof readWatch>>) {
+  if (kept === undefined || kept === 'unreadable') return kept
+  const { records, ...watch } = kept.watch
+  return { ...kept, watch: { ...watch, recordsReadAt: records?.readAt } }
 }
 
 /** All that a poll leaves, but for the names of the keys, and those of what connected the account. */
@@ -228,8 +248,8 @@ async function left(keys: Keys) {
     account,
     alerts: await store.hgetall(own.alerts),
     alerting: await store.smembers(keys.partition(keys.partitionOf(HUB)).alerting),
-    readings: (await store.getBuffer(own.readings))?.toString('hex'),
-    samples: (await store.getBuffer(own.samples))?.toString('hex'),
+    watch: watchWithoutEnd(await readWatch(store, keys, HUB)),
+    samples: await new KeptSamples(store, keys, { records: 'full', keepMs: 86_400_000 }).read(HUB),
     history: (await store.lrangeBuffer(own.history, 0, -1)).map((record) => record.toString('hex')),
     scores: await Promise.all([due.poll, fresh, nearest, pollFailing].map((key) => store.zscore(key, HUB))),
     outbox: await outboxOf(store, keys, HUB),

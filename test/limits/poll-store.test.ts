@@ -1,270 +1,230 @@
 import { describe, expect, test } from 'vitest'
-import { packPoll } from '../../src/limits/findings.ts'
-import { History } from '../../src/limits/history/history.ts'
-import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
-import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
-import { type AlertWrites, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { dump, outboxOf, seedAccount, vault } from '../support/accounts.ts'
+import { UnreadableKey } from '../../src/limits/history/packed-bytes.ts'
+import { encodeWatch } from '../../src/limits/watch/packed-watch.ts'
+import { readWatch } from '../../src/limits/watch/read-watch.ts'
+import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import { UnreadableRecord } from '../../src/redis/account-record.ts'
+import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
+import { outboxOf, putAccess, vault } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { associations, properties, readings, samples } from './reports.ts'
+import {
+  alsoWrites,
+  BESIDE,
+  begunOf,
+  FAR,
+  FIRST,
+  HUB,
+  LATER,
+  NOW,
+  NUMBERS,
+  OTHER,
+  polledAccounts,
+  result,
+  SEEN,
+  writes,
+} from './polled-accounts.ts'
 
 const redis = redisOfFile()
-const HUB = 123
-const NOW = 1_763_719_200_000
-
-async function account(state?: AccountState) {
-  const keys = redis.freshKeys()
-  await seedAccount(redis.store, keys, { obtainedAt: NOW })
-  if (state !== undefined) await redis.store.hset(keys.account(HUB).account, 'state', state)
-  return { keys, polls: new PollStore(redis.store, keys), due: () => dueAt(keys) }
-}
-
-const dueAt = async (keys: Keys) => {
-  const score = await redis.store.zscore(keys.partition(HUB % 64).due.poll, HUB)
-  return score === null ? null : Number(score)
-}
-
-const FIRST = packPoll(readings(NOW + 1_000, properties(5)), {
-  at: NOW + 1_000,
-  before: [['overall', undefined]],
-})
-
-function result(more: Partial<PollResult> = {}): PollResult {
-  return {
-    polls: '0',
-    nextAt: NOW + 900_000.4,
-    fields: { polledAt: String(NOW + 1_000), pollFailures: '' },
-    ...FIRST,
-    alerts: NO_ALERT_WRITES,
-    ...more,
-  }
-}
-
-const SEEN = { answers: 'answers_', said: 'names___', records: 'records_', judged: 'judged__' }
-
-const writes = (before: string, after: string, alert = 'a'): AlertWrites => ({
-  changes: [['overall', before, after]],
-  entries: [JSON.stringify({ alert: { id: alert } })],
-})
+const accounts = (...hubIds: number[]) => polledAccounts(redis, hubIds)
+const account = () => polledAccounts(redis)
 
 describe('a poll', () => {
-  test('starts from what is known: state, token, readings, alerts', async () => {
-    const { polls, keys } = await account()
-    await redis.store.hset(keys.account(HUB).alerts, 'overall', '["warning"]')
-    const context = await polls.read(HUB)
-    expect(context).toMatchObject({
-      ...{ state: 'active', hubDomain: 'acme.example.com', obtainedAt: NOW, expiresAt: NOW + 1_800_000 },
-      ...{ generation: '1', polls: '0', polledAt: 0, pollFailures: 0, readings: undefined },
+  test('of an account that was never polled starts from its record, its token and its alerts', async () => {
+    const { polls, store, own } = await account()
+    await store.hset(own.alerts, 'overall', '["warning"]')
+    await store.set(own.forecast, '["told"]')
+    await store.set(own.paused, NOW + 5)
+    const begun = begunOf(await polls.read(HUB))
+    expect(begun).toMatchObject({
+      ...{ hubId: HUB, hubDomain: 'acme.example.com', watch: NEW_WATCH, forecasts: '["told"]', pausedUntil: NOW + 5 },
+      access: { generation: '1', times: { obtainedAt: NOW, expiresAt: NOW + 1_800_000 } },
+      record: { state: 'active', generation: '1', metadataDue: false },
       alertStates: { overall: '["warning"]' },
     })
-    expect(vault.open(context?.accessToken ?? Buffer.alloc(0), HUB, 'access').reveal()).toBe('access-1')
+    expect(begun.readings.unpacked()).toBeUndefined()
+    const sealed = begun.access?.sealed ?? Buffer.alloc(0)
+    expect(vault.open(sealed, HUB, 'access').reveal()).toBe(`access-${HUB}`)
   })
 
-  test('ranks the account by its nearest limit, until it is near none or is not polled any more', async () => {
-    const { polls, keys } = await account()
-    const ranked = () => redis.store.zrange(keys.partition(HUB % 64).nearest, '0', '-1', 'WITHSCORES')
-    await polls.commit(HUB, result({ nearness: 12.5 }))
-    expect(await ranked()).toEqual([String(HUB), '12.5'])
-    // Nothing could be read.
-    await polls.commit(HUB, result({ polls: '1', readings: undefined, record: undefined }))
-    expect(await ranked()).toEqual([String(HUB), '12.5'])
-    await polls.commit(HUB, result({ polls: '2', nearness: 'none' }))
-    expect(await ranked()).toEqual([])
-    await polls.commit(HUB, result({ polls: '3', nearness: 110 }))
-    const noAlerts = JSON.stringify(NO_ALERT_WRITES)
-    await redis.store.beginUninstall(keys.own(HUB), HUB, NOW, 'left', 0, noAlerts, 'cli', '', 'one')
-    expect(await ranked()).toEqual([])
+  test('of one that was polled just before needs neither: what polls know says whether it has alerts', async () => {
+    const { polls, poll, store, own } = await account()
+    await poll(NOW, () => ({ watch: { seen: SEEN }, readings: FIRST.readings }))
+    // The account has no alert that polls judge, and its token's is none of theirs.
+    await store.hset(own.alerts, 'token', 'firing')
+    const quiet = begunOf(await polls.read(HUB))
+    expect(quiet).toMatchObject({ hubDomain: 'acme.example.com', watch: { polledAt: NOW, seen: SEEN }, forecasts: '' })
+    expect(quiet).toMatchObject({ record: undefined, alertStates: {}, pausedUntil: 0 })
+    expect(quiet.readings.unpacked()).toEqual(NUMBERS)
+    await poll(LATER, alsoWrites({ alerts: writes('', 'new') }))
+    const loud = begunOf(await polls.read(HUB))
+    expect(loud).toMatchObject({ record: undefined, alertStates: { overall: 'new', token: 'firing' } })
   })
 
-  test('of an account that was imported over meanwhile plans no other before its first refresh', async () => {
-    const { polls, keys, due } = await account()
-    await redis.store.hset(keys.account(HUB).account, { obtainedAt: 0, expiresAt: 0 })
-    await redis.store.zrem(keys.partition(HUB % 64).due.poll, HUB)
-    expect(await polls.commit(HUB, result())).toBe('committed')
-    expect(await due()).toBeNull()
-  })
-
-  test.each(ACCOUNT_STATES)('of an account that is %s is made only while it can be', async (state) => {
-    const { polls } = await account(state)
+  test.each(ACCOUNT_STATES)('of an account that is %s is made only while it can be', async (state: AccountState) => {
+    const { polls, store, own } = await account()
+    await store.hset(own.account, 'state', state)
     const isPolled = ['active', 'failing', 'parked'].includes(state)
     expect((await polls.read(HUB)) !== undefined).toBe(isPolled)
     expect(await polls.read(999)).toBeUndefined()
   })
 
-  test('commits all it found in one step', async () => {
-    const { polls, keys, due } = await account()
-    expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('committed')
-    expect(await polls.read(HUB)).toMatchObject({
-      polls: '1',
-      polledAt: NOW + 1_000,
-      readings: readings(NOW + 1_000, properties(5)),
-      alertStates: { overall: 'new' },
-    })
-    expect(await due()).toBe(NOW + 900_000)
-    expect(await outboxOf(redis.store, keys, HUB)).toEqual([{ id: 'a' }])
-    expect(await redis.store.smembers(keys.partition(HUB % 64).alerting)).toEqual([String(HUB)])
-    expect(await new History(redis.store, keys).changes(HUB)).toMatchObject({
-      readAt: NOW + 1_000,
-      current: new Map([['overall', { usage: 5, limit: 1_000 }]]),
-      changes: [{ at: NOW + 1_000, before: [['overall', undefined]] }],
-    })
-  })
-
-  test('of which nothing could be read keeps the readings, and writes no history', async () => {
-    const { polls, keys } = await account()
-    await polls.commit(HUB, result())
-    const failed = {
-      polls: '1',
-      readings: undefined,
-      record: undefined,
-      fields: { pollFailures: '1', pollFailureReason: 'x' },
+  test('of one without a token that can be read knows its state still, and that it was polled', async () => {
+    const { polls, poll, store, keys, own } = await account()
+    await poll(NOW)
+    await putAccess(store, keys, 'sealed')
+    expect(begunOf(await polls.read(HUB)).record).toBeUndefined()
+    for (const spoil of [() => store.set(own.access, 'x'), () => store.del(own.access)]) {
+      await spoil()
+      const record = { state: 'active', generation: '1', metadataDue: false }
+      expect(begunOf(await polls.read(HUB))).toMatchObject({ record, access: undefined, watch: { polledAt: NOW } })
     }
-    expect(await polls.commit(HUB, result(failed as Partial<PollResult>))).toBe('committed')
-    expect(await polls.read(HUB)).toMatchObject({
-      polls: '2',
-      pollFailures: 1,
-      readings: readings(NOW + 1_000, properties(5)),
-    })
-    expect(await redis.store.llen(keys.account(HUB).history)).toBe(1)
+    await store.rpush(own.access, 'of another type')
+    expect(begunOf(await polls.read(HUB)).access).toBeUndefined()
   })
+})
 
-  test('keeps the records that were shown for their time, and one that was shown none keeps none', async () => {
-    const { polls, keys } = await account()
-    const kept = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 60_000 })
-    const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
-    await polls.commit(HUB, result({ samples: { shown, keepMs: 60_000 } }))
-    expect(await kept.read(HUB)).toEqual(shown)
-    await redis.store.pexpire(keys.account(HUB).samples, 30_000)
-    await polls.commit(HUB, result({ polls: '1', samples: undefined }))
-    expect(await kept.read(HUB)).toEqual(shown)
-    expect(await redis.store.pttl(keys.account(HUB).samples)).toBeLessThanOrEqual(30_000)
-    await polls.commit(HUB, result({ polls: '2', samples: { shown, keepMs: 60_000 } }))
-    expect(await redis.store.pttl(keys.account(HUB).samples)).toBeGreaterThan(30_000)
-    const idsOnly = new KeptSamples(redis.store, keys, { records: 'ids', keepMs: 60_000 })
-    expect((await idsOnly.read(HUB))['associations/0-1/0-2']?.atLimit).toEqual([{ objectId: 100 }])
-    await polls.commit(HUB, result({ polls: '3', samples: { shown: {}, keepMs: 60_000 } }))
-    expect(await redis.store.exists(keys.account(HUB).samples)).toBe(0)
-  })
-
-  test('that another poll overtook changes nothing', async () => {
-    const { polls, keys } = await account()
-    const outcomes = await Promise.all(
-      [1, 2, 3].map((n) => polls.commit(HUB, result({ alerts: writes('', `state ${n}`, `${n}`) }))),
+describe('polls of many accounts', () => {
+  test('begin with one command for all that are at rest, each with its own', async () => {
+    const all = [FAR, HUB, OTHER, BESIDE]
+    const { polls, poll, store } = await accounts(...all)
+    for (const [n, hubId] of all.entries()) await poll(NOW + n, () => ({ readings: FIRST.readings }), hubId)
+    const before = await commandsRun(store)
+    const begun = (await polls.begin(all)).map(begunOf)
+    expect((await commandsRun(store)) - before).toBe(1)
+    expect(begun.map(({ hubId, watch }) => [hubId, watch.polledAt])).toEqual(all.map((hubId, n) => [hubId, NOW + n]))
+    const tokens = begun.map(({ hubId, access }) =>
+      vault.open(access?.sealed ?? Buffer.alloc(0), hubId, 'access').reveal(),
     )
-    expect(outcomes.sort()).toEqual(['committed', 'lost', 'lost'])
-    expect(await outboxOf(redis.store, keys, HUB)).toHaveLength(1)
-    expect(await redis.store.llen(keys.account(HUB).history)).toBe(1)
+    expect(tokens).toEqual(all.map((hubId) => `access-${hubId}`))
+    expect(begun.every(({ readings: kept }) => kept.packed?.equals(FIRST.readings))).toBe(true)
   })
 
-  test('whose alert was changed meanwhile changes nothing', async () => {
-    const { polls, keys } = await account()
-    await redis.store.hset(keys.account(HUB).alerts, 'overall', 'somebody else')
-    const before = await dump(redis.store, keys)
-    expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('lost')
-    expect(await polls.commit(HUB, result({ alerts: writes('as it was', 'new') }))).toBe('lost')
-    expect(await dump(redis.store, keys)).toEqual(before)
+  test('begin without those that are not there, and none is none', async () => {
+    const { polls } = await accounts(HUB, OTHER)
+    const begun = await polls.begin([999, HUB, 1_000, OTHER])
+    expect(begun.map((one) => (one instanceof Error || one === 'gone' ? one : one.hubId))).toEqual([
+      'gone',
+      HUB,
+      'gone',
+      OTHER,
+    ])
+    expect(await polls.begin([])).toEqual([])
+    expect(await polls.commit([])).toEqual([])
   })
 
-  test('of an account that is uninstalled meanwhile changes nothing', async () => {
-    const { polls, keys, due } = await account()
-    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
-    await redis.store.beginUninstall(keys.own(HUB), ...asked)
-    const before = await dump(redis.store, keys)
-    expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('gone')
-    expect(await dump(redis.store, keys)).toEqual(before)
-    expect(await due()).toBeNull()
+  test('are committed together, whatever partitions they are of, each by its own claim', async () => {
+    const all = [HUB, OTHER, BESIDE, FAR, OTHER + 64, 999]
+    const { polls, store, claim, dueAt, keys } = await accounts(...all.slice(0, -1))
+    const until = await claim(all.slice(0, -1))
+    const found = all.map((hubId, n) => ({
+      ...result(until, { alerts: writes('', `new ${n}`, `${hubId}`), nearness: n }, hubId),
+      ...{ nextAt: NOW + 900_000 + n, watch: { ...NEW_WATCH, polledAt: NOW + n }, freshAt: NOW + 10 * n },
+    }))
+    // Somebody else has this one by now.
+    await store.zadd(keys.partition(keys.partitionOf(FAR)).due.poll, until + 5, FAR)
+    const before = await commandsRun(store)
+    expect(await polls.commit(found)).toEqual(['committed', 'committed', 'committed', 'lost', 'committed', 'gone'])
+    expect((await commandsRun(store)) - before).toBe(1)
+    for (const [n, hubId] of all.entries()) {
+      const isCommitted = n !== 3 && n !== 5
+      const { fresh, nearest, alerting } = keys.partition(keys.partitionOf(hubId))
+      expect(await readWatch(store, keys, hubId)).toEqual(
+        isCommitted
+          ? { watch: { ...NEW_WATCH, polledAt: NOW + n }, readings: FIRST.readings, isInterrupted: false }
+          : undefined,
+      )
+      expect(await store.hgetall(keys.account(hubId).alerts)).toEqual(isCommitted ? { overall: `new ${n}` } : {})
+      expect(await store.llen(keys.account(hubId).history)).toBe(isCommitted ? 1 : 0)
+      expect(await store.zscore(nearest, hubId)).toBe(isCommitted ? String(n) : null)
+      expect(await store.sismember(alerting, hubId)).toBe(isCommitted ? 1 : 0)
+      if (isCommitted) expect(await dueAt(hubId)).toBe(NOW + 900_000 + n)
+      if (isCommitted) expect(await store.zscore(fresh, hubId)).toBe(String(NOW + 10 * n))
+    }
+    expect(await dueAt(FAR)).toBe(until + 5)
+    expect(await outboxOf(store, keys, HUB)).toEqual([{ id: `${HUB}` }, { id: `${BESIDE}` }])
+    expect(await outboxOf(store, keys, OTHER)).toEqual([{ id: `${OTHER}` }, { id: `${OTHER + 64}` }])
   })
 
-  test.each([
-    ['must be authorised again', 'reauthorize', null],
-    ['is told to wait', 'parked', NOW + 24 * 3_600_000],
-  ] as const)(
-    'of an account that %s meanwhile is kept, and followed by no other before its time',
-    async (_, state, until) => {
-      const { polls, keys, due } = await account(state)
-      const { poll } = keys.partition(HUB % 64).due
-      if (until === null) await redis.store.zrem(poll, HUB)
-      else {
-        await redis.store.hset(keys.account(HUB).account, 'parkedUntil', until)
-        await redis.store.zadd(poll, until, HUB)
-      }
-      expect(await polls.commit(HUB, result())).toBe('committed')
-      expect(await due()).toBe(until)
+  test('what can not be read, or written, of one is its own trouble', async () => {
+    const all = [HUB, BESIDE, OTHER]
+    const { polls, store, keys, own, claim, dueAt } = await accounts(...all)
+    await store.hset(own.history, 'no', 'list')
+    const until = await claim(all)
+    const [failed, ...others] = await polls.commit(all.map((hubId) => result(until, {}, hubId)))
+    expect(failed).toMatchObject({ message: expect.stringMatching(/^WRONGTYPE/) })
+    expect(others).toEqual(['committed', 'committed'])
+    // It is due again when its claim ends.
+    expect(await dueAt()).toBe(until)
+    expect(await readWatch(store, keys, HUB)).toBeUndefined()
+
+    await store.set(own.watch, 'x')
+    const [spoiled, ...fine] = await polls.begin(all)
+    expect(spoiled).toBeInstanceOf(UnreadableRecord)
+    expect((spoiled as Error).message).toContain(`account ${HUB}: its watch can't be read`)
+    expect(fine.map((one) => begunOf(one).watch.polledAt)).toEqual([NOW + 1_000, NOW + 1_000])
+    await expect(polls.read(HUB)).rejects.toThrow(UnreadableRecord)
+  })
+
+  test.each(['watch', 'alerts', 'account'] as const)(
+    '%s of another type than it should be is no account that is new',
+    async (name) => {
+      const { polls, store, own } = await accounts(HUB, OTHER)
+      await store.del(own[name])
+      await (name === 'watch' ? store.hset(own.watch, 'a', 'b') : store.set(own[name], 'x'))
+      const [spoiled, fine] = await polls.begin([HUB, OTHER])
+      expect(spoiled).toMatchObject({ message: expect.stringMatching(/^WRONGTYPE/) })
+      expect(begunOf(fine).hubId).toBe(OTHER)
     },
   )
 
-  test('that found all as it was moves nothing but the moment of readings and records', async () => {
-    const { polls, keys } = await account()
-    const own = keys.account(HUB)
-    const shown = samples(NOW + 1_000, { '0-1/0-2': associations(500, [480], 1) })
-    const nearness = 12.5
-    await polls.commit(HUB, result({ samples: { shown, keepMs: 60_000 }, nearness, seen: SEEN }))
-    await redis.store.pexpire(own.samples, 30_000)
-    const before = await dump(redis.store, keys)
-    const later = NOW + 901_000
-    const unchanged: Partial<PollResult> = {
-      ...{ polls: '1', fields: { polledAt: String(later) } },
-      ...{ readings: 'unchanged', record: undefined, seen: 'unchanged' },
-      samples: { shown: 'unchanged', keepMs: 60_000 },
-    }
-    expect(await polls.commit(HUB, result(unchanged))).toBe('committed')
-    const context = await polls.read(HUB)
-    expect(context).toMatchObject({ polls: '2', polledAt: later, readings: readings(later, properties(5)), seen: SEEN })
-    const kept = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 60_000 })
-    expect((await kept.read(HUB))['associations/0-1/0-2']).toEqual({ ...shown['associations/0-1/0-2'], at: later })
-    expect(await redis.store.pttl(own.samples)).toBeGreaterThan(30_000)
-    const after = await dump(redis.store, keys)
-    const touched = Object.keys(after).filter((key) => JSON.stringify(after[key]) !== JSON.stringify(before[key]))
-    expect(touched.sort()).toEqual([own.account, own.readings, own.samples].sort())
-    // What was deleted meanwhile stays deleted.
-    await redis.store.del(own.readings, own.samples)
-    await polls.commit(HUB, result({ ...unchanged, polls: '2' }))
-    expect(await redis.store.exists(own.readings, own.samples)).toBe(0)
-  })
-
-  test('of an account that left the ranking meanwhile leaves nothing that the next one could go by', async () => {
-    const { polls, keys } = await account()
-    const seen = async () => (await polls.read(HUB))?.seen
-    const { nearest } = keys.partition(HUB % 64)
-    await polls.commit(HUB, result({ nearness: 12.5, seen: SEEN }))
-    expect(await seen()).toEqual(SEEN)
-    const refused = [HUB, '1', '9', JSON.stringify({}), JSON.stringify(NO_ALERT_WRITES)]
-    await redis.store.refuseForeignToken(keys.own(HUB), ...refused)
-    expect(await redis.store.zscore(nearest, HUB)).toBeNull()
-    // One that was under way ends while it is not polled, another one after that.
-    await polls.commit(HUB, result({ polls: '1', nearness: 12.5, seen: SEEN }))
-    await redis.store.hset(keys.account(HUB).account, 'state', 'active')
-    expect(await seen()).toBeUndefined()
-    await polls.commit(HUB, result({ polls: '2', readings: 'unchanged', record: undefined, seen: 'unchanged' }))
-    expect(await seen()).toBeUndefined()
-  })
-
-  test('whose alerts are all closed takes the account off those that have one', async () => {
-    const { polls, keys } = await account()
-    await polls.commit(HUB, result({ alerts: writes('', 'new') }))
-    await polls.commit(HUB, result({ polls: '1', alerts: writes('new', '') }))
-    expect(await redis.store.smembers(keys.partition(HUB % 64).alerting)).toEqual([])
-    expect(await redis.store.exists(keys.account(HUB).alerts)).toBe(0)
+  test('numbers that can not be read are found once they are asked for, and by each who asks', async () => {
+    const { polls, store, own } = await account()
+    await store.set(own.watch, encodeWatch({ ...NEW_WATCH, polledAt: NOW }, Buffer.from('x')))
+    const { readings: kept } = begunOf(await polls.read(HUB))
+    for (const _ of [1, 2]) expect(() => kept.unpacked()).toThrow(UnreadableKey)
   })
 })
 
-describe('a poll that another one overtook', () => {
-  test('commits nothing, even where it changes no alert', async () => {
-    const { keys, polls, due } = await account()
-    expect(await polls.commit(HUB, result())).toBe('committed')
-    const planned = await due()
-    const before = await dump(redis.store, keys)
-    expect(await polls.commit(HUB, result({ nextAt: NOW + 5, fields: { polledAt: String(NOW) } }))).toBe('lost')
-    expect([await dump(redis.store, keys), await due()]).toEqual([before, planned])
+describe('the plan of an account', () => {
+  const TURN = { regularAt: LATER, urgency: 0.123, because: { is: 'still' } } as const
+
+  test('is moved where it was read, and says why', async () => {
+    const { polls, poll, dueAt, watch } = await account()
+    await poll(NOW, () => ({ readings: FIRST.readings }))
+    const planned = await polls.planned(HUB)
+    expect(planned).toMatchObject({ hubId: HUB, state: 'active', hubDomain: 'acme.example.com', at: NOW + 900_000 })
+    if (planned === undefined) return
+    expect(await polls.move(planned, { ...TURN, at: LATER - 5.4 })).toBe('committed')
+    expect(await dueAt()).toBe(LATER - 5)
+    expect(await watch()).toMatchObject({
+      readings: FIRST.readings,
+      watch: { polledAt: NOW, turn: { ...TURN, urgency: 0.12 } },
+    })
   })
 
-  test('does not overrule the plan of that one', async () => {
-    const { polls, due } = await account()
-    expect(await polls.commit(HUB, result())).toBe('committed')
-    const planned = await due()
-    expect(await polls.hold(HUB, '0', NOW + 5)).toBe('lost')
-    expect(await due()).toBe(planned)
-    expect(await polls.hold(HUB, '1', NOW + 5)).toBe('moved')
+  test('is left where it was claimed, or polled, since it was read', async () => {
+    const { polls, poll, dueAt, claim } = await account()
+    await poll(NOW)
+    const planned = await polls.planned(HUB)
+    if (planned === undefined) throw new Error('it is planned')
+    const until = await claim([HUB], LATER)
+    expect(await polls.move(planned, { ...TURN, at: NOW })).toBe('lost')
+    expect(await dueAt()).toBe(until)
+    await poll(LATER)
+    expect(await polls.move(planned, { ...TURN, at: NOW })).toBe('lost')
+    expect(await dueAt()).toBe(LATER + 900_000)
+  })
+
+  test('is none of an account that is not polled, or was not yet', async () => {
+    const { polls } = await account()
+    expect(await polls.planned(HUB)).toBeUndefined()
+    expect(await polls.planned(999)).toBeUndefined()
   })
 })
+
+/** How many commands Redis has run of those that begin and commit polls. */
+async function commandsRun(store: typeof redis.store): Promise<number> {
+  const stats = await store.info('commandstats')
+  const counted = [...stats.matchAll(/cmdstat_(mget|evalsha|eval|hgetall|hmget|strlen|get):calls=(\d+)/g)]
+  return counted.reduce((sum, [, , calls]) => sum + Number(calls), 0)
+}

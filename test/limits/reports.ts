@@ -1,6 +1,5 @@
 import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
 import { type Fetched, isFailure, mergeReadings, type Readings, reportOfKey } from '../../src/limits/readings.ts'
 import type { ReadReport } from '../../src/limits/reports/report.ts'
 import { mergeSamples, type Samples } from '../../src/limits/samples.ts'
@@ -9,6 +8,7 @@ import { parseJson } from '../../src/provider/read.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { commitPoll } from '../support/committed-poll.ts'
 
 /** Bodies of answers, as the provider sends them. */
 export function properties(usage: number, limit = 1_000, types: Record<string, [number, number]> = {}): PropertiesBody {
@@ -102,13 +102,9 @@ export async function pollAccount(
   readings: Readings,
   gapMs = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const polls = new PollStore(store, keys)
-  const context = await polls.read(hubId)
-  if (context === undefined) throw new Error(`account ${hubId} is not polled`)
-  const committed = await polls.commit(hubId, {
-    ...{ polls: context.polls, nextAt: at + 900_000, fields: { polledAt: String(at) } },
-    ...packPoll(readings, changeBetween(context.readings, readings, at, gapMs)),
-    alerts: NO_ALERT_WRITES,
+  const committed = await commitPoll(store, keys, hubId, at, (begun) => {
+    const packed = packPoll(readings, changeBetween(begun.readings.unpacked(), readings, at, gapMs))
+    return { readings: packed.readings, more: { alerts: NO_ALERT_WRITES, record: packed.record } }
   })
   if (committed !== 'committed') throw new Error(`the poll of account ${hubId} is ${committed}`)
 }

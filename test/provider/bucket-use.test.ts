@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 import {
   type BucketUse,
-  decodeBucketUse,
-  encodeBucketUse,
   type KeptBucketUse,
   keptUse,
   NOTHING_USED,
@@ -68,9 +66,4 @@ test.each<[string, KeptBucketUse | undefined, BucketUse, KeptBucketUse | undefin
   ['that calls were refused, though no headers came', undefined, { refused: 2 }, { refused: 2 }],
 ])('kept is %s', (_, before, use, kept) => {
   expect(keptUse(before, use, 50)).toEqual(kept)
-  expect(decodeBucketUse(encodeBucketUse(kept))).toEqual(kept)
-})
-
-test.each(['', 'x', '1 2', '1 2/3/4', '-1', '1 2/3/4/5 6'])('%j is no use of a bucket', (stored) => {
-  expect(decodeBucketUse(stored)).toBeUndefined()
 })

@@ -1,20 +1,34 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import { table } from '../../src/redis/steps.ts'
 import { eventually, freePort } from '../support/fleet.ts'
 import { serverOfFile } from '../support/of-file.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 const keys = createKeys('batch')
-const callsOf = (hubId: number) => keys.account(hubId).calls
 const NOW = 1_800_000_000_000
-/** One call of three in ten seconds. */
-const ASKED = [NOW, 1, 3, 10_000]
+const OWNER = `me ${NOW}`
+
+/** Accounts with a refresh token of their own. */
+async function seed(on: Store, ...hubIds: number[]) {
+  for (const hubId of hubIds) {
+    await on.hset(keys.own(hubId), { state: 'active', obtainedAt: NOW, expiresAt: NOW + 1_000, generation: 1 })
+    await on.hset(keys.account(hubId).tokens, 'refresh', `refresh-${hubId}`)
+  }
+}
+
+/** A step that writes, and answers with the account's refresh token. */
+async function take(hubId: number, on: Store = store): Promise<string> {
+  const answer = await accountSteps(on).beginRefresh(keys.own(hubId), OWNER)
+  return String(Array.isArray(answer) ? answer[1] : answer)
+}
+
+const tokenOf = (hubId: number) => `refresh-${hubId}`
+const isTaken = (hubId: number, on: Store = store) => on.hexists(keys.own(hubId), 'refreshing')
 
 const redis = serverOfFile()
 let store: Store
@@ -31,131 +45,101 @@ async function scriptsRun(on: Store): Promise<number> {
 
 describe('steps on accounts', () => {
   test('that are asked for at once are one call, and each gets its own answer', async () => {
-    const steps = accountSteps(store)
-    await steps.takeCalls(callsOf(1), NOW, 2, 3, 10_000)
+    await seed(store, 1, 2, 65)
     const before = await scriptsRun(store)
-    const hubIds = [1, 2, 3, 65]
-    const answers = await Promise.all(hubIds.map((hubId) => steps.takeCalls(callsOf(hubId), NOW, hubId, 3, 10_000)))
-    expect(answers).toEqual([
-      [1, 0, 0],
-      [2, 0, 0],
-      [3, 0, 0],
-      [3, 10_000, 0],
-    ])
+    const answers = await Promise.all([1, 2, 3, 65].map((hubId) => take(hubId)))
+    expect(answers).toEqual(['refresh-1', 'refresh-2', 'gone', 'refresh-65'])
     expect((await scriptsRun(store)) - before).toBe(1)
   })
 
   test('are one call whoever shares the connection, and none of their own where nobody else asks', async () => {
+    await seed(store, 1, 2, 3)
     const before = await scriptsRun(store)
-    await Promise.all([1, 2].map((hubId) => accountSteps(store).takeCalls(callsOf(hubId), ...ASKED)))
+    await Promise.all([1, 2].map((hubId) => accountSteps(store).beginRefresh(keys.own(hubId), OWNER)))
     expect((await scriptsRun(store)) - before).toBe(1)
-    expect(await accountSteps(store).takeCalls(callsOf(3), ...ASKED)).toEqual([1, 0, 0])
+    expect(await take(3)).toBe('refresh-3')
     expect((await scriptsRun(store)) - before).toBe(2)
   })
 
   test('are more calls where they are many: Redis does nothing else during one', async () => {
-    const before = await scriptsRun(store)
     const hubIds = Array.from({ length: 120 }, (_, number) => number + 1)
-    const answers = await Promise.all(hubIds.map((hubId) => accountSteps(store).takeCalls(callsOf(hubId), ...ASKED)))
-    expect(answers).toEqual(hubIds.map(() => [1, 0, 0]))
+    await seed(store, ...hubIds)
+    const before = await scriptsRun(store)
+    expect(await Promise.all(hubIds.map((hubId) => take(hubId)))).toEqual(hubIds.map(tokenOf))
     expect((await scriptsRun(store)) - before).toBe(3)
   })
 
   test('are more calls where they carry much', async () => {
     const before = await scriptsRun(store)
     const big = Buffer.alloc(100_000)
-    const commits = [1, 2, 3, 4].map((hubId) =>
-      accountSteps(store).commitPoll(keys.own(hubId), table({ hubId }), '', big, '', ''),
+    const stored = [1, 2, 3, 4].map((hubId) =>
+      accountSteps(store).storeTokens(keys.own(hubId), `${hubId} me 1 ${NOW} ${NOW} ${NOW} - - - a`, big, '', ''),
     )
-    expect(await Promise.all(commits)).toEqual(['gone', 'gone', 'gone', 'gone'])
+    expect(await Promise.all(stored)).toEqual(['unknown', 'unknown', 'unknown', 'unknown'])
     expect((await scriptsRun(store)) - before).toBe(2)
   })
 
   test('fail alone: the others of the same call have their answers, and what they wrote', async () => {
-    await store.set(callsOf(2), 'no list')
-    const steps = accountSteps(store)
+    await seed(store, 1, 3)
+    await store.set(keys.own(2), 'no hash')
     const before = await scriptsRun(store)
-    const [first, second, third] = await Promise.allSettled(
-      [1, 2, 3].map((hubId) => steps.takeCalls(callsOf(hubId), ...ASKED)),
-    )
+    const [first, second, third] = await Promise.allSettled([1, 2, 3].map((hubId) => take(hubId)))
     expect((await scriptsRun(store)) - before).toBe(1)
     expect([first, third].map((each) => each?.status)).toEqual(['fulfilled', 'fulfilled'])
-    expect(await store.llen(callsOf(3))).toBe(1)
+    expect(await isTaken(3)).toBe(1)
     await expect(Promise.reject((second as PromiseRejectedResult).reason)).rejects.toThrow(/^WRONGTYPE/)
   })
 
   test('that a step itself gets wrong fail alone too', async () => {
-    const steps = accountSteps(store)
-    const asked = [steps.takeCalls(callsOf(1), 'no time', 1, 3, 10_000), steps.takeCalls(callsOf(2), ...ASKED)]
-    const [wrong, right] = await Promise.allSettled(asked)
+    await seed(store, 1, 2)
+    await store.hset(keys.own(1), 'expiresAt', 'no time')
+    const [wrong, right] = await Promise.allSettled([take(1), take(2)])
     expect(wrong).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/^ERR .*attempt to/) } })
-    expect(right).toMatchObject({ status: 'fulfilled' })
+    expect(right).toMatchObject({ status: 'fulfilled', value: 'refresh-2' })
   })
 
   test('with another number of arguments are a call of their own: nobody gets those of somebody else', async () => {
     const steps = accountSteps(store)
+    const due = (hubId: number) => keys.partition(hubId).due.refresh
+    for (const hubId of [1, 2, 3]) await store.zadd(due(hubId), NOW, hubId)
     const before = await scriptsRun(store)
     const asked = [1, 2, 3].map((hubId) =>
-      steps.takeCalls(callsOf(hubId), ...ASKED, ...(hubId === 2 ? ['more', ''] : [])),
+      steps.dueTokens(due(hubId), ...[NOW, 10, 'none:'], ...(hubId === 2 ? ['more', ''] : [])),
     )
-    expect(await Promise.all(asked)).toEqual(Array(3).fill([1, 0, 0]))
+    expect(await Promise.all(asked)).toEqual(['1,,,,,,,1', '2,,,,,,,1', '3,,,,,,,1'])
     expect((await scriptsRun(store)) - before).toBe(3)
   })
 
   test('say what Redis refuses, by its own code, each of them', async () => {
+    await seed(store, 1, 2)
     await store.set('filling', 'x'.repeat(100_000))
-    const steps = accountSteps(store)
     await store.config('SET', 'maxmemory', '1')
     try {
-      const refused = await Promise.allSettled([1, 2].map((hubId) => steps.takeCalls(callsOf(hubId), ...ASKED)))
-      for (const each of refused) {
+      for (const each of await Promise.allSettled([take(1), take(2)])) {
         expect(each).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/^OOM /) } })
       }
     } finally {
       await store.config('SET', 'maxmemory', '0')
     }
-    expect(await steps.takeCalls(callsOf(1), ...ASKED)).toEqual([1, 0, 0])
-  })
-
-  test('of polls wait a moment for others where some have just left, and only then', async () => {
-    const steps = accountSteps(store)
-    const begin = (hubId: number) => steps.beginPoll(keys.own(hubId), 0, 0, 0, 0)
-    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
-    vi.advanceTimersByTime(1_000)
-    expect(await begin(1)).toEqual([])
-    const before = await scriptsRun(store)
-    const asked = [begin(2)]
-    // By then it would have left, and come back.
-    await store.ping()
-    asked.push(begin(3))
-    expect((await scriptsRun(store)) - before).toBe(0)
-    vi.advanceTimersByTime(5)
-    expect(await Promise.all(asked)).toEqual([[], []])
-    expect((await scriptsRun(store)) - before).toBe(1)
+    expect(await take(1)).toBe('refresh-1')
   })
 
   test('wait until Redis is back, and are known to a server that was started anew', async () => {
     const own = await startRedis()
-    const steps = accountSteps(own.connect())
-    await steps.takeCalls(callsOf(1), ...ASKED)
+    const waits = own.connect()
+    await take(1, waits)
     await own.end('SIGKILL')
-    const waiting = [1, 2].map((hubId) => steps.takeCalls(callsOf(hubId), ...ASKED))
+    const waiting = [1, 2].map((hubId) => take(hubId, waits))
     await own.again()
-    expect(await Promise.all(waiting)).toEqual([
-      [1, 0, 0],
-      [1, 0, 0],
-    ])
+    expect(await Promise.all(waiting)).toEqual(['gone', 'gone'])
     await own.stop()
   })
 
   test('fail, all of them, where the connection is given up', async () => {
     const own = await startRedis()
     const lost = own.connect('pages')
-    await accountSteps(lost).takeCalls(callsOf(1), ...ASKED)
-    const waiting = [1, 2].map((hubId) => accountSteps(lost).takeCalls(callsOf(hubId), ...ASKED))
+    await take(1, lost)
+    const waiting = [1, 2].map((hubId) => take(hubId, lost))
     lost.disconnect()
     for (const each of await Promise.allSettled(waiting)) expect(each.status).toBe('rejected')
     await own.stop()
@@ -179,10 +163,11 @@ test('on a cluster, those of one slot are one call', async () => {
   const cluster = connectRedis({ kind: 'cluster', nodes: [{ host: '127.0.0.1', port: node.port }] }, 'steps', () => {})
   onTestFinished(() => cluster.disconnect())
 
-  const take = (hubId: number) => accountSteps(cluster).takeCalls(callsOf(hubId), ...ASKED)
-  await take(1)
+  await take(1, cluster)
+  const hubIds = [65, 2, 129, 66, 193, 3]
+  await seed(cluster, ...hubIds)
   const before = await scriptsRun(direct)
   // The hubId modulo 64 decides: 65 and 129 and 193 share a slot, as do 2 and 66.
-  expect(await Promise.all([65, 2, 129, 66, 193, 3].map(take))).toEqual(Array(6).fill([1, 0, 0]))
+  expect(await Promise.all(hubIds.map((hubId) => take(hubId, cluster)))).toEqual(hubIds.map(tokenOf))
   expect((await scriptsRun(direct)) - before).toBe(3)
 })

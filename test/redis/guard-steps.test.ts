@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import { readWatch } from '../../src/limits/watch/read-watch.ts'
+import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import { accountSteps } from '../../src/redis/account-steps.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { stepJson } from '../../src/redis/steps.ts'
+import { seedAccount, vault } from '../support/accounts.ts'
 import { type ClusterNode, startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { beginSlotMove, ownerOf } from '../support/slot-move.ts'
 
@@ -41,18 +46,46 @@ test.each([
 test('steps of many accounts at a time do so, too', async () => {
   const store = cluster.store()
   const [hubId, other] = [4713, 4713 + 64]
-  for (const id of [hubId, other]) {
-    const { account, access } = keys.account(id)
-    await store.hset(account, { state: 'active', expiresAt: 1, obtainedAt: 0, hubDomain: `${id}.example.com` })
-    await store.set(access, 'sealed')
-  }
+  for (const id of [hubId, other])
+    await seedAccount(store, keys, { hubId: id, obtainedAt: 1, refreshToken: `refresh-${id}` })
   const slot = Number(await cluster.masters[0]?.admin.cluster('KEYSLOT', keys.own(hubId)))
   const from = await ownerOf(cluster.masters, slot)
   const move = await beginSlotMove(cluster, slot, cluster.masters.find((node) => node !== from) as ClusterNode)
   for (const id of [hubId, other]) await move.moveKey(keys.own(id))
-  const reading = store.beginPollBuffer(2, keys.own(hubId), keys.own(other), 0, 0, 0, 0, 0, 0, 0, 0)
+  const reading = Promise.all([hubId, other].map((id) => accountSteps(store).beginRefresh(keys.own(id), 'me 1')))
   await store.hget(keys.own(hubId), 'state')
   await move.finish()
-  const answers = (await reading) as (Buffer | null)[][]
-  expect(answers.map(([, access]) => String(access))).toEqual(['sealed', 'sealed'])
+  const tokens = (await reading).map((answer) => (Array.isArray(answer) ? answer[1] : Buffer.alloc(0)))
+  const opened = tokens.map((sealed, n) => vault.open(sealed, [hubId, other][n] ?? 0, 'refresh').reveal())
+  expect(opened).toEqual([`refresh-${hubId}`, `refresh-${other}`])
+})
+
+test('and so do steps that commit many', async () => {
+  const store = cluster.store()
+  const polls = new PollStore(store, keys)
+  const hubIds = [4714, 4714 + 64]
+  const until = 60_000.5
+  for (const hubId of hubIds) {
+    await seedAccount(store, keys, { hubId, obtainedAt: 1 })
+    await store.zadd(keys.partition(keys.partitionOf(hubId)).due.poll, until, hubId)
+  }
+  const [hubId = 0, other = 0] = hubIds
+  const slot = Number(await cluster.masters[0]?.admin.cluster('KEYSLOT', keys.own(hubId)))
+  const from = await ownerOf(cluster.masters, slot)
+  const move = await beginSlotMove(cluster, slot, cluster.masters.find((node) => node !== from) as ClusterNode)
+  await move.moveKey(keys.own(hubId))
+  await move.moveKey(keys.account(other).access)
+  const results = hubIds.map((id) => ({
+    ...{ hubId: id, claims: [until, until] as const, nextAt: 5, readings: undefined },
+    watch: { ...NEW_WATCH, polledAt: id },
+  }))
+  const committing = polls.commit(results)
+  const beginning = polls.begin(hubIds)
+  await store.hget(keys.own(hubId), 'state')
+  await move.finish()
+  expect(await committing).toEqual(['committed', 'committed'])
+  expect(
+    (await beginning).map((begun) => (begun instanceof Error || begun === 'gone' ? begun : begun.access?.generation)),
+  ).toEqual(['1', '1'])
+  for (const id of hubIds) expect(await readWatch(store, keys, id)).toMatchObject({ watch: { polledAt: id } })
 })

@@ -20,7 +20,7 @@ test('what a step is given is JSON that Lua can read, whatever stands in it', as
 test('the names that a step on an account makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
-  const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), readingsKey(), samplesKey(), historyKey(), forecastKey(),
+  const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), watchKey(), samplesKey(), historyKey(), forecastKey(),
     alertsKey(), alertingKey(), outboxKey(), logKey(), accountLogKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
@@ -41,7 +41,7 @@ test('the names that a step on an account makes for itself are those that everyb
         state,
       } = keys.partition(keys.partitionOf(hubId))
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
-        ...[own.account, own.tokens, own.access, own.readings, own.samples, own.history, own.forecast, own.alerts],
+        ...[own.account, own.tokens, own.access, own.watch, own.samples, own.history, own.forecast, own.alerts],
         ...[alerting, outbox, log, accountLog, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
         nearest,
         domainsVersion,

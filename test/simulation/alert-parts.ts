@@ -1,6 +1,6 @@
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import type { PollWork, RefreshWork } from '../../jobs/job-deps.ts'
-import { pollLimits, pollOne } from '../../jobs/poll-limits.ts'
+import { pollWanted } from '../../jobs/poll-limits.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
 import { acknowledgeAlert } from '../../src/alerts/acknowledge.ts'
 import type { GroupBy } from '../../src/alerts/deps.ts'
@@ -11,9 +11,9 @@ import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
 import type { Scene } from './daemon.ts'
 import type { Process } from './world.ts'
 
@@ -66,10 +66,12 @@ export function alertParts(
   const deliveries = new Deliveries(store, keys)
   const silences = new SilenceStore(store, keys, {})
   const turns = new Turns()
+  const polls = new PollStore(store, keys)
   const common: Omit<PollWork, 'alerts'> = {
-    ...{ ...deps, queues, polls: new PollStore(store, keys), callBudget: undefined, alertAfter: 1_800_000 },
-    share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
-    stillPolling: async () => {},
+    ...{ ...deps, queues, polls, callBudget: undefined, alertAfter: 1_800_000 },
+    share: { requests: 1_000, perMs: 10_000 },
+    pauseCalls: (hubId, until) => polls.pauseCalls(hubId, clock.now(), until),
+    stillPolling: () => {},
     announcePoll: pollAnnouncer({ ...pages, scopes: ['oauth'], opensLimits: true, repeatEveryMs: DAY }),
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
     polling: {
@@ -108,8 +110,8 @@ export function alertParts(
   const inForce = new InForce(services())
   const enableAll = () => deliveries.enable([...inForce.value.sending.receivers.values()], clock.now())
   return {
-    poll: (hubId) => inForce.run(({ polling }) => pollOne(polling, hubId, 'due', never)),
-    pollMany: (hubIds) => inForce.run(({ polling }) => pollLimits(polling, { hubIds: [...hubIds] }, never)),
+    poll: (hubId) => inForce.run(({ polling }) => pollWanted(polling, hubId, never)),
+    pollMany: (hubIds) => inForce.run(({ polling }) => pollClaimed(polling, hubIds)),
     sweepAlerts: () => inForce.run(({ sending }) => sweepAlerts(sending)),
     deliver: (deliveryId) =>
       inForce.run(({ sending }) => deliver(sending, { deliveryId }, { stopping: never, abandon: never })),

@@ -10,7 +10,6 @@ import { closeAlerts } from '../../src/alerts/kinds/notified-alert.ts'
 import { grantAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
-import { accountSteps } from '../../src/redis/account-steps.ts'
 import { onReady, type Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
@@ -88,7 +87,6 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
   const process = world.addProcess(name)
   const store = simulatedStore(world, process, real, watch)
   // Real time is no part of a run.
-  accountSteps(store, 0)
   const clock = world.clockOf(process)
   const vault = createVault(vaultKeys)
   const due = new DueSets(store, keys)

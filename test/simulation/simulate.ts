@@ -1,3 +1,4 @@
+import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { createVault } from '../../src/tokens/vault.ts'
@@ -256,7 +257,8 @@ class Simulation {
   async #judgePolls(): Promise<void> {
     const { real, keys } = this.scene
     for (const hubId of this.#polled) {
-      const at = Number(await real.hget(keys.account(hubId).account, 'polledAt'))
+      const kept = await readWatch(real, keys, hubId)
+      const at = kept === undefined || kept === 'unreadable' ? 0 : kept.watch.polledAt
       if (at < (this.#polledAt.get(hubId) ?? 0))
         this.troubles.push({ what: 'an older reading is stored over a newer', hubId })
       this.#polledAt.set(hubId, at)
@@ -461,7 +463,7 @@ class Simulation {
 
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
     if (step === 'withholdAlerts' && answer !== 'lost') this.#noteWithheld(args.map(String))
-    if (step === 'commitPoll' && answer === 'committed') this.#polled.add(hubId)
+    if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
     if (step === 'storeTokens') this.stored.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)
     this.intents.note({ process, step, hubId, args, answer })

@@ -1,6 +1,5 @@
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import type { PollWork } from '../../jobs/job-deps.ts'
-import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { DeliverJob } from '../../jobs/queues.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
@@ -10,7 +9,6 @@ import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../src/delivery/receiver.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { CallShare } from '../../src/limits/polling/call-share.ts'
 import { KeptSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -18,6 +16,7 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
 import { seedAccount } from './accounts.ts'
+import { pollClaimed } from './committed-poll.ts'
 import { openEndpoint } from './endpoint.ts'
 import type { HandClock } from './hand-clock.ts'
 import { logLines } from './log-lines.ts'
@@ -56,8 +55,8 @@ export async function openAlertPath(
     ...{ due: new DueSets(store, keys), metrics, random: () => 0.5, polls: new PollStore(store, keys) },
     ...servicesOf(store, keys, 4),
     ...{ endpoint: openEndpoint(store, keys, clock), queues: queues as never },
-    share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
-    stillPolling: async () => {},
+    share: { requests: 1_000, perMs: 10_000 },
+    ...{ pauseCalls: async () => {}, stillPolling: () => {} },
     ...{ announcePoll, alertAfter: 1_800_000 },
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
     polling: {
@@ -95,7 +94,7 @@ export async function openAlertPath(
     deliveries,
     poll: async (now: number) => {
       usage = now
-      await pollLimits(polling, { hubIds: [HUB] }, never)
+      await pollClaimed(polling, [HUB])
     },
     /** Whatever is due meanwhile is done at its moment. */
     live: async (ms: number) => {

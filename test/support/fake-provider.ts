@@ -38,19 +38,26 @@ export function fakeProvider(does: FakeAnswers): FakeProvider {
     refresh: one('refresh', does.refresh),
     metadata: one('metadata', does.metadata),
     deleteRefreshToken: one('deleteRefreshToken', does.deleteRefreshToken),
-    limits: async (token, { path, read }) => {
+    limits: (token, { path, read }, done) => {
       const [name, ...args] = namedCall(path)
       const work = does[name as keyof FakeReports] as Answering | undefined
       const other: Answering | undefined =
         does.report && ((token) => does.report?.(token, name) as ReturnType<Answering>)
-      const result = await one(name, work ?? other)(token, ...args)
-      if (!result.ok) return result
-      const value = Buffer.isBuffer(result.value) ? result.value : bodyOf(result.value)
-      return readAnswer({ ...result, value }, read)
+      const answered = one(name, work ?? other)(token, ...args).then((result) => {
+        if (!result.ok) return result
+        const value = Buffer.isBuffer(result.value) ? result.value : bodyOf(result.value)
+        return readAnswer({ ...result, value }, read)
+      })
+      void answered.then(done, (error: unknown) => done({ ok: false, failure: bug(error) }))
     },
     skewMs: () => undefined,
     close: async () => {},
   }
+}
+
+/** What a test did not say fails like this, and what it then expects does not come. */
+function bug(error: unknown): ProviderFailure {
+  return { class: 'transient', code: 'bug', message: String(error), status: 0 }
 }
 
 type Answering = (token: Secret, ...args: string[]) => Promise<CrmResult<object | readonly object[] | Buffer>>

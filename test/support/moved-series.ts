@@ -1,4 +1,5 @@
 import { decodeState } from '../../src/alerts/alert-state.ts'
+import { readReadings } from '../../src/limits/history/kept-readings.ts'
 import { seriesId } from '../../src/limits/series.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -62,8 +63,8 @@ export class MovedSeries {
   /** Every account was polled once. */
   async isRead(): Promise<boolean> {
     const { store, keys } = this.#at
-    const read = await Promise.all(this.#accounts.map(({ hubId }) => store.exists(keys.account(hubId).readings)))
-    return read.every((exists) => exists === 1)
+    const read = await Promise.all(this.#accounts.map(({ hubId }) => readReadings(store, keys, hubId)))
+    return read.every((readings) => readings !== undefined)
   }
 
   async isCommitted(): Promise<boolean> {

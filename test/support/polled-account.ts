@@ -1,12 +1,16 @@
 import type { Alert } from '../../src/alerts/alert.ts'
+import { statesAfter } from '../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts } from '../../src/alerts/evaluation/decide.ts'
+import { hasPolledAlerts } from '../../src/alerts/evaluation/judged-by.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
 import { packPoll } from '../../src/limits/findings.ts'
+import { decodeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { commitPoll } from './committed-poll.ts'
 
 /**
  * One poll that read this, decided and committed as the job does it: readings, history, states, outbox. Resolves with what
@@ -21,16 +25,18 @@ export async function pollAndTell(
   readings: Readings,
   everyMs = Number.POSITIVE_INFINITY,
 ): Promise<{ alert: Alert; firstReading?: true }[]> {
-  const polls = new PollStore(store, keys)
-  const context = await polls.read(hubId)
-  if (context === undefined) throw new Error(`account ${hubId} is not polled`)
-  const { hubDomain, readings: before, alertStates: states, forecasts } = context
-  const account = { hubId, hubDomain, before, after: readings, samples: {}, forecasts, states }
-  const alerts = decideAlerts(settings, account, at)
-  const committed = await polls.commit(hubId, {
-    ...{ polls: context.polls, nextAt: at + 900_000, fields: { polledAt: String(at) } },
-    ...packPoll(readings, changeBetween(before, readings, at, 2 * everyMs)),
-    alerts,
+  let alerts = NO_ALERT_WRITES
+  const committed = await commitPoll(store, keys, hubId, at, (begun) => {
+    const { hubDomain, alertStates: states } = begun
+    const before = begun.readings.unpacked()
+    const forecasts = decodeForecasts(begun.forecasts)
+    alerts = decideAlerts(settings, { hubId, hubDomain, before, after: readings, samples: {}, forecasts, states }, at)
+    const packed = packPoll(readings, changeBetween(before, readings, at, 2 * everyMs))
+    return {
+      readings: packed.readings,
+      watch: { hasAlerts: hasPolledAlerts(statesAfter(states, alerts)) },
+      more: { alerts, record: packed.record },
+    }
   })
   if (committed !== 'committed') throw new Error(`the poll of account ${hubId} is ${committed}`)
   return alerts.entries.map(decodeEntry)

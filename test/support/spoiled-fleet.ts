@@ -82,7 +82,7 @@ export async function spoiledFleet(store: Store, keys: Keys) {
   const own = keys.account(SPOILED)
   await storeForecasts(store, keys, SPOILED, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await store.set(own.paused, clock.now() - 1)
-  await store.hset(own.account, { refreshing: `worker ${clock.now()} ${clock.now()}`, gaps: '{"0-1/0-2":["a"]}' })
+  await store.hset(own.account, { refreshing: `worker ${clock.now()} ${clock.now()}` })
   const registry = new Registry(store, keys)
   return { clock, logged, round, mend, registry, due }
 }

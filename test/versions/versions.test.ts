@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { type App, startApp } from '../../src/app.ts'
+import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import { checkFormat, FORMAT, FormatError, OLDEST_FORMAT } from '../../src/redis/format.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
@@ -108,7 +109,15 @@ test.each(['0.1.0'])(
       const path = `/api/v1/accounts/${hubId}/snapshots?resolution=raw&from=${from}&to=${to}`
       expect([hubId, await (await ask(url + path)).text()]).toEqual([hubId, before])
     }
-    const older = checkFormat(redis.store, createKeys('plimsoll'), 'daemon', OLDEST_FORMAT)
+    // What polls knew is one value from now on, as it was of the account that is not polled any more.
+    const keys = createKeys('plimsoll')
+    expect(await readWatch(redis.store, keys, HUBS.uninstalled)).toMatchObject({
+      watch: { polledAt: Number(fieldOf(data, keys.own(HUBS.uninstalled), 'polledAt')) },
+      readings: expect.any(Buffer),
+    })
+    const inOlderForm = await Promise.all(['readings', 'calls'].map((name) => redis.store.keys(`*:${name}:*`)))
+    expect(inOlderForm.flat()).toEqual([])
+    const older = checkFormat(redis.store, keys, 'daemon', OLDEST_FORMAT)
     await expect(older).rejects.toThrow(`data of a newer Plimsoll (format ${FORMAT}, this one knows ${OLDEST_FORMAT})`)
     expect(await usageRead(url, HUBS.over)).toEqual([100, 850, 300, 300]) // The last one is after the gap.
     const pages = [
@@ -147,6 +156,11 @@ test('the data of before 0.1.0 is refused with the way to take its accounts alon
   expect((await ask(`${url}/accounts`)).status).toBe(200)
   expect([...world.taken.up, ...world.taken.down].filter((id) => data.taken.up.includes(id))).toEqual([])
 })
+
+function fieldOf({ keys }: VersionData, key: string, field: string): string | undefined {
+  const stored = keys.find((one) => one.key === key)
+  return stored?.type === 'hash' ? stored.value.find(([name]) => name === field)?.[1] : undefined
+}
 
 /** What expires has less time left with each look, and may be gone. */
 function withoutLives(keys: Awaited<ReturnType<typeof readAll>>) {

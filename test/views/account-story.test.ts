@@ -9,7 +9,7 @@ const text = (time: string) => String(at(time))
 const CONNECTED = { state: 'active', connectedAt: text('01T10:00'), obtainedAt: text('01T09:59') }
 
 function account(hash: Record<string, string>, nextUninstallAt: number | null = null) {
-  return { ...(readAccount(1, { ...CONNECTED, ...hash }) as Account), nextUninstallAt }
+  return { ...(readAccount(1, { ...CONNECTED, ...hash }, undefined) as Account), nextUninstallAt }
 }
 
 /** As a person reads it. */
@@ -86,7 +86,10 @@ test('an uninstall that is done says how it ended and when the record goes', () 
 })
 
 test('what a record does not tell is left out, and programs get ISO times', () => {
-  const orphan = { ...readAccount(1, { state: 'uninstalling', uninstallReason: 'x' }), nextUninstallAt: null }
+  const orphan = {
+    ...readAccount(1, { state: 'uninstalling', uninstallReason: 'x' }, undefined),
+    nextUninstallAt: null,
+  }
   expect(accountStory(orphan, [])).toEqual([])
   expect(storyJson(accountStory(account({}), []))).toEqual([{ at: '2026-10-01T10:00:00.000Z', event: 'connected' }])
 })

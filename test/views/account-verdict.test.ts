@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Account, readAccount } from '../../src/accounts/account.ts'
+import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { accountVerdict, STATE_NAMES, troubleOf, type VerdictFacts } from '../../src/views/account-verdict.ts'
 import { VERDICT_LEVELS, type VerdictLevel } from '../../src/views/shapes/account.ts'
 
@@ -7,10 +8,14 @@ const NOW = Date.parse('2026-11-21T10:00:00Z')
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
 
 const WELL: VerdictFacts['account'] = {
-  ...readAccount(1, {
-    ...{ hubDomain: 'acme.example.com', state: 'active', connectedAt: String(NOW - 9 * DAY) },
-    ...{ obtainedAt: String(NOW - MINUTE), expiresAt: String(NOW + 29 * MINUTE), polledAt: String(NOW - 9 * SECOND) },
-  }),
+  ...readAccount(
+    1,
+    {
+      ...{ hubDomain: 'acme.example.com', state: 'active', connectedAt: String(NOW - 9 * DAY) },
+      ...{ obtainedAt: String(NOW - MINUTE), expiresAt: String(NOW + 29 * MINUTE) },
+    },
+    { ...NEW_WATCH, polledAt: NOW - 9 * SECOND },
+  ),
   ...{ nextRefreshAt: NOW + 15 * MINUTE, nextPollAt: NOW + 14 * MINUTE, nextUninstallAt: null },
 }
 const token = (more: Partial<Account['token']>) => ({ token: { ...WELL.token, ...more } })

@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest'
 import { readAccount } from '../../src/accounts/account.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
+import { NEW_WATCH, type Watch } from '../../src/limits/watch/watch.ts'
 import { withBucketSeries } from '../../src/views/account-view.ts'
 import { bucketJson, bucketText } from '../../src/views/poll-texts.ts'
 
 const NOW = Date.parse('2026-11-24T12:00:00Z')
-const accountWith = (bucket: string) => readAccount(1, { state: 'active', hubDomain: 'acme.example.com', bucket })
-const SEEN = accountWith(`2 12/110/10000/${NOW}`)
+const accountWith = (bucket: Watch['bucket']) =>
+  readAccount(1, { state: 'active', hubDomain: 'acme.example.com' }, { ...NEW_WATCH, bucket })
+const SEEN = accountWith({ refused: 2, lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: NOW } })
+const REFUSED = accountWith({ refused: 1 })
+const NOTHING = accountWith(undefined)
 
 test.each([
   [SEEN, '12 of 110 in 10 s when last seen, 2 refused since the poll before'],
-  [accountWith('1'), '1 refused since the poll before'],
-  [accountWith('nonsense'), undefined],
-  [accountWith('0 1/2/3/9999999999999999'), undefined],
+  [REFUSED, '1 refused since the poll before'],
+  [NOTHING, undefined],
 ])('what is left of the bucket, for people', (account, text) => {
   expect(bucketText(account)).toBe(text)
 })
@@ -20,8 +23,8 @@ test.each([
 test('and for other programs', () => {
   const lastSeen = { used: 12, of: 110, perMs: 10_000, at: '2026-11-24T12:00:00.000Z' }
   expect(bucketJson(SEEN)).toEqual({ lastSeen, refused: 2 })
-  expect(bucketJson(accountWith('1'))).toEqual({ lastSeen: null, refused: 1 })
-  expect(bucketJson(accountWith('nonsense'))).toBeNull()
+  expect(bucketJson(REFUSED)).toEqual({ lastSeen: null, refused: 1 })
+  expect(bucketJson(NOTHING)).toBeNull()
 })
 
 const named = { name: 'api', on: 'api.bucket', warning: { percent: 80 } }

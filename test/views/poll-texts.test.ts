@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeTurn, type TurnBecause } from '../../src/limits/polling/poll-turn.ts'
+import type { TurnBecause } from '../../src/limits/polling/poll-turn.ts'
 import { pollBecause } from '../../src/views/poll-texts.ts'
 
 const AT = Date.parse('2026-11-21T10:00:00.000Z')
 const LABELS = new Map([['type/2-7', { label: 'Invoices\u202e' }]])
 
-const told = (because: TurnBecause) => pollBecause(encodeTurn({ regularAt: AT, urgency: 0, because }), LABELS)
+const told = (because: TurnBecause) => pollBecause({ regularAt: AT, urgency: 0, because }, LABELS)
 const near = (more: object): TurnBecause => ({
   ...{ is: 'near', series: 'overall', usage: 930, limit: 1_000, level: 'warning', move: 'enter', asks: 'percent' },
   ...{ of: 95, since: AT, ...more },
@@ -50,8 +50,6 @@ describe('why an account is polled next when it is', () => {
 
   test('is not told where nothing is known', () => {
     expect(pollBecause(null)).toBeUndefined()
-    expect(pollBecause('')).toBeUndefined()
-    expect(pollBecause('["x"]')).toBeUndefined()
   })
 
   test('is one line without controls, whatever strangers call their things', () => {
@@ -63,10 +61,9 @@ describe('why an account is polled next when it is', () => {
           urgency: 0,
           because: near({ series: `type/${encodeURIComponent(text.toWellFormed())}` }),
         }
-        for (const known of [labels, LABELS])
-          expect(pollBecause(encodeTurn(turn), known)).not.toMatch(/[\p{Cc}\u202e]/u)
+        for (const known of [labels, LABELS]) expect(pollBecause(turn, known)).not.toMatch(/[\p{Cc}\u202e]/u)
         const unknown = near({ series: text })
-        expect(pollBecause(encodeTurn({ ...turn, because: unknown }), labels)).not.toMatch(/[\p{Cc}\u202e]/u)
+        expect(pollBecause({ ...turn, because: unknown }, labels)).not.toMatch(/[\p{Cc}\u202e]/u)
       }),
     )
   })

@@ -4,6 +4,7 @@ import { countOutcomes } from '../../src/limits/forecast/track-record.ts'
 import { noneUpcomingText, readUpcoming, recordText } from '../../src/views/upcoming.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { foresee } from '../support/forecasts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -99,10 +100,10 @@ describe('who reaches a limit next', () => {
       5: { overall: [1_000, 0] },
     })
     await store.del(keys.account(1).forecast)
-    await store.set(keys.account(2).readings, 'x')
+    await changeWatch(store, keys, 2, {}, Buffer.from('x'))
     await store.del(keys.account(3).account)
     await store.set(keys.account(3).account, 'x')
-    await store.del(keys.account(5).readings)
+    await store.del(keys.account(5).watch)
     const { items, full } = await read()
     expect(idsOf(items)).toEqual([3, 4])
     expect(full).toEqual({ accounts: 1, items: [] })

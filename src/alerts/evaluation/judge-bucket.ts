@@ -1,4 +1,4 @@
-import type { PollContext } from '../../limits/poll-store.ts'
+import type { Begun } from '../../limits/poll-store.ts'
 import { BUCKET_SERIES, bucketReadings } from '../../limits/reports/api.ts'
 import { type Series, seriesId } from '../../limits/series.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
@@ -12,9 +12,9 @@ const FIELD = seriesId(BUCKET_SERIES)
 /** A poll, as far as the bucket is concerned. */
 interface BucketPoll {
   hubId: number
-  context: Pick<PollContext, 'hubDomain' | 'alertStates' | 'bucket'>
+  begun: Pick<Begun, 'hubDomain' | 'alertStates' | 'watch'>
   /** After it. */
-  bucket: PollContext['bucket']
+  bucket: Begun['watch']['bucket']
   at: number
 }
 
@@ -31,14 +31,14 @@ function isOn(rule: Rule | undefined): boolean {
 }
 
 /** What a poll changes about the alert of the account's bucket. Where no rule asks, this costs nothing. */
-export function judgeBucket(settings: AlertSettings, { hubId, context, bucket, at }: BucketPoll): AlertWrites {
-  const { hubDomain, alertStates } = context
+export function judgeBucket(settings: AlertSettings, { hubId, begun, bucket, at }: BucketPoll): AlertWrites {
+  const { hubDomain, alertStates, watch } = begun
   const after = bucketReadings(bucket)
   const account = { hubId, hubDomain }
   if (after === undefined || !isBucketWatched(settings.rules, account, alertStates)) return NO_ALERT_WRITES
   const own = alertStates[FIELD]
   const states = own === undefined ? {} : { [FIELD]: own }
-  return decideAlerts(settings, { ...account, states, samples: {}, before: bucketReadings(context.bucket), after }, at)
+  return decideAlerts(settings, { ...account, states, samples: {}, before: bucketReadings(watch.bucket), after }, at)
 }
 
 /** The bucket as its alert told of it: readings don't have it. Undefined for what is no alert about one. */

@@ -1,7 +1,7 @@
 import { fingerprint, NOT_JUDGED } from '../../limits/fingerprints.ts'
 import { areFresh } from '../../limits/forecast/forecast-account.ts'
 import { type Pair, pairId } from '../../limits/pair.ts'
-import type { PollContext } from '../../limits/poll-store.ts'
+import type { Begun } from '../../limits/poll-store.ts'
 import type { Report } from '../../limits/reports/report.ts'
 import type { RecordChoice } from '../../limits/samples.ts'
 import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'
@@ -15,12 +15,12 @@ import type { AlertSettings } from './decide.ts'
  */
 export function judgedBy(
   settings: AlertSettings,
-  { hubDomain, packed }: Pick<PollContext, 'hubDomain' | 'packed'>,
+  { hubDomain, forecasts }: Pick<Begun, 'hubDomain' | 'forecasts'>,
   states: Readonly<Record<string, string>>,
   watched: Watched,
 ): string {
   const fields = Object.keys(states).filter(isOfSeries).sort()
-  let text = `${textOf(settings)}\0${watchedText(watched)}\0${hubDomain}\0${packed.forecasts}`
+  let text = `${textOf(settings)}\0${watchedText(watched)}\0${hubDomain}\0${forecasts}`
   for (const field of fields) text += `\0${field}\0${states[field]}`
   return fingerprint(text)
 }
@@ -57,24 +57,25 @@ function textOf(settings: AlertSettings): string {
 }
 
 /** Whether a number that is what it was would be judged at `now` as the last poll judged it, which was near no level. */
-export function isJudgedAlike(settings: AlertSettings, context: PollContext, watched: Watched, now: number): boolean {
-  const { alertStates, seen, polledAt, packed } = context
-  if (seen === undefined || seen.judged === NOT_JUDGED) return false
-  if (seen.judged !== judgedBy(settings, context, alertStates, watched)) return false
+export function isJudgedAlike(settings: AlertSettings, begun: Begun, watched: Watched, now: number): boolean {
+  const { alertStates, watch, forecasts } = begun
+  if (watch.seen === undefined || watch.seen.judged === NOT_JUDGED) return false
+  if (watch.seen.judged !== judgedBy(settings, begun, alertStates, watched)) return false
   // A forecast grows too old between two polls: what rests on it is another matter then.
-  return areFresh(packed.forecasts, polledAt) === areFresh(packed.forecasts, now)
+  return areFresh(forecasts, watch.polledAt) === areFresh(forecasts, now)
 }
 
 /**
  * Whether numbers that are what they were, and are judged alike, need not be judged again at `now`: nothing counts polls
  * or waits for its time. An alert about polls, or polls that failed, are over once one works: that poll finds it.
  */
-export function mayRest(settings: AlertSettings, context: PollContext, now: number): boolean {
-  const { alertStates, pollFailures, pollFailingSince, pollBlockedSince, polledAt } = context
-  if (pollFailures > 0 || pollFailingSince > 0 || pollBlockedSince > 0) return false
-  return Object.entries(alertStates).every(
-    ([field, stored]) => field !== POLL_FIELD && (!isOfSeries(field) || isQuiet(stored, settings, polledAt, now)),
-  )
+export function mayRest(settings: AlertSettings, { alertStates, watch }: Begun, now: number): boolean {
+  if (watch.failing !== undefined || watch.blocked !== undefined) return false
+  for (const field in alertStates) {
+    if (field === POLL_FIELD) return false
+    if (isOfSeries(field) && !isQuiet(alertStates[field] as string, settings, watch.polledAt, now)) return false
+  }
+  return true
 }
 
 function isQuiet(
@@ -92,4 +93,10 @@ function isQuiet(
 
 function isOfSeries(field: string): boolean {
   return field !== TOKEN_FIELD && field !== POLL_FIELD
+}
+
+/** Whether the next poll has to know any of these states. */
+export function hasPolledAlerts(states: Readonly<Record<string, string>>): boolean {
+  for (const field in states) if (field !== TOKEN_FIELD) return true
+  return false
 }

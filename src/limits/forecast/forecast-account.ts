@@ -3,10 +3,12 @@ import type { Keys } from '../../redis/keys.ts'
 import { unlessOfOtherType } from '../../redis/other-type.ts'
 import { isMoment } from '../../runtime/moment.ts'
 import type { History, Snapshot, SnapshotSeries } from '../history/history.ts'
+import { UnreadableKey } from '../history/packed-bytes.ts'
 import { keptReadings } from '../history/packed-readings.ts'
 import { readAt } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { isHidden, type Series, seriesId, seriesOf } from '../series.ts'
+import { readWatch } from '../watch/read-watch.ts'
 import { type Forecast, forecast, WINDOW_DAYS } from './forecast.ts'
 import type { DailyPoint } from './pace.ts'
 import { decodePredictions, encodePredictions, followPredictions, type Predictions } from './predictions.ts'
@@ -23,7 +25,10 @@ export async function forecastAccount(
   now: number,
 ): Promise<'stored' | 'none' | 'gone'> {
   const names = keys.account(hubId)
-  const readings = keptReadings(hubId, names, await store.getBuffer(names.readings))
+  const kept = await readWatch(store, keys, hubId)
+  if (kept === 'unreadable')
+    throw new UnreadableKey(`account ${hubId}: its watch can't be read: the next poll puts it aside`)
+  const readings = keptReadings(hubId, names, kept?.readings)
   if (readings === undefined) {
     const is = await storeForecasts(store, keys, hubId, undefined)
     return is === 'stored' ? 'none' : is

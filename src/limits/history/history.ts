@@ -4,6 +4,7 @@ import { isOfOtherType } from '../../redis/other-type.ts'
 import type { Readings } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { parseSeriesId, type Series } from '../series.ts'
+import { decodeWatch } from '../watch/packed-watch.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
 import { readKey, UnreadableKey } from './packed-bytes.ts'
 import { changesBackward, encodeChanges } from './packed-changes.ts'
@@ -18,7 +19,7 @@ export interface AccountHistory {
   /** Oldest first. */
   changes: readonly Change[]
   readings: Readings
-  /** The readings as Redis holds them. */
+  /** The account's watch as Redis holds it. */
   stored: Buffer
 }
 
@@ -86,16 +87,18 @@ export class History {
   async #stored(hubId: number) {
     const keys = this.#keys.account(hubId)
     // Together, or a poll committed in between would pair new numbers with old changes.
-    const answers = await this.#store.multi().getBuffer(keys.readings).lrangeBuffer(keys.history, 0, -1).exec()
+    const answers = await this.#store.multi().getBuffer(keys.watch).lrangeBuffer(keys.history, 0, -1).exec()
     const [stored, records] = (answers ?? []).map(([error, answer]) => {
       if (isOfOtherType(error))
         throw new UnreadableKey(`account ${hubId}: its readings or its history are no such thing`)
       if (error !== null) throw error
       return answer
     }) as [Buffer | null, Buffer[]]
-    const readings = keptReadings(hubId, keys, stored)
+    if (stored === null) return undefined
+    const { readings: packed } = readKey(hubId, keys.watch, 'The next poll puts it aside.', () => decodeWatch(stored))
+    const readings = keptReadings(hubId, keys, packed)
     const readAt = readings && lastReadAt(readings)
-    if (stored === null || readings === undefined || readAt === undefined) return undefined
+    if (readings === undefined || readAt === undefined) return undefined
     const current = valuesOf(readings)
     const backward = () => changesBackward(current, records)
     return { readAt, readings, stored, current, records: records.length, backward }

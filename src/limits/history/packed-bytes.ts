@@ -36,8 +36,8 @@ export interface Packed {
   value: unknown
 }
 
-/** The moment has a place of its own, so that a poll that finds all as it was can move it without the rest. */
-export const TIME_PLACE = { at: 1, bytes: 6 }
+/** The moment has a place of its own, see `movedTo`. */
+const TIME_PLACE = { at: 1, bytes: 6 }
 const VALUE_AT = TIME_PLACE.at + TIME_PLACE.bytes
 
 const CODEC = new Packr({ useRecords: false, mapsAsObjects: false, useFloat32: FLOAT32_OPTIONS.DECIMAL_FIT })
@@ -61,6 +61,13 @@ export function unpack(bytes: Buffer, version = VERSION): Packed {
   } catch (error) {
     throw new UnreadableBytes(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** The same value as of another moment: a poll that finds all as it was moves it without the rest. */
+export function movedTo(bytes: Buffer, at: number): Buffer {
+  const moved = Buffer.from(bytes)
+  moved.writeUIntBE(at, TIME_PLACE.at, TIME_PLACE.bytes)
+  return moved
 }
 
 /** The moment of packed readings, ms; undefined for what are none of this version. */

@@ -24,11 +24,11 @@ import {
  *
  * @throws UnreadableKey
  */
-export function keptReadings(hubId: number, keys: AccountKeys, stored: Buffer | null): Readings | undefined {
-  if (stored === null) return undefined
+export function keptReadings(hubId: number, keys: AccountKeys, stored: Buffer | undefined): Readings | undefined {
+  if (stored === undefined) return undefined
   // Records of the history are read from the readings: without these they are useless.
   const wayOut = `Delete it and ${keys.history}: the next poll reads all numbers, and its history begins anew.`
-  return readKey(hubId, keys.readings, wayOut, () => decodeReadings(stored))
+  return readKey(hubId, keys.watch, wayOut, () => decodeReadings(stored))
 }
 
 /**

@@ -3,41 +3,45 @@ import type { ProviderClient } from '../../provider/client.ts'
 import type { CrmResult } from '../../provider/failure.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { InFlight } from '../../runtime/concurrency.ts'
-import { namedReports } from '../reports/all-reports.ts'
-import type { CallShare, Taken } from './call-share.ts'
-import { callsOf, type PollSettings } from './poll-settings.ts'
+import { type CallsMade, type ShareSettings, shareLeft } from './call-share.ts'
 
 /** What polls of accounts work with. */
 export interface FetchDeps {
   provider: ProviderClient
-  share: CallShare
+  share: ShareSettings
   inFlight: InFlight
   clock: Clock
-  /**
-   * Keeps the account claimed: one with many pairs takes longer than a claim lasts. `polls`: the number of its last poll as
-   * this one read it. Where another worker has polled it since, its due time is not moved.
-   */
-  stillPolling: (hubId: number, polls: string) => Promise<unknown>
+  /** No worker calls for the account before a moment, ms; never shorter than it is. */
+  pauseCalls: (hubId: number, until: number) => Promise<void>
+  /** The poll goes on: one with many pairs waits for its share. */
+  stillPolling: (hubId: number) => void
 }
 
 /** The poll that the calls are for. */
 export interface CallsOf {
   hubId: number
-  polls: string
-  /** What the account's share gave for the first calls when the poll began. */
-  taken?: Taken | undefined
+  /** Those of the polls before. */
+  before: CallsMade | undefined
+  /** Until when no call is made for the account, ms; 0 = there is no pause. */
+  pausedUntil: number
 }
 
 /** Calls under way for one account at a time: of more, all would be refused before the first refusal arrives. */
 export const AT_ONCE = 5
+
+/** A waiting poll says as often that it goes on. */
+const LONGEST_WAIT_MS = 20_000
+
+/** Begins a call. One of both is called: once what is to be kept of its result is kept, or with why that was not possible. */
+export type AccountCall = (done: (result: CrmResult<unknown>) => void, failed: (error: unknown) => void) => void
 
 /**
  * The calls of one poll of one account: within its share, several at a time. What an answer has about the account's rate
  * limit counts for every worker; this poll begins no further call then.
  */
 export class AccountCalls {
-  /** Answered or failed so far. */
-  made = 0
+  /** When each was answered, or failed, ms: it counts from then, however long the way to the provider took. */
+  readonly made: number[] = []
   failed = 0
   /** What they showed of the account's bucket. */
   bucketUse = NOTHING_USED
@@ -48,75 +52,88 @@ export class AccountCalls {
   /** Whether the signal to stop came first. */
   stopped = false
   readonly #deps: Omit<FetchDeps, 'provider'>
-  readonly #hubId: number
-  readonly #polls: string
+  readonly #of: CallsOf
   readonly #signal: AbortSignal
-  #ahead: Taken | undefined
-  /** Calls that were made, but still count from the moment at which they were taken: `settle` corrects it. */
-  #unsettled: Taken | undefined
 
-  constructor(deps: Omit<FetchDeps, 'provider'>, { hubId, polls, taken }: CallsOf, signal: AbortSignal) {
+  constructor(deps: Omit<FetchDeps, 'provider'>, of: CallsOf, signal: AbortSignal) {
     this.#deps = deps
-    this.#hubId = hubId
-    this.#polls = polls
+    this.#of = of
     this.#signal = signal
-    this.#ahead = taken
+    if (of.pausedUntil > deps.clock.now()) this.pausedUntil = of.pausedUntil
   }
 
   /** Makes these calls in their order, as many as there is leave for. */
-  async make(calls: readonly (() => Promise<CrmResult<unknown>>)[]): Promise<void> {
+  async make(calls: readonly AccountCall[]): Promise<void> {
     for (let begun = 0; begun < calls.length && !this.stopped; ) {
-      if (this.#signal.aborted) this.#ahead = undefined
       if (this.pausedUntil !== undefined) {
         this.leftOut = true
         return
       }
       // Only as many as are made at once: a call that is made later than it is counted would add to the next window.
-      const wanted = Math.min(AT_ONCE, calls.length - begun)
-      const taken = this.#ahead ?? (await this.#take(wanted))
-      this.#ahead = undefined
-      this.pausedUntil = taken.pausedUntil
-      if (taken.pausedUntil !== undefined) continue
-      if (taken.granted === 0) this.stopped = true
-      if (begun > 0 && taken.granted > 0) await this.#stillPolling()
-      await Promise.all(calls.slice(begun, begun + taken.granted).map((call) => this.#oneOf(call)))
-      begun += taken.granted
-      this.#unsettled = taken
+      const granted = await this.#take(Math.min(AT_ONCE, calls.length - begun))
+      if (granted > 0) await this.#together(calls.slice(begun, begun + granted))
+      begun += granted
     }
   }
 
-  /** The last calls count from their answers: for the next poll that asks for the account's share. */
-  async settle(): Promise<void> {
-    const calls = this.#unsettled
-    this.#unsettled = undefined
-    if (calls !== undefined) await this.#deps.share.settle(this.#hubId, calls)
+  /** How many of `wanted` may be made now: at least one, waiting for it if need be; 0 once it is to stop. */
+  async #take(wanted: number): Promise<number> {
+    const { share, clock, stillPolling } = this.#deps
+    const { hubId, before } = this.#of
+    while (!this.#signal.aborted) {
+      const { granted, waitMs } = shareLeft(share, before, this.made, clock.now())
+      if (granted > 0) return Math.min(granted, wanted)
+      stillPolling(hubId)
+      await clock.wait(Math.min(waitMs, LONGEST_WAIT_MS), this.#signal)
+    }
+    this.stopped = true
+    return 0
   }
 
-  async #take(wanted: number): Promise<Taken> {
-    await this.settle()
-    return this.#deps.share.take(this.#hubId, wanted, this.#signal, () => this.#stillPolling())
-  }
-
-  async #stillPolling(): Promise<void> {
-    await this.#deps.stillPolling(this.#hubId, this.#polls)
-  }
-
-  #oneOf(call: () => Promise<CrmResult<unknown>>): Promise<void> {
-    return this.#deps.inFlight.run('normal', async () => {
-      // The pause may have begun while this call waited for its place.
-      if (this.pausedUntil !== undefined) {
-        this.leftOut = true
-        return
+  /** One promise for all: of ten, one for each step of each call, a poll was as dear as its answers. */
+  #together(calls: readonly AccountCall[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let left = calls.length
+      const ended = () => {
+        left--
+        if (left === 0) resolve()
       }
-      const result = await call()
-      this.made++
+      for (const call of calls) {
+        const begin = () => this.#begin(call, ended, reject)
+        const waiting = this.#deps.inFlight.enter('normal')
+        if (waiting === undefined) begin()
+        else void waiting.then(begin)
+      }
+    })
+  }
+
+  /** In a place that was taken for it. */
+  #begin(call: AccountCall, ended: () => void, failed: (error: unknown) => void): void {
+    const { inFlight, clock, pauseCalls } = this.#deps
+    // The pause may have begun while this call waited for its place.
+    if (this.pausedUntil !== undefined) {
+      this.leftOut = true
+      inFlight.leave()
+      ended()
+      return
+    }
+    const done = (result: CrmResult<unknown>) => {
+      inFlight.leave()
+      const now = clock.now()
+      this.made.push(now)
       if (!result.ok) this.failed++
       this.bucketUse = useAfter(this.bucketUse, result)
-      const until = pausedUntil(result, this.#deps.clock.now())
-      if (until !== undefined && until > (this.pausedUntil ?? 0)) {
-        this.pausedUntil = until
-        await this.#deps.share.pause(this.#hubId, until)
+      const until = pausedUntil(result, now)
+      if (until === undefined || until <= (this.pausedUntil ?? 0)) {
+        ended()
+        return
       }
+      this.pausedUntil = until
+      pauseCalls(this.#of.hubId, until).then(ended, failed)
+    }
+    call(done, (error) => {
+      inFlight.leave()
+      failed(error)
     })
   }
 }
@@ -152,13 +169,4 @@ function nearlyUsedUp({ bucket }: CrmResult<unknown>, now: number): number | und
 function laterOf(one: number | undefined, other: number | undefined): number | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return Math.max(one, other)
-}
-
-/**
- * Calls that a poll of any account makes at once, so that they can be taken from the account's share when the poll
- * begins; 0 where settings differ by account: which account it is is not known yet.
- */
-export function firstCalls({ associations, reports, accounts }: Omit<PollSettings, 'every' | 'soonest'>): number {
-  if (accounts.some((override) => override.associations !== undefined)) return 0
-  return Math.min(AT_ONCE, callsOf(namedReports(reports), associations === 'auto' ? 0 : associations.length))
 }

@@ -2,14 +2,12 @@ import type { BucketUse } from '../../provider/bucket-use.ts'
 import { classifyError } from '../../provider/classify.ts'
 import type { LimitsCall, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
-import { ALL_AVAILABLE, encodeNotAvailable } from '../../provider/not-available.ts'
 import { parseJson } from '../../provider/read.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { answersFingerprint } from '../fingerprints.ts'
 import { type Pair, pairId, pairOf } from '../pair.ts'
-import type { PollContext } from '../poll-store.ts'
+import type { Begun } from '../poll-store.ts'
 import {
-  type Fetched,
   failuresOf,
   isFailure,
   mergeReadings,
@@ -21,7 +19,7 @@ import {
 } from '../readings.ts'
 import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '../reports/companions.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
-import { AccountCalls, type FetchDeps } from './account-calls.ts'
+import { type AccountCall, AccountCalls, type FetchDeps } from './account-calls.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
 
@@ -29,45 +27,37 @@ import type { AccountPollSettings } from './poll-settings.ts'
 export interface Asked {
   hubId: number
   accessToken: Secret
-  /** What is known of the account. Its readings are read only where they matter: they are unpacked then. */
-  context: Pick<
-    PollContext,
-    'readings' | 'seen' | 'polls' | 'polledAt' | 'taken' | 'companionsAwayUntil' | 'notAvailable'
-  >
+  /** What is known of the account. Its readings are unpacked only where they matter. */
+  begun: Pick<Begun, 'watch' | 'readings' | 'pausedUntil'>
   /** `auto`: every ordered pair of the account's object types, in turns or as the companions name them. */
-  settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll' | 'soonestMs'>
+  settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll'>
 }
 
-/** What was heard, also of calls that are no reports. */
-export interface Answers extends Fetched, Calls {}
+/** An answer whose bytes may be known, or what was read in it. */
+export type HeardReport = Buffer | ReadReport | ProviderFailure
 
-interface Calls {
-  /** Calls that were made. 0: the account is paused, and nothing was asked. */
-  calls: number
-  failedCalls: number
-  /** Why not all is known that should be, the reports' failures first. */
-  failures: ProviderFailure[]
-  /** No call for this account before, ms since 1970. */
-  pausedUntil?: number
-  /** With `auto`: a pair that has not been read by now had nothing at or near its limit, by the companions' answers. */
-  pairsSeen?: true
-  /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
-  companionsAwayUntil?: number
-  /** Reports that the account does not have: until when they are not asked for, ms since 1970. */
-  notAvailable: Record<string, number>
-}
-
-/** What a poll has heard, its reports not read yet: a caller that knows them by their bytes need not parse them. */
-export interface FetchedHead {
+/** What one poll was answered. `HeardReport`: its reports are not read yet, for who knows them by their bytes. */
+export interface Answers<Report extends HeardReport = ReadReport | ProviderFailure> {
   /** When it began, ms. */
   at: number
-  calls: number
-  bucketUse: BucketUse
-  failures: readonly ProviderFailure[]
-  /** Of all reports there are, see `Fingerprints`; undefined where not all came, or some were read already. */
+  /** In their order. */
+  reports: ReadonlyMap<string, Report>
+  /** Of reports that are all still bytes; undefined where not all came, or some were read already. */
   fingerprint: string | undefined
+  /** When each call was answered, ms. None: the account is paused, and nothing was asked. */
+  calls: readonly number[]
+  failedCalls: number
+  bucketUse: BucketUse
+  /** Of the companions, and that calls were left out: what else keeps from knowing all that should be known. */
+  troubles: readonly ProviderFailure[]
+  /** Reports that the account does not have: until when they are not asked for, ms since 1970. */
+  notAvailable: Readonly<Record<string, number>>
+  /** No call for this account before, ms since 1970. */
   pausedUntil: number | undefined
-  read(): Answers
+  /** With `auto`: a pair that has not been read by now had nothing at or near its limit, by the companions' answers. */
+  pairsSeen: boolean
+  /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
+  companionsAwayUntil: number | undefined
 }
 
 /**
@@ -78,50 +68,58 @@ export async function fetchReports(
   deps: FetchDeps,
   asked: Asked,
   signal: AbortSignal,
-): Promise<FetchedHead | undefined> {
-  const { context, settings } = asked
+): Promise<Answers<HeardReport> | undefined> {
+  const { begun, settings } = asked
+  const { watch, pausedUntil } = begun
   const now = deps.clock.now()
-  const notAvailable = context.notAvailable === ALL_AVAILABLE ? ALL_AVAILABLE : notAvailableOf(asked, now)
-  const left =
-    notAvailable === ALL_AVAILABLE
-      ? settings.reports
-      : settings.reports.filter(({ name }) => notAvailable[name] === undefined)
+  const notAvailable = notAvailableOf(asked, now)
+  const left = settings.reports.filter(({ name }) => notAvailable[name] === undefined)
   // A poll without any call would be one that waits, and would be made again at once.
   const reports = left.length === 0 ? settings.reports : left
   const once = reports.filter(({ perPair }) => perPair === undefined)
   const fetched: Unfetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
-  const calls = new AccountCalls(deps, { hubId: asked.hubId, polls: context.polls, taken: context.taken }, signal)
+  const calls = new AccountCalls(deps, { hubId: asked.hubId, before: watch.calls, pausedUntil }, signal)
   const poll: Poll = {
     ...{ ...asked, settings: { ...settings, reports }, provider: deps.provider, calls, fetched },
-    ...{ companions: { failures: [] }, notAvailable: { ...notAvailable } },
+    ...{ companions: { failures: [] }, notAvailable },
   }
   if (settings.pairs === 'auto') await askForAll(poll, once)
   else await askForListed(poll, once, settings.pairs)
-  // Where the next poll comes later it is a needless step. A fleet's second polls are spread over its period.
-  const soonestMs = context.polledAt === 0 ? 0 : settings.soonestMs
-  if (calls.failed > 0 || deps.share.outlasts(soonestMs)) await calls.settle()
-  return calls.stopped ? undefined : headOf(poll)
+  return calls.stopped ? undefined : answersOf(poll)
 }
 
 /** Of the reports that are asked for. What was noted for more than a day from now comes from a clock that was set back since. */
-function notAvailableOf({ context, settings }: Asked, now: number): Record<string, number> {
-  const notAvailable = settings.reports.map(({ name }) => [name, context.notAvailable[name] ?? 0] as const)
-  return Object.fromEntries(notAvailable.filter(([, until]) => until > now && until <= now + LOOK_AGAIN_MS))
+function notAvailableOf({ begun, settings }: Asked, now: number): Record<string, number> {
+  const notAvailable: Record<string, number> = {}
+  for (const { name } of settings.reports) {
+    const until = begun.watch.notAvailable[name] ?? 0
+    if (until > now && until <= now + LOOK_AGAIN_MS) notAvailable[name] = until
+  }
+  return notAvailable
+}
+
+/** What is still bytes, read. What can't be read is a failure of its report, and its call one that failed. */
+export function readAnswers(heard: Answers<HeardReport>): Answers {
+  let { failedCalls } = heard
+  const reports = new Map<string, ReadReport | ProviderFailure>()
+  for (const [key, answer] of heard.reports)
+    reports.set(
+      key,
+      readNow(key, answer, () => failedCalls++),
+    )
+  return { ...heard, reports, failedCalls }
 }
 
 /** Whether the access token was not accepted: worth one refresh and one more try. */
-export function wasUnauthorized({ failures }: { failures: readonly ProviderFailure[] }): boolean {
-  return failures.some((failure) => failure.class === 'unauthorized')
+export function wasUnauthorized({ reports, troubles }: Answers<HeardReport>): boolean {
+  return [...failuresOf(reports.values()), ...troubles].some((failure) => failure.class === 'unauthorized')
 }
 
 /** `Fetched`, some of it not read yet. */
 interface Unfetched {
   at: number
-  reports: Map<string, Heard>
+  reports: Map<string, HeardReport>
 }
-
-/** An answer whose bytes a caller may know, or what was read in it. */
-type Heard = Buffer | ReadReport | ProviderFailure
 
 interface Poll extends Asked {
   provider: ProviderClient
@@ -139,23 +137,28 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function headOf(poll: Poll): FetchedHead {
-  const { calls, fetched, companions } = poll
+function answersOf(poll: Poll): Answers<HeardReport> {
+  const { settings, calls, fetched, companions, notAvailable, pairsSeen = false } = poll
+  const isWhole = failuresOf(fetched.reports.values()).length === 0 && companions.failures.length === 0
   return {
     at: fetched.at,
-    calls: calls.made,
-    bucketUse: calls.bucketUse,
-    failures: [...failuresOf(fetched.reports.values()), ...companions.failures],
+    reports: inOrder(fetched.reports, settings),
     fingerprint: fingerprintOf(poll),
+    calls: calls.made,
+    failedCalls: calls.failed,
+    bucketUse: calls.bucketUse,
+    troubles: calls.leftOut && isWhole ? [PAUSED] : companions.failures,
+    notAvailable,
     pausedUntil: calls.pausedUntil,
-    read: () => answersOf(poll),
+    pairsSeen,
+    companionsAwayUntil: companions.awayUntil,
   }
 }
 
-function fingerprintOf({ context, settings, fetched, calls, notAvailable }: Poll): string | undefined {
+function fingerprintOf({ begun, settings, fetched, calls, notAvailable }: Poll): string | undefined {
   if (settings.pairs === 'auto' || calls.leftOut) return undefined
   // That a report is lacking is kept with the rest of what a poll reads: one that only knows the bytes would ask for it each time.
-  if (encodeNotAvailable(notAvailable) !== encodeNotAvailable(context.notAvailable)) return undefined
+  if (!isAlike(notAvailable, begun.watch.notAvailable)) return undefined
   const bodies: Buffer[] = []
   for (const heard of fetched.reports.values()) {
     if (!Buffer.isBuffer(heard)) return undefined
@@ -164,10 +167,16 @@ function fingerprintOf({ context, settings, fetched, calls, notAvailable }: Poll
   return answersFingerprint(bodies)
 }
 
+function isAlike(some: Readonly<Record<string, number>>, others: Readonly<Record<string, number>>): boolean {
+  for (const name in some) if (some[name] !== others[name]) return false
+  for (const name in others) if (some[name] === undefined) return false
+  return true
+}
+
 const NO_PAIR: Pair = { from: '', to: '' }
 
 /** What can't be read is a failure of its report, and its call one that failed. */
-function readNow(key: string, heard: Heard, unreadable: () => unknown): ReadReport | ProviderFailure {
+function readNow(key: string, heard: HeardReport, unreadable: () => unknown): ReadReport | ProviderFailure {
   if (!Buffer.isBuffer(heard)) return heard
   try {
     const { report, pair } = reportOfKey(key) as { report: Report; pair: Pair }
@@ -178,33 +187,13 @@ function readNow(key: string, heard: Heard, unreadable: () => unknown): ReadRepo
   }
 }
 
-function answersOf({ settings, calls, fetched: heard, companions, pairsSeen, notAvailable }: Poll): Answers {
-  let failedCalls = calls.failed
-  const read = new Map<string, ReadReport | ProviderFailure>()
-  for (const [key, answer] of heard.reports)
-    read.set(
-      key,
-      readNow(key, answer, () => failedCalls++),
-    )
-  const failures = [...failuresOf(read.values()), ...companions.failures]
-  if (calls.leftOut && failures.length === 0) failures.push(PAUSED)
-  return {
-    at: heard.at,
-    reports: inOrder(read, settings),
-    calls: calls.made,
-    failedCalls,
-    failures,
-    notAvailable,
-    ...(calls.pausedUntil === undefined ? {} : { pausedUntil: calls.pausedUntil }),
-    ...(pairsSeen === true ? { pairsSeen } : {}),
-    ...(companions.awayUntil === undefined ? {} : { companionsAwayUntil: companions.awayUntil }),
-  }
-}
-
 const byNumbers = new Intl.Collator('en', { numeric: true })
 
 /** Pairs of `auto` by their ids, so that they are in the same order after every poll. What is listed is in its order already. */
-function inOrder(read: Fetched['reports'], { pairs }: Asked['settings']): Fetched['reports'] {
+function inOrder(
+  read: ReadonlyMap<string, HeardReport>,
+  { pairs }: Asked['settings'],
+): ReadonlyMap<string, HeardReport> {
   if (pairs !== 'auto') return read
   const isOfPair = ([key]: readonly [string, unknown]) => reportOfKey(key)?.report.perPair !== undefined
   const all = [...read]
@@ -213,32 +202,33 @@ function inOrder(read: Fetched['reports'], { pairs }: Asked['settings']): Fetche
 }
 
 async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly Pair[]): Promise<void> {
-  const { context, settings, calls, fetched } = poll
+  const { begun, settings, calls, fetched } = poll
   const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
   for (const report of paired) for (const pair of pairs) fetched.reports.set(readingKey(report, pair), NOT_ASKED)
   // Of one age none has waited longer: unpacking the readings for it would cost more than a call.
-  const ordered = context.seen !== undefined ? pairs : listedPairs(pairs, pairsIn(context.readings))
+  const ordered = begun.watch.seen !== undefined ? pairs : listedPairs(pairs, pairsIn(begun.readings.unpacked()))
   await calls.make([
     ...once.map((report) => ask(poll, report, NO_PAIR)),
     ...ordered.flatMap((pair) => paired.map((report) => ask(poll, report, pair))),
   ])
-  if (calls.made >= once.length + paired.length * pairs.length) return
+  if (calls.made.length >= once.length + paired.length * pairs.length) return
   // Not all calls were made: pairs that were not asked for keep their earlier readings, if they have any.
   for (const [key, heard] of fetched.reports) {
-    if (heard === NOT_ASKED && context.readings?.[key] === undefined) fetched.reports.delete(key)
+    if (heard === NOT_ASKED && begun.readings.unpacked()?.[key] === undefined) fetched.reports.delete(key)
   }
 }
 
 /** First the reports that are asked for once: they name the object types. */
 async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
-  const { context, settings, calls, fetched } = poll
+  const { begun, settings, calls, fetched } = poll
+  const before = begun.readings.unpacked()
   // Read at once: the rest hangs on it.
-  const read = (key: string, heard: Heard) => readNow(key, heard, () => calls.failed++)
+  const read = (key: string, heard: HeardReport) => readNow(key, heard, () => calls.failed++)
   await calls.make(once.map((report) => ask(poll, report, NO_PAIR, read)))
   // All of them are read by now.
   const reports = fetched.reports as Map<string, ReadReport | ProviderFailure>
-  const types = askableTypes(typesIn(mergeReadings(context.readings, { at: fetched.at, reports }))?.keys() ?? [])
-  const readings = pairsIn(context.readings)
+  const types = askableTypes(typesIn(mergeReadings(before, { at: fetched.at, reports }))?.keys() ?? [])
+  const readings = pairsIn(before)
   const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
   if (types.length > 0 && ![...reports.values()].every(closesAll)) {
     const busy = await askCompanions(poll, types)
@@ -258,15 +248,14 @@ function closesAll(report: ReadReport | ProviderFailure): boolean {
   return isFailure(report) && (report.class === 'unauthorized' || report.class === 'forbidden')
 }
 
-const AS_HEARD = (_: string, heard: Heard) => heard
+const AS_HEARD = (_: string, heard: HeardReport) => heard
 
 /** `keep`: what is kept of an answer until all have come: its bytes, or what is read in it. */
-function ask(poll: Poll, report: Report, pair: Pair, keep = AS_HEARD) {
-  const { provider, accessToken, context, settings, fetched } = poll
+function ask(poll: Poll, report: Report, pair: Pair, keep = AS_HEARD): AccountCall {
+  const { provider, accessToken, begun, settings, fetched } = poll
   const call: LimitsCall<Buffer> = { endpoint: report.name, path: report.path(pair), read: (body) => body }
-  return async () => {
-    const key = readingKey(report, pair)
-    const result = await provider.limits(accessToken, call)
+  const key = readingKey(report, pair)
+  const heard = (result: CrmResult<Buffer>): CrmResult<unknown> => {
     if (report.mayLack && isNotAvailable(result)) {
       // Not a call that failed: it is how the provider says so.
       fetched.reports.delete(key)
@@ -275,11 +264,30 @@ function ask(poll: Poll, report: Report, pair: Pair, keep = AS_HEARD) {
     }
     // A pair of `auto` was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
     const isUnheardOf = report.perPair !== undefined && settings.pairs === 'auto' && isNotThere(result)
-    const before = isUnheardOf ? pairsIn(context.readings).get(pairId(pair)) : undefined
+    const before = isUnheardOf ? pairsIn(begun.readings.unpacked()).get(pairId(pair)) : undefined
     if (isUnheardOf && (before === undefined || (before.limit === 0 && !before.isBusy))) keepNone(poll, report, pair, 0)
     else fetched.reports.set(key, keep(key, valueOrFailure(result)))
     return result
   }
+  return kept((done) => provider.limits(accessToken, call, done), heard)
+}
+
+/** What is kept of the result of a call, before it is counted. */
+function kept<T>(
+  ask: (done: (result: CrmResult<T>) => void) => void,
+  keep: (result: CrmResult<T>) => CrmResult<unknown>,
+): AccountCall {
+  return (done, failed) =>
+    ask((result) => {
+      let after: CrmResult<unknown>
+      try {
+        after = keep(result)
+      } catch (error) {
+        failed(error)
+        return
+      }
+      done(after)
+    })
 }
 
 const NO_BODY = Buffer.alloc(0)
@@ -299,10 +307,10 @@ function isNotThere(result: CrmResult<unknown>): boolean {
 }
 
 /** Pairs that were read before and not asked for now: their answers stay. */
-function keepTheRest({ context, settings, fetched }: Poll, watched: readonly Pair[]): void {
+function keepTheRest({ begun, settings, fetched }: Poll, watched: readonly Pair[]): void {
   for (const report of settings.reports.filter(({ perPair }) => perPair !== undefined)) {
     for (const key of watched.map((pair) => readingKey(report, pair))) {
-      if (context.readings?.[key] === undefined || fetched.reports.has(key)) continue
+      if (begun.readings.unpacked()?.[key] === undefined || fetched.reports.has(key)) continue
       fetched.reports.set(key, NOT_ASKED)
     }
   }
@@ -317,15 +325,15 @@ const LOOK_AGAIN_MS = 24 * 3_600_000
 
 /** Which pairs have records at or near their limit, from the companion endpoints, if the provider has them. */
 async function askCompanions(poll: Poll, types: readonly string[]): Promise<BusyPairs | 'away' | 'failed'> {
-  const { provider, accessToken, context, settings, fetched } = poll
-  if (fetched.at < context.companionsAwayUntil) return 'away'
-  const [sources = 'failed'] = await hear(poll, [() => provider.limits(accessToken, ASSOCIATION_SOURCES)])
+  const { provider, accessToken, begun, settings, fetched } = poll
+  if (fetched.at < begun.watch.companionsAwayUntil) return 'away'
+  const [sources = 'failed'] = await hear(poll, [(done) => provider.limits(accessToken, ASSOCIATION_SOURCES, done)])
   if (typeof sources === 'string') return sources
-  const readings = pairsIn(context.readings)
+  const readings = pairsIn(begun.readings.unpacked())
   const chosen = chooseSources(sources, { types, readings, pairsPerPoll: settings.pairsPerPoll })
   const heard = await hear(
     poll,
-    chosen.map((from) => () => provider.limits(accessToken, associationTargets(from))),
+    chosen.map((from) => (done) => provider.limits(accessToken, associationTargets(from), done)),
   )
   if (heard.includes('away')) return 'away'
   const known = new Set(types)
@@ -339,20 +347,18 @@ async function askCompanions(poll: Poll, types: readonly string[]): Promise<Busy
 /** The answer of each of these calls; `failed` also where it could not be made. */
 async function hear(
   { calls, companions, fetched }: Poll,
-  asks: readonly (() => Promise<CrmResult<BusyObjectType[]>>)[],
+  asks: readonly ((done: (result: CrmResult<BusyObjectType[]>) => void) => void)[],
 ): Promise<(BusyObjectType[] | 'away' | 'failed')[]> {
   const heard = asks.map((): BusyObjectType[] | 'away' | 'failed' => 'failed')
-  await calls.make(
-    asks.map((ask, place) => async () => {
-      const result = await ask()
-      if (result.ok) heard[place] = result.value
-      else if (isAway(result.failure)) {
-        heard[place] = 'away'
-        companions.awayUntil = fetched.at + LOOK_AGAIN_MS
-      } else companions.failures.push(result.failure)
-      return result
-    }),
-  )
+  const note = (result: CrmResult<BusyObjectType[]>, place: number) => {
+    if (result.ok) heard[place] = result.value
+    else if (isAway(result.failure)) {
+      heard[place] = 'away'
+      companions.awayUntil = fetched.at + LOOK_AGAIN_MS
+    } else companions.failures.push(result.failure)
+    return result
+  }
+  await calls.make(asks.map((ask, place) => kept(ask, (result) => note(result, place))))
   return heard
 }
 

@@ -1,6 +1,7 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import type { ReportGaps } from '../../provider/read.ts'
-import { type Fetched, isFailure, reportOfKey, wordsOfKey } from '../readings.ts'
+import { type Fetched, failuresOf, isFailure, reportOfKey, wordsOfKey } from '../readings.ts'
+import type { Watch } from '../watch/watch.ts'
 import type { Answers } from './fetch-reports.ts'
 
 /** What one poll shows about its account: readable, refused, failing. */
@@ -21,18 +22,14 @@ export interface Refused {
   scopes: string[]
 }
 
-/** What is known of earlier polls; times in ms, 0 = not so. */
-export interface PollRecord {
-  pollFailures: number
-  pollFailingSince: number
-  pollBlockedSince: number
-}
+/** What is known of earlier polls. */
+export type PollRecord = Pick<Watch, 'failing' | 'blocked'>
 
 /** More are of no use, and the words are a stranger's. */
 const MOST_SCOPES = 20
 const SCOPE = /^[\w.:-]{1,80}$/
 
-export function outcomeOf(answers: Pick<Answers, 'reports' | 'failures'>): PollOutcome {
+export function outcomeOf(answers: Pick<Answers, 'reports' | 'troubles'>): PollOutcome {
   const missing = [...answers.reports].flatMap(([key, report]) =>
     isFailure(report) ? [{ what: reportOfKey(key)?.report.words ?? key, failure: report }] : [],
   )
@@ -41,7 +38,9 @@ export function outcomeOf(answers: Pick<Answers, 'reports' | 'failures'>): PollO
     // An account may lack all that is asked for: that was read then.
     readAnything: missing.length === 0 || missing.length < answers.reports.size,
     readAll: missing.length === 0,
-    failures: answers.failures.filter((failure) => failure.class !== 'forbidden'),
+    failures: [...failuresOf(answers.reports.values()), ...answers.troubles].filter(
+      (failure) => failure.class !== 'forbidden',
+    ),
     refused: refusals.length === 0 ? undefined : refusedOf(refusals),
   }
 }
@@ -52,11 +51,11 @@ function refusedOf(refusals: { what: string; failure: ProviderFailure }[]): Refu
 }
 
 /** How many polls have failed in a row with this one, and since when. */
-export function failingAfter(before: PollRecord, { failures }: PollOutcome, now: number) {
+export function failingAfter({ failing }: PollRecord, { failures }: PollOutcome, now: number) {
   if (failures.length === 0) return { count: 0, since: 0 }
+  if (failing === undefined) return { count: 1, since: now }
   // What began in the future was noted by a clock that was set back since.
-  const isKnown = before.pollFailingSince !== 0 && before.pollFailingSince <= now
-  return { count: before.pollFailures + 1, since: isKnown ? before.pollFailingSince : now }
+  return { count: failing.count + 1, since: Math.min(failing.since, now) }
 }
 
 /** Fewer failed polls than that are weak evidence, however long an account's period is. */
@@ -67,49 +66,26 @@ export function failingAlertAt(since: number, everyMs: number, alertAfterMs: num
   return since + Math.max(LEAST_TURNS * everyMs, alertAfterMs)
 }
 
-/** The fields of the account's record that follow from a poll ('' takes one away). `readAt`: undefined = nothing was. */
-export function recordFields(
-  before: PollRecord,
-  outcome: PollOutcome,
-  readAt: number | undefined,
-  now: number,
-): Record<string, string> {
-  return {
-    ...(readAt === undefined ? {} : { polledAt: String(readAt) }),
-    ...failureFields(before, outcome, now),
-    ...blockedFields(before, outcome, now),
-  }
-}
-
-function failureFields(before: PollRecord, outcome: PollOutcome, now: number): Record<string, string> {
-  const [failure] = outcome.failures
-  if (failure === undefined) {
-    // Mostly there is nothing to take away.
-    if (before.pollFailures === 0 && before.pollFailingSince === 0) return {}
-    return { pollFailures: '', pollFailureReason: '', pollFailureAt: '', pollFailingSince: '' }
-  }
+/** What is known of polls that go wrong, after this one. */
+export function troublesAfter(before: PollRecord, outcome: PollOutcome, now: number): PollRecord {
   const { count, since } = failingAfter(before, outcome, now)
+  const [failure] = outcome.failures
   return {
-    ...{ pollFailures: String(count), pollFailureReason: failure.message },
-    ...{ pollFailureAt: String(now), pollFailingSince: String(since) },
+    failing: failure && { count, reason: failure.message, at: now, since },
+    blocked: blockedAfter(before, outcome, now),
   }
 }
 
-function blockedFields(
-  { pollBlockedSince }: PollRecord,
+function blockedAfter(
+  { blocked }: PollRecord,
   { refused, failures, readAnything }: PollOutcome,
   now: number,
-): Record<string, string> {
+): PollRecord['blocked'] {
   // What failed may have been refused as well: nothing new is known of the rest.
-  if (failures.length > 0 && (refused === undefined || pollBlockedSince > 0)) return {}
-  if (refused === undefined) {
-    return pollBlockedSince === 0 ? {} : { pollBlocked: '', pollBlockedSince: '', pollBlockedScopes: '' }
-  }
-  return {
-    pollBlocked: readAnything || failures.length > 0 ? 'part' : 'all',
-    pollBlockedSince: String(pollBlockedSince > 0 ? pollBlockedSince : now),
-    pollBlockedScopes: refused.scopes.join(' '),
-  }
+  if (failures.length > 0 && (refused === undefined || blocked !== undefined)) return blocked
+  if (refused === undefined) return undefined
+  const what = readAnything || failures.length > 0 ? 'part' : 'all'
+  return { what, since: blocked?.since ?? now, scopes: refused.scopes }
 }
 
 /** Of the reports with gaps: an account may have hundreds of them, and one odd answer is mostly odd in all. */

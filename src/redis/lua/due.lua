@@ -3,14 +3,14 @@
 --!step claimDue
 -- Claims what is due: each one's next moment becomes the end of the claim, so that a crash loses nothing - what a dead
 -- worker held is due again by itself.
--- KEYS: due set. ARGV: now, most to claim, length of a claim (ms).
+-- KEYS: due set. ARGV: now, most to claim, end of the claims.
 -- Returns { { hubId, ... } nearest to its moment first, the earliest moment that remains or '' }.
-local due, now, most, claim = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local due, most, ends = KEYS[1], tonumber(ARGV[2]), ARGV[3]
 -- As many as are safely handed to one command, which takes half as long as one for each.
 local CHUNK = 500
 
 local claimed = redis.call('ZRANGEBYSCORE', due, '-inf', ARGV[1], 'LIMIT', 0, most)
-local ends, moved = string.format('%.17g', now + claim), {}
+local moved = {}
 for place, hubId in ipairs(claimed) do
   moved[#moved + 1], moved[#moved + 2] = ends, hubId
   if place % CHUNK == 0 or place == #claimed then
@@ -35,6 +35,13 @@ for n = 3, #ARGV do
   end
 end
 return ours
+
+--!step takeClaim
+-- Claims one account, whenever it is due: somebody waits for it.
+-- KEYS: due set. ARGV: hubId, end of the claim. Returns its moment before, or '' where none is planned.
+local before = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if before then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
+return before or ''
 
 --!step dueTokens
 --!include read-fields
@@ -99,12 +106,20 @@ return { redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), earliest[2] or '', earl
 --!include read-fields
 -- After the clock was set back: accounts whose token, or last reading, seems to come from the future. How much is left of
 -- its life, or how long ago that was, is not known, so they are due now.
--- KEYS: due set. ARGV: now, slack (ms), prefix of account keys, field of the account's record with the moment. Returns how many.
-local due, now, slack, accounts, field = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+-- KEYS: due set. ARGV: now, slack (ms), prefix of account keys, 'refresh' or 'poll'. Returns how many.
+local due, now, slack, accounts, kind = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local watches = string.gsub(accounts, 'account:$', 'watch:')
+
+-- A watch begins with the moment, see `encodeWatch`.
+local function momentOf(hubId)
+  if kind == 'refresh' then return numberIn(fieldsOf(accounts .. hubId, 'obtainedAt')[1]) end
+  local head = redis.pcall('GETRANGE', watches .. hubId, 0, 40)
+  return type(head) == 'string' and tonumber(string.match(head, '^.........%s{"polledAt":(%d+)'))
+end
 
 local count = 0
 for _, hubId in ipairs(redis.call('ZRANGEBYSCORE', due, '(' .. now, '+inf')) do
-  local at = numberIn(fieldsOf(accounts .. hubId, field)[1])
+  local at = momentOf(hubId)
   if at and at > now + slack then
     redis.call('ZADD', due, now, hubId)
     count = count + 1

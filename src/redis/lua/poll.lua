@@ -1,115 +1,97 @@
 -- A poll of one account, and what is kept of it.
 
---!step beginPoll
---!include take-share
--- What a poll starts from, and its first calls from the account's share: one step in the place of six commands. It makes
--- the names of its few keys itself.
--- ARGV: now, calls wanted at once (0 = none), calls allowed, window (ms).
--- Returns {} for an account that is not to be polled, else { packed: { fields: those below that there are; granted: calls;
--- pausedUntil: when the pause of the account ends (0 = there is none); hasSamples: 0, 1; alerts: names and states in turns },
--- access token as stored, forecast, readings }.
--- Calls are only taken where the account can be polled at once: its token lasts for a call, and whose it is is known.
-local FIELDS = { 'state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation', 'polls', 'polledAt',
-  'pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince', 'pollBlockedSince', 'changedAt',
-  'pollBecause', 'seen', 'typesLeftOut', 'gaps', 'notAvailable', 'bucket' }
-local AT, OF = string.match(KEYS[1], '^(.*}):account:(%d+)$')
-local now, wanted, allowed, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-
-local a, values = {}, redis.call('HMGET', KEYS[1], unpack(FIELDS))
-for place, name in ipairs(FIELDS) do a[name] = values[place] or nil end
-if not a.state or a.state == 'uninstalling' or a.state == 'uninstalled' or a.state == 'reauthorize' then return {} end
-local expiresAt, obtainedAt = tonumber(a.expiresAt), tonumber(a.obtainedAt)
-local texts = redis.call('MGET', AT .. ':paused:' .. OF, AT .. ':forecast:' .. OF, AT .. ':access:' .. OF)
-local access = texts[3]
--- By itself: where it is another type, that is not to pass for no readings.
-local readings = redis.call('GET', AT .. ':readings:' .. OF)
-local granted, wait, pausedUntil = 0, 0, 0
-local lasts = access and expiresAt and obtainedAt and expiresAt - now > math.min(10000, (expiresAt - obtainedAt) / 10)
-if wanted > 0 and lasts and a.metadataDue ~= '1' then
-  granted, wait, pausedUntil = takeShare(AT .. ':calls:' .. OF, texts[1], now, wanted, allowed, window)
-end
-local hasSamples, alerts = redis.call('EXISTS', AT .. ':samples:' .. OF), redis.call('HGETALL', AT .. ':alerts:' .. OF)
-local packed = { fields = a, granted = granted, pausedUntil = pausedUntil, hasSamples = hasSamples, alerts = alerts }
-return { cmsgpack.pack(packed), access, texts[2], readings }
-
---!step commitPoll
+--!step commitPolls
 --!include account-step
--- What a poll found, in one step: last numbers and records, history, states of alerts, alerts to send, the next poll. The loser of a
--- race changes nothing.
--- ARGV: what it found, packed, see `PollResult` (what is absent is as it was); when it was read, packed; readings ('' = they stay as they are,
---   'unchanged' = but for their moment); record for the history ('' = nothing changed); samples ('' = as they are, 'unchanged' = but for their moment, 'none').
--- Returns 'committed' | 'gone' | 'lost'.
-local found = cmsgpack.unpack(ARGV[1])
-local moment, readings, record, samples = unpack(ARGV, 2, 5)
-local hubId, pollAt, fields, alerts = found.hubId, found.nextAt, found.fields, found.alerts
+--!include refusal
+-- What polls found, in one step: what is known of each account from now on, its next poll; and of those that have it records,
+-- history, states of alerts, alerts to send. The claim is compared with the one that the poll was made by: who lost it changes
+-- nothing.
+-- KEYS: accounts, those of a partition beside each other. ARGV, for each: two ends that its claim may have, next poll, when it counts
+--   as read ('' = nothing was), its watch, `MoreOfPoll` packed ('' = nothing of it), record for the history ('' = nothing changed),
+--   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
+-- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
+local EACH, CLAIM_MS = 8, 60000
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt', 'pollFailingSince', 'firstReadingDue')
-if not isLive(a[1]) then return 'gone' end
-if (a[2] or '0') ~= found.polls then return 'lost' end
-if not alertsAreAsRead(alerts.changes) then return 'lost' end
-
-local isPolled = a[1] ~= 'reauthorize' and a[4] ~= '0'
-fields.polls = found.polls + 1
--- One that is not polled leaves the ranking: the poll that comes after must not go by this one.
-if isPolled then fields.seen = found.seen else fields.parkedUntil = nil end
-if fields.parkedUntil then
-  if a[1] == 'parked' and a[3] and tonumber(a[3]) > tonumber(fields.parkedUntil) then fields.parkedUntil = a[3] end
-  -- As a refresh that is told to stay away leaves it: nobody calls for the account before.
-  a[1], a[3], fields.retryAt = 'parked', fields.parkedUntil, fields.parkedUntil
-  setState(hubId, 'parked')
-  redis.call('ZADD', dueKey('refresh'), fields.parkedUntil, hubId)
-end
-setFields(fields)
--- An account that must be authorised again, or was imported over meanwhile, is not polled until its tokens work.
-if isPolled then
-  -- Told to stay away while this poll was under way: that counts.
-  if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
-  redis.call('ZADD', dueKey('poll'), pollAt, hubId)
-  if found.freshAt then redis.call('ZADD', freshKey(), found.freshAt, hubId)
-  -- One whose scopes let nothing be read is no gap in what is read.
-  elseif fields.pollBlocked == 'all' then redis.call('ZREM', freshKey(), hubId) end
-  if (fields.pollFailingSince or '') ~= '' then redis.call('ZADD', pollFailingKey(), fields.pollFailingSince, hubId)
-  elseif a[5] then redis.call('ZREM', pollFailingKey(), hubId) end
-  if a[6] and (found.freshAt or fields.pollBlocked == 'all') then
-    redis.call('HDEL', ACCOUNT, 'firstReadingDue')
-    redis.call('ZADD', firstReadingsKey(), 'XX', 0, hubId)
+-- Returns whether it could be written, and the next poll.
+local function writeMore(hubId, more, record, samples, pollAt)
+  local alerts = more.alerts
+  if not alertsAreAsRead(alerts.changes) then return false, pollAt end
+  if more.parkedUntil then
+    local a = redis.call('HMGET', ACCOUNT, 'state', 'parkedUntil')
+    local parked = more.parkedUntil
+    if a[1] == 'parked' and a[2] and tonumber(a[2]) > tonumber(parked) then parked = a[2] end
+    pollAt = math.max(tonumber(pollAt), tonumber(parked))
+    -- As a refresh that is told to stay away leaves it: nobody calls for the account before.
+    setFields({ parkedUntil = parked, retryAt = parked })
+    setState(hubId, 'parked')
+    redis.call('ZADD', dueKey('refresh'), parked, hubId)
   end
-  if found.nearness == 'none' then redis.call('ZREM', nearestKey(), hubId)
-  elseif found.nearness then redis.call('ZADD', nearestKey(), found.nearness, hubId) end
+  if more.isBlocked then redis.call('ZREM', freshKey(), hubId) end
+  if more.failingSince == 'over' then redis.call('ZREM', pollFailingKey(), hubId)
+  elseif more.failingSince then redis.call('ZADD', pollFailingKey(), more.failingSince, hubId) end
+  if more.isFirst then redis.call('ZADD', firstReadingsKey(), 'XX', 0, hubId) end
+  if more.nearness == 'none' then redis.call('ZREM', nearestKey(), hubId)
+  elseif more.nearness then redis.call('ZADD', nearestKey(), more.nearness, hubId) end
+  if samples == 'longer' then redis.call('PEXPIRE', samplesKey(), more.samplesMs)
+  elseif samples == 'none' then redis.call('DEL', samplesKey())
+  elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', more.samplesMs) end
+  if record ~= '' and redis.call('RPUSH', historyKey(), record) > MOST_RECORDS then
+    redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1)
+  end
+  writeAlerts(hubId, alerts)
+  return true, pollAt
 end
--- What was all read at one moment, and is as it was, has another moment and nothing else that is new. What somebody has
--- deleted meanwhile stays deleted.
-local function moveTo(key, at)
-  if redis.call('SETRANGE', key, 1, at) == 1 + #at then redis.call('DEL', key) end
-end
-if readings == 'unchanged' then moveTo(readingsKey(), moment)
-elseif readings ~= '' then redis.call('SET', readingsKey(), readings) end
-if samples == 'unchanged' then
-  moveTo(samplesKey(), moment)
-  redis.call('PEXPIRE', samplesKey(), found.keepSamplesMs)
-elseif samples == 'none' then redis.call('DEL', samplesKey())
-elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', found.keepSamplesMs) end
-if record ~= '' and redis.call('RPUSH', historyKey(), record) > MOST_RECORDS then
-  redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1)
-end
-writeAlerts(hubId, alerts)
-return 'committed'
 
---!step movePoll
---!include account-step
--- Moves the next poll of an account, and notes why. Whoever polled it meanwhile has planned it anew, and is not overruled.
--- ARGV: hubId, number of the last poll as read, next poll, its turn ('' = as it is).
--- Returns 'moved' | 'gone' | 'lost'.
-local hubId, poll, pollAt, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local answers = {}
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'polls')
-if not isLive(a[1]) then return 'gone' end
-if (a[2] or '0') ~= poll then return 'lost' end
-if turn ~= '' then redis.call('HSET', ACCOUNT, 'pollBecause', turn) end
-redis.call('ZADD', dueKey('poll'), 'XX', pollAt, hubId)
-return 'moved'
+-- Those of one partition: all claims are compared before anything is written.
+local function commit(first, last)
+  standAt(KEYS[first])
+  local hubIds = {}
+  for n = first, last do hubIds[#hubIds + 1] = string.match(KEYS[n], '%d+$') end
+  local claims = redis.call('ZMSCORE', dueKey('poll'), unpack(hubIds))
+  local set, due, fresh = {}, {}, {}
+  for n = first, last do
+    local hubId, claim = hubIds[n - first + 1], tonumber(claims[n - first + 1] or '')
+    local one, other, pollAt, freshAt, watch, more, record, samples = unpack(ARGV, (n - 1) * EACH + 1, n * EACH)
+    if not claim then answers[n] = 'gone'
+    elseif claim ~= tonumber(one) and claim ~= tonumber(other) then answers[n] = 'lost'
+    else
+      answers[n] = 'committed'
+      standAt(KEYS[n])
+      if more ~= '' then
+        local worked, isWritten, at = pcall(writeMore, hubId, cmsgpack.unpack(more), record, samples, pollAt)
+        if not worked then answers[n] = refusal(isWritten)
+        elseif not isWritten then
+          answers[n] = 'stale'
+          markWatch('s')
+          -- As it was before it was claimed.
+          due[#due + 1], due[#due + 2] = math.floor(claim) - CLAIM_MS, hubId
+        else pollAt = at end
+      end
+      if answers[n] == 'committed' then
+        set[#set + 1], set[#set + 2] = watchKey(), watch
+        due[#due + 1], due[#due + 2] = pollAt, hubId
+        if freshAt ~= '' then fresh[#fresh + 1], fresh[#fresh + 2] = freshAt, hubId end
+      end
+    end
+  end
+  if #set > 0 then redis.call('MSET', unpack(set)) end
+  if #due > 0 then redis.call('ZADD', dueKey('poll'), unpack(due)) end
+  if #fresh > 0 then redis.call('ZADD', freshKey(), unpack(fresh)) end
+end
+
+local partitionIn = function(n) return KEYS[n] and string.match(KEYS[n], '^(.*}):account:') end
+local first = 1
+for n = 1, #ARGV / EACH do
+  if n == #ARGV / EACH or partitionIn(n + 1) ~= partitionIn(first) then
+    commit(first, n)
+    first = n + 1
+  end
+end
+return answers
 
 --!step storeForecasts
 --!include account-step
@@ -124,9 +106,9 @@ return 'stored'
 --!step replaceHistory
 --!include account-step
 -- The history of an account, thinned out.
--- ARGV: the account's readings as they were read, how many records its history had then, then all records, oldest first.
+-- ARGV: the account's watch as it was read, how many records its history had then, then all records, oldest first.
 -- Returns 'replaced' | 'lost' (it was polled or thinned out since it was read: nothing is changed).
-if redis.call('GET', readingsKey()) ~= ARGV[1] or redis.call('LLEN', historyKey()) ~= tonumber(ARGV[2]) then return 'lost' end
+if redis.call('GET', watchKey()) ~= ARGV[1] or redis.call('LLEN', historyKey()) ~= tonumber(ARGV[2]) then return 'lost' end
 
 redis.call('DEL', historyKey())
 for n = 3, #ARGV do redis.call('RPUSH', historyKey(), ARGV[n]) end
@@ -137,7 +119,8 @@ return 'replaced'
 -- What could not be read of an account is put aside under names of its own, for a while, and the account goes on without it:
 -- its record as it would be after an import, its polls as after one that failed.
 -- ARGV: hubId, now, what was found (JSON): aside: names of keys, keptMs; alerts: fields of alerts to take away; fields of the
---   record ('' takes one away); state: it is in ('' = as it is); refreshNow; failing: a poll failed; writes: of alerts.
+--   record ('' takes one away); state: it is in ('' = as it is); refreshNow; failing: a poll failed; writes: of alerts;
+--   its watch as it was read ('' = none, or put aside), and from now on ('' = as it is).
 local hubId, now, found = ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3])
 
 for _, key in ipairs(found.aside) do
@@ -151,6 +134,9 @@ setFields(found.fields)
 renewAccess('')
 if found.state ~= '' then setState(hubId, found.state) end
 if found.refreshNow then redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId) end
+-- A poll that was committed meanwhile knows better. What the last one saw, and the alerts that it knew, count no more.
+if ARGV[5] ~= '' and (redis.call('GET', watchKey()) or '') == ARGV[4] then redis.call('SET', watchKey(), ARGV[5]) end
+markWatch('s')
 if found.failing then
   redis.call('ZADD', pollFailingKey(), now, hubId)
   redis.call('ZADD', dueKey('poll'), 'XX', now, hubId)

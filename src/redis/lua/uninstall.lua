@@ -107,7 +107,7 @@ setState(hubId, 'uninstalled')
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
 redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', purgeAt)
 redis.call('HDEL', ACCOUNT, 'user', 'metadataDue', 'tokenDriftMs')
-redis.call('DEL', tokensKey(), callsKey())
+redis.call('DEL', tokensKey())
 redis.call('ZADD', dueKey('uninstall'), purgeAt, hubId)
 writeAlerts(hubId, writes)
 return 'finished'

@@ -41,8 +41,8 @@ function polled(outcome: PollOutcome, more: Partial<AttemptedAccount> & { failed
   return {
     ...{ hubId: 123, hubDomain: 'acme.example.com', outcome, pollAlert: '', isFleetTrouble: false, now: NOW },
     failsForLong: failed >= 7 && outcome.failures.length > 0,
-    ...{ pollFailures: failed, pollFailingSince: failed === 0 ? 0 : NOW - 3_600_000, pollBlockedSince: 0 },
-    ...rest,
+    failing: failed === 0 ? undefined : { count: failed, reason: 'it failed', at: NOW - 1, since: NOW - 3_600_000 },
+    ...{ blocked: undefined, ...rest },
   }
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { purgeAccount } from '../../../src/accounts/uninstall.ts'
-import { packPoll } from '../../../src/limits/findings.ts'
 import {
   type DailyValue,
   decodeForecasts,
@@ -10,7 +9,6 @@ import {
   UTC_DAY_MS,
 } from '../../../src/limits/forecast/forecast-account.ts'
 import { readTrackRecord } from '../../../src/limits/forecast/track-record.ts'
-import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History } from '../../../src/limits/history/history.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
@@ -37,20 +35,14 @@ async function polledDaily(days: number, read: (n: number, at: number) => Readin
   await seedAccount(redis.store, keys, { obtainedAt: NOW - 100 * UTC_DAY_MS })
   const polls = new PollStore(redis.store, keys)
   for (let n = 0; n < days; n++) {
-    const context = await polls.read(HUB)
     const at = (TODAY - days + n) * UTC_DAY_MS + UTC_DAY_MS / 2
-    const after = read(n, at)
-    await polls.commit(HUB, {
-      ...{ polls: context?.polls ?? '', nextAt: at + 1, fields: {} },
-      ...packPoll(after, changeBetween(context?.readings, after, at, 7 * UTC_DAY_MS)),
-      alerts: NO_ALERT_WRITES,
-    })
+    await pollAccount(redis.store, keys, HUB, at, read(n, at), 7 * UTC_DAY_MS)
   }
   const deps = { store: redis.store, keys, history: new History(redis.store, keys) }
   return {
     ...{ keys, deps },
     stored: () => redis.store.get(keys.account(HUB).forecast),
-    told: async () => (await polls.read(HUB))?.forecasts,
+    told: async () => decodeForecasts((await polls.read(HUB))?.forecasts ?? ''),
   }
 }
 

@@ -5,6 +5,8 @@ import { UnreadableKey } from '../../../src/limits/history/packed-bytes.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { KeptSamples } from '../../../src/limits/samples.ts'
+import { encodeWatch } from '../../../src/limits/watch/packed-watch.ts'
+import { NEW_WATCH } from '../../../src/limits/watch/watch.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { redisOfFile } from '../../support/of-file.ts'
@@ -193,11 +195,17 @@ describe('what can not be read', () => {
       `account 123: what ${own.history} holds can't be read, change 1 of 2: it begins with 120: no version that is known. Delete it`,
     )
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
-    await redis.store.set(own.readings, 'x')
-    const message = `account 123: what ${own.readings} holds can't be read`
+    const polls = new PollStore(redis.store, keys)
+    const message = `account 123: what ${own.watch} holds can't be read`
+    // Its numbers, and all that polls know of it.
+    await redis.store.set(own.watch, encodeWatch(NEW_WATCH, Buffer.from('x')))
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
-    const context = await new PollStore(redis.store, keys).read(HUB)
-    expect(() => context?.readings).toThrow(message)
+    const begun = await polls.read(HUB)
+    expect(() => begun?.readings.unpacked()).toThrow(message)
+    await redis.store.set(own.watch, 'x')
+    await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
+    await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
+    await expect(polls.read(HUB)).rejects.toThrow("account 123: its watch can't be read")
     await redis.store.set(own.samples, 'x')
     const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 1_000 })
     await expect(samples.read(HUB)).rejects.toThrow(`account 123: what ${own.samples} holds`)

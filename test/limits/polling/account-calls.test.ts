@@ -1,22 +1,189 @@
-import { expect, test } from 'vitest'
-import { AccountCalls } from '../../../src/limits/polling/account-calls.ts'
-import { CallShare } from '../../../src/limits/polling/call-share.ts'
+import { describe, expect, test } from 'vitest'
+import { PollStore } from '../../../src/limits/poll-store.ts'
+import { AccountCalls, type CallsOf, pausedUntil } from '../../../src/limits/polling/account-calls.ts'
 import { NOTHING_USED } from '../../../src/provider/bucket-use.ts'
+import type { CrmResult } from '../../../src/provider/failure.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
 import { InFlight } from '../../../src/runtime/concurrency.ts'
+import { seedAccount } from '../../support/accounts.ts'
 import { failure } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 
 const redis = redisOfFile()
+const HUB = 123
+const never = new AbortController().signal
+const fine: CrmResult<number> = { ok: true, value: 1 }
 
-test("the calls of a poll add up what they show of the account's bucket", async () => {
-  const clock = new HandClock()
-  const share = new CallShare(redis.store, redis.freshKeys(), { requests: 20, perMs: 10_000 }, clock)
-  const deps = { share, inFlight: new InFlight(64), clock, stillPolling: async () => {} }
-  const calls = new AccountCalls(deps, { hubId: 123, polls: '0' }, new AbortController().signal)
-  expect(calls.bucketUse).toEqual(NOTHING_USED)
-  const bucket = { intervalMs: 10_000, max: 110, remaining: 80 }
-  await calls.make([async () => ({ ok: true, value: 'a report', bucket })])
-  await calls.make([async () => failure('transient', { status: 429 })])
-  expect(calls.bucketUse).toEqual({ lastSeen: { used: 30, of: 110, intervalMs: 10_000 }, refused: 1 })
+/** Polls of one account, one after the other; each call is answered at once. */
+function account(requests: number, perMs = 10_000, keys: Keys = redis.freshKeys(), clock = new HandClock()) {
+  const polls = new PollStore(redis.store, keys)
+  const said: number[] = []
+  const deps = {
+    ...{ share: { requests, perMs }, inFlight: new InFlight(64), clock },
+    pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),
+    stillPolling: () => void said.push(clock.now()),
+  }
+  const begin = (of: Partial<CallsOf> = {}, signal = never) =>
+    new AccountCalls(deps, { hubId: HUB, before: undefined, pausedUntil: 0, ...of }, signal)
+  return { keys, clock, polls, said, begin }
+}
+
+const calls = (count: number, answer = async (): Promise<CrmResult<unknown>> => fine) => Array(count).fill(answer)
+
+describe('the calls of a poll', () => {
+  test("add up what they show of the account's bucket", async () => {
+    const poll = account(20).begin()
+    expect(poll.bucketUse).toEqual(NOTHING_USED)
+    const bucket = { intervalMs: 10_000, max: 110, remaining: 80 }
+    await poll.make([async () => ({ ok: true, value: 'a report', bucket })])
+    await poll.make([async () => failure('transient', { status: 429 })])
+    expect(poll.bucketUse).toEqual({ lastSeen: { used: 30, of: 110, intervalMs: 10_000 }, refused: 1 })
+    expect([poll.made.length, poll.failed]).toEqual([2, 1])
+  })
+
+  test('wait for its share, as often as it takes, and say while they do that the poll goes on', async () => {
+    const { begin, clock, said } = account(1, 50_000)
+    const began = clock.now()
+    const poll = begin()
+    const making = poll.make(calls(2))
+    for (const ms of [20_000, 20_000, 10_000]) {
+      await clock.sleeper()
+      clock.move(ms)
+    }
+    await making
+    expect(poll.made).toEqual([began, began + 50_000])
+    expect(said).toHaveLength(3)
+  })
+
+  test('count from their answers on: the provider counted them no later', async () => {
+    const { begin, clock } = account(2)
+    const began = clock.now()
+    const slow = async () => {
+      if (clock.now() === began) clock.move(1_500)
+      return fine
+    }
+    const poll = begin()
+    const making = poll.make([slow, slow, slow])
+    await clock.sleeper()
+    expect(clock.waits).toEqual([10_000])
+    clock.move(10_000)
+    await making
+    expect(poll.made).toEqual([began + 1_500, began + 1_500, began + 11_500])
+  })
+
+  test('leave to those of the polls before what was theirs', async () => {
+    const { begin, clock } = account(3)
+    const began = clock.now()
+    const poll = begin({ before: [began - 4_000, 2] })
+    const making = poll.make(calls(2))
+    await clock.sleeper()
+    expect(clock.waits).toEqual([6_000])
+    clock.move(6_000)
+    await making
+    expect(poll.made).toEqual([began, began + 6_000])
+  })
+
+  test('are not made by a poll that is told to stop, before or while it waits', async () => {
+    const { begin, clock } = account(1)
+    const stop = new AbortController()
+    const poll = begin({}, stop.signal)
+    const making = poll.make(calls(3))
+    await clock.sleeper()
+    stop.abort(new Error('SIGTERM'))
+    await making
+    expect([poll.made.length, poll.stopped]).toEqual([1, true])
+    const other = begin({}, stop.signal)
+    await other.make(calls(1))
+    expect([other.made.length, other.stopped]).toEqual([0, true])
+  })
+})
+
+describe('a paused account', () => {
+  const begun = async ({ polls }: ReturnType<typeof account>, hubId = HUB) => (await polls.read(hubId))?.pausedUntil
+
+  test('is left alone by every worker until the pause ends, and no other account is', async () => {
+    const one = account(20)
+    const [hubId, other] = [HUB, HUB + 64]
+    for (const each of [hubId, other])
+      await seedAccount(redis.store, one.keys, { hubId: each, obtainedAt: one.clock.now() })
+    const refused = one.begin()
+    await refused.make([async () => failure('transient', { status: 429, retryAfterMs: 60_000 })])
+    const until = one.clock.now() + 60_000
+    expect(refused.pausedUntil).toBe(until)
+    expect([await begun(one), await begun(one, other)]).toEqual([until, 0])
+    for (const [ms, made] of [
+      [0, 0],
+      [59_999, 0],
+      [1, 2],
+    ] as const) {
+      one.clock.move(ms)
+      const poll = one.begin({ pausedUntil: until })
+      await poll.make(calls(2))
+      expect([poll.made.length, poll.leftOut]).toEqual([made, made === 0])
+    }
+    // Nobody waited.
+    expect(one.clock.waits).toEqual([])
+  })
+
+  test('has no further call of the poll that was told so, not even one that waits for its place', async () => {
+    const { begin } = account(20)
+    const poll = begin()
+    let made = 0
+    const one = async () => {
+      made++
+      return failure('transient', { status: 429 })
+    }
+    await poll.make(calls(12, one))
+    expect([made, poll.failed, poll.leftOut]).toEqual([5, 5, true])
+    await poll.make(calls(1, one))
+    expect(made).toBe(5)
+  })
+
+  test('stays so for the longest that was told, in whatever order', async () => {
+    const one = account(20)
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+    const now = one.clock.now()
+    for (const until of [now + 10_000, now + 30_000.4, now + 20_000, now - 1])
+      await one.polls.pauseCalls(HUB, now, until)
+    expect(await begun(one)).toBe(now + 30_001)
+  })
+
+  test('is not one because of a moment that has passed, and leaves nothing behind', async () => {
+    const { polls, clock, keys } = account(20)
+    const { paused } = keys.account(HUB)
+    await polls.pauseCalls(HUB, clock.now(), clock.now())
+    expect(await redis.store.exists(paused)).toBe(0)
+    await polls.pauseCalls(HUB, clock.now(), clock.now() + 5_000)
+    const left = await redis.store.pttl(paused)
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThanOrEqual(5_000)
+  })
+})
+
+const NOW = 1_763_719_200_000
+const left = (remaining: number, intervalMs = 10_000) => ({ bucket: { intervalMs, max: 110, remaining } })
+
+test.each([
+  ['an answer that tells nothing', fine, undefined],
+  ['an answer from a bucket with a fifth left', { ...fine, ...left(22) }, undefined],
+  ['an answer from a bucket with less', { ...fine, ...left(21) }, 10_000],
+  ['an answer from an empty bucket', { ...fine, ...left(0, 1_000) }, 1_000],
+  ['an answer from a bucket that is filled once a day', { ...fine, ...left(0, 86_400_000) }, 60_000],
+  ['a 429 that tells how long', failure('transient', { status: 429, retryAfterMs: 7_000 }), 7_000],
+  ['a 429 that does not', failure('transient', { status: 429 }), 10_000],
+  [
+    'a 429 whose bucket is empty for longer',
+    { ...failure('transient', { status: 429, retryAfterMs: 1_000 }), ...left(0) },
+    10_000,
+  ],
+  ['a 429 of a day', failure('transient', { status: 429, retryAfterMs: 86_400_000 }), 86_400_000],
+  ['a 503 that tells how long', failure('transient', { status: 503, retryAfterMs: 20_000 }), 20_000],
+  ['a 503 that does not', failure('transient', { status: 503 }), undefined],
+  ['a 477 that tells how long', failure('parked', { status: 477, retryAfterMs: 3_600_000 }), 3_600_000],
+  ['a 401', failure('unauthorized', { status: 401, retryAfterMs: 7_000 }), undefined],
+  ['no answer at all', failure('transient', { status: 0 }), undefined],
+  ['a failure from a bucket that is nearly used up', { ...failure('forbidden'), ...left(3) }, 10_000],
+] as [string, CrmResult<number>, number | undefined][])('%s', (_, result, ms) => {
+  expect(pausedUntil(result, NOW)).toBe(ms === undefined ? undefined : NOW + ms)
 })

@@ -12,7 +12,8 @@ import {
   refillPerHour,
   roomFor,
 } from '../../../src/limits/polling/call-budget.ts'
-import { decodeTurn, type PollTurn } from '../../../src/limits/polling/poll-turn.ts'
+import type { PollTurn } from '../../../src/limits/polling/poll-turn.ts'
+import { readWatch } from '../../../src/limits/watch/read-watch.ts'
 import { pollBudgetText, type SharedText } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { eventually } from '../../support/fleet.ts'
@@ -134,33 +135,48 @@ describe('a poll that is put off', () => {
     const polls = new PollStore(redis.store, keys)
     await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: 1_000 })
     const due = keys.partition(keys.partitionOf(HUB)).due.poll
-    await redis.store.zadd(due, 5, HUB)
-    const kept = async () => ({
-      because: decodeTurn((await redis.store.hget(keys.account(HUB).account, 'pollBecause')) ?? ''),
-      at: Number(await redis.store.zscore(due, HUB)),
-    })
-    return { keys, polls, due, kept }
+    const claim = 60_000.5
+    await redis.store.zadd(due, claim, HUB)
+    const begun = await polls.read(HUB)
+    if (begun === undefined) throw new Error('it is polled')
+    const { watch, readings } = begun
+    const putOff = () =>
+      polls.commit([
+        {
+          hubId: HUB,
+          claims: [claim, claim],
+          nextAt: 7_000,
+          watch: { ...watch, turn: TURN },
+          readings: readings.packed,
+        },
+      ])
+    const kept = async () => {
+      const found = await readWatch(redis.store, keys, HUB)
+      if (found === 'unreadable') throw new Error('it is unreadable')
+      return { because: found?.watch.turn, at: Number(await redis.store.zscore(due, HUB)) }
+    }
+    return { keys, due, putOff, kept }
   }
 
   test('is due later, and its account says why', async () => {
-    const { polls, kept } = await polled()
-    await polls.move(HUB, '0', { at: 7_000, ...TURN })
+    const { putOff, kept } = await polled()
+    expect(await putOff()).toEqual(['committed'])
     expect(await kept()).toEqual({ because: TURN, at: 7_000 })
   })
 
   test('stays where somebody who polled it meanwhile has planned it', async () => {
-    const { keys, polls, kept } = await polled()
-    await redis.store.hset(keys.account(HUB).account, 'polls', '1')
-    await polls.move(HUB, '0', { at: 7_000, ...TURN })
+    const { due, putOff, kept } = await polled()
+    await redis.store.zadd(due, 5, HUB)
+    expect(await putOff()).toEqual(['lost'])
     expect(await kept()).toEqual({ because: undefined, at: 5 })
   })
 
   test('of an account that was uninstalled meanwhile brings nothing of it back', async () => {
-    const { keys, polls, due } = await polled()
+    const { keys, due, putOff } = await polled()
     await redis.store.del(keys.account(HUB).account)
     await redis.store.zrem(due, HUB)
-    await polls.move(HUB, '0', { at: 7_000, ...TURN })
-    expect(await redis.store.exists(keys.account(HUB).account)).toBe(0)
+    expect(await putOff()).toEqual(['gone'])
+    expect(await redis.store.exists(keys.account(HUB).account, keys.account(HUB).watch)).toBe(0)
     expect(await redis.store.zscore(due, HUB)).toBeNull()
   })
 })

@@ -1,48 +1,56 @@
 import { describe, expect, test } from 'vitest'
+import { encodeReadings } from '../../../src/limits/history/packed-readings.ts'
 import type { Pair } from '../../../src/limits/pair.ts'
+import { KeptReadings } from '../../../src/limits/poll-store.ts'
 import type { FetchDeps } from '../../../src/limits/polling/account-calls.ts'
-import { CallShare } from '../../../src/limits/polling/call-share.ts'
-import { type Asked, fetchReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
-import { type Fetched, isFailure, mergeReadings, NOT_ASKED, type Readings } from '../../../src/limits/readings.ts'
+import type { CallsMade } from '../../../src/limits/polling/call-share.ts'
+import { type Asked, fetchReports, readAnswers, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
+import {
+  type Fetched,
+  failuresOf,
+  isFailure,
+  mergeReadings,
+  NOT_ASKED,
+  type Readings,
+} from '../../../src/limits/readings.ts'
 import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
 import type { Report } from '../../../src/limits/reports/report.ts'
-import type { Keys } from '../../../src/redis/keys.ts'
+import { NEW_WATCH, type Watch } from '../../../src/limits/watch/watch.ts'
+import { createKeys } from '../../../src/redis/keys.ts'
 import { InFlight } from '../../../src/runtime/concurrency.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { type FakeAnswers, failure, fakeProvider } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'
-import { redisOfFile } from '../../support/of-file.ts'
 import { associations, pairNumbers, pairReports, properties, readBody, readings } from '../reports.ts'
 
-const redis = redisOfFile()
+const keys = createKeys('test')
 const HUB = 123
 const token = new Secret('access-1')
 const PAIRS: Pair[] = [
   { from: '0-1', to: '0-2' },
   { from: '0-1', to: '0-3' },
 ]
-type All = Asked['context'] & Asked['settings']
+type All = Asked['settings'] & Partial<Watch> & { readings: Readings | undefined; pausedUntil: number }
 const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
-const AUTO: All = {
-  ...{
-    reports: REPORTS.slice(0, 2),
-    notAvailable: {},
-    pairs: 'auto',
-    pairsPerPoll: 20,
-    readings: undefined,
-    companionsAwayUntil: 0,
-  },
-  ...{ polls: '0', polledAt: 1, seen: undefined, taken: undefined, soonestMs: 900_000 },
+const AUTO: All = { reports: REPORTS.slice(0, 2), pairs: 'auto', pairsPerPoll: 20, readings: undefined, pausedUntil: 0 }
+function heard(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, signal: AbortSignal) {
+  const { reports, pairs, pairsPerPoll, readings, pausedUntil, ...watch } = asked
+  const packed = readings && encodeReadings(readings)
+  const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new KeptReadings(hubId, keys, packed), pausedUntil }
+  return fetchReports(deps, { hubId, accessToken, begun, settings: { reports, pairs, pairsPerPoll } }, signal)
 }
-/** All that is heard, read. */
-async function fetchAndRead(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, signal: AbortSignal) {
-  return (await fetchReports(deps, { hubId, accessToken, context: asked, settings: asked }, signal))?.read()
+/** All that is heard, read; `failures`: all of it that failed. */
+async function fetchAndRead(...asked: Parameters<typeof heard>) {
+  const answers = await heard(...asked)
+  if (answers === undefined) return undefined
+  const read = readAnswers(answers)
+  return { ...read, failures: [...failuresOf(read.reports.values()), ...read.troubles] }
 }
 const never = new AbortController().signal
 const pairsOf = (answers: Fetched | undefined) => pairReports(answers?.reports ?? [])
 const ownOf = (answers: Fetched | undefined) => answers?.reports.get('customProperties')
 
-function worker(does: FakeAnswers = {}, requests = 20, keys: Keys = redis.freshKeys(), clock = new HandClock()) {
+function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) {
   const calledAt: number[] = []
   const noted = <T>(value: T) => {
     calledAt.push(clock.now())
@@ -53,13 +61,14 @@ function worker(does: FakeAnswers = {}, requests = 20, keys: Keys = redis.freshK
     associations: async () => noted({ ok: true, value: associations(5) }),
     ...does,
   })
-  const share = new CallShare(redis.store, keys, { requests, perMs: 10_000 }, clock)
+  const paused: [hubId: number, until: number][] = []
   const kept: [hubId: number, calls: number][] = []
   const deps: FetchDeps = {
-    ...{ provider, share, inFlight: new InFlight(64), clock },
-    stillPolling: async (hubId) => void kept.push([hubId, provider.calls.length]),
+    ...{ provider, share: { requests, perMs: 10_000 }, inFlight: new InFlight(64), clock },
+    stillPolling: (hubId) => void kept.push([hubId, provider.calls.length]),
+    pauseCalls: async (hubId, until) => void paused.push([hubId, until]),
   }
-  return { deps, provider, share, clock, keys, calledAt, kept }
+  return { deps, provider, clock, calledAt, kept, paused }
 }
 
 describe('fetching the reports of an account', () => {
@@ -119,33 +128,26 @@ describe('fetching the reports of an account', () => {
   })
 
   test('makes no call when it is told to stop while it waits for its share', async () => {
-    const { deps, provider, share, clock } = worker({}, 20)
-    await share.take(HUB, 20, never)
+    const { deps, provider, clock } = worker({}, 20)
+    const calls: CallsMade = [clock.now(), 20]
     const stop = new AbortController()
-    const fetching = fetchAndRead(deps, HUB, token, listed(PAIRS), stop.signal)
+    const fetching = fetchAndRead(deps, HUB, token, { ...listed(PAIRS), calls }, stop.signal)
     await clock.sleeper()
     stop.abort(new Error('SIGTERM'))
     expect(await fetching).toBeUndefined()
     expect(provider.calls).toEqual([])
   })
 
-  test.each([
-    ['from their answers on where the account may be polled again before they are forgotten', 10_000, 10_000],
-    ['as they were taken where nobody asks so soon', 10_001, 9_500],
-  ])('has its calls counted %s', async (_, soonestMs, wait) => {
+  test('says when each call was answered: from then on they count', async () => {
     const slow = async () => {
-      if (clock.now() === began) clock.move(500)
+      clock.move(500)
       return { ok: true as const, value: properties(1) }
     }
-    const { deps, share, clock } = worker({ customProperties: slow }, 3)
+    const { deps, clock } = worker({ customProperties: slow }, 3)
     const began = clock.now()
-    await fetchAndRead(deps, HUB, token, { ...listed(PAIRS), soonestMs }, never)
-    const stop = new AbortController()
-    const next = share.take(HUB, 3, stop.signal)
-    await clock.sleeper()
-    expect(clock.waits).toEqual([wait])
-    stop.abort()
-    await next
+    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
+    expect(fetched?.calls).toEqual([began + 500, began + 500, began + 500])
+    expect(fetched?.at).toBe(began)
   })
 
   test('of more pairs than the share has room for never makes more calls in a window than the share', async () => {
@@ -161,11 +163,9 @@ describe('fetching the reports of an account', () => {
     }
     expect(pairsOf(await fetching).size).toBe(11)
     expect(calledAt).toHaveLength(12)
-    // Before each wait for the share, and before each batch but the first: the claim would end while they last.
+    // Before each wait for the share.
     expect(kept).toEqual([
       [HUB, 5],
-      [HUB, 5],
-      [HUB, 10],
       [HUB, 10],
     ])
     for (const at of calledAt) {
@@ -185,20 +185,17 @@ describe('a poll that is told that it is enough', () => {
   ])(
     'begins no further call after %s, keeps what was read, and every worker leaves the account alone',
     async (_, how, ms) => {
-      const { deps, provider, clock, share } = worker({ associations: async () => failure('transient', how) }, 1_000)
+      const { deps, provider, clock, paused } = worker({ associations: async () => failure('transient', how) }, 1_000)
       const fetched = await fetchAndRead(deps, HUB, token, listed(many, before), never)
       const until = clock.now() + ms
       // Those that were under way when it was said, and no more.
       expect(provider.calls.length).toBeLessThanOrEqual(6)
       expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
-      expect(fetched).toMatchObject({
-        pausedUntil: until,
-        calls: provider.calls.length,
-      })
+      expect(fetched).toMatchObject({ pausedUntil: until })
+      expect(fetched?.calls).toHaveLength(provider.calls.length)
       expect(fetched?.failures.every((one) => one.status === how.status)).toBe(true)
       expect(fetched?.failures.length).toBe(provider.calls.length - 1)
-      expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 0, pausedUntil: until })
-      expect(await share.take(HUB + 1, 1, never)).toMatchObject({ granted: 1 })
+      expect(paused).toEqual([[HUB, until]])
       // What was not asked for stays as it was read last.
       expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
     },
@@ -206,7 +203,7 @@ describe('a poll that is told that it is enough', () => {
 
   test('leaves the rest of the bucket to the app: little left ends it although nothing failed', async () => {
     const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
-    const { deps, provider, clock, share } = worker(
+    const { deps, provider, clock, paused } = worker(
       { associations: async () => ({ ok: true, value: associations(5), bucket }) },
       1_000,
     )
@@ -214,39 +211,31 @@ describe('a poll that is told that it is enough', () => {
     expect(provider.calls.length).toBeLessThanOrEqual(6)
     expect(fetched).toMatchObject({ failedCalls: 0, pausedUntil: clock.now() + 10_000 })
     expect(fetched?.failures).toMatchObject([{ class: 'transient', code: 'paused' }])
-    expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 0, pausedUntil: clock.now() + 10_000 })
+    expect(paused).toEqual([[HUB, clock.now() + 10_000]])
   })
 
   test('has no failure where nothing was left out', async () => {
     const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
     const { deps, clock } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) })
     const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
-    expect(fetched).toMatchObject({ failures: [], pausedUntil: clock.now() + 10_000, calls: 3 })
+    expect(fetched).toMatchObject({ failures: [], pausedUntil: clock.now() + 10_000 })
+    expect(fetched?.calls).toHaveLength(3)
   })
 
-  test('by another worker before it began asks nothing', async () => {
-    const { deps, provider, share, clock } = worker()
-    await share.pause(HUB, clock.now() + 60_000)
-    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS, before), never)
-    expect(fetched).toMatchObject({ calls: 0, pausedUntil: clock.now() + 60_000, failures: [{ code: 'paused' }] })
+  test('before it began asks nothing', async () => {
+    const { deps, provider, clock } = worker()
+    const pausedUntil = clock.now() + 60_000
+    const fetched = await fetchAndRead(deps, HUB, token, { ...listed(PAIRS, before), pausedUntil }, never)
+    expect(fetched).toMatchObject({ calls: [], pausedUntil, failures: [{ code: 'paused' }] })
     expect(provider.calls).toEqual([])
     expect(clock.waits).toEqual([])
   })
 
-  test('by another worker while it waits for its share ends there', async () => {
-    const { deps, provider, share, clock } = worker({}, 2)
-    const fetching = fetchAndRead(deps, HUB, token, listed(PAIRS, before), never)
-    await clock.sleeper()
-    const until = clock.now() + 60_000
-    await share.pause(HUB, until)
-    clock.move(10_000)
-    expect(await fetching).toMatchObject({
-      calls: 2,
-      failedCalls: 0,
-      pausedUntil: until,
-      failures: [{ code: 'paused' }],
-    })
-    expect(provider.calls).toHaveLength(2)
+  test('before it began, and no more, asks as any other', async () => {
+    const { deps, clock } = worker()
+    const fetched = await fetchAndRead(deps, HUB, token, { ...listed(PAIRS), pausedUntil: clock.now() }, never)
+    expect(fetched).toMatchObject({ failures: [], pausedUntil: undefined })
+    expect(fetched?.calls).toHaveLength(3)
   })
 
   test('asks first, the next time, for what has waited longest', async () => {
@@ -274,7 +263,7 @@ test('several pairs are under way at a time, and not more than a few', async () 
     1_000,
   )
   const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  expect((await fetchAndRead(deps, HUB, token, listed(many), never))?.calls).toBe(31)
+  expect((await fetchAndRead(deps, HUB, token, listed(many), never))?.calls).toHaveLength(31)
   expect(most).toBe(5)
 })
 
@@ -338,7 +327,8 @@ describe('with automatic pairs', () => {
     ])
     expect([...pairsOf(fetched).keys()]).toEqual(['0-1/2-7', '2-7/0-2', '2-7/2-7'])
     expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
-    expect(fetched).toMatchObject({ calls: 7, failedCalls: 0, failures: [] })
+    expect(fetched).toMatchObject({ failedCalls: 0, failures: [] })
+    expect(fetched?.calls).toHaveLength(7)
   })
 
   test('a pair that is no longer named is asked for until it has nothing, then reads as nothing without a call', async () => {
@@ -359,7 +349,8 @@ describe('with automatic pairs', () => {
       const { deps, provider, clock } = auto({ associationSources: away(status) })
       const first = await fetchAndRead(deps, HUB, token, { ...AUTO, pairsPerPoll: 6 }, never)
       const until = clock.now() + 24 * 3_600_000
-      expect(first).toMatchObject({ failures: [], calls: 8, failedCalls: 1, companionsAwayUntil: until })
+      expect(first).toMatchObject({ failures: [], failedCalls: 1, companionsAwayUntil: until })
+      expect(first?.calls).toHaveLength(8)
       const before = first && mergeReadings(undefined, first)
       provider.calls.length = 0
       clock.move(1_000)
@@ -370,7 +361,7 @@ describe('with automatic pairs', () => {
         ...['associations 2-7 0-1', 'associations 2-7 0-2', 'associations 2-7 2-7'],
         ...['associations 0-1 0-1', 'associations 0-1 0-2', 'associations 0-1 2-7'],
       ])
-      expect(second).not.toHaveProperty('companionsAwayUntil')
+      expect(second?.companionsAwayUntil).toBeUndefined()
       // Those whose turn it was not stay as they were.
       expect(pairsOf(second).get('0-2/0-1')).toBe(NOT_ASKED)
       expect(Object.keys(pairNumbers(mergeReadings(before, second as never)))).toHaveLength(9)
@@ -394,7 +385,7 @@ describe('with automatic pairs', () => {
     const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
     expect(names(provider.calls)).toEqual(['customProperties', 'associationSources', 'associations 0-1 0-2'])
     expect(fetched?.failures).toMatchObject([{ class: 'transient', status: 503 }])
-    expect(fetched).not.toHaveProperty('companionsAwayUntil')
+    expect(fetched?.companionsAwayUntil).toBeUndefined()
     const after = mergeReadings(before, fetched as never)
     expect(after.customProperties).toEqual(readings(clock.now(), report).customProperties)
     expect(pairNumbers(after)).toEqual({
@@ -421,10 +412,10 @@ describe('with automatic pairs', () => {
     const seen = async (does: FakeAnswers, asked = AUTO) =>
       (await fetchAndRead(auto(does).deps, HUB, token, asked, never))?.pairsSeen
     expect(await seen({})).toBe(true)
-    expect(await seen({}, { ...AUTO, pairsPerPoll: 2 })).toBeUndefined()
-    expect(await seen({ associations: async () => failure('transient', { status: 503 }) })).toBeUndefined()
-    expect(await seen({ associationTargets: async () => failure('transient', { status: 503 }) })).toBeUndefined()
-    expect(await seen({ associationSources: away(404) })).toBeUndefined()
+    expect(await seen({}, { ...AUTO, pairsPerPoll: 2 })).toBe(false)
+    expect(await seen({ associations: async () => failure('transient', { status: 503 }) })).toBe(false)
+    expect(await seen({ associationTargets: async () => failure('transient', { status: 503 }) })).toBe(false)
+    expect(await seen({ associationSources: away(404) })).toBe(false)
   })
 
   test.each(['unauthorized', 'forbidden'] as const)(
@@ -518,7 +509,8 @@ describe('a report that the plan of an account may lack', () => {
   ])('and that is %s is no failure, and not asked for again for a day', async (_, report) => {
     const { deps, provider, clock } = worker({ report })
     const fetched = await fetchAndRead(deps, HUB, token, asked, never)
-    expect(fetched).toMatchObject({ failures: [], failedCalls: 0, calls: 2, notAvailable: lacking })
+    expect(fetched).toMatchObject({ failures: [], failedCalls: 0, notAvailable: lacking })
+    expect(fetched?.calls).toHaveLength(2)
     expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
     provider.calls.length = 0
     const again = { ...asked, notAvailable: fetched?.notAvailable ?? {} }
@@ -550,7 +542,7 @@ describe('a report that the plan of an account may lack', () => {
     const { deps, clock } = worker({ report: async () => failure('client', { status: 404 }) })
     const alone = { ...asked, reports: [pipelines], notAvailable: { pipelines: clock.now() + 1_000 } }
     expect(await fetchAndRead(deps, HUB, token, alone, never)).toMatchObject({
-      calls: 1,
+      calls: [clock.now()],
       notAvailable: lacking,
       failures: [],
     })
@@ -568,14 +560,10 @@ describe('a report that the plan of an account may lack', () => {
     const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
     const heads = await Promise.all(
       [{}, { pipelines: clock.now() + 1 }].map((notAvailable) =>
-        fetchReports(
-          deps,
-          { hubId: HUB, accessToken: token, context: { ...asked, notAvailable }, settings: asked },
-          never,
-        ),
+        heard(deps, HUB, token, { ...asked, notAvailable }, never),
       ),
     )
-    expect(heads.map((head) => head?.calls)).toEqual([2, 1])
+    expect(heads.map((head) => head?.calls.length)).toEqual([2, 1])
     expect(new Set(heads.map((head) => head?.fingerprint)).size).toBe(2)
     expect(heads.every((head) => head?.fingerprint !== undefined)).toBe(true)
   })
@@ -586,6 +574,6 @@ test('a poll that left pairs out is not recognized by its bytes', async () => {
   const { deps } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) }, 1_000)
   const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
   const asked = listed(many)
-  const head = await fetchReports(deps, { hubId: HUB, accessToken: token, context: asked, settings: asked }, never)
-  expect(head).toMatchObject({ failures: [], fingerprint: undefined })
+  const head = await heard(deps, HUB, token, asked, never)
+  expect(head).toMatchObject({ troubles: [{ code: 'paused' }], fingerprint: undefined })
 })

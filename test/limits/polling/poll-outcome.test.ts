@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { typeChanges } from '../../../jobs/poll-logs.ts'
-import { outcomeOf, recordFields } from '../../../src/limits/polling/poll-outcome.ts'
-import { failuresOf } from '../../../src/limits/readings.ts'
+import { gapsAfter, outcomeOf, type PollRecord, troublesAfter } from '../../../src/limits/polling/poll-outcome.ts'
+import type { PollBlocked } from '../../../src/limits/watch/watch.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 import { associations, fetched as heard, properties, readings } from '../reports.ts'
 
@@ -10,11 +10,13 @@ const failure = (kind: FailureClass, scopes?: string[]): ProviderFailure => ({
   ...{ class: kind, code: kind, message: `it is ${kind}`, status: 400 },
   ...(scopes === undefined ? {} : { scopes }),
 })
-const NEW = { pollFailures: 0, pollFailingSince: 0, pollBlockedSince: 0 }
+const NEW: PollRecord = { failing: undefined, blocked: undefined }
+const failing = (count: number, since: number) => ({ count, reason: 'before', at: NOW - 1, since })
+const blocked = (since: number): PollBlocked => ({ what: 'all', since, scopes: ['before'] })
 
 function fetched(own: object, ...pairs: object[]) {
   const all = heard(NOW, own, Object.fromEntries(pairs.map((report, n) => [`0-1/0-${n + 2}`, report])))
-  return { ...all, failures: failuresOf(all.reports.values()) }
+  return { ...all, troubles: [] }
 }
 
 const READ = properties(1)
@@ -22,37 +24,40 @@ const PAIR = associations(100)
 
 describe('what a poll says of its account', () => {
   test('that has none of the reports that are asked for is no failure, and nothing is missing', () => {
-    const outcome = outcomeOf({ reports: new Map(), failures: [] })
+    const outcome = outcomeOf({ reports: new Map(), troubles: [] })
     expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
   })
 
   test('that reads everything takes away whatever was held against it', () => {
     const outcome = outcomeOf(fetched(READ, PAIR))
     expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
-    expect(recordFields(NEW, outcome, NOW, NOW)).toEqual({ polledAt: String(NOW) })
-    const before = { pollFailures: 3, pollFailingSince: NOW - 5, pollBlockedSince: NOW - 5 }
-    expect(recordFields(before, outcome, NOW, NOW)).toEqual({
-      ...{ polledAt: String(NOW), pollFailures: '', pollFailureReason: '', pollFailureAt: '', pollFailingSince: '' },
-      ...{ pollBlocked: '', pollBlockedSince: '', pollBlockedScopes: '' },
-    })
+    expect(troublesAfter(NEW, outcome, NOW)).toEqual(NEW)
+    expect(troublesAfter({ failing: failing(3, NOW - 5), blocked: blocked(NOW - 5) }, outcome, NOW)).toEqual(NEW)
   })
 
   test('that fails, wholly or in part, counts on from the first that did', () => {
     const outcome = outcomeOf(fetched(READ, failure('transient')))
     expect(outcome).toMatchObject({ readAnything: true, failures: [{ class: 'transient' }] })
-    expect(recordFields(NEW, outcome, NOW, NOW)).toMatchObject({ pollFailures: '1', pollFailingSince: String(NOW) })
-    const before = { ...NEW, pollFailures: 6, pollFailingSince: NOW - 9 }
-    expect(recordFields(before, outcomeOf(fetched(failure('transient'))), undefined, NOW)).toEqual({
-      ...{ pollFailures: '7', pollFailureReason: 'it is transient', pollFailureAt: String(NOW) },
-      pollFailingSince: String(NOW - 9),
+    expect(troublesAfter(NEW, outcome, NOW)).toEqual({
+      ...{ failing: { count: 1, reason: 'it is transient', at: NOW, since: NOW }, blocked: undefined },
+    })
+    const before = { ...NEW, failing: failing(6, NOW - 9) }
+    expect(troublesAfter(before, outcomeOf(fetched(failure('transient'))), NOW).failing).toEqual({
+      ...{ count: 7, reason: 'it is transient', at: NOW, since: NOW - 9 },
     })
   })
 
+  test('that fails only in what it asks beside the reports fails, and has read everything', () => {
+    const outcome = outcomeOf({ ...fetched(READ, PAIR), troubles: [failure('transient'), failure('forbidden')] })
+    expect(outcome).toMatchObject({ readAnything: true, readAll: true, failures: [{ class: 'transient' }] })
+    expect(outcome.refused).toBeUndefined()
+    expect(troublesAfter(NEW, outcome, NOW).failing).toMatchObject({ count: 1 })
+  })
+
   test('that fails after the clock was set back fails since now: what began in the future never did', () => {
-    const ahead = { ...NEW, pollFailures: 3, pollFailingSince: NOW + 86_400_000 }
-    expect(recordFields(ahead, outcomeOf(fetched(failure('transient'))), undefined, NOW)).toMatchObject({
-      ...{ pollFailures: '4', pollFailingSince: String(NOW) },
-    })
+    const ahead = { ...NEW, failing: failing(3, NOW + 86_400_000) }
+    const { failing: after } = troublesAfter(ahead, outcomeOf(fetched(failure('transient'))), NOW)
+    expect(after).toMatchObject({ count: 4, since: NOW })
   })
 
   test('that is refused for want of a scope did not fail: what is missing is noted, since when, and what would do', () => {
@@ -63,23 +68,37 @@ describe('what a poll says of its account', () => {
       ...{ readAnything: false, readAll: false, failures: [] },
       refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
     })
-    expect(recordFields({ ...NEW, pollFailures: 1 }, outcome, undefined, NOW)).toMatchObject({
-      ...{ pollFailures: '', pollBlocked: 'all', pollBlockedSince: String(NOW), pollBlockedScopes: 'contacts' },
+    expect(troublesAfter({ ...NEW, failing: failing(1, NOW - 5) }, outcome, NOW)).toEqual({
+      ...{ failing: undefined, blocked: { what: 'all', since: NOW, scopes: ['contacts'] } },
     })
-    const known = { ...NEW, pollBlockedSince: NOW - 7 }
+    const known = { ...NEW, blocked: blocked(NOW - 7) }
     const part = outcomeOf(fetched(failure('forbidden'), PAIR))
-    expect(recordFields(known, part, NOW, NOW)).toMatchObject({
-      pollBlocked: 'part',
-      pollBlockedSince: String(NOW - 7),
-    })
+    expect(troublesAfter(known, part, NOW).blocked).toEqual({ what: 'part', since: NOW - 7, scopes: [] })
   })
 
   test('that fails says nothing of the scopes that are known to be missing', () => {
-    const known = { ...NEW, pollBlockedSince: NOW - 7 }
+    const known = { ...NEW, blocked: blocked(NOW - 7) }
     for (const rest of [failure('transient'), failure('forbidden')]) {
-      const fields = recordFields(known, outcomeOf(fetched(failure('transient'), rest)), undefined, NOW)
-      expect(Object.keys(fields).filter((name) => name.startsWith('pollBlocked'))).toEqual([])
+      const outcome = outcomeOf(fetched(failure('transient'), rest))
+      expect(troublesAfter(known, outcome, NOW).blocked).toEqual(known.blocked)
     }
+  })
+
+  test('that fails and is refused, too, has something missing, in part: what failed may not be', () => {
+    const outcome = outcomeOf(fetched(failure('transient'), failure('forbidden', ['contacts'])))
+    expect(troublesAfter(NEW, outcome, NOW).blocked).toEqual({ what: 'part', since: NOW, scopes: ['contacts'] })
+  })
+})
+
+describe('what could not be read of the reports', () => {
+  const withGaps = (own: object) => ({ reports: new Map([['customProperties', own as never]]) })
+  const gaps = { 'custom properties': ['a gap'] }
+
+  test('is what this poll found, and of a report that was not read what was known before', () => {
+    expect(gapsAfter({}, withGaps({ values: [], gaps: ['a gap'] }))).toEqual(gaps)
+    expect(gapsAfter(gaps, withGaps({ values: [] }))).toEqual({})
+    expect(gapsAfter(gaps, withGaps(failure('transient')))).toEqual(gaps)
+    expect(gapsAfter(gaps, { reports: new Map() })).toEqual({})
   })
 })
 

@@ -17,12 +17,11 @@ standAt(KEYS[1])
 
 local function tokensKey() return AT .. ':tokens:' .. OF end
 local function accessKey() return AT .. ':access:' .. OF end
-local function readingsKey() return AT .. ':readings:' .. OF end
+local function watchKey() return AT .. ':watch:' .. OF end
 local function samplesKey() return AT .. ':samples:' .. OF end
 local function historyKey() return AT .. ':history:' .. OF end
 local function forecastKey() return AT .. ':forecast:' .. OF end
 local function alertsKey() return AT .. ':alerts:' .. OF end
-local function callsKey() return AT .. ':calls:' .. OF end
 
 local function dueKey(kind) return AT .. ':due:' .. kind end
 local function freshKey() return AT .. ':fresh' end
@@ -131,6 +130,13 @@ local function answerWith(operation, answer)
   return answer
 end
 
+-- What happened since the last poll that has the next one begin with less, see `packed-watch.ts`: 's', it was stopped for a while,
+-- or what it knew of alerts is not so any more; 'g', a new grant, which includes that. What can't be read there is found by the next poll.
+local function markWatch(mark)
+  local stands = redis.pcall('GETRANGE', watchKey(), 0, 0)
+  if stands == '1' or (stands == 's' and mark == 'g') then redis.call('SETRANGE', watchKey(), 0, mark) end
+end
+
 -- The account is polled, next at `at`. Until it was read for the first time, it counts as read when that began.
 local function startPolling(hubId, at, now)
   redis.call('ZADD', dueKey('poll'), at, hubId)
@@ -145,7 +151,7 @@ local function stopPolling(hubId)
   redis.call('ZREM', pollFailingKey(), hubId)
   redis.call('ZREM', nearestKey(), hubId)
   -- A poll that sees what the last one saw does not rank it anew.
-  redis.call('HDEL', ACCOUNT, 'seen')
+  markWatch('s')
 end
 
 -- The lease of an account is a note in it: who has its tokens in hand, since when (by the owner's clock), and until when if it

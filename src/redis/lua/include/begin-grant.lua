@@ -10,10 +10,9 @@ local function grantOf(generation) return math.floor(generation / GENERATIONS_OF
 -- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
 local function forgetTroubles()
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
-    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'firstReadingDue', 'companionsAwayUntil', 'notAvailable',
-    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince', 'pollBlocked', 'pollBlockedSince',
-    'pollBlockedScopes', 'pollBecause', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy', 'uninstallOrder',
+    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy', 'uninstallOrder',
     'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
+  markWatch('g')
   redis.call('ZREM', pollFailingKey(), OF)
   redis.call('ZREM', firstReadingsKey(), OF)
 end

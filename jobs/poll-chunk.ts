@@ -1,0 +1,129 @@
+import type { Begun, BegunOr, CommittedPoll, PollResult } from '../src/limits/poll-store.ts'
+import { reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { ChunkClaims } from './chunk-claims.ts'
+import type { Decided, MadePoll, PollRules } from './decide-poll.ts'
+import { answeredCalls, asksFor, decidePoll, NO_FACTS, readPoll } from './decide-poll.ts'
+import { accountFailed } from './each-account.ts'
+import type { PollWork } from './job-deps.ts'
+
+/** Accounts that are read together, and committed together: Redis does nothing else meanwhile, some 10 us for each. */
+const TOGETHER = 50
+/** What was found is committed at the latest so long after it was, where the other accounts of the chunk take their time. */
+const LATEST_MS = 1_000
+
+/** What is to be committed of an account, and what follows once it is. */
+interface Waiting {
+  result: Omit<PollResult, 'claims'>
+  outcome: PolledOutcome
+  log: (log: Logger) => void
+  done: (outcome: PolledOutcome) => void
+}
+
+/**
+ * `blocked`: a scope is missing, and nothing could be read; `paused`: the provider's rate limit for the account is reached;
+ * `no-room`: the fleet's call budget had none.
+ */
+export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused' | 'no-room'
+
+/** The polls of a chunk: they begin together and are committed together, by the claims that the chunk has then. */
+export class PollChunk {
+  readonly #deps: PollWork
+  readonly #claims: ChunkClaims
+  readonly #rules: PollRules
+  /** In the order in which they are begun. */
+  readonly #hubIds: readonly number[]
+  readonly #begun = new Map<number, Promise<BegunOr>>()
+  #waiting: Waiting[] = []
+
+  constructor(deps: PollWork, claims: ChunkClaims, hubIds: readonly number[]) {
+    this.#deps = deps
+    this.#claims = claims
+    this.#hubIds = hubIds
+    this.#rules = { ...deps, samples: deps.samples.settings, coverage: deps.coverage.settings }
+  }
+
+  /** What the poll of this account starts from; those that come after it are read with it. */
+  async begin(hubId: number): Promise<Begun | undefined> {
+    if (!this.#begun.has(hubId)) this.#beginFrom(hubId)
+    const begun = await this.#begun.get(hubId)
+    this.#begun.delete(hubId)
+    if (begun instanceof Error) throw begun
+    return begun === 'gone' ? undefined : begun
+  }
+
+  #beginFrom(hubId: number): void {
+    const at = this.#hubIds.indexOf(hubId)
+    const some = this.#hubIds.slice(at, at + TOGETHER)
+    const answers = this.#deps.polls.begin(some)
+    for (const [n, one] of some.entries())
+      this.#begun.set(
+        one,
+        answers.then((all) => all[n] ?? 'gone'),
+      )
+    // Each account hears of it by itself, if it still asks.
+    answers.catch(() => {
+      for (const one of some) this.#begun.delete(one)
+    })
+  }
+
+  /** Decides a poll that was made, and has it committed with the next ones. */
+  async decide(made: MadePoll): Promise<Decided> {
+    const deps = this.#deps
+    const rules = this.#rules
+    const poll = readPoll(rules, made)
+    const { worked, failed } = answeredCalls(poll)
+    deps.endpoint.noteOthers(worked, failed)
+    if (poll.is === 'anew') deps.metrics.reportGaps.inc({}, reportsWithGaps(poll.read))
+    const { hubId } = made
+    const now = deps.clock.now()
+    const needs = asksFor(rules, poll, now)
+    const facts =
+      needs.samples || needs.failing
+        ? {
+            samples: needs.samples ? await deps.samples.read(hubId) : {},
+            refreshes: needs.failing ? await deps.polls.refreshes(hubId) : undefined,
+            isFleetTrouble: needs.failing && (await deps.coverage.fleetSpeaks(now)),
+          }
+        : NO_FACTS
+    return decidePoll(rules, poll, facts, deps.endpoint.mayRetry(), now)
+  }
+
+  /** CommittedPoll with those that wait already; `done` is called with what came of it. */
+  async commit(waiting: Waiting): Promise<void> {
+    this.#waiting.push(waiting)
+    if (this.#waiting.length >= TOGETHER) await this.flush()
+  }
+
+  /** Has those that wait committed in time, until the returned function is called. */
+  keepCommitting(): () => void {
+    return this.#deps.clock.every(LATEST_MS, () => this.flush())
+  }
+
+  async flush(): Promise<void> {
+    const some = this.#waiting
+    if (some.length === 0) return
+    this.#waiting = []
+    const claims = this.#claims.ends
+    const results = some.map(({ result }) => ({ ...result, claims }))
+    const answers = await this.#deps.polls.commit(results).catch((error: unknown) => results.map(() => error as Error))
+    let areAlerts = false
+    for (const [n, one] of some.entries()) {
+      const { hubId, more } = one.result
+      areAlerts ||= answers[n] === 'committed' && (more?.alerts.entries.length ?? 0) > 0
+      await this.#end(one, answers[n] ?? 'lost')
+      this.#claims.end(hubId)
+    }
+    if (areAlerts) await this.#deps.queues.wake('alerts', this.#deps.clock.now())
+  }
+
+  async #end({ result, outcome, log, done }: Waiting, committed: CommittedPoll): Promise<void> {
+    if (committed instanceof Error) {
+      done('lost')
+      await accountFailed(this.#deps, 'poll', result.hubId, committed)
+      return
+    }
+    if (committed === 'committed') log(this.#deps.log)
+    done(committed === 'committed' ? outcome : committed === 'stale' ? 'lost' : committed)
+  }
+}

@@ -1,0 +1,84 @@
+import { crc32 } from 'node:zlib'
+import { UnreadableBytes } from '../history/packed-bytes.ts'
+import { VERSION_3, watchOfVersion3 } from './version-3.ts'
+import { afterGrant, NEW_WATCH, type Watch } from './watch.ts'
+
+/** What Redis holds of an account's watch, with its numbers, packed. */
+export interface KeptWatch {
+  watch: Watch
+  /** See `encodeReadings`; undefined: nothing was ever read. */
+  readings: Buffer | undefined
+  /** It was not polled for a while since, or has a new grant: what the last poll saw counts no more. */
+  isInterrupted: boolean
+}
+
+/**
+ * A byte that steps on the account set when they end its polling: `1` as it was written, `s` stopped since, `g` granted anew
+ * since. Then a checksum of the rest in eight hex digits, so that nothing else has to be checked of what was written here.
+ * Then a line of JSON, and the readings.
+ */
+const MARK = { written: 0x31, stopped: 0x73, granted: 0x67 } as const
+const HEAD_BYTES = 10
+const LINE_END = 0x0a
+
+export function encodeWatch(watch: Watch, readings: Buffer | undefined): Buffer {
+  // `bringForward` in due.lua finds the moment at the beginning of the line.
+  const text = `{"polledAt":${watch.polledAt}${partsOf(watch)}}\n`
+  const bytes = Buffer.byteLength(text)
+  const packed = Buffer.allocUnsafe(HEAD_BYTES + bytes + (readings?.length ?? 0))
+  packed.write(text, HEAD_BYTES)
+  readings?.copy(packed, HEAD_BYTES + bytes)
+  packed.write(`1${checksum(packed)} `, 0, 'latin1')
+  return packed
+}
+
+function checksum(packed: Buffer): string {
+  return crc32(packed.subarray(HEAD_BYTES)).toString(16).padStart(8, '0')
+}
+
+const NAMES = (Object.keys(NEW_WATCH) as (keyof Watch)[]).filter((name) => name !== 'polledAt')
+
+/** All that is not as of an account that was never polled. */
+function partsOf(watch: Watch): string {
+  let text = ''
+  for (const name of NAMES) {
+    const value = watch[name]
+    if (value === undefined || value === 0 || value === false) continue
+    if ((name === 'gaps' || name === 'notAvailable') && isEmpty(value as object)) continue
+    text += `,"${name}":${JSON.stringify(value)}`
+  }
+  return text
+}
+
+function isEmpty(value: object): boolean {
+  for (const _ in value) return false
+  return true
+}
+
+/** @throws UnreadableBytes */
+function readLine(packed: Buffer, end: number): Watch {
+  const sum = packed.toString('latin1', 1, HEAD_BYTES - 1)
+  const line = packed.toString('utf8', HEAD_BYTES, end)
+  if (sum === VERSION_3) return watchOfVersion3(line)
+  if (sum !== checksum(packed)) throw new UnreadableBytes('it is not what was written there')
+  return { ...NEW_WATCH, ...(JSON.parse(line) as Partial<Watch>) }
+}
+
+/** @throws UnreadableBytes */
+export function decodeWatch(packed: Buffer): KeptWatch {
+  const end = packed.indexOf(LINE_END)
+  const mark = packed[0]
+  if (end < HEAD_BYTES) throw new UnreadableBytes('it has no end of its line')
+  const written = readLine(packed, end)
+  const readings = end + 1 === packed.length ? undefined : packed.subarray(end + 1)
+  switch (mark) {
+    case MARK.written:
+      return { watch: written, readings, isInterrupted: false }
+    case MARK.stopped:
+      return { watch: { ...written, seen: undefined }, readings, isInterrupted: true }
+    case MARK.granted:
+      return { watch: afterGrant(written), readings, isInterrupted: true }
+    default:
+      throw new UnreadableBytes(`it begins with ${mark}: no mark that is known`)
+  }
+}

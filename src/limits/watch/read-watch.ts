@@ -1,0 +1,27 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { unlessOfOtherType } from '../../redis/other-type.ts'
+import { UnreadableBytes } from '../history/packed-bytes.ts'
+import { decodeWatch, type KeptWatch } from './packed-watch.ts'
+
+/** No watch is empty: it can't be read. */
+const NO_BYTES = Buffer.alloc(0)
+
+/** What polls know of an account; undefined: it was never polled. 'unreadable': its next poll puts it aside. */
+export async function readWatch(
+  store: Store,
+  keys: Keys,
+  hubId: number,
+): Promise<KeptWatch | 'unreadable' | undefined> {
+  const stored = await unlessOfOtherType(store.getBuffer(keys.account(hubId).watch), NO_BYTES)
+  return stored === null ? undefined : readableWatch(stored)
+}
+
+export function readableWatch(stored: Buffer): KeptWatch | 'unreadable' {
+  try {
+    return decodeWatch(stored)
+  } catch (error) {
+    if (!(error instanceof UnreadableBytes)) throw error
+    return 'unreadable'
+  }
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { readWatch } from '../../src/limits/watch/read-watch.ts'
+import { HUB } from '../accounts/connected.ts'
+import { associations, properties } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { pollClaimed } from '../support/committed-poll.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { pollSettings, pollWork } from './poll-work.ts'
+
+const redis = redisOfFile()
+const DAY = 86_400_000
+const WINDOW_MS = 10_000
+
+test('a poll that asks again with a new token has no more calls in a window than the share, those that were refused among them', async () => {
+  const keys = redis.freshKeys()
+  const calledAt: number[] = []
+  let isRefreshed = false
+  const answer = (value: object) => async () => {
+    calledAt.push(clock.now())
+    return isRefreshed ? { ok: true as const, value } : failure('unauthorized', { status: 401 })
+  }
+  const does = {
+    customProperties: answer(properties(10)),
+    associations: answer(associations(100)),
+    refresh: async () => {
+      isRefreshed = true
+      return tokens('access-2', 'refresh-2', 365 * DAY)
+    },
+  }
+  const { work, clock } = pollWork(redis.store, keys, does, {
+    polling: pollSettings({ associations: [{ from: '0-1', to: '0-2' }] }),
+    share: { requests: 3, perMs: WINDOW_MS },
+  })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 365 * DAY })
+  clock.move(DAY)
+  const began = clock.now()
+  const polling = pollClaimed(work, [HUB])
+  await Promise.race([polling, clock.sleeper(WINDOW_MS)])
+  clock.move(WINDOW_MS)
+  await polling
+  // Two that were refused, one with the new token, and the last one once the window is over.
+  expect(calledAt.map((at) => at - began)).toEqual([0, 0, 0, WINDOW_MS])
+  const kept = await readWatch(redis.store, keys, HUB)
+  expect(kept).toMatchObject({ watch: { calls: [began + WINDOW_MS, 1], failing: undefined } })
+})

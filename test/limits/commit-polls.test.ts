@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest'
+import { History } from '../../src/limits/history/history.ts'
+import type { MoreOfPoll } from '../../src/limits/poll-store.ts'
+import { KeptSamples } from '../../src/limits/samples.ts'
+import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { dump, outboxOf } from '../support/accounts.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import {
+  alsoWrites,
+  BESIDE,
+  begunOf,
+  HUB,
+  LATER,
+  NOW,
+  NUMBERS,
+  polledAccounts,
+  result,
+  SEEN,
+  writes,
+} from './polled-accounts.ts'
+import { associations, samples } from './reports.ts'
+
+const redis = redisOfFile()
+const account = () => polledAccounts(redis)
+
+describe('what a poll found', () => {
+  test('is committed in one step', async () => {
+    const { polls, keys, store, claim, dueAt, partition } = await account()
+    const until = await claim()
+    const alerts = writes('', 'new')
+    const found = { ...result(until, { alerts }), watch: { ...NEW_WATCH, polledAt: NOW + 1_000, hasAlerts: true } }
+    expect(await polls.commit([found])).toEqual(['committed'])
+    const begun = begunOf(await polls.read(HUB))
+    expect(begun).toMatchObject({
+      watch: { polledAt: NOW + 1_000 },
+      alertStates: { overall: 'new' },
+      record: undefined,
+    })
+    expect(begun.readings.unpacked()).toEqual(NUMBERS)
+    expect(await dueAt()).toBe(NOW + 900_000)
+    expect(await outboxOf(store, keys, HUB)).toEqual([{ id: 'a' }])
+    expect(await store.smembers(partition.alerting)).toEqual([String(HUB)])
+    expect(await new History(store, keys).changes(HUB)).toMatchObject({
+      readAt: NOW + 1_000,
+      current: new Map([['overall', { usage: 5, limit: 1_000 }]]),
+      changes: [{ at: NOW + 1_000, before: [['overall', undefined]] }],
+    })
+  })
+
+  test('of which nothing could be read keeps the numbers, and writes no history', async () => {
+    const { polls, poll, claim, store, own } = await account()
+    await polls.commit([result(await claim())])
+    const failing = { count: 1, reason: 'x', at: LATER, since: LATER }
+    expect(await poll(LATER, () => ({ watch: { failing, polledAt: NOW + 1_000 } }))).toBe('committed')
+    const begun = begunOf(await polls.read(HUB))
+    expect(begun.watch).toMatchObject({ failing, polledAt: NOW + 1_000 })
+    expect(begun.readings.unpacked()).toEqual(NUMBERS)
+    expect(await store.llen(own.history)).toBe(1)
+  })
+
+  test('ranks the account by its nearest limit, until it is near none or is not polled any more', async () => {
+    const { poll, keys, store, partition } = await account()
+    const ranked = () => store.zrange(partition.nearest, '0', '-1', 'WITHSCORES')
+    await poll(NOW, alsoWrites({ nearness: 12.5 }))
+    expect(await ranked()).toEqual([String(HUB), '12.5'])
+    // Nothing could be read.
+    await poll(NOW + 1)
+    expect(await ranked()).toEqual([String(HUB), '12.5'])
+    await poll(NOW + 2, alsoWrites({ nearness: 'none' }))
+    expect(await ranked()).toEqual([])
+    await poll(NOW + 3, alsoWrites({ nearness: 110 }))
+    await store.beginUninstall(keys.own(HUB), HUB, NOW, 'left', 0, stepJson(NO_ALERT_WRITES), 'cli', '', 'one')
+    expect(await ranked()).toEqual([])
+  })
+
+  test('has the account among those whose polls fail, since when, until one works', async () => {
+    const { poll, store, partition } = await account()
+    const since = () => store.zscore(partition.pollFailing, HUB)
+    await poll(NOW, alsoWrites({ failingSince: NOW - 9 }))
+    expect(await since()).toBe(String(NOW - 9))
+    await poll(NOW + 1)
+    expect(await since()).toBe(String(NOW - 9))
+    await poll(NOW + 2, alsoWrites({ failingSince: 'over' }))
+    expect(await since()).toBeNull()
+  })
+
+  test('counts as read when it says, and as no gap in what is read where no scope lets it be', async () => {
+    const { poll, store, partition } = await account()
+    const fresh = () => store.zscore(partition.fresh, HUB)
+    await poll(NOW, () => ({ freshAt: NOW + 7 }))
+    expect(await fresh()).toBe(String(NOW + 7))
+    await poll(NOW + 1)
+    expect(await fresh()).toBe(String(NOW + 7))
+    await poll(NOW + 2, alsoWrites({ isBlocked: true }))
+    expect(await fresh()).toBeNull()
+  })
+
+  test('ends the wait for a first reading, and begins none', async () => {
+    const { poll, store, partition } = await account()
+    await poll(NOW, alsoWrites({ isFirst: true }))
+    expect(await store.exists(partition.firstReadings)).toBe(0)
+    await store.zadd(partition.firstReadings, 1, HUB, 1, BESIDE)
+    await poll(NOW + 1)
+    expect(await store.zscore(partition.firstReadings, HUB)).toBe('1')
+    await poll(NOW + 2, alsoWrites({ isFirst: true }))
+    expect(await store.zrange(partition.firstReadings, '0', '-1', 'WITHSCORES')).toEqual([
+      String(HUB),
+      '0',
+      String(BESIDE),
+      '1',
+    ])
+  })
+
+  test('whose alerts are all closed takes the account off those that have one', async () => {
+    const { poll, store, own, partition } = await account()
+    await poll(NOW, alsoWrites({ alerts: writes('', 'new') }))
+    await poll(NOW + 1, alsoWrites({ alerts: writes('new', '') }))
+    expect(await store.smembers(partition.alerting)).toEqual([])
+    expect(await store.exists(own.alerts)).toBe(0)
+  })
+
+  test('that moves to another data centre has it left alone until then, and for no shorter time than was told before', async () => {
+    const { poll, store, own, dueAt, partition } = await account()
+    const until = NOW + 24 * 3_600_000
+    await poll(NOW, alsoWrites({ parkedUntil: until }))
+    expect(await store.hmget(own.account, 'state', 'parkedUntil', 'retryAt')).toEqual([
+      'parked',
+      `${until}`,
+      `${until}`,
+    ])
+    expect([await dueAt(), Number(await store.zscore(partition.due.refresh, HUB))]).toEqual([until, until])
+    await poll(NOW + 1, alsoWrites({ parkedUntil: until - 5 }))
+    expect(await store.hget(own.account, 'parkedUntil')).toBe(String(until))
+    expect(await dueAt()).toBe(until)
+  })
+
+  test('keeps the records that were shown for their time, and one that was shown none keeps none', async () => {
+    const { poll, store, keys, own } = await account()
+    const kept = new KeptSamples(store, keys, { records: 'full', keepMs: 60_000 })
+    const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
+    const left = () => store.pttl(own.samples)
+    const keeping =
+      (more: Partial<MoreOfPoll>, at: number, ms: number, readAt = at) =>
+      () => ({
+        ...alsoWrites(more)(),
+        watch: { records: { readAt, until: at + ms } },
+      })
+    await poll(NOW, keeping({ samples: shown }, NOW, 60_000))
+    expect(await kept.read(HUB)).toEqual(shown)
+    expect(await left()).toBeLessThanOrEqual(60_000)
+    expect(await left()).toBeGreaterThan(50_000)
+    await poll(NOW + 1)
+    expect(await left()).toBeLessThanOrEqual(60_000)
+    expect(await kept.read(HUB)).toEqual(shown)
+    // As they were, and read again: they are as old as that.
+    await poll(NOW + 2, keeping({ samples: 'kept for longer' }, NOW + 2, 90_000))
+    expect(await left()).toBeLessThanOrEqual(90_000)
+    expect(await left()).toBeGreaterThan(60_000)
+    const later = { ...shown['associations/0-1/0-2'], at: NOW + 2 }
+    expect((await kept.read(HUB))['associations/0-1/0-2']).toEqual(later)
+    const idsOnly = new KeptSamples(store, keys, { records: 'ids', keepMs: 60_000 })
+    expect((await idsOnly.read(HUB))['associations/0-1/0-2']?.atLimit).toEqual([{ objectId: 100 }])
+    await poll(NOW + 3, () => ({ ...alsoWrites({ samples: {} })(), watch: { records: undefined } }))
+    expect(await store.exists(own.samples)).toBe(0)
+    // What was deleted meanwhile stays deleted.
+    await poll(NOW + 4, keeping({ samples: 'kept for longer' }, NOW + 4, 90_000))
+    expect(await store.exists(own.samples)).toBe(0)
+    // Some could not be read again: they are no longer kept for that.
+    await poll(NOW + 50_000, keeping({ samples: shown }, NOW + 50_000, 60_000, NOW))
+    expect(await left()).toBeLessThanOrEqual(60_000)
+  })
+
+  test('that is all as it was writes what polls know and no other key of the account', async () => {
+    const { polls, claim, store, keys, own, partition } = await account()
+    const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
+    const records = { readAt: NOW, until: NOW + 60_000 }
+    const first = result(await claim(), { samples: shown, nearness: 12.5 })
+    await polls.commit([{ ...first, watch: { ...first.watch, records, seen: SEEN }, freshAt: NOW }])
+    const before = await dump(store, keys)
+    const until = await claim([HUB], LATER)
+    const unchanged = { ...first, more: undefined, claims: [until, until] as const, freshAt: LATER }
+    expect(await polls.commit([{ ...unchanged, watch: { ...first.watch, polledAt: LATER } }])).toEqual(['committed'])
+    const after = await dump(store, keys)
+    const touched = Object.keys(after).filter((key) => after[key] !== before[key])
+    expect(touched.sort()).toEqual([own.watch, partition.fresh].sort())
+    expect(Object.keys(before).sort()).toEqual(Object.keys(after).sort())
+  })
+})

@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest'
+import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import {
+  BESIDE,
+  begunOf,
+  FIRST,
+  HUB,
+  LATER,
+  NOW,
+  NUMBERS,
+  polledAccounts,
+  result,
+  SEEN,
+  writes,
+} from './polled-accounts.ts'
+
+const redis = redisOfFile()
+const accounts = (...hubIds: number[]) => polledAccounts(redis, hubIds)
+const account = () => polledAccounts(redis)
+
+describe('the claim of a poll', () => {
+  test('that is another one by now commits nothing, even where it changes no alert', async () => {
+    const { polls, keys, store, claim, dueAt } = await account()
+    const mine = await claim()
+    const theirs = await claim()
+    const before = await dump(store, keys)
+    for (const more of [undefined, result(mine, { alerts: writes('', 'new'), parkedUntil: LATER, samples: {} }).more])
+      expect(await polls.commit([{ ...result(mine), more, freshAt: NOW }])).toEqual(['lost'])
+    expect(await dump(store, keys)).toEqual(before)
+    expect(await dueAt()).toBe(theirs)
+  })
+
+  test('may have either end while it is renewed', async () => {
+    const { polls, claim } = await account()
+    const before = await claim()
+    const renewed = await claim([HUB], NOW + 20_000)
+    expect(await polls.commit([{ ...result(before), claims: [before, renewed] }])).toEqual(['committed'])
+    const again = await claim([HUB], NOW + 40_000)
+    expect(await polls.commit([{ ...result(before), claims: [again, again + 5] }])).toEqual(['committed'])
+  })
+
+  test('is the same to the last digit: no plan, and no other claim of that millisecond, is it', async () => {
+    const { polls, store, due, claim } = await account()
+    const until = await claim()
+    for (const other of [Math.floor(until), Math.ceil(until), until + 1 / 4096, until - 1 / 4096]) {
+      await store.zadd(due(), other, HUB)
+      expect(await polls.commit([result(until)])).toEqual(['lost'])
+    }
+    await store.zadd(due(), until, HUB)
+    expect(await polls.commit([result(until)])).toEqual(['committed'])
+  })
+
+  test('lets one of many that say to have it commit, and the same one not twice', async () => {
+    const { polls, keys, store, own, claim, dueAt } = await account()
+    const until = await claim()
+    const all = [1, 2, 3].map((n) => result(until, { alerts: writes('', `state ${n}`, `${n}`) }))
+    const outcomes = (await Promise.all(all.map((one) => polls.commit([one])))).flat()
+    expect(outcomes.sort()).toEqual(['committed', 'lost', 'lost'])
+    expect(await outboxOf(store, keys, HUB)).toHaveLength(1)
+    expect(await store.llen(own.history)).toBe(1)
+    expect(await dueAt()).toBe(NOW + 900_000)
+  })
+
+  test('that was committed and is sent again, by a connection that broke, changes nothing', async () => {
+    const { polls, keys, store, claim } = await account()
+    const found = result(await claim(), { alerts: writes('', 'new') })
+    await polls.commit([found])
+    const before = await dump(store, keys)
+    expect(await polls.commit([found])).toEqual(['lost'])
+    expect(await dump(store, keys)).toEqual(before)
+  })
+
+  test('of an account that is not polled any more is gone, and nothing of it comes back', async () => {
+    const { polls, keys, store, claim, dueAt, partition } = await account()
+    const until = await claim()
+    await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', 'one')
+    const before = await dump(store, keys)
+    const found = { ...result(until, { alerts: writes('', 'new'), nearness: 5, failingSince: NOW }), freshAt: NOW }
+    expect(await polls.commit([found])).toEqual(['gone'])
+    expect(await dump(store, keys)).toEqual(before)
+    expect(await dueAt()).toBeNull()
+    // Forgotten, too.
+    const forgotten = await accounts()
+    expect(await forgotten.polls.commit([found])).toEqual(['gone'])
+    expect(await dump(forgotten.store, forgotten.keys)).toEqual({})
+    expect(await store.zscore(partition.due.poll, HUB)).toBeNull()
+  })
+
+  test('of an account that was connected anew meanwhile is lost: it is polled with the new tokens', async () => {
+    const { polls, keys, store, claim, dueAt } = await account()
+    const until = await claim()
+    await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+    expect(await polls.commit([result(until)])).toEqual(['lost'])
+    expect(await dueAt()).toBe(NOW + 5)
+  })
+
+  test('of an account that is told to wait meanwhile is lost, and followed by no other before its time', async () => {
+    const { polls, store, due, claim, dueAt } = await account()
+    const until = await claim()
+    // As `recordRefreshFailure` leaves it.
+    await store.zadd(due(), LATER, HUB)
+    expect(await polls.commit([result(until)])).toEqual(['lost'])
+    expect(await dueAt()).toBe(LATER)
+  })
+})
+
+describe('a poll whose alert was changed meanwhile', () => {
+  test('changes nothing, and is due again at once, with the alert as it is then', async () => {
+    const { polls, poll, keys, store, own, due, claim, dueAt } = await account()
+    await poll(NOW, () => ({ watch: { seen: SEEN, hasAlerts: false } }))
+    await store.hset(own.alerts, 'overall', 'somebody else')
+    const before = await dump(store, keys)
+    for (const was of ['', 'as it was']) {
+      const until = await claim([HUB], LATER)
+      const found = result(until, { alerts: writes(was, 'new'), parkedUntil: LATER, nearness: 5, samples: {} })
+      expect(await polls.commit([{ ...found, freshAt: LATER }])).toEqual(['stale'])
+      // When it was claimed.
+      expect(await dueAt()).toBe(LATER)
+    }
+    const after = await dump(store, keys)
+    const touched = Object.keys(after).filter((key) => after[key] !== before[key])
+    expect(touched.sort()).toEqual([own.watch, due()].sort())
+    const begun = begunOf(await polls.read(HUB))
+    // What it knew of alerts was wrong: it looks.
+    expect(begun.alertStates).toEqual({ overall: 'somebody else' })
+    expect(begun.watch).toMatchObject({ polledAt: NOW, seen: undefined })
+    expect(begun.record).toMatchObject({ state: 'active' })
+  })
+
+  test('keeps none of the others back', async () => {
+    const { polls, store, own, claim } = await accounts(HUB, BESIDE)
+    await store.hset(own.alerts, 'overall', 'somebody else')
+    const until = await claim([HUB, BESIDE])
+    const both = [HUB, BESIDE].map((hubId) => result(until, { alerts: writes('', 'new') }, hubId))
+    expect(await polls.commit(both)).toEqual(['stale', 'committed'])
+  })
+})
+
+describe('what the next poll goes by', () => {
+  async function seenBefore() {
+    const all = await account()
+    const failing = { count: 2, reason: 'x', at: NOW, since: NOW }
+    await all.poll(NOW, () => ({ watch: { seen: SEEN, failing }, readings: FIRST.readings }))
+    const refuse = () => {
+      const refused = [HUB, '1', '9', JSON.stringify({}), stepJson(NO_ALERT_WRITES)]
+      return all.store.refuseForeignToken(all.keys.own(HUB), ...refused)
+    }
+    return { ...all, refuse, failing }
+  }
+
+  test('is what the last one left', async () => {
+    const { polls, failing } = await seenBefore()
+    expect(begunOf(await polls.read(HUB)).watch).toMatchObject({ seen: SEEN, failing })
+  })
+
+  test('is less where it was not polled for a while: it left the ranking, and the poll that was under way does not bring it back', async () => {
+    const { polls, store, claim, refuse, watch, partition, own, failing } = await seenBefore()
+    const until = await claim()
+    expect(await refuse()).toBe('refused')
+    expect(await watch()).toMatchObject({
+      isInterrupted: true,
+      watch: { seen: undefined, failing },
+      readings: FIRST.readings,
+    })
+    const found = { ...result(until, { nearness: 12.5 }), watch: { ...NEW_WATCH, polledAt: LATER, seen: SEEN } }
+    expect(await polls.commit([found])).toEqual(['gone'])
+    expect(await store.zscore(partition.nearest, HUB)).toBeNull()
+    await store.hset(own.account, 'state', 'active')
+    expect(begunOf(await polls.read(HUB))).toMatchObject({
+      watch: { polledAt: NOW, seen: undefined },
+      record: { state: 'active' },
+    })
+  })
+
+  test('is nothing of what went wrong before a new grant, also where it was stopped before that', async () => {
+    for (const isStopped of [false, true]) {
+      const { polls, store, keys, refuse, own } = await seenBefore()
+      if (isStopped) await refuse()
+      await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+      expect((await store.getBuffer(own.watch))?.toString('latin1', 0, 1)).toBe('g')
+      const begun = begunOf(await polls.read(HUB))
+      expect(begun.watch).toMatchObject({ polledAt: NOW, failing: undefined, seen: undefined, turn: undefined })
+      expect(begun.readings.unpacked()).toEqual(NUMBERS)
+      // A grant is never less than that.
+      await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', 'one')
+      expect((await store.getBuffer(own.watch))?.toString('latin1', 0, 1)).toBe('g')
+    }
+  })
+
+  test('is what it was again once a poll was committed since', async () => {
+    const { poll, store, keys, watch } = await seenBefore()
+    await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+    await poll(LATER, () => ({ watch: { seen: SEEN } }))
+    expect(await watch()).toMatchObject({ isInterrupted: false, watch: { polledAt: LATER, seen: SEEN } })
+  })
+
+  test.each(['x', 'a watch of another version'])(
+    'is left as it is by a mark where nobody can read it: %j',
+    async (stored) => {
+      const { store, own, refuse } = await seenBefore()
+      await store.set(own.watch, stored)
+      expect(await refuse()).toBe('refused')
+      expect(await store.get(own.watch)).toBe(stored)
+    },
+  )
+
+  test('of another type keeps no step from being done', async () => {
+    const { store, own, refuse, keys } = await seenBefore()
+    await store.del(own.watch)
+    await store.rpush(own.watch, 'x')
+    expect(await refuse()).toBe('refused')
+    await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+    expect(await store.lrange(own.watch, 0, -1)).toEqual(['x'])
+  })
+})
