@@ -4,10 +4,10 @@ import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
 import { openQueueBoard } from '../jobs/queue-board.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
-import { DueSets } from './accounts/due-sets.ts'
+import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
 import { checkHeldNow } from './alerts/groups/held.ts'
 import { accountJobs } from './app/account-jobs.ts'
-import { healthOf } from './app/health.ts'
+import { processFactsOf } from './app/health.ts'
 import { adminTokenOf, httpDeps, type Web } from './app/http.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
@@ -15,8 +15,9 @@ import { buildServices, type Services } from './app/services.ts'
 import type { AppInput } from './app/stores.ts'
 import { bringUpToDate } from './app/upgrade.ts'
 import { type DataWatch, startDaemonReports, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
+import { type HealthReport, judgeHealth } from './checks/health-report.ts'
+import type { ProcessFacts } from './checks/process-facts.ts'
 import { ROLES, type Role, ticks } from './heartbeat/daemons.ts'
-import type { HealthReport } from './http/health.ts'
 import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
@@ -50,7 +51,6 @@ const WORK_STOP_MS = 8_000
 const REPORT_STOP_MS = 500
 const HTTP_STOP_MS = 5_000
 const UNSEAL_EVERY_MS = 300_000
-const OVERDUE_AFTER_MS = 60_000
 
 /** What this daemon is about, from its first step on; what is started later is filled in then. */
 interface Daemon {
@@ -86,12 +86,12 @@ export async function startApp(
     ...{ inForce, lifecycle, roles, pages },
     ...{ startedAt: undefined, ticks: NO_CLOCK, dataWatch: undefined, answersTrouble: undefined },
   }
-  const { http, health, accessTokens } = await serve(daemon)
+  const { http, facts, accessTokens } = await serve(daemon)
   await checkFormat(store, keys, 'daemon')
   await checkKeys(store, keys, vault)
   await bringUpToDate(resources)
   keepUnsealing(daemon, input.config.dataDir)
-  const reports = await startReports(daemon)
+  const reports = await startReports(daemon, facts)
   await inForce.value.deliveries.enable([...inForce.value.receivers.values()], clock.now())
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await checkHeldNow(inForce.value, clock.now())
@@ -105,7 +105,7 @@ export async function startApp(
   const as = { url: http.url, pid: process.pid, roles: [...roles] }
   log.info({ code: 'daemon.started', ...as }, `Plimsoll is at work: ${http.url}`)
   return {
-    ...{ url: http.url, signInPath: http.signInPath, health },
+    ...{ url: http.url, signInPath: http.signInPath, health: async () => judgeHealth(await facts()) },
     reload: async (next) => {
       const followers = { now: [workers, daemon.ticks], http }
       const reloaded = await reload(inForce, followers, reports.ofKey, next)
@@ -130,10 +130,11 @@ async function serve(daemon: Daemon) {
     ...{ ticks: daemon.ticks.lastTicks(), dataTrouble: daemon.dataWatch?.trouble },
     answersTrouble: daemon.answersTrouble,
   })
-  const health = healthOf(current, pages, own)
+  const facts = processFactsOf(current, pages, own)
   const servesPages = roles.has('web')
   const web: Web = {
-    ...{ pages, accessTokens, health, servesPages, stop: stopping.signal },
+    ...{ pages, accessTokens, servesPages, stop: stopping.signal },
+    health: async () => judgeHealth(await facts()),
     jobs: accountJobs(current, stopping.signal),
     adminToken: adminTokenOf(config, servesPages, log),
     queueBoard: openQueueBoard(queues),
@@ -145,7 +146,7 @@ async function serve(daemon: Daemon) {
     stopping.abort()
     return http.close(budget.of(HTTP_STOP_MS))
   })
-  return { http, health, accessTokens }
+  return { http, facts, accessTokens }
 }
 
 /** Reads for a caller that gives up soon; refreshes as the job does, on the connection that waits. */
@@ -174,7 +175,7 @@ function keepUnsealing({ inForce, lifecycle }: Daemon, dataDir: string): void {
 }
 
 /** Checks the data in Redis, and reports there that this daemon runs, by which config, and with which key it encrypts. */
-async function startReports(daemon: Daemon) {
+async function startReports(daemon: Daemon, facts: () => Promise<ProcessFacts>) {
   const { inForce, lifecycle, roles } = daemon
   const current = () => inForce.value
   const { budget } = inForce.value
@@ -184,7 +185,7 @@ async function startReports(daemon: Daemon) {
   const ofKey = await startWriterReports({ ...inForce.value, needs: () => resealOwn(daemon) }, name)
   // A Redis that is away is not waited for: a daemon that says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => budget.wait(REPORT_STOP_MS, ofKey.stop()))
-  const ofDaemon = await startDaemonReports(current, name, roles)
+  const ofDaemon = await startDaemonReports(current, name, roles, facts)
   lifecycle.onClose('the reports that it runs', () => budget.wait(REPORT_STOP_MS, ofDaemon.stop()))
   const endRewrites = tendAppendOnlyFile(inForce.value)
   lifecycle.onClose('the rewrites of the append-only file', async () => endRewrites())

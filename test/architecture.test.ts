@@ -67,9 +67,26 @@ const ROOMS: RoomTable = {
     files: ['src/tokens/endpoint/state.ts'],
   },
   http: {
-    of: ['views', 'heartbeat', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
+    of: [
+      'checks',
+      'views',
+      'heartbeat',
+      'accounts',
+      'tokens',
+      'limits',
+      'alerts',
+      'delivery',
+      'redis',
+      'text',
+      'runtime',
+    ],
     types: ['provider'],
     files: ['src/provider/dialects.ts'],
+  },
+  checks: {
+    of: ['views', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
+    types: ['tokens'],
+    files: ['src/delivery/receiver-health.ts'],
   },
   // Beside the runtime only files that decide without a store or a call.
   config: {
@@ -85,13 +102,13 @@ const ROOMS: RoomTable = {
   },
   jobs: { of: ROOMS_OF_SRC, types: ['views'] },
   doctor: {
-    of: [...ROOMS_OF_SRC, 'jobs', 'config'],
-    files: ['src/http/health.ts', 'src/http/access/admin-tokens.ts'],
+    of: [...ROOMS_OF_SRC, 'checks', 'config'],
+    files: ['src/http/access/admin-tokens.ts'],
   },
   // The double must share no code with what it checks.
   sandbox: { of: ['runtime'] },
-  app: { of: [...ROOMS_OF_SRC, 'http', 'jobs', 'config'] },
-  cli: { of: [...ROOMS_OF_SRC, 'views', 'http', 'doctor', 'jobs', 'config', 'app', 'sandbox'] },
+  app: { of: [...ROOMS_OF_SRC, 'checks', 'http', 'jobs', 'config'] },
+  cli: { of: [...ROOMS_OF_SRC, 'checks', 'views', 'http', 'doctor', 'jobs', 'config', 'app', 'sandbox'] },
   main: { of: ['cli', 'runtime'] },
 }
 
@@ -217,7 +234,7 @@ describe('the check finds', () => {
     ['src/delivery/x.ts', `import { groupKey } from '../alerts/group.ts'`],
     ['src/views/x.ts', `import { whenText } from '../http/when.ts'`],
     ['src/views/x.ts', `import { refreshAccount } from '../tokens/refresh-account.ts'`],
-    ['jobs/x.ts', `import { readFleet } from '../src/views/fleet-status.ts'`],
+    ['jobs/x.ts', `import { readFleet } from '../src/checks/fleet-status.ts'`],
     ['src/cli/x.ts', `import { main } from '../main.ts'`],
     ['src/new-room/x.ts', `import { Secret } from '../runtime/secret.ts'`],
     ['src/tokens/x.ts', `import fixture from '../../test/fixture.ts'`],

@@ -5,6 +5,9 @@ import { freshBytes } from '../runtime/fresh-bytes.ts'
 import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
+/** What is due for longer is not being done: a sweep comes every few seconds. */
+export const OVERDUE_AFTER_MS = 60_000
+
 /** How long a claim lasts, ms: then what was claimed and not finished is due again. */
 export const ACCOUNT_CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_000, uninstall: 30_000 }
 

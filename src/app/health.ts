@@ -1,8 +1,8 @@
 import { longestPauses } from '../../jobs/clock.ts'
 import { readWaiting } from '../../jobs/queue-depths.ts'
-import { judgeReceiver, ReceiverStore } from '../delivery/receiver-health.ts'
+import type { ProcessFacts } from '../checks/process-facts.ts'
+import { ReceiverStore } from '../delivery/receiver-health.ts'
 import type { Role } from '../heartbeat/daemons.ts'
-import { type HealthReport, judgeHealth } from '../http/health.ts'
 import type { Store } from '../redis/connect.ts'
 import type { DataTrouble } from '../redis/installation.ts'
 import type { Services } from './services.ts'
@@ -20,8 +20,12 @@ export interface OwnProgress {
   answersTrouble: string | undefined
 }
 
-/** Reads and judges how this daemon is, by the services of the moment, on the connection of the pages. */
-export function healthOf(current: () => Services, pages: Store, own: () => OwnProgress): () => Promise<HealthReport> {
+/** Reads what this daemon knows of itself, by the services of the moment, on the connection of the pages. */
+export function processFactsOf(
+  current: () => Services,
+  pages: Store,
+  own: () => OwnProgress,
+): () => Promise<ProcessFacts> {
   let redisSeen = { ok: true, since: current().clock.steady() }
   return async () => {
     const { keys, queues, clock, clockWatch, movement, config } = current()
@@ -40,33 +44,32 @@ export function healthOf(current: () => Services, pages: Store, own: () => OwnPr
     const now = clock.now()
     const [steady, evenMs, redisOk] = [clock.steady(), clockWatch.evenMs(), sweeps !== undefined]
     if (redisOk !== redisSeen.ok) redisSeen = { ok: redisOk, since: steady }
-    return judgeHealth({
+    return {
       now,
       // Of a moment that the clock was set back behind nothing is known but the jump.
       startedAt: startedAt !== undefined && startedAt > now ? now - evenMs : startedAt,
       redisOk,
       // After a jump moments from before say nothing: all has its whole time again.
       redisSince: now - Math.min(steady - redisSeen.since, evenMs),
-      redisRefuses,
-      dataTrouble,
-      answersTrouble,
+      ...{ redisRefuses, dataTrouble, answersTrouble, receivers: receivers ?? [] },
       lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
-      failingReceivers: (receivers ?? [])
-        .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, now) !== undefined)
-        .map(({ receiver }) => receiver),
       standstills: movement.standstills(),
       oldest: movement.oldest(),
       untaken: movement.untaken(waiting ?? []),
       ...expectedOf(roles, config, ticks),
-    })
+    }
   }
 }
 
 /** Where others work, or tick, that they don't would not change with a restart of this daemon. */
-function expectedOf(roles: ReadonlySet<Role>, { schedule, provider }: Services['config'], last: OwnProgress['ticks']) {
-  const pauses = longestPauses(schedule)
-  // A parked grant takes up to three calls, and three pauses may go by.
-  const expected = { ...pauses, grants: pauses.grants + provider.timeout }
+function expectedOf(roles: ReadonlySet<Role>, config: Services['config'], last: OwnProgress['ticks']) {
+  const expected = sweepPauses(config)
   if (!roles.has('clock')) return { expected: {} }
   return roles.has('worker') ? { expected } : { expected: {}, ticks: { last, expected } }
+}
+
+/** The longest that may lie between two sweeps of a kind. A parked grant takes up to three calls, and three pauses may go by. */
+export function sweepPauses({ schedule, provider }: Services['config']): Record<string, number> {
+  const pauses = longestPauses(schedule)
+  return { ...pauses, grants: pauses.grants + provider.timeout }
 }

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts'
 import type { QueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
+import type { HealthReport } from '../checks/health-report.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
-import type { HealthReport } from '../http/health.ts'
 import type { HttpDeps } from '../http/server.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -57,6 +57,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     queueDepths: () => readQueueDepths(queues, pages),
     actions: actionsOf(web, services, asked),
     health,
+    daemon: services.clockWatch,
   }
 }
 

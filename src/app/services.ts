@@ -1,10 +1,11 @@
 import { unprovenAfter } from '../../config/alerts.ts'
 import type { Config } from '../../config/schema.ts'
-import { longestPauses } from '../../jobs/clock.ts'
 import { mendAccount } from '../../jobs/mend-account.ts'
 import { addresseeFor } from '../accounts/contact.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest-store.ts'
+import { readFleetFacts } from '../checks/facts.ts'
+import { outsideReport } from '../checks/outside.ts'
 import type { AddresseeOf, Receiver } from '../delivery/receiver.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
@@ -41,7 +42,7 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
   const receivers = sends
     ? createReceivers(config, { links: mailLinks(config, vault, clock), addresseeOf })
     : new Map<string, Receiver>()
-  const heartbeat = sends ? openHeartbeat(stores, resources.startedAt) : undefined
+  const heartbeat = sends ? openHeartbeat(resources, stores) : undefined
   const announce = announcers(config)
   return {
     ...resources,
@@ -97,14 +98,12 @@ function polling({ movement }: Resources, { config, store, keys, clock, log }: S
 }
 
 /** Undefined where no heartbeat is configured. */
-function openHeartbeat({ config, coverage }: Stores, startedAt: number) {
-  if (config.heartbeat === undefined) return undefined
-  const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
-  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
+function openHeartbeat({ clockWatch }: Resources, stores: Stores) {
+  const { heartbeat } = stores.config
+  if (heartbeat === undefined) return undefined
   return {
-    everyMs: every,
-    bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },
-    pinger: createPinger(url),
-    daemon: { startedAt, receivers: new Set(Object.keys(config.receivers)) },
+    everyMs: heartbeat.every,
+    pinger: createPinger(heartbeat.url),
+    check: async () => outsideReport(await readFleetFacts({ ...stores, daemon: clockWatch })),
   }
 }

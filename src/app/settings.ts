@@ -1,8 +1,11 @@
+import { unprovenAfter } from '../../config/alerts.ts'
+import { DEFAULT_BOUNDS } from '../../config/http.ts'
 import type { Config } from '../../config/schema.ts'
 import { lineOf } from '../../config/thresholds.ts'
 import { withTags } from '../accounts/match-account.ts'
 import type { GroupSettings } from '../alerts/deps.ts'
 import type { DigestSchedule } from '../alerts/digest-store.ts'
+import type { CheckBounds } from '../checks/facts.ts'
 import { type CoverageSettings, staleAfter } from '../limits/coverage.ts'
 import type { Keep } from '../limits/history/resolutions.ts'
 import type { SampleSettings } from '../limits/samples.ts'
@@ -18,6 +21,17 @@ export function pageOf({ http }: Pick<Config, 'http'>): (hubId: number) => strin
 
 export function coverageSettings({ limits }: Config): CoverageSettings {
   return { objective: limits.coverage, freshnessMs: staleAfter({ freshnessMs: limits.freshness }, limits.every) }
+}
+
+/** What is out of bounds for the heartbeat is a trouble everywhere, also where none is sent. */
+export function checkBounds(config: Config): CheckBounds {
+  const { tokens, overdueRefresh, outboxAge } = config.heartbeat ?? DEFAULT_BOUNDS
+  return {
+    ...{ tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge },
+    freshnessMs: coverageSettings(config).freshnessMs,
+    unprovenAfterMs: unprovenAfter(config.alerts),
+    receivers: new Set(Object.keys(config.receivers)),
+  }
 }
 
 /** How long readings are kept, for thinning them out and for reading the past. */

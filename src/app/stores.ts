@@ -18,7 +18,7 @@ import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault, type VaultKey } from '../tokens/vault.ts'
 import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
 import { encryptionKeys, keyOfLostData, lacksOwnKey } from './data-folder.ts'
-import { coverageSettings, sampleSettings } from './settings.ts'
+import { checkBounds, coverageSettings, sampleSettings } from './settings.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -56,6 +56,7 @@ export function buildStores(resources: StoreResources, config: Config) {
     coverage: new CoverageStore(store, keys, coverageSettings(config)),
     failedCalls: new FailedCalls(store, keys, config.provider.failedCalls),
     samples: new KeptSamples(store, keys, sampleSettings(config)),
+    bounds: checkBounds(config),
   }
 }
 

@@ -1,7 +1,8 @@
 import { configFingerprint } from '../../config/in-force.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Role } from '../heartbeat/daemons.ts'
-import { DaemonStore } from '../heartbeat/daemons.ts'
+import { illOf, judgeHealth } from '../checks/health-report.ts'
+import { movesSince, type ProcessFacts } from '../checks/process-facts.ts'
+import { DaemonStore, type Role } from '../heartbeat/daemons.ts'
 import { type DiskSample, judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
 import { AppendOnlyFile } from '../redis/append-only-file.ts'
 import {
@@ -16,6 +17,7 @@ import { perilsOf, readServers } from '../redis/servers.ts'
 import { NOBODY, stepJson } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
+import { sweepPauses } from './health.ts'
 import type { Services } from './services.ts'
 
 const REPORT_EVERY_MS = 10_000
@@ -29,21 +31,25 @@ export interface DaemonReports {
   stop(): Promise<void>
 }
 
-/** Reports at an interval that this daemon runs, and by which config, until it is stopped. */
+/** Reports at an interval that this daemon runs, what is wrong with it, and by which config it works, until it is stopped. */
 export async function startDaemonReports(
   current: () => Pick<Services, 'store' | 'keys' | 'clock' | 'vault' | 'config'>,
   name: string,
   roles: ReadonlySet<Role>,
+  facts: () => Promise<ProcessFacts>,
 ): Promise<DaemonReports> {
   const { store, keys, clock } = current()
   const daemons = new DaemonStore(store, keys)
   const startedAt = clock.now()
-  const report = () => {
+  const report = async () => {
     const { config, vault } = current()
+    const own = await facts()
     return daemons.report({
       ...{ name, version: packageJson.version, startedAt, lastSeenAt: clock.now() },
       config: configFingerprint(config, vault.derive('config')),
       roles: [...roles],
+      ill: illOf(judgeHealth(own)),
+      ...(roles.has('worker') && { sweeps: { since: movesSince(own), pauses: sweepPauses(config) } }),
     })
   }
   await report()

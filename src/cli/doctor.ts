@@ -5,13 +5,17 @@ import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silence-store.ts'
 import { configuredKeys, hasPrivateRedis, lacksEmbeddedRedis } from '../app/data-folder.ts'
-import { coverageSettings } from '../app/settings.ts'
+import { checkBounds, coverageSettings } from '../app/settings.ts'
 import { openRedis } from '../app/stores.ts'
+import { readStatusFacts } from '../checks/status-facts.ts'
+import { fleetVerdict } from '../checks/verdict.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
 import type { RedisConnection } from '../doctor/check.ts'
-import { type Finding, fail, ok, runChecks, warn } from '../doctor/check.ts'
+import { type Finding, fail, runChecks } from '../doctor/check.ts'
 import { checksOf } from '../doctor/checks.ts'
 import { holdsSecrets } from '../doctor/config-and-keys.ts'
+import type { Fleet } from '../doctor/fleet.ts'
+import { FailedCalls } from '../heartbeat/failed-calls.ts'
 import { CoverageStore } from '../limits/coverage.ts'
 import { connectRedis } from '../redis/connect.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
@@ -20,8 +24,6 @@ import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
-import { readStatusFacts } from '../views/fleet-status.ts'
-import { fleetVerdict } from '../views/fleet-verdict.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load } from './installation.ts'
 import { CommandError, type Io, printJson, waitOf } from './io.ts'
@@ -60,36 +62,32 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
   const path = resolve(cwd, file)
   const redis = connect(io, file, config, lifecycle)
   const keys = createKeys(config.redis.prefix)
-  const checks = checksOf({
+  const installation = {
     ...{ config, notices, clock, redis, keys },
     configFile: { path, hasSecrets: holdsSecrets(readFileSync(path, 'utf8'), config) },
     secretFiles: files.filter((one) => one !== path),
     vaultKeys: configuredKeys(config),
-  })
-  const verdict = {
-    ...{ name: VERDICT, fix: 'check that Redis answers', longestMs: waitOf(io) + 1_000 },
-    run: async () => [await checkVerdict(redis, keys, config, clock)],
   }
-  return runChecks([...checks, verdict], clock)
+  const checks = checksOf(installation, readFleetOf(redis, keys, config, clock))
+  return runChecks(checks, clock)
 }
 
-const VERDICT = 'verdict'
-
-/** What every page says. What it finds is no fault of the installation. */
-async function checkVerdict(redis: RedisConnection, keys: Keys, config: Config, clock: Clock): Promise<Finding> {
-  const verdict = await redis.store
-    .then((store) =>
-      readStatusFacts({
-        ...{ store, keys, clock, registry: new Registry(store, keys), due: new DueSets(store, keys) },
-        coverage: new CoverageStore(store, keys, coverageSettings(config)),
-        silences: new SilenceStore(store, keys, config.tags),
-        receiverStore: new ReceiverStore(store, keys),
-      }),
-    )
-    .then(fleetVerdict)
-    .catch(() => undefined)
-  if (verdict === undefined) return warn(VERDICT, 'not known: Redis does not answer')
-  return verdict.level === 'ok' ? ok(VERDICT, verdict.says) : warn(VERDICT, verdict.says, 'plimsoll status shows all')
+/** The same facts as the status page has. Undefined: Redis does not answer. */
+async function readFleetOf(redis: RedisConnection, keys: Keys, config: Config, clock: Clock): Promise<Fleet> {
+  try {
+    const store = await redis.store
+    const facts = await readStatusFacts({
+      ...{ store, keys, clock, registry: new Registry(store, keys), due: new DueSets(store, keys) },
+      coverage: new CoverageStore(store, keys, coverageSettings(config)),
+      silences: new SilenceStore(store, keys, config.tags),
+      receiverStore: new ReceiverStore(store, keys),
+      failedCalls: new FailedCalls(store, keys, config.provider.failedCalls),
+      bounds: checkBounds(config),
+    })
+    return { facts, verdict: fleetVerdict(facts) }
+  } catch {
+    return undefined
+  }
 }
 
 function connect(io: Io, file: string, config: Config, lifecycle: Lifecycle): RedisConnection {

@@ -1,9 +1,8 @@
 import type { App } from '../app.ts'
-import type { HealthReport } from '../http/health.ts'
+import { type HealthReport, illOf } from '../checks/health-report.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { findServiceManager, type ServiceManager } from '../runtime/service-manager.ts'
 import { countOf } from '../text/format-number.ts'
-import { RECEIVERS } from '../views/fleet-verdict.ts'
 import type { Io } from './io.ts'
 
 /** What the service manager hears of the daemon; without one nothing happens. */
@@ -102,6 +101,6 @@ async function statusText({ isFileRefused }: Told, app: App, health: HealthRepor
   return [...fleet, ...found, ...(isFileRefused ? [REFUSED] : [])].join('; ')
 }
 
-function troubles({ checks }: HealthReport): string[] {
-  return checks.filter(({ name, ok }) => !ok && name !== RECEIVERS).map(({ name, detail }) => `${name}: ${detail}`)
+function troubles(health: HealthReport): string[] {
+  return illOf(health).map(({ name, says }) => `${name}: ${says}`)
 }

@@ -1,5 +1,7 @@
 import { subjectOf } from '../alerts/open-alerts.ts'
 import type { Services } from '../app/services.ts'
+import { type DueStatus, type FleetStatus, readFleetStatus } from '../checks/fleet-status.ts'
+import { newFleetText } from '../checks/verdict.ts'
 import { callsText } from '../heartbeat/failed-calls.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { countOf, formatCount, formatDistance } from '../text/format-number.ts'
@@ -16,8 +18,6 @@ import {
   shareText,
   skewText,
 } from '../views/fleet-health.ts'
-import { type DueStatus, type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
-import { newFleetText } from '../views/fleet-verdict.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { type Fact, printFacts, say } from './say.ts'

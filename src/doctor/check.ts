@@ -13,7 +13,7 @@ export type Finding = { name: string; detail: string } & (
 )
 
 /** One check; it may find several faults. */
-export interface Check {
+export interface DoctorCheck {
   name: string
   /** Changes nothing; ends when `signal` aborts, or is left behind. */
   run(signal: AbortSignal): Promise<Finding[]>
@@ -59,11 +59,11 @@ export interface RedisConnection {
 const LONGEST_MS = 5_000
 
 /** All at once, each within five seconds or its own time: one that hangs or throws fails alone. In the order of the checks. */
-export async function runChecks(checks: readonly Check[], clock: Clock): Promise<Finding[]> {
+export async function runChecks(checks: readonly DoctorCheck[], clock: Clock): Promise<Finding[]> {
   return (await Promise.all(checks.map((check) => runCheck(check, clock)))).flat()
 }
 
-async function runCheck({ name, run, fix, longestMs = LONGEST_MS }: Check, clock: Clock): Promise<Finding[]> {
+async function runCheck({ name, run, fix, longestMs = LONGEST_MS }: DoctorCheck, clock: Clock): Promise<Finding[]> {
   const [deadline, done] = [new AbortController(), new AbortController()]
   const late = async () => {
     await clock.wait(longestMs, done.signal)

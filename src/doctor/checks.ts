@@ -1,5 +1,4 @@
-import { unprovenAfter } from '../../config/alerts.ts'
-import type { Check, Installation } from './check.ts'
+import type { DoctorCheck, Installation } from './check.ts'
 import {
   checkAdminTokens,
   checkAnswers,
@@ -9,17 +8,22 @@ import {
   checkFileLimit,
   checkSecretFiles,
 } from './config-and-keys.ts'
-import { checkDaemon, checkInForce } from './daemon.ts'
-import { checkEndDate, checkFailedCalls, checkProvider, checkPublicUrl } from './provider.ts'
-import { checkReceiver, checkReceivers } from './receivers.ts'
+import { checkInForce } from './daemon.ts'
+import { type FLEET_LINES, type Fleet, fleetLine, verdictFinding } from './fleet.ts'
+import { checkEndDate, checkProvider, checkPublicUrl } from './provider.ts'
+import { checkReceiver } from './receivers.ts'
 import { checkRedis } from './redis.ts'
 
-/** All checks, in the order of the report. */
-export function checksOf(installation: Installation): Check[] {
+/** All checks, in the order of the report. `read`: the fleet, once for all of them. */
+export function checksOf(installation: Installation, read: Promise<Fleet>): DoctorCheck[] {
   const { config, redis, keys, clock } = installation
   const file = 'correct the config file; plimsoll config check lists its problems'
   // The first answer may be all that is late; a server that answers nothing is named then.
   const waits = redis.waitMs === undefined ? {} : { longestMs: redis.waitMs + 1_000 }
+  const fleet = (name: keyof typeof FLEET_LINES): DoctorCheck => ({
+    ...{ name, ...waits, fix: 'check that Redis answers' },
+    run: async () => fleetLine(name, await read),
+  })
   return [
     { name: 'config', run: async () => checkConfig(installation.notices), fix: file },
     {
@@ -53,39 +57,30 @@ export function checksOf(installation: Installation): Check[] {
       run: () => checkProvider(config.provider.baseUrl, clock),
       fix: 'check provider.baseUrl, and that this machine may connect to it',
     },
-    {
-      name: 'calls',
-      ...waits,
-      run: async () => [await checkFailedCalls(installation)],
-      fix: 'check that Redis answers',
-    },
+    fleet('calls'),
     { name: 'end-date', run: async () => [checkEndDate(config.provider.api, clock.now())], fix: file },
     ...Object.entries(config.receivers).map(([name, receiver]) => ({
       name: `receiver.${name}`,
       run: async (signal: AbortSignal) => [await checkReceiver(name, receiver, signal)],
       fix: `check receivers.${name}, and that this machine may connect to its server`,
     })),
-    {
-      name: 'deliveries',
-      ...waits,
-      run: () => checkReceivers(redis, keys, unprovenAfter(config.alerts), clock),
-      fix: 'check that Redis answers',
-    },
+    fleet('deliveries'),
     {
       name: 'public-url',
       run: async () => [await checkPublicUrl(config.http.publicUrl)],
       fix: 'check http.publicUrl',
     },
-    {
-      name: 'daemon',
-      ...waits,
-      run: async () => [await checkDaemon(redis, keys, config.schedule, clock)],
-      fix: 'check that Redis answers',
-    },
+    fleet('daemon'),
     {
       name: 'config.in-force',
       ...waits,
       run: async () => [await checkInForce(installation)],
+      fix: 'check that Redis answers',
+    },
+    {
+      name: 'verdict',
+      ...waits,
+      run: async () => [verdictFinding(await read)],
       fix: 'check that Redis answers',
     },
   ]

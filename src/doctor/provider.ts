@@ -1,8 +1,7 @@
-import { callsText, FailedCalls, judgeCalls } from '../heartbeat/failed-calls.ts'
 import { type DialectName, endOf } from '../provider/dialects.ts'
 import { CallError, createHttpClient, type HttpResponse } from '../provider/http.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type Finding, fail, type Installation, ok, warn } from './check.ts'
+import { type Finding, fail, ok, warn } from './check.ts'
 
 const TIMEOUT_MS = 4_000
 const MAX_ANSWER_BYTES = 1_000_000
@@ -33,20 +32,6 @@ export async function checkProvider(baseUrl: string, clock: Clock): Promise<Find
 function judgeAnswer(host: string, { status }: HttpResponse, ms: number): Finding {
   if (status >= 500) return warn('provider', `${host} answers ${status}`, 'the provider fails: see its status page')
   return ok('provider', `${host} answers in ${Math.round(ms)} ms`)
-}
-
-const CALLS = 'calls'
-
-/** Whether the app's calls fail more often than the provider allows. */
-export async function checkFailedCalls({ config, redis, keys, clock }: Installation): Promise<Finding> {
-  const { failedCalls: limits } = config.provider
-  const counts = await redis.store
-    .then((store) => new FailedCalls(store, keys, limits).read(clock.now()))
-    .catch(() => undefined)
-  if (counts === undefined) return warn(CALLS, 'not known: Redis does not answer')
-  const isMany = judgeCalls(counts, limits, undefined) !== undefined
-  const fix = 'see which calls fail: the runbook, fleet: calls'
-  return isMany ? warn(CALLS, callsText(counts), fix) : ok(CALLS, callsText(counts))
 }
 
 /** `now`: our time in the middle of the call. The header has whole seconds, cut off. */

@@ -12,6 +12,10 @@ export interface Daemon {
   /** The fingerprint of the config that it works by: `doctor` compares it with that of the file. */
   config: string
   roles: readonly Role[]
+  /** Of the checks that it makes of itself those that fail. Absent: another version, as below. */
+  ill?: readonly { name: string; says: string }[]
+  /** Of one that works: since when sweeps could finish, ms, and the longest pause that there should be between two of a kind. */
+  sweeps?: { since: number; pauses: Readonly<Record<string, number>> }
 }
 
 /** One that stopped without a word is shown for so long. */

@@ -1,33 +1,25 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import type { Clock, ClockWatch } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Pinger, PingOutcome } from './ping.ts'
-import {
-  describeFacts,
-  type FactSources,
-  type HeartbeatBounds,
-  type HeartbeatVerdict,
-  judgeHeartbeat,
-  readHeartbeatFacts,
-  type WatchedDaemon,
-} from './verdict.ts'
+
+export type HeartbeatVerdict = { ok: true } | { ok: false; reasons: string[] }
 
 export interface HeartbeatSettings {
   everyMs: number
-  bounds: HeartbeatBounds
   pinger: Pinger
-  daemon: WatchedDaemon
+  /** What is out of bounds, one sentence each, and how all fares, in a few lines. */
+  check(): Promise<{ reasons: string[]; summary: string }>
 }
 
-interface HeartbeatWork extends FactSources {
+interface HeartbeatWork {
   heartbeats: HeartbeatStore
   /** Undefined: no heartbeat is sent. */
   heartbeat: HeartbeatSettings | undefined
   metrics: Metrics
   clock: Clock
-  clockWatch: ClockWatch
   log: Logger
 }
 
@@ -36,17 +28,16 @@ interface HeartbeatWork extends FactSources {
  * can't be read is not reported: silence is the alarm then. The ping is not awaited.
  */
 export async function sweepHeartbeat(deps: HeartbeatWork): Promise<undefined> {
-  const { heartbeats, heartbeat, clock, clockWatch } = deps
+  const { heartbeats, heartbeat, clock } = deps
   if (heartbeat === undefined) return
-  const [now, steady, evenMs] = [clock.now(), clock.steady(), clockWatch.evenMs()]
+  const now = clock.now()
   if (!(await heartbeats.take(heartbeat.everyMs, now))) return
-  const facts = await readHeartbeatFacts(deps, heartbeat.bounds, heartbeat.daemon, { now, steady, evenMs })
+  const { reasons, summary } = await heartbeat.check()
   // A Redis that was away is waited for; what was true before is no evidence for now.
   if (clock.now() - now > heartbeat.everyMs) return
-  const verdict = judgeHeartbeat(facts, heartbeat.bounds)
+  const verdict: HeartbeatVerdict = reasons.length === 0 ? { ok: true } : { ok: false, reasons }
   await noteVerdict(deps, verdict, heartbeat.everyMs, now)
-  const text = verdict.ok ? describeFacts(facts) : verdict.reasons.join('\n')
-  void ping(deps, heartbeat.pinger, verdict.ok, text)
+  void ping(deps, heartbeat.pinger, verdict.ok, verdict.ok ? summary : reasons.join('\n'))
 }
 
 async function noteVerdict(

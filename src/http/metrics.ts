@@ -1,19 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import packageJson from '../../package.json' with { type: 'json' }
-import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
+import { judgeFleet } from '../checks/all-checks.ts'
+import { type FleetFacts, readFleetFacts } from '../checks/facts.ts'
 import type { DueKind } from '../redis/keys.ts'
 import { readServers } from '../redis/servers.ts'
 import { countedElsewhere, gauge, sharedRead } from '../runtime/gauge.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { isBroken, receiverStatus } from '../views/deliveries.ts'
 import { surveyAlerts } from '../views/find-alerts.ts'
-import {
-  readCoverage,
-  readFailedCalls,
-  readHeartbeat,
-  readPollBudget,
-  readTokenEndpoint,
-} from '../views/fleet-health.ts'
 import { readOutboxBalance } from '../views/outbox-balance.ts'
 import type { WebDeps } from './web-deps.ts'
 
@@ -30,14 +24,17 @@ export function countRequest(metrics: Metrics, request: FastifyRequest, reply: F
 
 /** The state of all accounts, read from Redis on request. No label names an account. */
 export function registerGauges(deps: WebDeps): void {
-  registerFleetGauges(deps)
+  const facts = sharedRead(() => readFleetFacts(deps))
+  registerFleetGauges(deps, facts)
   registerOutboxGauges(deps)
-  registerReceiverGauges(deps)
-  registerProviderGauges(deps)
-  registerQueueGauges(deps)
+  registerReceiverGauges(deps, facts)
+  registerProviderGauges(deps, facts)
+  registerQueueGauges(deps, facts)
   registerRedisGauges(deps)
-  registerHealthGauges(deps)
+  registerHealthGauges(deps, facts)
 }
+
+type ReadFacts = () => Promise<FleetFacts>
 
 /** A gauge of one value: yes is 1, no is 0, undefined is not known. */
 function value(metrics: Metrics, name: string, help: string, read: () => Promise<number | boolean | undefined>): void {
@@ -50,10 +47,9 @@ function value(metrics: Metrics, name: string, help: string, read: () => Promise
 const DUE_KINDS: readonly DueKind[] = ['refresh', 'poll', 'uninstall']
 
 /** Accounts, their tokens and readings, their alerts. */
-function registerFleetGauges(deps: WebDeps): void {
-  const { metrics, registry, due, coverage, clock } = deps
+function registerFleetGauges(deps: WebDeps, facts: ReadFacts): void {
+  const { metrics, due, clock } = deps
   const { version } = packageJson
-  const covered = sharedRead(() => readCoverage(coverage, clock.now()))
 
   gauge(
     metrics,
@@ -61,7 +57,7 @@ function registerFleetGauges(deps: WebDeps): void {
     async () => [[{ version }, 1]],
   )
   gauge(metrics, { name: 'accounts', help: 'Accounts, by state.', labels: ['state'] }, async () =>
-    Object.entries(await registry.countByState()).map(([state, count]) => [{ state }, count]),
+    Object.entries((await facts()).byState).map(([state, count]) => [{ state }, count]),
   )
   gauge(
     metrics,
@@ -73,18 +69,17 @@ function registerFleetGauges(deps: WebDeps): void {
   )
   const nearest = 'Until the first of the access tokens that are kept alive expires; below 0: it has.'
   value(metrics, 'token_nearest_expiry_seconds', nearest, async () => {
-    const now = clock.now()
-    const at = await due.nearestExpiry(now)
-    return at === undefined ? undefined : (at - now) / 1_000
+    const { now, nearestExpiryAt: at } = await facts()
+    return at === null ? undefined : (at - now) / 1_000
   })
   const fresh = 'Share of the polled accounts whose newest reading is fresh.'
-  value(metrics, 'limits_coverage_ratio', fresh, async () => (await covered()).share ?? Number.NaN)
+  value(metrics, 'limits_coverage_ratio', fresh, async () => (await facts()).coverage.share ?? Number.NaN)
   const objective = 'What that share should be: limits.coverage in the config.'
-  value(metrics, 'limits_coverage_objective_ratio', objective, async () => coverage.settings.objective)
+  value(metrics, 'limits_coverage_objective_ratio', objective, async () => (await facts()).coverage.objective)
   const stale = 'Polled accounts whose newest reading is too old.'
-  value(metrics, 'accounts_stale', stale, async () => (await covered()).stale)
+  value(metrics, 'accounts_stale', stale, async () => (await facts()).coverage.stale)
   const failing = 'Polled accounts whose last poll failed, wholly or in part.'
-  value(metrics, 'accounts_poll_failing', failing, async () => (await covered()).failing)
+  value(metrics, 'accounts_poll_failing', failing, async () => (await facts()).coverage.failing)
   const counted = sharedRead(async () => {
     const now = clock.now()
     return (await surveyAlerts(deps, { silences: await deps.silences.active(now) }, now)).counts
@@ -123,27 +118,27 @@ function registerOutboxGauges(deps: WebDeps): void {
   value(metrics, 'deliveries_pending', 'Deliveries that wait for an attempt.', () => deliveries.countPending())
 }
 
-function registerReceiverGauges({ metrics, receiverStore, store, keys, clock }: WebDeps): void {
+function registerReceiverGauges({ metrics }: WebDeps, facts: ReadFacts): void {
   const failing = 'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.'
   gauge(metrics, { name: 'receiver_failing', help: failing, labels: ['receiver'] }, async () =>
-    (await receiverStore.read()).map((health) => [
+    (await facts()).receivers.map((health) => [
       { receiver: health.receiver },
       isBroken(receiverStatus(health)) ? 1 : 0,
     ]),
   )
   const beats = 'Whether heartbeats come, and the last one was good: 1 or 0; NaN where there are none.'
   value(metrics, 'heartbeat_ok', beats, async () => {
-    const last = await readHeartbeat(new HeartbeatStore(store, keys), clock.now())
-    return last === null ? Number.NaN : last.ok && !last.late
+    const { heartbeat } = await facts()
+    return heartbeat === null ? Number.NaN : heartbeat.ok && !heartbeat.late
   })
 }
 
 const BREAKER = { closed: 0, 'half-open': 0.5, open: 1 }
 
 /** What all daemons know together of the provider, and what is left of the calls to it. */
-function registerProviderGauges({ metrics, store, keys, failedCalls, clock }: WebDeps): void {
-  const endpoint = sharedRead(() => readTokenEndpoint(store, keys))
-  const budget = sharedRead(() => readPollBudget(store, keys))
+function registerProviderGauges({ metrics }: WebDeps, facts: ReadFacts): void {
+  const endpoint = async () => (await facts()).tokenEndpoint
+  const budget = async () => (await facts()).pollBudget
 
   const open = 'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.'
   value(metrics, 'breaker_open', open, async () => BREAKER[(await endpoint())?.breaker ?? 'closed'])
@@ -151,7 +146,7 @@ function registerProviderGauges({ metrics, store, keys, failedCalls, clock }: We
   value(metrics, 'token_requests_allowed', allowed, async () => (await endpoint())?.requestsPerSecond ?? Number.NaN)
   const skew = "How far the provider's clock is ahead of ours."
   value(metrics, 'clock_skew_seconds', skew, async () => ((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000)
-  const answered = sharedRead(() => readFailedCalls(failedCalls, clock.now()))
+  const answered = async () => (await facts()).failedCalls
   const failed = 'Share of the calls to the provider in 30 days that failed; NaN where none was answered.'
   value(metrics, 'provider_failed_calls_ratio', failed, async () => (await answered()).share ?? Number.NaN)
   const all = 'Calls to the provider in 30 days that were answered, by all daemons.'
@@ -164,9 +159,8 @@ function registerProviderGauges({ metrics, store, keys, failedCalls, clock }: We
 
 const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
-function registerQueueGauges({ metrics, queueDepths, clock }: WebDeps): void {
-  const depths = sharedRead(queueDepths)
-
+function registerQueueGauges({ metrics, clock }: WebDeps, facts: ReadFacts): void {
+  const depths = async () => (await facts()).queues
   gauge(metrics, { name: 'queue_jobs', help: 'Jobs in a queue, by state.', labels: ['queue', 'state'] }, async () =>
     (await depths()).flatMap((depth) =>
       STATES.map((state): [{ queue: string; state: string }, number] => [{ queue: depth.queue, state }, depth[state]]),
@@ -215,8 +209,8 @@ function registerRedisGauges({ metrics, store }: WebDeps): void {
   })
 }
 
-/** The same as /healthz and /readyz show. */
-function registerHealthGauges({ metrics, health }: WebDeps): void {
+/** The same as /healthz and /readyz show, and as the status page shows of what all daemons share. */
+function registerHealthGauges({ metrics, health }: WebDeps, facts: ReadFacts): void {
   const report = sharedRead(health)
 
   value(metrics, 'alive', 'Whether work moves on, as on /healthz: 1 or 0.', async () => (await report()).alive)
@@ -227,7 +221,10 @@ function registerHealthGauges({ metrics, health }: WebDeps): void {
     async () => (await report()).ready,
   )
   const help = 'Whether one thing that health is judged by is as it should be: 1 or 0.'
-  gauge(metrics, { name: 'health_check_ok', help, labels: ['check'] }, async () =>
-    (await report()).checks.map(({ name, ok }) => [{ check: name }, ok ? 1 : 0]),
-  )
+  gauge(metrics, { name: 'health_check_ok', help, labels: ['check'] }, async () => {
+    const [{ findings }, fleet] = await Promise.all([report(), facts().then(judgeFleet, () => [])])
+    const all = new Map(findings.map(({ name, level }) => [name, level === 'ok']))
+    for (const [check, troubles] of fleet) all.set(check, troubles.length === 0)
+    return [...all].map(([check, isOk]) => [{ check }, isOk ? 1 : 0])
+  })
 }

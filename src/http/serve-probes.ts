@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import type { OwnFinding } from '../checks/check.ts'
 import { sharedRead } from '../runtime/gauge.ts'
-import type { HealthCheck } from './health.ts'
 import { Problem } from './problem.ts'
 import type { WebDeps } from './web-deps.ts'
 
@@ -31,17 +31,17 @@ function addProbes(scope: FastifyInstance, { health, metrics }: ProbeParts): voi
   const report = sharedRead(health)
   const scrape = sharedRead(() => metrics.registry.metrics())
   scope.get('/healthz', async ({ mayRead }, reply) => {
-    const { alive, checks } = await report()
-    return reply.code(alive ? 200 : 503).send({ alive, checks: shown(checks, mayRead) })
+    const { alive, findings } = await report()
+    return reply.code(alive ? 200 : 503).send({ alive, checks: shown(findings, mayRead) })
   })
   scope.get('/readyz', async ({ mayRead }, reply) => {
-    const { ready, checks } = await report()
-    return reply.code(ready ? 200 : 503).send({ ready, checks: shown(checks, mayRead) })
+    const { ready, findings } = await report()
+    return reply.code(ready ? 200 : 503).send({ ready, checks: shown(findings, mayRead) })
   })
   scope.get('/metrics', async (_request, reply) => reply.type(metrics.registry.contentType).send(await scrape()))
 }
 
 /** A detail may name an account, a receiver, or what Redis said. */
-function shown(checks: readonly HealthCheck[], mayRead: boolean) {
-  return mayRead ? checks : checks.map(({ name, ok }) => ({ name, ok }))
+function shown(findings: readonly OwnFinding[], mayRead: boolean) {
+  return findings.map(({ name, level, says }) => ({ name, ok: level === 'ok', ...(mayRead && { detail: says }) }))
 }

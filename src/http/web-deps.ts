@@ -4,12 +4,13 @@ import type { Tags } from '../accounts/match-account.ts'
 import type { Directory } from '../accounts/search/directory.ts'
 import type { AckLinks } from '../alerts/acknowledge.ts'
 import type { SilenceStore } from '../alerts/silence-store.ts'
+import type { CheckBounds } from '../checks/facts.ts'
+import type { HealthReport } from '../checks/health-report.ts'
 import type { MailLinks } from '../delivery/describe/mail-links.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import type { Actions } from './actions.ts'
-import type { HealthReport } from './health.ts'
 
 /** What pages, API and metrics are made from, and what they may ask for. A function takes what it uses of it. */
 export interface WebDeps extends ViewDeps {
@@ -31,6 +32,9 @@ export interface WebDeps extends ViewDeps {
   publicUrl: string
   actions: Actions
   health: () => Promise<HealthReport>
+  bounds: CheckBounds
+  /** The watch over the clock of this daemon. */
+  daemon: { evenMs(): number }
   metrics: Metrics
   log: Logger
 }

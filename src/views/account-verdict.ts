@@ -1,4 +1,5 @@
 import { type Account, confirmationOf } from '../accounts/account.ts'
+import { OVERDUE_AFTER_MS } from '../accounts/due-sets.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
@@ -53,9 +54,6 @@ export interface VerdictFacts {
   freshnessMs: number
   endpoint: TokenEndpointStatus | null
 }
-
-/** A sweep comes every few seconds: what is due for longer is not being done. */
-const OVERDUE_MS = 60_000
 
 export function accountVerdict(facts: VerdictFacts, now: number): AccountVerdict {
   const findings = isLeaving(facts.account) ? [departure(facts.account, now)] : findingsOf(facts, now)
@@ -165,7 +163,7 @@ function failing({ refreshFailure }: Subject, now: number): [brief: string, says
 function nextAttempt({ nextRefreshAt }: Subject, now: number): string {
   if (nextRefreshAt === null) return 'No refresh is planned.'
   const late = now - nextRefreshAt
-  return late > OVERDUE_MS
+  return late > OVERDUE_AFTER_MS
     ? `The next attempt is overdue by ${formatSpan(late)}.`
     : `The next attempt is ${planned(nextRefreshAt, now)}.`
 }
@@ -194,7 +192,7 @@ function activeTokens(
   }
   if (nextRefreshAt === null) return ['warning', 'no refresh is planned', 'No refresh is planned.', expiry(token, now)]
   const life = obtainedAt === null || expiresAt === null ? Number.MAX_VALUE : expiresAt - obtainedAt
-  if (lateMs > Math.min(OVERDUE_MS, life / 5))
+  if (lateMs > Math.min(OVERDUE_AFTER_MS, life / 5))
     return ['warning', `refresh ${late}`, `Its refresh is ${late}.`, expiry(token, now)]
   const next = planned(nextRefreshAt, now)
   if (obtainedAt === null || expiresAt === null)
@@ -255,7 +253,7 @@ function lastPoll({ account, readAt, freshnessMs }: VerdictFacts, now: number): 
   const isStale = polledAt !== null && now - polledAt > freshnessMs
   const old = isStale ? `, older than limits.freshness (${formatSpan(freshnessMs)})` : ''
   const late = nextPollAt === null ? 0 : now - nextPollAt
-  if (late > OVERDUE_MS) {
+  if (late > OVERDUE_AFTER_MS) {
     const overdue = `overdue by ${formatSpan(late)}`
     return found('warning', `poll ${overdue}`, `${read}${old}; the next poll is ${overdue}.`)
   }

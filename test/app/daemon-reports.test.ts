@@ -17,11 +17,16 @@ test('a daemon says by which config it works as often as that it runs, another o
   let config = configOf(SMALLEST)
   const daemons = new DaemonStore(redis.store, keys)
   const said = async () => (await daemons.read()).map(({ name, config }) => [name, config])
+  const facts = {
+    ...{ now: NOW, startedAt: NOW - 5_000, redisOk: true, redisSince: NOW - 1_000, lastSweeps: {}, expected: {} },
+    ...{ standstills: { deliver: 200_000 }, answersTrouble: 'no key' },
+  }
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const reports = await startDaemonReports(
     () => ({ store: redis.store, keys, clock, vault, config }),
     'a pid 1',
     new Set(ROLES),
+    async () => facts,
   )
   const first = await said()
   expect(first).toEqual([['a pid 1', expect.stringMatching(/^[0-9a-f]{16}$/)]])
@@ -35,6 +40,10 @@ test('a daemon says by which config it works as often as that it runs, another o
   await reports.report()
   expect(await said()).not.toEqual(first)
   const [daemon] = await daemons.read()
+  expect(daemon).toMatchObject({
+    ill: [{ name: 'sealed-tokens', says: 'no key' }],
+    sweeps: { since: NOW - 1_000, pauses: { alerts: 10_000, grants: 40_000 } },
+  })
   expect(daemon && daemonStatus(daemon, NOW)).not.toHaveProperty('config')
   await reports.stop()
   expect(await said()).toEqual([])

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
-import { type Check, ok, runChecks } from '../../src/doctor/check.ts'
+import type { FleetFacts } from '../../src/checks/facts.ts'
+import { type DoctorCheck, ok, runChecks } from '../../src/doctor/check.ts'
 import { checkConfig } from '../../src/doctor/config-and-keys.ts'
-import { judgeSweeps } from '../../src/doctor/daemon.ts'
+import { fleetLine } from '../../src/doctor/fleet.ts'
 import { checkEndDate } from '../../src/doctor/provider.ts'
+import { DAEMON, fleetFacts, MINUTE, NOW } from '../checks/a-fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
 test.each([
@@ -34,38 +36,64 @@ test('each notice of the config is a warning where it stands; the end of v1 is t
   expect(checkConfig([])).toMatchObject([{ level: 'ok' }])
 })
 
-const NOW = Date.parse('2026-11-21T10:00:00Z')
-const EXPECTED = { 'refresh-tokens': 10_000, alerts: 5_000 }
+const daemonLine = (changed: Partial<FleetFacts>) =>
+  fleetLine('daemon', {
+    facts: fleetFacts({ isDaemon: false, ...changed }),
+    verdict: { level: 'ok', says: '', troubles: [] },
+  })
+const silent = { ...DAEMON, lastSeenAt: NOW - MINUTE }
 
-test.each([
-  ['none ever', {}, 'warn', 'none has worked on this Redis yet'],
-  ['all in time', { 'refresh-tokens': NOW - 44_000, alerts: NOW }, 'ok', 'at work: sweeps finish'],
+test.each<[string, Partial<FleetFacts>, string, string]>([
+  ['is at work', {}, 'ok', 'at work: sweeps finish'],
+  ['was never there', { daemons: [] }, 'warn', 'no daemon runs: nothing is refreshed, polled or sent'],
   [
-    'all long ago',
-    { 'refresh-tokens': NOW - 90_000, alerts: NOW - 60_000 },
+    'is gone',
+    { daemons: [silent], lastSweeps: {} },
     'warn',
-    'none is at work: the last sweep finished 2026-11-21T09:59:00.000Z',
+    'every daemon is silent: nothing is refreshed, polled or sent',
   ],
   [
-    'one kind late',
-    { 'refresh-tokens': NOW - 46_000, alerts: NOW },
+    'has a sweep that is late',
+    { lastSweeps: { ...fleetFacts().lastSweeps, alerts: NOW - 46_000 } },
     'fail',
-    'some work does not move: refresh-tokens last finished 46 s ago, at most 45 s allowed',
+    'sweep:alerts: last finished 46 s ago, at most 45 s allowed',
   ],
   [
-    'one kind never',
-    { alerts: NOW },
+    'never finished one',
+    { lastSweeps: { alerts: NOW } },
     'fail',
-    'some work does not move: refresh-tokens none finished yet, at most 45 s allowed',
+    'sweep:coverage: none finished yet, at most 105 s allowed',
   ],
-])('sweeps: %s', (_, sweeps, level, detail) => {
-  expect(judgeSweeps(sweeps as Record<string, number>, EXPECTED, NOW)).toMatchObject({ level, detail })
+  [
+    'leaves a part to others',
+    { daemons: [{ ...DAEMON, roles: ['clock', 'web'] }] },
+    'fail',
+    'NO WORKER is at work: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
+  ],
+])('a daemon that %s', (_, changed, level, detail) => {
+  expect(daemonLine(changed)).toMatchObject([{ level, detail, ...(level !== 'ok' && { fix: expect.any(String) }) }])
+})
+
+test('a receiver that fails is a warning at once, long before it is an alert', () => {
+  const found = (receivers: FleetFacts['receivers']) =>
+    fleetLine('deliveries', { facts: fleetFacts({ receivers }), verdict: { level: 'ok', says: '', troubles: [] } })
+  const ops = { receiver: 'ops', failures: 0, seenAt: NOW }
+  expect(found([])).toMatchObject([{ level: 'ok', detail: 'nothing was sent so far' }])
+  expect(found([ops])).toMatchObject([{ level: 'ok', detail: 'no receiver is known to fail' }])
+  const failing = { ...ops, failingSince: NOW - MINUTE, failures: 3, lastReason: 'the service answered 500' }
+  expect(found([failing])).toMatchObject([
+    { level: 'warn', detail: expect.stringMatching(/^ops has been failing .* 3 attempts: the service answered 500$/) },
+  ])
+})
+
+test('without Redis nothing is known of the fleet', () => {
+  expect(fleetLine('calls', undefined)).toMatchObject([{ level: 'warn', detail: 'not known: Redis does not answer' }])
 })
 
 test('a check that hangs or throws fails alone, within five seconds, and its signal is aborted', async () => {
   const clock = new HandClock()
   let aborted = false
-  const checks: Check[] = [
+  const checks: DoctorCheck[] = [
     {
       name: 'hangs',
       fix: 'pull the plug',

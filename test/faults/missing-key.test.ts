@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { HealthReport } from '../../src/http/health.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -78,7 +77,9 @@ test('an account whose token no key opens fails as any other does, names the key
   expect(shown.out).toContain(MISSING)
   expect(await account(open)).toMatchObject({ state: 'active', refreshFailure: null })
   const sealedTokens = async () =>
-    (await getJson<HealthReport>(`${daemon.url}/readyz`)).checks.find(({ name }) => name === 'sealed-tokens')
+    (await getJson<{ checks: { name: string; ok: boolean }[] }>(`${daemon.url}/readyz`)).checks.find(
+      ({ name }) => name === 'sealed-tokens',
+    )
   const detail = `new tokens of account ${locked} wait in dataDir/answers: ${MISSING}`
   expect(await sealedTokens()).toEqual({ name: 'sealed-tokens', ok: false, detail })
 

@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { type CheckBounds, readFleetFacts } from '../../src/checks/facts.ts'
+import { outsideReport } from '../../src/checks/outside.ts'
+import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
+import { DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
+import { FailedCalls } from '../../src/heartbeat/failed-calls.ts'
 import { HeartbeatStore, sweepHeartbeat } from '../../src/heartbeat/heartbeat.ts'
 import { createPinger } from '../../src/heartbeat/ping.ts'
-import type { HeartbeatBounds } from '../../src/heartbeat/verdict.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
@@ -31,12 +36,9 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-const bounds: HeartbeatBounds = {
-  coverage: { objective: 0.95, freshnessMs: 26 * HOUR },
-  tokens: 0.95,
-  overdueRefreshMs: 5 * MINUTE,
-  outboxAgeMs: 15 * MINUTE,
-  sweeps: { alerts: 5_000 },
+const bounds: CheckBounds = {
+  ...{ tokens: 0.95, overdueRefreshMs: 5 * MINUTE, outboxAgeMs: 15 * MINUTE, freshnessMs: 26 * HOUR },
+  ...{ unprovenAfterMs: 'never', receivers: new Set(['ops-mail']) },
 }
 
 /** Accounts 1 to 4 that are well, and one daemon or several that share them. */
@@ -52,14 +54,25 @@ async function aFleet() {
   const daemon = (timeoutMs?: number) => {
     const pinger = createPinger(new Secret(`${service.url}/ping/the-secret-key`), timeoutMs)
     onTestFinished(() => pinger.close())
-    const startedAt = clock.steady()
-    const deps = {
-      ...{ store, keys, clock, metrics, log: logs.log, clockWatch: new ClockWatch(clock) },
-      coverage: new CoverageStore(store, keys, bounds.coverage),
-      due: new DueSets(store, keys),
-      heartbeats: new HeartbeatStore(store, keys),
-      heartbeat: { everyMs: MINUTE, bounds, pinger, daemon: { startedAt, receivers: new Set(['ops-mail']) } },
+    const startedAt = clock.now()
+    const clockWatch = new ClockWatch(clock)
+    const sources = {
+      ...{ store, keys, clock, bounds, daemon: clockWatch, due: new DueSets(store, keys) },
+      ...{ registry: new Registry(store, keys), receiverStore: new ReceiverStore(store, keys) },
+      coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: bounds.freshnessMs }),
+      failedCalls: new FailedCalls(store, keys, { warning: 0.03, critical: 0.05 }),
     }
+    const check = async () => {
+      const since = startedAt > clock.now() ? clock.now() - clockWatch.evenMs() : startedAt
+      // As each daemon does every few seconds.
+      await new DaemonStore(store, keys).report({
+        ...{ name: 'a pid 1', version: '1', config: 'c', roles: ROLES, startedAt, lastSeenAt: clock.now() },
+        sweeps: { since, pauses: { alerts: 5_000 } },
+      })
+      return outsideReport(await readFleetFacts(sources))
+    }
+    const heartbeat = { everyMs: MINUTE, pinger, check }
+    const deps = { clock, metrics, log: logs.log, heartbeats: new HeartbeatStore(store, keys), heartbeat }
     return () => sweepHeartbeat(deps)
   }
   const beat = daemon()
@@ -160,7 +173,7 @@ describe('a bound that is crossed is told to /fail, and the way back to the addr
     clock.move(5 * MINUTE)
     expect(await nextBeat()).toMatchObject({
       path: FAIL,
-      body: expect.stringContaining('trouble for 7 min (unreachable)'),
+      body: expect.stringMatching(/tokens can't be refreshed \(provider unreachable\).*, for 7 min now/),
     })
     await store.del(keys.endpoint)
     expect(await nextBeat()).toMatchObject({ path: WELL })
@@ -178,7 +191,7 @@ describe('a bound that is crossed is told to /fail, and the way back to the addr
     await daemon()()
     await service.came(3)
     expect(service.seen.map(({ path }) => path)).toEqual([WELL, FAIL, WELL])
-    expect(service.seen[1]?.body).toMatch(/^Sweeps for alerts have not finished for 1 min/)
+    expect(service.seen[1]?.body).toMatch(/^Work does not move: sweep:alerts\./)
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { judgeHealth } from '../../src/checks/health-report.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
-import { judgeHealth } from '../../src/http/health.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
 /** A job that ends when it is told to. */

@@ -16,6 +16,7 @@ import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { mailLinks } from '../../src/app/receivers.ts'
+import { checkBounds } from '../../src/app/settings.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
 import { FailedCalls } from '../../src/heartbeat/failed-calls.ts'
@@ -196,7 +197,9 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       testReceiver: async (name) => TESTED[name],
       ...actions,
     },
-    health: async () => ({ alive: true, ready: true, checks: [] }),
+    health: async () => ({ alive: true, ready: true, findings: [] }),
+    bounds: checkBounds(config),
+    daemon: { evenMs: () => Number.POSITIVE_INFINITY },
     clock,
     log: logs.log,
     ...options,

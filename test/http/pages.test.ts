@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { alertId } from '../../src/alerts/alert-state.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
 import { describeAlert } from '../../src/delivery/describe/describe-alert.ts'
+import { DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'
@@ -289,8 +290,11 @@ test('an empty installation shows what is left to be done, not lists of nothing'
 })
 
 test('the status page says so when nothing moves', async () => {
-  const checks = [{ name: 'sweep:poll-limits', ok: false, detail: 'none finished yet' }]
-  const { get } = await openServer(redis, { health: async () => ({ alive: false, ready: true, checks }) })
+  const { get, steps, keys, clock } = await openServer(redis)
+  await new DaemonStore(steps, keys).report({
+    ...{ name: 'a pid 1', version: '1', config: 'c', roles: ROLES, startedAt: clock.now(), lastSeenAt: clock.now() },
+    ill: [{ name: 'sweep:poll-limits', says: 'none finished yet' }],
+  })
   const { text } = await get('/')
   expect(text).toContain('>Fix the daemon</a> <span>sweep:poll-limits: none finished yet</span>')
   // Also where the page itself is of something else.

@@ -11,15 +11,17 @@ const redis = redisOfFile()
 
 test('the probes tell alive and ready apart, with the checks', async () => {
   const checks = [{ name: 'redis', ok: false, detail: 'does not answer' }]
-  const { ask } = await openServer(redis, { health: async () => ({ alive: true, ready: false, checks }) })
+  const findings = [{ name: 'redis', level: 'critical' as const, says: 'does not answer' }]
+  const { ask } = await openServer(redis, { health: async () => ({ alive: true, ready: false, findings }) })
   expect(await ask('GET', '/healthz', BEARER)).toMatchObject({ status: 200, json: { alive: true, checks } })
   expect(await ask('GET', '/readyz', BEARER)).toMatchObject({ status: 503, json: { ready: false, checks } })
 })
 
 test('without a token that may read the probes show which checks hold, and not why: details name accounts and receivers', async () => {
   const checks = [{ name: 'receivers', ok: false, detail: 'ops-hook: alerts are not delivered' }]
+  const findings = [{ name: 'receivers', level: 'warning' as const, says: 'ops-hook: alerts are not delivered' }]
   const { ask, addToken, signIn } = await openServer(redis, {
-    health: async () => ({ alive: false, ready: true, checks }),
+    health: async () => ({ alive: false, ready: true, findings }),
   })
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   const strangers = [{}, bearer('wrong'), { cookie: 'plimsoll=a' }, bearer(await addToken('writer', 'write'))]
@@ -171,7 +173,7 @@ test('closing lets a request under way end and waits for nobody else', async () 
     health: async () => {
       begin()
       await ended
-      return { alive: true, ready: true, checks: [] }
+      return { alive: true, ready: true, findings: [] }
     },
   })
   const idle = connect(Number(new URL(server.url).port), '127.0.0.1')

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import { judgeHealth } from '../../src/checks/health-report.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
-import { judgeHealth } from '../../src/http/health.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
@@ -123,10 +123,10 @@ describe('one account whose refresh hangs', () => {
     expect(health().alive).toBe(true)
     clock.move(1)
     await work([3])
-    expect(health().checks.filter(({ ok }) => !ok)).toEqual([
+    expect(health().findings.filter(({ level }) => level !== 'ok')).toEqual([
       {
-        ...{ name: 'oldest:refresh', ok: false },
-        detail: 'the oldest of account 1 has run for 140 s, at most 140 s allowed',
+        ...{ name: 'oldest:refresh', level: 'critical', stops: 'work' },
+        says: 'the oldest of account 1 has run for 140 s, at most 140 s allowed',
       },
     ])
     // It has its whole time from when Redis is back.

@@ -2,8 +2,8 @@ import { Worker } from 'bullmq'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createQueues } from '../../jobs/queues.ts'
 import { startWorkers } from '../../jobs/workers.ts'
+import { judgeHealth } from '../../src/checks/health-report.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
-import { judgeHealth } from '../../src/http/health.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
@@ -93,7 +93,7 @@ test('a look that hangs makes the process unhealthy that has it in hand, whateve
     judgeHealth({
       ...{ now: clock.now(), startedAt: 0, redisOk: true, lastSweeps: {}, expected: {} },
       ...{ standstills: movement.standstills(), oldest: movement.oldest() },
-    }).checks.flatMap(({ name, ok }) => (ok ? [] : [name]))
+    }).findings.flatMap(({ name, level }) => (level === 'ok' ? [] : [name]))
   expect(unwell()).toEqual([])
   clock.move(150_000)
   expect(unwell()).toEqual([])

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { readFleetStatus } from '../../checks/fleet-status.ts'
 import { readCoverage } from '../../views/fleet-health.ts'
-import { readFleetStatus } from '../../views/fleet-status.ts'
 import { outboxJson, readOutboxBalance } from '../../views/outbox-balance.ts'
 import { OutboxShape } from '../../views/shapes/delivery.ts'
 import { CoverageShape, FleetStatusShape } from '../../views/shapes/fleet-status.ts'

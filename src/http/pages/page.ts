@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FleetVerdict } from '../../checks/verdict.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { FleetVerdict } from '../../views/fleet-verdict.ts'
 import { formTokenField } from '../access/forms.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { type Done, doneNote, NOTE_SHOWN } from './parts/forms.ts'

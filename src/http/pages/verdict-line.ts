@@ -1,8 +1,8 @@
+import { readStatusFacts, type StatusSources } from '../../checks/status-facts.ts'
+import { type FleetVerdict, fleetVerdict, unknownVerdict } from '../../checks/verdict.ts'
 import { isRedisAway } from '../../redis/away.ts'
 import { sharedRead } from '../../runtime/gauge.ts'
 import { type Html, html } from '../../text/html.ts'
-import { readStatusFacts, type StatusSources } from '../../views/fleet-status.ts'
-import { type FleetVerdict, fleetVerdict, unknownVerdict } from '../../views/fleet-verdict.ts'
 import type { WebDeps } from '../web-deps.ts'
 
 /** Pages come in quick succession: so long they share a verdict. */

@@ -1,6 +1,8 @@
+import type { Trouble, TroubleOf } from '../../../checks/check.ts'
+import type { Group } from '../../../checks/status-facts.ts'
+import type { FleetVerdict } from '../../../checks/verdict.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { FleetVerdict, Group, Trouble, TroubleOf } from '../../../views/fleet-verdict.ts'
 
 const MOST = 7
 

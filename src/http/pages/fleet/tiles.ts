@@ -1,3 +1,5 @@
+import type { DueStatus, FleetStatus } from '../../../checks/fleet-status.ts'
+import { newFleetText } from '../../../checks/verdict.ts'
 import { callsParts, judgeCalls } from '../../../heartbeat/failed-calls.ts'
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { countOf, formatCount, formatDistance, formatSpan } from '../../../text/format-number.ts'
@@ -14,8 +16,6 @@ import {
   shareText,
   skewText,
 } from '../../../views/fleet-health.ts'
-import type { DueStatus, FleetStatus } from '../../../views/fleet-status.ts'
-import { newFleetText } from '../../../views/fleet-verdict.ts'
 
 /** The figures of the fleet, one tile each. */
 export function tiles(status: FleetStatus, now: number): Html {

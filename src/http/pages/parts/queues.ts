@@ -1,6 +1,6 @@
+import type { FleetStatus } from '../../../checks/fleet-status.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { FleetStatus } from '../../../views/fleet-status.ts'
 import { when } from './cells.ts'
 import { htmlTable } from './tables.ts'
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { type HealthFacts, judgeHealth } from '../../src/http/health.ts'
+import { judgeHealth } from '../../src/checks/health-report.ts'
+import type { ProcessFacts } from '../../src/checks/process-facts.ts'
 
 const NOW = 1_000_000
-const FACTS: HealthFacts = {
+const FACTS: ProcessFacts = {
   now: NOW,
   startedAt: NOW - 500_000,
   redisOk: true,
@@ -11,6 +12,7 @@ const FACTS: HealthFacts = {
   expected: { 'refresh-tokens': 10_000, 'poll-limits': 15_000 },
 }
 
+const failing = (receiver: string) => ({ receiver, failures: 1, failingSince: NOW - 1_000 })
 const swept = (ms: number) => ({ lastSweeps: { ...FACTS.lastSweeps, 'refresh-tokens': NOW - ms } })
 const oldest = (ms: number) => ({
   oldest: [
@@ -24,7 +26,7 @@ const ticked = (ms: number) => ({
   ticks: { last: { 'refresh-tokens': NOW - ms }, expected: { 'refresh-tokens': 10_000 } },
 })
 
-test.each<[string, Partial<HealthFacts>]>([
+test.each<[string, Partial<ProcessFacts>]>([
   ['whose sweeps finish', {}],
   ['whose sweep is three periods and the grace late', swept(45_000)],
   ['that started less than that ago, before any sweep', { startedAt: NOW - 45_000, lastSweeps: {} }],
@@ -40,7 +42,7 @@ test.each<[string, Partial<HealthFacts>]>([
   expect(judgeHealth({ ...FACTS, ...more })).toMatchObject({ alive: true, ready: true })
 })
 
-test.each<[name: string, detail: string, Partial<HealthFacts>]>([
+test.each<[name: string, detail: string, Partial<ProcessFacts>]>([
   ['sweep:refresh-tokens', 'last finished 45 s ago, at most 45 s allowed', swept(45_001)],
   [
     'sweep:poll-limits',
@@ -54,7 +56,9 @@ test.each<[name: string, detail: string, Partial<HealthFacts>]>([
 ])('one thing that stands still is enough not to be alive, and is named: %s', (name, detail, more) => {
   const report = judgeHealth({ ...FACTS, ...more })
   expect(report).toMatchObject({ alive: false, ready: true })
-  expect(report.checks.filter((check) => !check.ok)).toEqual([{ name, ok: false, detail }])
+  expect(report.findings.filter(({ level }) => level !== 'ok')).toEqual([
+    { name, level: 'critical', says: detail, stops: 'work' },
+  ])
 })
 
 const MINUTE = 60_000
@@ -69,10 +73,10 @@ test.each([
 })
 
 test('new tokens that no key opens are said, and make no daemon less ready', () => {
-  const { alive, ready, checks } = judgeHealth({ ...FACTS, answersTrouble: 'no key with the id k1 is configured' })
+  const { alive, ready, findings } = judgeHealth({ ...FACTS, answersTrouble: 'no key with the id k1 is configured' })
   expect({ alive, ready }).toEqual({ alive: true, ready: true })
-  expect(checks.filter(({ ok }) => !ok)).toEqual([
-    { name: 'sealed-tokens', ok: false, detail: 'no key with the id k1 is configured' },
+  expect(findings.filter(({ level }) => level !== 'ok')).toEqual([
+    { name: 'sealed-tokens', level: 'critical', says: 'no key with the id k1 is configured' },
   ])
 })
 
@@ -91,7 +95,7 @@ test('what stood still while Redis was away has its full time again once it is b
   }
   const backFor = (ms: number) => judgeHealth({ ...FACTS, ...stood, redisSince: NOW - ms })
   expect(backFor(45_000)).toMatchObject({ alive: true, ready: true })
-  expect(backFor(120_001).checks.flatMap(({ name, ok }) => (ok ? [] : [name]))).toEqual([
+  expect(backFor(120_001).findings.flatMap(({ name, level }) => (level === 'ok' ? [] : [name]))).toEqual([
     ...['sweep:refresh-tokens', 'sweep:poll-limits', 'queue:refresh-tokens', 'worker:deliver'],
   ])
 })
@@ -102,12 +106,12 @@ test('while it starts it is alive and not ready', () => {
 })
 
 test('readiness names receivers that fail, and is not lost over them', () => {
-  const report = judgeHealth({ ...FACTS, failingReceivers: ['hook', 'pager'] })
+  const report = judgeHealth({ ...FACTS, receivers: ['hook', 'pager'].map(failing) })
   expect(report).toMatchObject({ alive: true, ready: true })
-  expect(report.checks.at(-1)).toEqual({
+  expect(report.findings.at(-1)).toEqual({
     name: 'receivers',
-    ok: false,
-    detail: 'hook, pager: alerts are not delivered',
+    level: 'warning',
+    says: 'hook, pager: alerts are not delivered',
   })
-  expect(judgeHealth(FACTS).checks.at(-1)).toEqual({ name: 'receivers', ok: true, detail: 'none is known to fail' })
+  expect(judgeHealth(FACTS).findings.at(-1)).toMatchObject({ level: 'ok', says: 'none is known to fail' })
 })

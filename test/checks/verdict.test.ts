@@ -1,41 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { ROLES } from '../../src/heartbeat/daemons.ts'
-import { type AccountGroup, fleetVerdict, type StatusFacts, unknownVerdict } from '../../src/views/fleet-verdict.ts'
+import type { AccountGroup, StatusFacts } from '../../src/checks/status-facts.ts'
+import { fleetVerdict, unknownVerdict } from '../../src/checks/verdict.ts'
 import type { OpenAlertShape } from '../../src/views/shapes/alert.ts'
+import { ago, DAEMON, DUE, statusFacts as facts, MINUTE, NOW } from './a-fleet.ts'
 
-const NOW = Date.parse('2026-11-24T03:00:00.000Z')
-const MINUTE = 60_000
-const ago = (ms: number) => new Date(NOW - ms).toISOString()
-
-const NONE: AccountGroup = { count: 0, handled: 0, first: undefined }
 const group = (count: number, handled = 0): AccountGroup => ({
   ...{ count, handled },
   first: { hubId: 7, hubDomain: 'acme.example.com' },
 })
-const DUE = { overdue: 0, nextAt: ago(-MINUTE), lateMs: 0, sweptAt: ago(8_000) }
-const DAEMON = { name: 'a pid 1', version: '1', roles: [...ROLES], startedAt: ago(86_400_000), lastSeenAt: ago(5_000) }
-
-/** Three accounts that are all right, and what each row of the table changes. */
-function facts(changed: Partial<StatusFacts> = {}, groups: Partial<StatusFacts['groups']> = {}): StatusFacts {
-  const states = { active: 3, failing: 0, parked: 0, reauthorize: 0, uninstalling: 0, uninstalled: 0 }
-  return {
-    at: ago(0),
-    accounts: { total: 3, byState: states, newFleet: null },
-    tokens: { ...DUE, nearestExpiryAt: ago(-10 * MINUTE) },
-    tokenEndpoint: null,
-    ...{ polls: DUE, uninstalls: { ...DUE, nextAt: null }, pollBudget: null },
-    coverage: { share: 1, objective: 0.95, polled: 3, stale: 0, failing: 0, notWatched: 0 },
-    alerts: { critical: 0, warning: 0, handled: 0, worst: [], accounts: [] },
-    ...{ unnamed: {}, handledFields: new Set(), receivers: [], queues: [], heartbeat: null, checks: [] },
-    daemons: [{ ...DAEMON, silent: false }],
-    sweeps: Object.fromEntries(['alerts', 'uninstall', 'grants', 'coverage', 'receivers'].map((one) => [one, NOW])),
-    ...changed,
-    groups: {
-      ...{ reauthorize: NONE, failing: NONE, parked: NONE, refresh: NONE, poll: NONE, uninstall: NONE, stale: NONE },
-      ...groups,
-    },
-  }
-}
+const ill = (name: string, says: string) => ({ daemons: [{ ...DAEMON, ill: [{ name, says }] }] })
 
 const alertOf = (more: Partial<OpenAlertShape>): OpenAlertShape => ({
   ...{ id: 'a1', kind: 'limit', level: 'critical', rule: 'full', field: 'overall', hubId: 7, since: ago(MINUTE) },
@@ -50,7 +23,10 @@ const fleetAlert = (field: string): OpenAlertShape => ({
 const alerts = (critical: number, warning: number, handled = 0, worst: OpenAlertShape[] = []) => ({
   alerts: { critical, warning, handled, worst, accounts: [] },
 })
-const tokens = (overdue: number, lateMs = 0) => ({ ...DUE, overdue, lateMs, nearestExpiryAt: ago(-4 * MINUTE) })
+const tokens = (overdue: number, lateMs = 0) => ({
+  tokens: { ...DUE, overdue, lateMs, nearestExpiryAt: ago(-4 * MINUTE) },
+  nearestExpiryAt: NOW + 4 * MINUTE,
+})
 const endpoint = (breaker: 'open' | 'half-open' | 'closed') => ({
   ...{ breaker, cause: 'credentials' as const, detail: 'x', since: ago(MINUTE) },
   ...{ requestsPerSecond: 10, clockSkewMs: null },
@@ -60,7 +36,9 @@ const beat = (more: object) => ({
   ...more,
 })
 const receiver = (state: 'failing' | 'disabled' | 'delivers') => ({
-  ...{ receiver: 'ops', state, lastDeliveredAt: null, failingSince: ago(MINUTE), failedAttempts: 2, reason: 'gone' },
+  ...{ receiver: 'ops', failures: 2, lastReason: 'gone', seenAt: NOW - 20 * 86_400_000 },
+  ...(state === 'failing' && { failingSince: NOW - MINUTE }),
+  ...(state === 'disabled' && { disabled: 'gone' }),
 })
 const accounts = (more: object, byState: object = {}) => {
   const { accounts: before } = facts()
@@ -111,29 +89,24 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
     ['refreshes fail, and an operator knows', alerts(0, 0, 1), { failing: group(1, 1) }, 'All is well. + 1 handled'],
     [
       'refreshes fail until tokens expire',
-      { tokens: tokens(2) },
+      tokens(2),
       { failing: group(3) },
       'Critical: acme.example.com and 2 more accounts: refresh fails, 2 tokens expired',
     ],
     [
       'refreshes are not done',
-      { tokens: tokens(2, 5 * MINUTE) },
+      tokens(2, 5 * MINUTE),
       { refresh: group(2) },
       'Critical: acme.example.com and 1 more account: refresh overdue for 5 min',
     ],
     ['the provider pauses one', {}, { parked: group(1) }, 'Warning: acme.example.com: paused by the provider'],
-    [
-      'the endpoint fails for all',
-      { tokenEndpoint: endpoint('open'), tokens: tokens(0) },
-      {},
-      `Critical: ${IN_TROUBLE}`,
-    ],
+    ['the endpoint fails for all', { tokenEndpoint: endpoint('open'), ...tokens(0) }, {}, `Critical: ${IN_TROUBLE}`],
     [
       'an operator knows that it fails: it fails all the same',
       {
         tokenEndpoint: endpoint('open'),
-        tokens: tokens(0),
-        handledFields: new Set(['token-endpoint']),
+        ...tokens(0),
+        handled: new Set(['token-endpoint']),
         ...alerts(0, 0, 1),
       },
       { failing: group(3) },
@@ -141,7 +114,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
     ],
     [
       'the endpoint recovers',
-      { tokenEndpoint: endpoint('half-open'), tokens: tokens(0) },
+      { tokenEndpoint: endpoint('half-open'), ...tokens(0) },
       {},
       'Warning: All 3 accounts: tokens are refreshed again, slowly (client secret rejected), first token expires in 4 min',
     ],
@@ -192,11 +165,44 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
     ['a receiver is off', { receivers: [receiver('disabled')] }, {}, 'Critical: ops switched off: gone'],
     [
       'a receiver is off, and an operator knows',
-      { receivers: [receiver('disabled')], handledFields: new Set(['delivery/ops']), ...alerts(0, 0, 1) },
+      { receivers: [receiver('disabled')], handled: new Set(['delivery/ops']), ...alerts(0, 0, 1) },
       {},
       'All is well. + 1 handled',
     ],
     ['a receiver delivers', { receivers: [receiver('delivers')] }, {}, 'All is well.'],
+    [
+      'a receiver is not known to work',
+      { receivers: [receiver('delivers')], bounds: { ...facts().bounds, unprovenAfterMs: 14 * 86_400_000 } },
+      {},
+      'Warning: The receiver ops has delivered nothing yet, 20 days after it was first seen: it may not work. To test it: plimsoll alerts test ops',
+    ],
+    [
+      'an alert waits on its way',
+      { outbox: { ...facts().outbox, oldestEntryAt: NOW - 16 * MINUTE } },
+      {},
+      'Critical: an alert has waited in the outbox for 16 min: no daemon hands it on',
+    ],
+    [
+      'calls fail more often than the provider allows',
+      { failedCalls: { ...facts().failedCalls, failed: 60, share: 0.06 } },
+      {},
+      'Warning: 6 % of 1,000 calls failed in 30 days (the provider allows 5 %)',
+    ],
+    [
+      'the alert about failed calls says so already',
+      {
+        ...{ failedCalls: { ...facts().failedCalls, failed: 60, share: 0.06 }, announced: new Set(['calls']) },
+        ...alerts(1, 0, 0, [fleetAlert('calls')]),
+      },
+      {},
+      'Critical: All accounts: too many calls to the provider fail',
+    ],
+    [
+      'more refreshes fail than may, and an operator knows of all of them',
+      { ...alerts(0, 0, 3), byState: { ...facts().byState, failing: 3 } },
+      { failing: group(3, 3) },
+      'All is well. + 3 handled',
+    ],
     ['jobs wait, not for long', { queues: [{ ...QUEUE, oldestWaitingAt: NOW - 2 * MINUTE }] }, {}, 'All is well.'],
     [
       'a queue grows',
@@ -208,7 +214,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'the daemon says itself that the queue stands still',
       {
         queues: [{ ...QUEUE, oldestWaitingAt: NOW - 3 * MINUTE }],
-        checks: [{ name: 'worker:deliver', ok: false, detail: 'jobs wait, and none was taken for 180 s' }],
+        ...ill('worker:deliver', 'jobs wait, and none was taken for 180 s'),
       },
       {},
       'Critical: worker:deliver: jobs wait, and none was taken for 180 s',
@@ -234,53 +240,53 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
     ],
     [
       'every daemon is silent',
-      { daemons: [{ ...DAEMON, silent: true }] },
+      { daemons: [{ ...DAEMON, lastSeenAt: NOW - MINUTE }] },
       {},
       'Critical: every daemon is silent: nothing is refreshed, polled or sent',
     ],
     [
       'no daemon runs, as a command finds',
-      { daemons: [], checks: undefined },
+      { daemons: [], isDaemon: false },
       {},
       'Critical: no daemon runs: nothing is refreshed, polled or sent',
     ],
     ['no daemon has reported yet, but one answers', { daemons: [] }, {}, 'All is well.'],
     [
       'no daemon works',
-      { daemons: [{ ...DAEMON, roles: ['clock', 'web'], silent: false }] },
+      { daemons: [{ ...DAEMON, roles: ['clock', 'web'] }] },
       {},
       'Critical: NO WORKER is at work: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
     ],
     [
       'the daemon finds itself stuck',
-      { checks: [{ name: 'queue:deliver', ok: false, detail: 'no job has ended for 200 s' }] },
+      ill('queue:deliver', 'no job has ended for 200 s'),
       {},
       'Critical: queue:deliver: no job has ended for 200 s',
     ],
     [
-      'the check that is about receivers',
-      { checks: [{ name: 'receivers', ok: false, detail: 'x' }] },
+      'one of several daemons finds itself stuck',
+      { daemons: [...ill('queue:deliver', 'no job has ended for 200 s').daemons, { ...DAEMON, name: 'b pid 2' }] },
       {},
-      'All is well.',
+      'Critical: queue:deliver: no job has ended for 200 s (a pid 1)',
     ],
     [
       'a sweep does not finish although its daemon reports',
-      { sweeps: { ...facts().sweeps, alerts: NOW - 4 * MINUTE } },
+      { lastSweeps: { ...facts().lastSweeps, alerts: NOW - 4 * MINUTE } },
       {},
-      'Critical: sweep:alerts: not finished for 4 min',
+      'Critical: sweep:alerts: last finished 240 s ago, at most 45 s allowed',
     ],
     [
       'many signs of one cause',
       {
-        checks: [{ name: 'sweep:alerts', ok: false, detail: 'last finished 240 s ago' }],
-        sweeps: { ...facts().sweeps, alerts: NOW - 4 * MINUTE, grants: NOW - 5 * MINUTE },
+        ...ill('sweep:alerts', 'last finished 240 s ago'),
+        lastSweeps: { alerts: NOW - 4 * MINUTE, coverage: NOW - 5 * MINUTE },
       },
       {},
-      'Critical: sweep:alerts: last finished 240 s ago; also sweep:grants',
+      'Critical: sweep:alerts: last finished 240 s ago; also sweep:coverage',
     ],
     [
       'a daemon that has just started has finished no sweep yet',
-      { sweeps: {}, daemons: [{ ...DAEMON, startedAt: ago(MINUTE), silent: false }] },
+      { lastSweeps: {}, daemons: [{ ...DAEMON, sweeps: { ...DAEMON.sweeps, since: NOW - 45_000 } }] },
       {},
       'All is well.',
     ],

@@ -1,0 +1,60 @@
+import { accountPolls, accountTokens, accountUninstalls } from './account-groups.ts'
+import type { Check, OwnFinding, Trouble } from './check.ts'
+import { daemons } from './daemons.ts'
+import type { FleetFacts } from './facts.ts'
+import { failedCalls } from './failed-calls.ts'
+import { heartbeatCheck } from './heartbeat.ts'
+import { oldestWork, queues, standstills, untaken } from './jobs.ts'
+import { fleetAlerts, openAlerts } from './open-alerts.ts'
+import { outbox } from './outbox.ts'
+import { data, ownRedis, sealedTokens, started, waiting } from './own-state.ts'
+import { pollBudget } from './poll-budget.ts'
+import type { ProcessFacts } from './process-facts.ts'
+import { failingReceivers, receiversOfProbe } from './receivers.ts'
+import { readings, refreshes } from './shares.ts'
+import type { StatusFacts } from './status-facts.ts'
+import { ownSweeps, ownTicks, work } from './sweeps.ts'
+import { tokenEndpoint } from './token-endpoint.ts'
+
+/** All that Plimsoll is judged by, what has the worst consequence first. Probes, metrics, pages, commands and the heartbeat go by it. */
+export const CHECKS: readonly Check[] = [
+  ...[started, ownRedis, data, sealedTokens, waiting, ownSweeps, ownTicks, standstills, oldestWork, untaken],
+  receiversOfProbe,
+  daemons,
+  tokenEndpoint,
+  fleetAlerts,
+  work,
+  queues,
+  outbox,
+  heartbeatCheck,
+  refreshes,
+  accountTokens,
+  failingReceivers,
+  failedCalls,
+  accountPolls,
+  readings,
+  pollBudget,
+  accountUninstalls,
+  openAlerts,
+]
+
+export function judgeProcess(facts: ProcessFacts): OwnFinding[] {
+  return CHECKS.flatMap((check) => (check.of === 'process' ? check.judge(facts) : []))
+}
+
+/** What each check of the fleet finds; nothing where all is well. */
+export function judgeFleet(facts: FleetFacts): [check: string, troubles: Trouble[]][] {
+  return CHECKS.flatMap((check) => (check.of === 'fleet' ? [[check.name, check.judge(facts)] as const] : [])).map(
+    ([name, troubles]) => [name, troubles],
+  )
+}
+
+/** Of the fleet and its accounts, critical first. */
+export function judgeAll(facts: StatusFacts): Trouble[] {
+  const found: Trouble[] = []
+  for (const check of CHECKS) {
+    if (check.of === 'process') continue
+    found.push(...check.judge(facts, found).filter(({ onlyOutside }) => onlyOutside !== true))
+  }
+  return (['critical', 'warning'] as const).flatMap((level) => found.filter((one) => one.level === level))
+}

@@ -1,0 +1,62 @@
+import type { AlertLevel } from '../alerts/alert.ts'
+import type { FleetFacts } from './facts.ts'
+import type { ProcessFacts } from './process-facts.ts'
+import type { Group, StatusFacts } from './status-facts.ts'
+
+/**
+ * One thing that Plimsoll is judged by. A process judges itself, and reports what is wrong to the others; the fleet is what
+ * all daemons share; accounts are judged together, group by group.
+ */
+export type Check =
+  | { name: string; of: 'process'; judge(facts: ProcessFacts): OwnFinding[] }
+  | { name: string; of: 'fleet'; judge(facts: FleetFacts): Trouble[] }
+  | { name: string; of: 'accounts'; judge(facts: StatusFacts, found: readonly Trouble[]): Trouble[] }
+
+/** What a process finds of itself, also what is well: probes list all of it. */
+export interface OwnFinding {
+  /** `sweep:alerts`: the check, and which of several. */
+  name: string
+  level: 'ok' | AlertLevel
+  /** May name an account, a receiver, or what Redis answered. */
+  says: string
+  /** A process that finds this is not alive (a restart may help), or not worth sending requests to. */
+  stops?: 'work' | 'requests'
+}
+
+/** What is wrong with the fleet or its accounts. */
+export interface Trouble {
+  level: AlertLevel
+  /** What to do about it, in two or three words. */
+  verb: string
+  /** What is wrong, and where. */
+  says: string
+  of: TroubleOf
+  /** What to do about it, in a sentence. */
+  fix?: string
+  /**
+   * The heartbeat reports it: in these words, which name no account, or as `says` and `fix`. Absent: it is within bounds, or
+   * is not Plimsoll's own.
+   */
+  outside?: true | string
+  /** Only counts what another check names account by account. */
+  onlyOutside?: true
+}
+
+/** Where a trouble is seen, or what to do about it. */
+export type TroubleOf =
+  | { is: 'accounts'; group: Group; only?: number }
+  | { is: 'alerts'; level: AlertLevel }
+  | { is: 'alert'; id: string }
+  | { is: 'receiver'; receiver: string }
+  | { is: 'runbook'; section: string }
+
+export const critical = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'critical', verb, says, of })
+export const warning = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'warning', verb, says, of })
+
+/** Where a daemon does not do its work. */
+export const STUCK: TroubleOf = { is: 'runbook', section: 'a-daemon-is-stuck' }
+export const SEE_LOG = "See the daemon's log, and restart it."
+
+export function inSeconds(ms: number): number {
+  return Math.max(0, Math.round(ms / 1000))
+}

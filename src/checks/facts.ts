@@ -1,0 +1,148 @@
+import type { ReceiverHealth } from '../delivery/receiver-health.ts'
+import { type Daemon, DaemonStore } from '../heartbeat/daemons.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
+import type { Store } from '../redis/connect.ts'
+import { type AccountState, everyPartition, type Keys } from '../redis/keys.ts'
+import {
+  type QueueDepth,
+  readCoverage,
+  readFailedCalls,
+  readHeartbeat,
+  readPollBudget,
+  readTokenEndpoint,
+} from '../views/fleet-health.ts'
+import type {
+  CoverageShape,
+  FailedCallsShape,
+  HeartbeatShape,
+  PollBudgetShape,
+  TokenEndpointShape,
+} from '../views/shapes/fleet-status.ts'
+import type { ViewDeps } from '../views/view-deps.ts'
+
+/** What all daemons share, from indexes alone: nothing is read account by account. Moments in ms. */
+export interface FleetFacts {
+  now: number
+  /** For how long this machine's clock has gone evenly: nothing is known to have waited for longer. */
+  evenMs: number
+  /** A daemon asks, not a command: so one is at work. */
+  isDaemon: boolean
+  daemons: readonly Daemon[]
+  /** When a sweep of each kind last finished. */
+  lastSweeps: Readonly<Record<string, number>>
+  byState: Readonly<Record<AccountState, number>>
+  /** Accounts whose tokens are kept, and of these those whose refresh has been due for longer than the bound. */
+  refreshes: { kept: number; overdue: number }
+  /** When the first access token expires of those that are kept alive. */
+  nearestExpiryAt: number | null
+  tokenEndpoint: TokenEndpointShape | null
+  coverage: CoverageShape
+  pollBudget: PollBudgetShape | null
+  failedCalls: FailedCallsShape
+  outbox: OutboxFacts
+  /** Empty where a command reads that does without them. */
+  queues: readonly QueueDepth[]
+  receivers: readonly ReceiverHealth[]
+  heartbeat: HeartbeatShape | null
+  bounds: CheckBounds
+  /** Fields of alerts about all accounts, or a receiver: open ones, and those of them that an operator has handled. */
+  announced: ReadonlySet<string>
+  handled: ReadonlySet<string>
+}
+
+/** When the oldest of each step of an alert's way was due; null = there is none. */
+interface OutboxFacts {
+  /** When it was committed. */
+  oldestEntryAt: number | null
+  groupDueAt: number | null
+  attemptDueAt: number | null
+  /** The oldest message that still waits for a receiver to take it. */
+  oldestDelivery: { receiver: string; createdAt: number } | null
+}
+
+export interface CheckBounds {
+  /** Share of the accounts whose tokens must be refreshed in time, 0 to 1. */
+  tokens: number
+  /** How long a refresh may be overdue, and the token endpoint may fail. */
+  overdueRefreshMs: number
+  /** How long an alert may be on its way. */
+  outboxAgeMs: number
+  /** Age from which a reading is stale. */
+  freshnessMs: number
+  /** After how long a receiver that delivered nothing is not known to work. */
+  unprovenAfterMs: number | 'never'
+  /** Receivers of the config. */
+  receivers: ReadonlySet<string>
+}
+
+type OfViews = 'store' | 'keys' | 'clock' | 'registry' | 'due' | 'coverage' | 'receiverStore' | 'failedCalls'
+
+export type FleetSources = Pick<ViewDeps, OfViews> & {
+  bounds: CheckBounds
+  /** Of a daemon: the watch over its clock. */
+  daemon?: { evenMs(): number }
+  /** A command that would load the queues for it does without them. */
+  queueDepths?: ViewDeps['queueDepths']
+}
+
+export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
+  const { store, keys, due, bounds, daemon } = deps
+  const now = deps.clock.now()
+  const evenMs = daemon?.evenMs() ?? Number.POSITIVE_INFINITY
+  const [daemons, sweeps, byState, kept, overdue, expiry, tokenEndpoint, coverage] = await Promise.all([
+    new DaemonStore(store, keys).read(),
+    store.hgetall(keys.progress),
+    deps.registry.countByState(),
+    due.countDue('refresh', Number.POSITIVE_INFINITY),
+    due.countDue('refresh', now - bounds.overdueRefreshMs),
+    due.nearestExpiry(now),
+    readTokenEndpoint(store, keys),
+    readCoverage(deps.coverage, now),
+  ])
+  const [pollBudget, failedCalls, outbox, queues, receivers, heartbeat] = await Promise.all([
+    readPollBudget(store, keys),
+    readFailedCalls(deps.failedCalls, now),
+    readOutbox(store, keys, bounds.receivers),
+    deps.queueDepths?.(),
+    deps.receiverStore.read(),
+    readHeartbeat(new HeartbeatStore(store, keys), now),
+  ])
+  return {
+    ...{ now, evenMs, isDaemon: daemon !== undefined, daemons, byState, refreshes: { kept, overdue } },
+    ...{ nearestExpiryAt: expiry ?? null, tokenEndpoint, coverage, pollBudget, failedCalls, outbox, receivers },
+    ...{ queues: queues ?? [], heartbeat, bounds, announced: new Set(), handled: new Set() },
+    lastSweeps: Object.fromEntries(Object.entries(sweeps).map(([kind, at]) => [kind, Number(at)])),
+  }
+}
+
+/** Deliveries that are read from each end: those that were tried often are tried late, new ones are due at once. */
+const READ_OF_EACH_END = 200
+
+async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>): Promise<OutboxFacts> {
+  const { groupsDue, deliveriesDue, delivery } = keys.delivery
+  const [entries, groups, first, last] = await Promise.all([
+    everyPartition(keys, ({ outbox }) => store.xrange(outbox, '-', '+', 'COUNT', 1)),
+    store.zrange(groupsDue, 0, '0', 'WITHSCORES'),
+    store.zrange(deliveriesDue, 0, String(READ_OF_EACH_END - 1), 'WITHSCORES'),
+    store.zrange(deliveriesDue, -READ_OF_EACH_END, '-1'),
+  ])
+  const ids = new Set([...first.filter((_, n) => n % 2 === 0), ...last])
+  const deliveries = await Promise.all(
+    [...ids].map(async (id) => {
+      const [receiver, createdAt] = await store.hmget(delivery(id), 'receiver', 'createdAt')
+      return { receiver: receiver ?? '', createdAt: Number(createdAt ?? Number.NaN) }
+    }),
+  )
+  // What an earlier config sent to a receiver that is gone waits for it to be there again: that is no trouble.
+  const waiting = deliveries.filter(({ receiver, createdAt }) => known.has(receiver) && Number.isFinite(createdAt))
+  return {
+    oldestEntryAt: earliest(entries.flatMap(([entry]) => (entry === undefined ? [] : [Number.parseInt(entry[0], 10)]))),
+    groupDueAt: earliest(groups.slice(1).map(Number)),
+    attemptDueAt: earliest(first.slice(1, 2).map(Number)),
+    oldestDelivery: waiting.sort((a, b) => a.createdAt - b.createdAt)[0] ?? null,
+  }
+}
+
+function earliest(moments: readonly number[]): number | null {
+  return moments.length === 0 ? null : Math.min(...moments)
+}

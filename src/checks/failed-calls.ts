@@ -1,0 +1,14 @@
+import { callsText, judgeCalls } from '../heartbeat/failed-calls.ts'
+import { type Check, warning } from './check.ts'
+
+/** Whether the app's calls fail more often than the provider allows. Its alert speaks for it, once a daemon has opened one. */
+export const failedCalls: Check = {
+  name: 'calls',
+  of: 'fleet',
+  judge({ failedCalls, announced }) {
+    if (announced.has('calls') || judgeCalls(failedCalls, failedCalls, undefined) === undefined) return []
+    const fix = 'see which calls fail: the runbook, fleet: calls'
+    const section = 'fleet-calls'
+    return [{ ...warning('Check failed calls', callsText(failedCalls), { is: 'runbook', section }), fix }]
+  },
+}

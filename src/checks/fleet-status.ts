@@ -1,0 +1,64 @@
+import { iso } from '../text/format-time.ts'
+import { receiverStatus, timedAttempt } from '../views/deliveries.ts'
+import { daemonStatus } from '../views/fleet-health.ts'
+import { readNearestLimits } from '../views/nearest-limits.ts'
+import type { DueShape, FleetStatusShape } from '../views/shapes/fleet-status.ts'
+import type { ViewDeps } from '../views/view-deps.ts'
+import { readStatusFacts, type StatusSources } from './status-facts.ts'
+import { type FleetVerdict, fleetVerdict } from './verdict.ts'
+
+/** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
+export type FleetStatus = FleetStatusShape
+export type DueStatus = DueShape
+
+type Sources = StatusSources & Pick<ViewDeps, 'deliveries'>
+
+const NEWEST_ATTEMPTS = 10
+const NEAREST_LIMITS = 10
+
+export async function readFleetStatus(deps: Sources): Promise<FleetStatus> {
+  return (await readFleet(deps)).status
+}
+
+/** Also the verdict with where each trouble is seen. */
+export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; verdict: FleetVerdict }> {
+  const [facts, nearestLimits, deliveries] = await Promise.all([
+    readStatusFacts(deps),
+    readNearestLimits(deps, NEAREST_LIMITS, deps.clock.now()),
+    deliveryStatus(deps),
+  ])
+  const { now, accounts, tokens, tokenEndpoint, polls, pollBudget, coverage, failedCalls, uninstalls, alerts } = facts
+  const verdict = fleetVerdict(facts)
+  const troubles = verdict.troubles.map(({ level, verb, says }) => ({ level, verb, says }))
+  return {
+    verdict,
+    status: {
+      ...{
+        at: new Date(now).toISOString(),
+        verdict: { ...verdict, troubles },
+        accounts,
+        tokens,
+        tokenEndpoint,
+        polls,
+        pollBudget,
+      },
+      ...{ coverage, failedCalls, uninstalls, alerts, heartbeat: facts.heartbeat, nearestLimits },
+      daemons: facts.daemons.map((daemon) => daemonStatus(daemon, now)),
+      deliveries: { ...deliveries, receivers: facts.receivers.map(receiverStatus) },
+      queues: facts.queues.map((depth) => ({ ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) })),
+    },
+  }
+}
+
+async function deliveryStatus({ deliveries }: Sources) {
+  const [pending, disabled, newest] = await Promise.all([
+    deliveries.countPending(),
+    deliveries.disabled(),
+    deliveries.log(NEWEST_ATTEMPTS),
+  ])
+  return {
+    pending,
+    disabledReceivers: Object.entries(disabled).map(([receiver, reason]) => ({ receiver, reason })),
+    newest: newest.map(timedAttempt),
+  }
+}

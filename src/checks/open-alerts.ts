@@ -1,0 +1,43 @@
+import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
+import { subjectOf } from '../alerts/open-alerts.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf } from '../text/format-number.ts'
+import { accountText, worstText } from '../views/alert-texts.ts'
+import type { Check, Trouble } from './check.ts'
+import { isFailing } from './token-endpoint.ts'
+
+const VERB: Record<FleetTrouble, string> = {
+  'token-endpoint': 'Check refreshes',
+  clock: 'Set the clock',
+  coverage: 'Check polls',
+  calls: 'Check failed calls',
+  data: 'Check Redis',
+}
+
+/** What all accounts suffer from: it comes before what each of them does. */
+export const fleetAlerts: Check = {
+  name: 'fleet-alerts',
+  of: 'accounts',
+  judge: (facts) =>
+    facts.alerts.worst
+      .filter(({ kind, field }) => kind === 'fleet' && !(field === 'token-endpoint' && isFailing(facts)))
+      .map(({ id, level, field, ...alert }) => {
+        const verb = VERB[field as FleetTrouble] ?? 'Check'
+        return { level, verb, says: `All accounts: ${subjectOf({ level, field, ...alert })}`, of: { is: 'alert', id } }
+      }),
+}
+
+/** All that nobody has handled, level by level, where no check before this one says it. */
+export const openAlerts: Check = {
+  name: 'alerts',
+  of: 'accounts',
+  judge: ({ alerts, unnamed }, found) =>
+    (['critical', 'warning'] as const).flatMap((level): Trouble[] => {
+      const count = alerts[level]
+      const worst = unnamed[level] ?? alerts.worst.find((alert) => alert.level === level)
+      if (count === 0 || (unnamed[level] === undefined && found.some((one) => one.level === level))) return []
+      const example = worst === undefined ? '' : `; worst: ${accountText(worst)}, ${worstText(worst)}`
+      const says = `${countOf(count, level === 'critical' ? 'critical alert' : 'warning')}${example}`
+      return [{ level, verb: 'Review', says: cleanText(says, 300), of: { is: 'alerts', level } }]
+    }),
+}

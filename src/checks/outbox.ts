@@ -1,0 +1,31 @@
+import { cleanText } from '../text/clean-text.ts'
+import { formatSpan } from '../text/format-number.ts'
+import { type Check, critical, STUCK, type Trouble, warning } from './check.ts'
+
+const LOG = "See the daemon's log."
+
+/** Whether alerts arrive: none waits anywhere on its way for longer than it may. */
+export const outbox: Check = {
+  name: 'outbox',
+  of: 'fleet',
+  judge({ now, evenMs, outbox, bounds, receivers }) {
+    const late = (at: number | null, says: (span: string) => Trouble): Trouble[] =>
+      at !== null && Math.min(now - at, evenMs) > bounds.outboxAgeMs ? [says(formatSpan(now - at))] : []
+    const stuck = (says: string): Trouble => ({ ...critical('Fix the daemon', says, STUCK), fix: LOG, outside: true })
+    const { oldestEntryAt, groupDueAt, attemptDueAt, oldestDelivery } = outbox
+    return [
+      ...late(oldestEntryAt, (span) => stuck(`an alert has waited in the outbox for ${span}: no daemon hands it on`)),
+      ...late(groupDueAt, (span) => stuck(`a group of alerts should have been sent ${span} ago: no daemon closes it`)),
+      ...late(attemptDueAt, (span) => stuck(`a message should have been sent ${span} ago, and no daemon tries to`)),
+      ...late(oldestDelivery?.createdAt ?? null, (span) => {
+        const { receiver = '' } = oldestDelivery ?? {}
+        // One whose attempts fail has a check that says so.
+        const isKnown = receivers.some((one) => one.receiver === receiver && one.failingSince !== undefined)
+        const says = `the receiver ${cleanText(receiver, 64)} has not taken a message for ${span}`
+        const fix = 'See its answers on the page of deliveries, or run plimsoll doctor.'
+        const trouble = { ...warning('Fix the receiver', says, { is: 'receiver', receiver } as const), fix }
+        return { ...trouble, outside: true, ...(isKnown && { onlyOutside: true }) }
+      }),
+    ]
+  },
+}

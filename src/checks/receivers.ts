@@ -1,0 +1,42 @@
+import { judgeReceiver, type ReceiverHealth } from '../delivery/receiver-health.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { isBroken, receiverStatus, receiverText } from '../views/deliveries.ts'
+import type { Check } from './check.ts'
+
+function broken(receivers: readonly ReceiverHealth[]): ReceiverHealth[] {
+  return receivers.filter((health) => isBroken(receiverStatus(health)))
+}
+
+/** They make no daemon less ready. */
+export const receiversOfProbe: Check = {
+  name: 'receivers',
+  of: 'process',
+  judge({ receivers = [] }) {
+    const names = broken(receivers).map(({ receiver }) => receiver)
+    if (names.length === 0) return [{ name: 'receivers', level: 'ok', says: 'none is known to fail' }]
+    return [{ name: 'receivers', level: 'warning', says: `${names.join(', ')}: alerts are not delivered` }]
+  },
+}
+
+/** Whether messages arrive: at once where an attempt failed, and after a while where none was made. */
+export const failingReceivers: Check = {
+  name: 'receivers',
+  of: 'fleet',
+  judge({ now, receivers, handled, bounds: { unprovenAfterMs } }) {
+    return receivers.flatMap((health) => {
+      const trouble = judgeReceiver(health, { unprovenAfterMs }, now)
+      const status = receiverStatus(health)
+      if (handled.has(`delivery/${health.receiver}`) || !(isBroken(status) || trouble?.is === 'unproven')) return []
+      const name = cleanText(health.receiver)
+      return [
+        {
+          level: status.state === 'disabled' ? 'critical' : 'warning',
+          verb: 'Fix the receiver',
+          says: trouble?.is === 'unproven' ? trouble.message : `${name} ${cleanText(receiverText(status), 160)}`,
+          of: { is: 'receiver', receiver: health.receiver },
+          fix: `plimsoll alerts test ${name} shows whether it works`,
+        },
+      ]
+    })
+  },
+}

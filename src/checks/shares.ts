@@ -1,0 +1,51 @@
+import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
+import { isLow } from '../views/fleet-health.ts'
+import { type Check, type Trouble, type TroubleOf, warning } from './check.ts'
+
+/** One account, or two, have alerts of their own; unless that is all there are. */
+const LEAST_ACCOUNTS = 3
+
+/** In whole accounts above a share: compared as counts, since 1 - 0.95 is not quite 0.05. */
+function areTooMany(accounts: number, all: number, objective: number): boolean {
+  return accounts > all * (1 - objective) + 1e-9 && (accounts >= LEAST_ACCOUNTS || accounts >= all)
+}
+
+/** The checks of accounts name them, also those within the bounds. */
+function outOfBounds(verb: string, says: string, of: TroubleOf, fix: string): Trouble {
+  return { ...warning(verb, says, of), fix, outside: true, onlyOutside: true }
+}
+
+/** Whether enough tokens are refreshed in time. */
+export const refreshes: Check = {
+  name: 'refreshes',
+  of: 'fleet',
+  judge({ evenMs, refreshes: { kept, overdue }, byState: { failing }, bounds }) {
+    const of = (accounts: number) => `token refreshes of ${formatCount(accounts)} of ${countOf(kept, 'account')}`
+    const late = `${of(overdue)} have been overdue for ${formatSpan(bounds.overdueRefreshMs)} or longer`
+    const log = "See plimsoll status for the token endpoint, and the daemon's log."
+    const list = 'plimsoll accounts list --state failing names them.'
+    return [
+      ...(evenMs > bounds.overdueRefreshMs && areTooMany(overdue, kept, bounds.tokens)
+        ? [outOfBounds('Check refreshes', late, { is: 'accounts', group: 'refresh' }, log)]
+        : []),
+      ...(areTooMany(failing, kept, bounds.tokens)
+        ? [outOfBounds('Check refreshes', `${of(failing)} fail`, { is: 'accounts', group: 'failing' }, list)]
+        : []),
+    ]
+  },
+}
+
+/** Whether enough accounts have a fresh reading. */
+export const readings: Check = {
+  name: 'readings',
+  of: 'fleet',
+  judge({ coverage, bounds: { freshnessMs } }) {
+    const { polled, stale, share, objective } = coverage
+    if (!isLow(coverage) || !areTooMany(stale, polled, objective)) return []
+    const says =
+      `${countOf(stale, 'account')} of ${formatCount(polled)} have had no reading for ${formatSpan(freshnessMs)}: ` +
+      `${formatPercent((share ?? 0) * 100)} are covered, ${formatPercent(objective * 100)} should be`
+    const fix = 'plimsoll accounts list --stale names them.'
+    return [outOfBounds('Check polls', says, { is: 'accounts', group: 'stale' }, fix)]
+  },
+}

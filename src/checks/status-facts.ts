@@ -1,0 +1,154 @@
+import { confirmationOf } from '../accounts/account.ts'
+import { OVERDUE_AFTER_MS } from '../accounts/due-sets.ts'
+import { type AlertLevel, byConsequence, UNINSTALL_RULE } from '../alerts/alert.ts'
+import { TOKEN_FIELD } from '../alerts/alert-state.ts'
+import { type OpenState, rankedState, readOpenAlerts } from '../alerts/open-alerts.ts'
+import { readNewFleet } from '../limits/coverage.ts'
+import type { AccountState, DueKind } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
+import { NOBODY } from '../redis/steps.ts'
+import { iso } from '../text/format-time.ts'
+import { accountAlertsJson, findAlerts, type TimedAlert, timedAlert } from '../views/find-alerts.ts'
+import type { FleetStatusShape } from '../views/shapes/fleet-status.ts'
+import type { ViewDeps } from '../views/view-deps.ts'
+import { type FleetFacts, type FleetSources, readFleetFacts } from './facts.ts'
+
+/** Accounts in one state of trouble; each group is a list of the accounts page. */
+export type Group = 'reauthorize' | 'failing' | 'parked' | 'refresh' | 'poll' | 'uninstall' | 'stale'
+
+export interface AccountGroup {
+  count: number
+  /** Of these, those whose token alert is acknowledged or silenced. */
+  handled: number
+  /** One of the others. */
+  first: { hubId: number; hubDomain: string } | undefined
+  /** Its refresh token is refused: when that is confirmed at the latest, ms. */
+  confirmedBy?: number | undefined
+}
+
+/** All that the verdict depends on. Alerts that are acknowledged or silenced are only in `handled`. */
+export interface StatusFacts
+  extends FleetFacts,
+    Pick<FleetStatusShape, 'accounts' | 'tokens' | 'polls' | 'uninstalls' | 'alerts'> {
+  groups: Readonly<Record<Group, AccountGroup>>
+  /** The worst alert of each level that is named by nothing but its alert. */
+  unnamed: Partial<Record<AlertLevel, TimedAlert>>
+}
+
+/** What the verdict is read from. */
+export type StatusSources = FleetSources & Pick<ViewDeps, 'silences'>
+
+const WORST_ALERTS = 20
+const WORST_ACCOUNTS = 8
+/** Of one account; its own page has all. */
+const MOST_OF_ONE = 20
+
+/** From indexes and the states of alerts, nothing account by account. */
+export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts> {
+  const { store, keys, due } = deps
+  const [fleet, alerts] = await Promise.all([readFleetFacts(deps), alertFacts(deps, deps.clock.now())])
+  const { now, byState, lastSweeps, coverage } = fleet
+  const [overdue, refreshes, polls, uninstalls, newFleet] = await Promise.all([
+    due.countOverdue(now - OVERDUE_AFTER_MS),
+    readDue(deps, 'refresh', lastSweeps['refresh-tokens'], now),
+    readDue(deps, 'poll', lastSweeps['poll-limits'], now),
+    readDue(deps, 'uninstall', lastSweeps.uninstall, now),
+    readNewFleet(store, keys),
+  ])
+  const [reauthorize, failing, parked, stale] = await Promise.all([
+    inState(deps, 'reauthorize', byState.reauthorize, alerts.handledTokens),
+    inState(deps, 'failing', byState.failing, alerts.handledTokens),
+    inState(deps, 'parked', byState.parked, alerts.handledTokens),
+    groupOf(deps, coverage.stale, () => deps.coverage.stalest()),
+  ])
+  const fields = alerts.status.worst.flatMap(({ kind, field }) => (kind === 'fleet' && field ? [field] : []))
+  return {
+    ...fleet,
+    ...{ handled: alerts.handledFields, announced: new Set([...fields, ...alerts.handledFields]) },
+    accounts: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState, newFleet: newFleet ?? null },
+    tokens: { ...refreshes.status, overdue, nearestExpiryAt: iso(fleet.nearestExpiryAt) },
+    ...{ polls: polls.status, uninstalls: uninstalls.status, alerts: alerts.status, unnamed: alerts.unnamed },
+    groups: {
+      ...{ reauthorize, failing, parked, stale },
+      ...{ refresh: refreshes.group, poll: polls.group, uninstall: uninstalls.group },
+    },
+  }
+}
+
+/** Alerts of these are named by a state: of an account, of a receiver, of the fleet. */
+function isNamedByState({ hubId, field, state }: OpenState): boolean {
+  return hubId === NOBODY || (field === TOKEN_FIELD && state.rule !== UNINSTALL_RULE)
+}
+
+async function readDue(deps: StatusSources, kind: DueKind, sweptAt: number | undefined, now: number) {
+  const { count, next = null, first } = await deps.due.outlook(kind, now - OVERDUE_AFTER_MS)
+  const lateMs = next === null ? 0 : Math.max(0, now - next)
+  return {
+    status: { overdue: count, nextAt: iso(next), lateMs, sweptAt: iso(sweptAt ?? null) },
+    group: await groupOf(deps, count, async () => first),
+  }
+}
+
+/** Of those in a state one is named that nobody has handled, where that is among the first. */
+const MOST_READ = 50
+
+async function inState(
+  deps: StatusSources,
+  state: AccountState,
+  count: number,
+  handledTokens: readonly number[],
+): Promise<AccountGroup> {
+  if (count === 0) return { count, handled: 0, first: undefined }
+  const handled = await deps.registry.among(state, handledTokens)
+  // Of those that fail one is named that will need its customer.
+  const most = state === 'failing' ? MOST_READ : Math.min(handled.size + 1, MOST_READ)
+  const open = (await deps.registry.page(most, 0, [state])).filter(({ hubId }) => !handled.has(hubId))
+  const refused = open.find((account) => confirmationOf(account) !== undefined)
+  const first = refused ?? open[0]
+  return { count, handled: handled.size, first, confirmedBy: refused && confirmationOf(refused) }
+}
+
+async function groupOf(
+  { store, keys }: StatusSources,
+  count: number,
+  readFirst: () => Promise<number | undefined>,
+): Promise<AccountGroup> {
+  const hubId = count === 0 ? undefined : await readFirst()
+  if (hubId === undefined) return { count, handled: 0, first: undefined }
+  const hubDomain = await unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null)
+  return { count, handled: 0, first: { hubId, hubDomain: hubDomain ?? '' } }
+}
+
+/** The open alerts, those that are handled only as far as they are counted and known. */
+async function alertFacts(deps: StatusSources, now: number) {
+  const handledTokens: number[] = []
+  const handledFields = new Set<string>()
+  const worst: Partial<Record<AlertLevel, OpenState>> = {}
+  const visit = (open: OpenState, isHandled: boolean) => {
+    const { hubId, field, state } = open
+    if (isHandled && hubId === NOBODY) handledFields.add(field)
+    else if (isHandled && field === TOKEN_FIELD) handledTokens.push(hubId)
+    if (isHandled || isNamedByState(open)) return
+    const before = worst[state.level]
+    if (before === undefined || byConsequence(rankedState(open), rankedState(before)) < 0) worst[state.level] = open
+  }
+  const search = { silences: await deps.silences.active(now), mark: 'active' as const, visit }
+  // Each of the worst alerts is of one of as many accounts.
+  const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
+  const { counts, accounts, alerts } = await findAlerts(deps, search, page, now)
+  const unnamed = await Promise.all(
+    Object.entries(worst).map(async ([level, { hubId, field }]) => {
+      const [alert] = await readOpenAlerts(deps.store, deps.keys, [hubId], (open) => open.field === field)
+      return alert === undefined ? [] : [[level, timedAlert(alert)] as const]
+    }),
+  )
+  return {
+    ...{ handledTokens, handledFields },
+    unnamed: Object.fromEntries(unnamed.flat()) as StatusFacts['unnamed'],
+    status: {
+      ...counts,
+      worst: alerts.slice(0, WORST_ALERTS).map(timedAlert),
+      accounts: accounts.slice(0, WORST_ACCOUNTS).map((account) => accountAlertsJson(account, MOST_OF_ONE)),
+    },
+  }
+}

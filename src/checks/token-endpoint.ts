@@ -1,0 +1,48 @@
+import { firstExpiry } from '../alerts/kinds/fleet-alert.ts'
+import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
+import { countOf, formatSpan } from '../text/format-number.ts'
+import type { Cause } from '../tokens/endpoint/breaker.ts'
+import { endpointTrouble } from '../views/fleet-health.ts'
+import type { Check } from './check.ts'
+import type { FleetFacts } from './facts.ts'
+
+const VERB: Record<Cause, string> = {
+  credentials: 'Fix the secret',
+  refused: 'Check the app',
+  unreachable: 'Check the network',
+  throttled: 'Wait',
+}
+
+export function isFailing({ tokenEndpoint }: Pick<FleetFacts, 'tokenEndpoint'>): boolean {
+  return tokenEndpoint !== null && tokenEndpoint.breaker !== 'closed'
+}
+
+/** It is a trouble as long as it lasts, also where an operator knows of it; the heartbeat waits a while. */
+export const tokenEndpoint: Check = {
+  name: 'token-endpoint',
+  of: 'fleet',
+  judge(facts) {
+    const { now, evenMs, tokenEndpoint, refreshes, nearestExpiryAt, handled, bounds } = facts
+    if (tokenEndpoint === null || !isFailing(facts)) return []
+    const { breaker, since } = tokenEndpoint
+    const isKnown = handled.has('token-endpoint')
+    const whose = `${refreshes.kept === 1 ? '' : 'All '}${countOf(refreshes.kept, 'account')}`
+    const what = breaker === 'open' ? FLEET_SUBJECT['token-endpoint'] : 'tokens are refreshed again, slowly'
+    const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
+    const cause = tokenEndpoint.cause ?? 'unreachable'
+    const troubledMs = Math.min(now - Date.parse(since ?? ''), evenMs)
+    const says = `${whose}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
+    const fix = "See plimsoll status, and the provider's status page."
+    const isLong = breaker === 'open' && troubledMs > bounds.overdueRefreshMs
+    return [
+      {
+        level: isKnown || breaker === 'half-open' ? 'warning' : 'critical',
+        verb: VERB[cause],
+        says,
+        of: { is: 'runbook', section: `fleet-${cause}` },
+        fix,
+        ...(isLong && { outside: `${says}, for ${formatSpan(troubledMs)} now. ${fix}` }),
+      },
+    ]
+  },
+}
