@@ -4,22 +4,21 @@ import { daemons } from './daemons.ts'
 import type { FleetFacts } from './facts.ts'
 import { failedCalls } from './failed-calls.ts'
 import { heartbeatCheck } from './heartbeat.ts'
-import { oldestWork, queues, standstills, untaken } from './jobs.ts'
+import { ownJobs, queues } from './jobs.ts'
 import { fleetAlerts, openAlerts } from './open-alerts.ts'
 import { outbox } from './outbox.ts'
-import { data, ownRedis, sealedTokens, started, waiting } from './own-state.ts'
+import { ownState, ownWait } from './own-state.ts'
 import { pollBudget } from './poll-budget.ts'
 import type { ProcessFacts } from './process-facts.ts'
-import { failingReceivers, receiversOfProbe } from './receivers.ts'
+import { failingReceivers, ownReceivers } from './receivers.ts'
 import { readings, refreshes } from './shares.ts'
 import type { StatusFacts } from './status-facts.ts'
-import { ownSweeps, ownTicks, work } from './sweeps.ts'
+import { ownSweeps, work } from './sweeps.ts'
 import { tokenEndpoint } from './token-endpoint.ts'
 
 /** All that Plimsoll is judged by, what has the worst consequence first. Probes, metrics, pages, commands and the heartbeat go by it. */
 export const CHECKS: readonly Check[] = [
-  ...[started, ownRedis, data, sealedTokens, waiting, ownSweeps, ownTicks, standstills, oldestWork, untaken],
-  receiversOfProbe,
+  ...[ownState, ownWait, ownSweeps, ownJobs, ownReceivers],
   daemons,
   tokenEndpoint,
   fleetAlerts,
@@ -44,9 +43,7 @@ export function judgeProcess(facts: ProcessFacts): OwnFinding[] {
 
 /** What each check of the fleet finds; nothing where all is well. */
 export function judgeFleet(facts: FleetFacts): [check: string, troubles: Trouble[]][] {
-  return CHECKS.flatMap((check) => (check.of === 'fleet' ? [[check.name, check.judge(facts)] as const] : [])).map(
-    ([name, troubles]) => [name, troubles],
-  )
+  return CHECKS.flatMap((check) => (check.of === 'fleet' ? [[check.name, check.judge(facts)]] : []))
 }
 
 /** Of the fleet and its accounts, critical first. */

@@ -53,6 +53,11 @@ export type TroubleOf =
 export const critical = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'critical', verb, says, of })
 export const warning = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'warning', verb, says, of })
 
+/** What its work must not come to: a restart may help. */
+export function ofWork(name: string, isWell: boolean, says: string): OwnFinding {
+  return { name, level: isWell ? 'ok' : 'critical', says, stops: 'work' }
+}
+
 /** Where a daemon does not do its work. */
 export const STUCK: TroubleOf = { is: 'runbook', section: 'a-daemon-is-stuck' }
 export const SEE_LOG = "See the daemon's log, and restart it."

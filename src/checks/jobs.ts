@@ -1,6 +1,7 @@
 import { isSilent } from '../heartbeat/daemons.ts'
+import type { Oldest } from '../heartbeat/movement.ts'
 import { countOf, formatSpan } from '../text/format-number.ts'
-import { type Check, inSeconds, warning } from './check.ts'
+import { type Check, inSeconds, type OwnFinding, ofWork, warning } from './check.ts'
 import { canMove, sinceBack } from './process-facts.ts'
 
 /** Longer than any job takes whose calls all run into their deadline. */
@@ -10,51 +11,37 @@ const LONGEST_UNTAKEN_MS = 45_000
 /** So long the next job of a queue may wait, as for the alert PlimsollQueueOld. */
 const LONGEST_WAIT_MS = 120_000
 
-export const standstills: Check = {
-  name: 'queue',
+/** Whether jobs end that are under way, and are taken that wait. */
+export const ownJobs: Check = {
+  name: 'jobs',
   of: 'process',
   judge(facts) {
     if (!canMove(facts)) return []
-    return Object.entries(facts.standstills).map(([queue, ms]) => {
-      const stillMs = Math.min(ms, sinceBack(facts))
-      const says = stillMs === 0 ? 'moves' : `no job has ended for ${inSeconds(stillMs)} s`
-      return {
-        name: `queue:${queue}`,
-        level: stillMs <= LONGEST_STANDSTILL_MS ? 'ok' : 'critical',
-        says,
-        stops: 'work',
-      }
-    })
+    const since = sinceBack(facts)
+    return [
+      ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, Math.min(ms, since))),
+      ...(facts.oldest ?? []).map((one) => judgeOldest(one, Math.min(one.ms, since))),
+      ...Object.entries(facts.untaken ?? {}).map(([queue, ms]) => judgeWorker(queue, Math.min(ms, since))),
+    ]
   },
+}
+
+function judgeQueue(queue: string, ms: number): OwnFinding {
+  const says = ms === 0 ? 'moves' : `no job has ended for ${inSeconds(ms)} s`
+  return ofWork(`queue:${queue}`, ms <= LONGEST_STANDSTILL_MS, says)
 }
 
 /** Even if all else moves: what hangs may hold a resource that others wait for. */
-export const oldestWork: Check = {
-  name: 'oldest',
-  of: 'process',
-  judge(facts) {
-    if (!canMove(facts)) return []
-    return (facts.oldest ?? []).map(({ what, hubId, ms, longestMs }) => {
-      const [heldMs, whose] = [Math.min(ms, sinceBack(facts)), hubId === undefined ? '' : ` of account ${hubId}`]
-      const held = `the oldest${whose} has run for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
-      const says = ms === 0 ? 'none is running' : held
-      return { name: `oldest:${what}`, level: heldMs <= longestMs ? 'ok' : 'critical', says, stops: 'work' }
-    })
-  },
+function judgeOldest({ what, hubId, ms, longestMs }: Oldest, heldMs: number): OwnFinding {
+  const whose = hubId === undefined ? '' : ` of account ${hubId}`
+  const held = `the oldest${whose} has run for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
+  return ofWork(`oldest:${what}`, heldMs <= longestMs, ms === 0 ? 'none is running' : held)
 }
 
-export const untaken: Check = {
-  name: 'worker',
-  of: 'process',
-  judge(facts) {
-    if (!canMove(facts)) return []
-    return Object.entries(facts.untaken ?? {}).map(([queue, ms]) => {
-      const untakenMs = Math.min(ms, sinceBack(facts))
-      const isTaken = untakenMs <= LONGEST_UNTAKEN_MS
-      const says = isTaken ? 'takes jobs' : `jobs wait, and none was taken for ${inSeconds(untakenMs)} s`
-      return { name: `worker:${queue}`, level: isTaken ? 'ok' : 'critical', says, stops: 'work' }
-    })
-  },
+function judgeWorker(queue: string, ms: number): OwnFinding {
+  const isTaken = ms <= LONGEST_UNTAKEN_MS
+  const says = isTaken ? 'takes jobs' : `jobs wait, and none was taken for ${inSeconds(ms)} s`
+  return ofWork(`worker:${queue}`, isTaken, says)
 }
 
 /** Queues that grow although they move: one that stands still is reported by its daemon. */

@@ -8,7 +8,7 @@ function broken(receivers: readonly ReceiverHealth[]): ReceiverHealth[] {
 }
 
 /** They make no daemon less ready. */
-export const receiversOfProbe: Check = {
+export const ownReceivers: Check = {
   name: 'receivers',
   of: 'process',
   judge({ receivers = [] }) {

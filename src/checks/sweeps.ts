@@ -1,37 +1,36 @@
 import { isSilent } from '../heartbeat/daemons.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { type Check, critical, type OwnFinding, SEE_LOG, STUCK } from './check.ts'
+import { type Check, critical, type OwnFinding, ofWork, SEE_LOG, STUCK } from './check.ts'
 import type { FleetFacts } from './facts.ts'
 import { judgeLate } from './late.ts'
 import { canMove, movesSince, type ProcessFacts } from './process-facts.ts'
 
-/** The sweeps of a daemon that ticks and works. */
+/** The sweeps of a daemon that ticks and works; the ticks of one that leaves the work to others. */
 export const ownSweeps: Check = {
-  name: 'sweep',
+  name: 'sweeps',
   of: 'process',
-  judge: (facts) => judgeAll(facts, 'sweep', 'finished', facts.lastSweeps, facts.expected),
+  judge(facts) {
+    const { lastSweeps, expected, ticks } = facts
+    if (!canMove(facts)) return []
+    return [
+      ...judgeOwn(facts, 'sweep', 'finished', lastSweeps, expected),
+      ...judgeOwn(facts, 'tick', 'handed on', ticks?.last ?? {}, ticks?.expected ?? {}),
+    ]
+  },
 }
 
-/** The ticks of a daemon that leaves the work to others. */
-export const ownTicks: Check = {
-  name: 'tick',
-  of: 'process',
-  judge: (facts) => judgeAll(facts, 'tick', 'handed on', facts.ticks?.last ?? {}, facts.ticks?.expected ?? {}),
-}
-
-function judgeAll(
+function judgeOwn(
   facts: ProcessFacts,
-  what: string,
+  what: 'sweep' | 'tick',
   done: string,
-  last: Partial<Record<string, number>>,
-  expected: Record<string, number>,
+  last: ProcessFacts['lastSweeps'],
+  expected: ProcessFacts['expected'],
 ): OwnFinding[] {
-  if (!canMove(facts)) return []
-  return Object.entries(expected).map(([kind, periodMs]): OwnFinding => {
-    const name = `${what}:${kind}`
-    if (facts.startedAt === undefined) return { name, level: 'ok', says: 'not expected before the start' }
-    const { isLate, says } = judgeLate({ now: facts.now, last: last[kind], since: movesSince(facts), periodMs, done })
-    return { name, level: isLate ? 'critical' : 'ok', says, stops: 'work' }
+  const [{ now, startedAt }, since] = [facts, movesSince(facts)]
+  return Object.entries(expected).map(([kind, periodMs]) => {
+    if (startedAt === undefined) return ofWork(`${what}:${kind}`, true, 'not expected before the start')
+    const { isLate, says } = judgeLate({ now, last: last[kind], since, periodMs, done })
+    return ofWork(`${what}:${kind}`, !isLate, says)
   })
 }
 
