@@ -91,8 +91,14 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   },
   status: {
     is: 'show all accounts at a glance',
-    options: [watchOption()],
-    examples: ['--config config/plimsoll.yaml'],
+    options: [
+      watchOption(),
+      option(
+        '--exit-code',
+        'end with 0 where nothing needs action, 1 at a warning, 2 at critical, 3 unknown',
+      ).conflicts('watch'),
+    ],
+    examples: ['--config config/plimsoll.yaml', '--exit-code'],
     run: async () => (await import('./status.ts')).status,
   },
   changes: {

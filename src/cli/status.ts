@@ -8,6 +8,7 @@ import { countOf, formatCount, formatDistance } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 import { STATE_NAMES } from '../views/account-verdict.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
+import { EXIT_CODES } from '../views/check-fleet.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
 import {
   budgetText,
@@ -18,25 +19,44 @@ import {
   shareText,
   skewText,
 } from '../views/fleet-health.ts'
+import type { CheckLevel } from '../views/judge-account.ts'
 import type { CommonOptions } from './arguments.ts'
-import { type Io, printJson } from './io.ts'
+import { describeError, ExitCode, type Io, printJson } from './io.ts'
 import { type Fact, printFacts, say } from './say.ts'
 import { accountCells, ageCell, named, number, printTable, prose, spare, state, usageCell, whole } from './table.ts'
 import { showing, withParts, withStore } from './with-parts.ts'
 
+interface StatusOptions extends CommonOptions {
+  watch?: boolean
+  exitCode?: boolean
+}
+
 /** `plimsoll status`. */
-export async function status(io: Io, options: CommonOptions & { watch?: boolean }): Promise<void> {
+export async function status(io: Io, { exitCode = false, ...options }: StatusOptions): Promise<void> {
+  if (!exitCode) return show(io, options, () => {})
+  let level: CheckLevel = 'unknown'
+  try {
+    await show(io, options, ({ verdict }) => {
+      level = verdict.level
+    })
+  } catch (error) {
+    io.err(`plimsoll: ${describeError(error)}\n`)
+  }
+  throw new ExitCode(EXIT_CODES[level])
+}
+
+async function show(io: Io, options: StatusOptions, seen: (fleet: FleetStatus) => void): Promise<void> {
+  const shown = (how: (fleet: FleetStatus) => void) => (fleet: FleetStatus) => {
+    seen(fleet)
+    how(fleet)
+  }
   if (options.json === true) {
     const { readQueueDepths } = await import('../../jobs/queue-depths.ts')
     const read = (parts: Services) =>
       readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) })
-    return showing(io, options, { open: withParts, read, print: (fleet) => printJson(io, 'status', fleet) })
+    return showing(io, options, { open: withParts, read, print: shown((fleet) => printJson(io, 'status', fleet)) })
   }
-  await showing(io, options, {
-    open: withStore,
-    read: readFleetStatus,
-    print: (fleet) => print(io, fleet),
-  })
+  await showing(io, options, { open: withStore, read: readFleetStatus, print: shown((fleet) => print(io, fleet)) })
 }
 
 /** The verdict, what needs action, then everything else. */

@@ -220,7 +220,7 @@ function registerHealthGauges({ metrics, health }: WebDeps, facts: ReadFacts): v
     'Whether this daemon is worth asking, as on /readyz: 1 or 0.',
     async () => (await report()).ready,
   )
-  const help = 'Whether one thing that health is judged by is as it should be: 1 or 0.'
+  const help = 'Whether one thing that this daemon, or the fleet, is judged by is as it should be: 1 or 0.'
   gauge(metrics, { name: 'health_check_ok', help, labels: ['check'] }, async () => {
     const [{ findings }, fleet] = await Promise.all([report(), facts().then(judgeFleet, () => [])])
     const all = new Map(findings.map(({ name, level }) => [name, level === 'ok']))

@@ -173,6 +173,14 @@ test('status begins with the verdict and what needs action, and says how many al
   expect(out.split('\n')[0]).toBe(verdict.says)
 })
 
+test('status ends with the level of its verdict where it is asked to, and with 3 where that is not known', async () => {
+  expect((await run('status')).code).toBe(0)
+  expect(await run('status', '--exit-code', '--json')).toMatchObject({ code: 2, err: '' })
+  const nowhere = await plimsollHere(['status', '--exit-code', '--config', 'none.yaml'], folder, { clock })
+  expect(nowhere).toMatchObject({ code: 3, out: '', err: expect.stringContaining('none.yaml') })
+  expect((await run('status', '--exit-code', '--watch')).code).toBe(2)
+})
+
 test('what an operator has acknowledged is in no count of status and of the list of accounts', async () => {
   const acknowledged = { at: NOW, by: 'ann', until: NOW + 60 * MINUTE }
   await open(UNREAD, 'poll', { ...openedState('warning', 'poll', NOW - 30 * MINUTE), acknowledged })
