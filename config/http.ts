@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkPlainHttp, hostPort, secret, secretAddress, webAddress } from './secrets.ts'
-import { duration, plainText, related, share, timeZone, toggle } from './values.ts'
+import { duration, plainText, related, share, timeZone, toggle, untilRestart } from './values.ts'
 
 export const http = related(
   z.strictObject({
@@ -80,11 +80,13 @@ export const logging = z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])
       .prefault('info')
       .describe('Least level that is logged.'),
-    pretty: toggle().prefault(false).describe('Lines for people instead of JSON, on standard output.'),
-    file: plainText()
-      .exactOptional()
-      .describe(
-        'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
-      ),
+    pretty: untilRestart(toggle().prefault(false).describe('Lines for people instead of JSON, on standard output.')),
+    file: untilRestart(
+      plainText()
+        .exactOptional()
+        .describe(
+          'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
+        ),
+    ),
   })
   .describe('The log: JSON lines, on standard output unless `file` is set.')

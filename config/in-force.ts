@@ -3,29 +3,23 @@ import { stringify } from 'yaml'
 import type * as z from 'zod'
 import { Secret } from '../src/runtime/secret.ts'
 import { type Path, renderPath } from './problems.ts'
-import { type Config, configSchema } from './schema.ts'
+import { type Config, configSchema, settings } from './schema.ts'
 import { shapeOf } from './shape.ts'
-import { isGroup } from './values.ts'
+import { isGroup, needsRestart } from './values.ts'
 
-/**
- * What a running daemon works by after its file was read again: all of `next`, but for what connections, files and the
- * server's address were opened with. That stays until a restart.
- */
+/** What a running daemon works by after its file was read again: all of `next`, but for what is set until a restart. */
 export function takeOver(inForce: Config, next: Config): Config {
-  const { encryption: _, ...rest } = next
+  // A key that the start made stays where the file names none.
   const encryption = next.encryption ?? inForce.encryption
-  const { api, baseUrl, redirectUri, timeout, connections, insecure } = inForce.provider
-  const { pretty, file } = inForce.log
-  return {
-    ...rest,
-    ...(encryption === undefined ? {} : { encryption }),
-    provider: { ...next.provider, api, baseUrl, redirectUri, timeout, connections, insecure },
-    redis: inForce.redis,
-    dataDir: inForce.dataDir,
-    tokens: inForce.tokens,
-    http: inForce.http,
-    log: { level: next.log.level, pretty, ...(file === undefined ? {} : { file }) },
-  }
+  return taken(settings, inForce, { ...next, ...(encryption === undefined ? {} : { encryption }) }) as Config
+}
+
+function taken(schema: z.core.$ZodType, inForce: unknown, next: unknown): unknown {
+  if (needsRestart(schema)) return inForce
+  const shape = shapeOf(schema)
+  if (shape.kind !== 'group' || !isGroup(inForce) || !isGroup(next)) return next
+  const values = Object.entries(shape.settings).map(([name, one]) => [name, taken(one, inForce[name], next[name])])
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
 
 /** Where two configs differ, as paths of settings: `provider.clientSecret`, `thresholds[2].warning.percent`. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkPlainHttp, secret, webAddress } from './secrets.ts'
-import { duration, plainText, related, share, toggle, wholeNumber } from './values.ts'
+import { duration, plainText, related, share, toggle, untilRestart, wholeNumber } from './values.ts'
 
 const scope = () => plainText(/^[^\s,\p{Cc}]+$/u, 'must be the name of one scope, without spaces')
 
@@ -19,28 +19,34 @@ const failedCalls = related(
 
 export const provider = related(
   z.strictObject({
-    api: z.enum(['v1', '2026-03']).prefault('v1').describe('API version to use.'),
-    baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
+    api: untilRestart(z.enum(['v1', '2026-03']).prefault('v1').describe('API version to use.')),
+    baseUrl: untilRestart(webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is.")),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')
       .describe('The address that customers who install the app are sent to.'),
     clientId: plainText().describe("The app's client id."),
     clientSecret: secret().describe("The app's client secret."),
-    redirectUri: webAddress({ strip: false })
-      .exactOptional()
-      .describe('Where the provider sends the code, as set for the app. Default: http.publicUrl + /oauth/callback.'),
+    redirectUri: untilRestart(
+      webAddress({ strip: false })
+        .exactOptional()
+        .describe('Where the provider sends the code, as set for the app. Default: http.publicUrl + /oauth/callback.'),
+    ),
     scopes: z
       .array(scope())
       .min(1, 'must have at least one scope')
       .prefault(['oauth'])
       .describe('Scopes an account must grant.'),
     optionalScopes: z.array(scope()).prefault([]).describe('Scopes an account may grant.'),
-    timeout: duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
-    connections: wholeNumber(4, 4_000)
-      .prefault(64)
-      .describe(
-        'Calls under way at a time, for each process. Hundreds of them cost twice the CPU for each: raise it only where latency holds a large fleet up.',
-      ),
+    timeout: untilRestart(
+      duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
+    ),
+    connections: untilRestart(
+      wholeNumber(4, 4_000)
+        .prefault(64)
+        .describe(
+          'Calls under way at a time, for each process. Hundreds of them cost twice the CPU for each: raise it only where latency holds a large fleet up.',
+        ),
+    ),
     accountRate: z
       .strictObject({
         requests: wholeNumber(1, 10_000).prefault(20).describe('Calls for one account ...'),
@@ -59,7 +65,7 @@ export const provider = related(
       .prefault('5%')
       .describe('Share of all calls that may be errors: retries wait rather than push it higher.'),
     failedCalls: failedCalls.prefault({}),
-    insecure: toggle().prefault(false).describe('Allows http:// for hosts other than this machine.'),
+    insecure: untilRestart(toggle().prefault(false).describe('Allows http:// for hosts other than this machine.')),
   }),
   (given, report) => checkPlainHttp(given, ['baseUrl', 'installUrl', 'redirectUri'], report, 'provider.'),
 ).describe('The CRM provider and the app that is installed in its accounts.')

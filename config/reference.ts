@@ -1,13 +1,53 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
-import { takeOver } from './in-force.ts'
-import { type Config, settings } from './schema.ts'
-import { isSecret, shapeOf, twinOf } from './shape.ts'
+import { settings } from './schema.ts'
+import { twinOf } from './shape.ts'
+import { choices, forms, needsRestart } from './values.ts'
 
 /** Every setting as Markdown, from the same schema that checks the file. */
 export function configReference(): string {
-  const { shape } = settings
-  return [HEAD, ...Object.entries(shape).map(([name, schema]) => chapter(name, schema))].join('\n')
+  const root = z.toJSONSchema(settings, {
+    io: 'input',
+    override: ({ zodSchema, jsonSchema }) => {
+      const { type: says, secret } = forms.get(zodSchema) ?? {}
+      Object.assign(jsonSchema, { ...(says && { says }), ...(secret && { secret: true }), ...choices.get(zodSchema) })
+      if (needsRestart(zodSchema)) Object.assign(jsonSchema, { restart: true })
+    },
+  }) as Setting
+  return [HEAD, ...childrenOf(root).map(([name, setting]) => chapter(name, setting))].join('\n')
+}
+
+/** A setting as JSON Schema has it, and what else is declared of it. */
+interface Setting {
+  description?: string
+  default?: unknown
+  type?: string
+  enum?: unknown[]
+  const?: unknown
+  minimum?: number
+  maximum?: number
+  properties?: Record<string, Setting>
+  required?: string[]
+  additionalProperties?: Setting | false
+  items?: Setting
+  oneOrMany?: true
+  anyOf?: Setting[]
+  oneOf?: Setting[]
+  /** The setting that a choice of groups depends on. */
+  by?: string
+  /** What may be set, in words. */
+  says?: string
+  secret?: true
+  restart?: true
+  /** Its group has to have it. */
+  isRequired?: boolean
+}
+
+function childrenOf({ properties = {}, required = [], restart }: Setting): [name: string, setting: Setting][] {
+  return Object.entries(properties).map(([name, one]) => [
+    name,
+    { ...one, isRequired: required.includes(name), ...(restart && { restart }) },
+  ])
 }
 
 const HEAD = `# Every setting
@@ -30,10 +70,10 @@ interface Row {
   help: string
 }
 
-function chapter(name: string, schema: z.core.$ZodType): string {
-  const [own, ...inner] = rowsOf('', name, schema)
+function chapter(name: string, setting: Setting): string {
+  const [own, ...inner] = rowsOf('', name, setting)
   const rows = inner.length === 0 && own !== undefined ? [own] : inner
-  const long = longDefault(schema)
+  const long = setting.default !== undefined && isLong(setting.default) ? setting.default : undefined
   return [
     `## ${name}\n`,
     `${inText(own?.help ?? '')}\n`,
@@ -67,152 +107,64 @@ function inText(text: string): string {
 }
 
 /** The setting itself, then all that is in it. */
-function rowsOf(variant: string, path: string, schema: z.core.$ZodType): Row[] {
+function rowsOf(variant: string, path: string, setting: Setting): Row[] {
+  const isSecret = (setting.secret ?? setting.items?.secret) === true
   const own: Row = {
     variant,
-    path: withTwin(path, schema),
-    value: valueIn(schema),
-    fallback: fallbackOf(schema),
-    reloads: isTakenOver(path),
-    help: helpOf(schema) ?? '',
+    path: isSecret ? `\`${path}\` or \`${twinOf(path)}\`` : `\`${path}\``,
+    value: valueIn(setting),
+    fallback: fallbackOf(setting),
+    reloads: setting.restart !== true,
+    help: setting.description ?? '',
   }
-  return [own, ...within(variant, path, schema)]
+  return [own, ...within(variant, path, setting)]
 }
 
-function within(variant: string, path: string, schema: z.core.$ZodType): Row[] {
-  const shape = shapeOf(schema)
-  switch (shape.kind) {
-    case 'group':
-      return Object.entries(shape.settings).flatMap(([name, setting]) => rowsOf(variant, `${path}.${name}`, setting))
-    case 'list':
-      return within(variant, shape.oneOrMany ? path : `${path}[]`, shape.item)
-    case 'table':
-      return within(variant, `${path}.NAME`, shape.value)
-    case 'choice':
-      return [...shape.groups].flatMap(([chosen, group]) =>
-        within(`${path}, with ${shape.by}: ${String(chosen)}`, path, group),
-      )
-    case 'value':
-      return []
+function within(variant: string, path: string, setting: Setting): Row[] {
+  const { properties, items, oneOrMany, additionalProperties: named, oneOf = [], by, restart } = setting
+  const inherited = (one: Setting) => ({ ...one, ...(restart && { restart }) })
+  if (properties !== undefined)
+    return childrenOf(setting).flatMap(([name, one]) => rowsOf(variant, `${path}.${name}`, one))
+  if (items !== undefined) return within(variant, oneOrMany ? path : `${path}[]`, inherited(items))
+  if (named) return within(variant, `${path}.NAME`, inherited(named))
+  if (by !== undefined) {
+    return oneOf.flatMap((group) =>
+      within(`${path}, with ${by}: ${String(group.properties?.[by]?.const)}`, path, inherited(group)),
+    )
   }
+  const list = listIn(setting)
+  return list === undefined ? [] : within(variant, path, inherited(list))
 }
 
-const withTwin = (path: string, schema: z.core.$ZodType) =>
-  isSecret(schema) ? `\`${path}\` or \`${twinOf(path)}\`` : `\`${path}\``
+/** The list in whose place a word may be set. */
+const listIn = ({ anyOf = [], says }: Setting) => (says === undefined ? anyOf.find(({ items }) => items) : undefined)
 
-function valueIn(schema: z.core.$ZodType): string {
-  const shape = shapeOf(schema)
-  switch (shape.kind) {
-    case 'group':
-      return 'group'
-    case 'choice':
-      return `group, by its \`${shape.by}\``
-    case 'table':
-      return `by name: ${valueIn(shape.value)}`
-    case 'list': {
-      const item = valueIn(shape.item)
-      return shape.oneOrMany ? `${item}; or a list` : `${wordOf(schema)}list: ${item}`
-    }
-    case 'value':
-      return shape.form.type?.replace(/^(an?|the) /, '') ?? plainType(schema)
-  }
+function valueIn(setting: Setting): string {
+  const { says, properties, by, additionalProperties: named, items, oneOrMany, anyOf = [] } = setting
+  if (says !== undefined) return says.replace(/^(an?|the) /, '')
+  if (properties !== undefined) return 'group'
+  if (by !== undefined) return `group, by its \`${by}\``
+  if (named) return `by name: ${valueIn(named)}`
+  if (items !== undefined) return oneOrMany ? `${valueIn(items)}; or a list` : `list: ${valueIn(items)}`
+  const list = listIn(setting)
+  if (list === undefined) return plainType(setting)
+  const words = anyOf.flatMap((one) => (one.const === undefined ? [] : [`${String(one.const)}, or `]))
+  return `${words.join('')}${valueIn(list)}`
 }
 
-/** The word that may be set in place of a list. */
-function wordOf(schema: z.core.$ZodType): string {
-  const { def } = (innermost(schema) as z.core.$ZodTypes)._zod
-  if (def.type !== 'union') return ''
-  const words = def.options.flatMap((option) => {
-    const { def: one } = (option as z.core.$ZodTypes)._zod
-    return one.type === 'literal' ? one.values.map(String) : []
-  })
-  return words.map((word) => `${word}, or `).join('')
-}
-
-function plainType(schema: z.core.$ZodType): string {
-  const { def } = (innermost(schema) as z.core.$ZodTypes)._zod
-  switch (def.type) {
-    case 'enum':
-      return Object.values(def.entries).join(', ')
-    case 'literal':
-      return def.values.map(String).join(', ')
-    case 'boolean':
-      return 'true or false'
-    case 'number':
-      return rangeOf(innermost(schema))
-    case 'pipe':
-      return plainType(def.out)
-    default:
-      return 'text'
-  }
-}
-
-function rangeOf(schema: z.core.$ZodType): string {
-  const { minimum, maximum } = z.toJSONSchema(schema, { io: 'input' })
+function plainType({ type, enum: values, const: only, minimum, maximum }: Setting): string {
+  if (values !== undefined) return values.join(', ')
+  if (only !== undefined) return String(only)
+  if (type === 'boolean') return 'true or false'
+  if (type !== 'number') return 'text'
   return `number${minimum === undefined ? '' : `, from ${minimum}`}${maximum === undefined ? '' : ` to ${maximum}`}`
 }
 
-function fallbackOf(schema: z.core.$ZodType): string {
-  const given = defaultOf(schema)
-  if (given !== undefined) return isLong(given) || isEmptyGroup(given) ? '' : `\`${written(given)}\``
-  return isOptional(schema) ? '' : '**required**'
+function fallbackOf({ default: given, isRequired }: Setting): string {
+  if (given === undefined) return isRequired ? '**required**' : ''
+  return isLong(given) || JSON.stringify(given) === '{}' ? '' : `\`${written(given)}\``
 }
-
-const isEmptyGroup = (given: unknown) => JSON.stringify(given) === '{}'
 
 const written = (given: unknown) => (typeof given === 'string' ? given : JSON.stringify(given))
 
 const isLong = (given: unknown) => written(given).length > 60
-
-function longDefault(schema: z.core.$ZodType): unknown {
-  const given = defaultOf(schema)
-  return given !== undefined && isLong(given) ? given : undefined
-}
-
-function defaultOf(schema: z.core.$ZodType): unknown {
-  return wrappers(schema)
-    .map((one) => (one as z.core.$ZodTypes)._zod.def)
-    .map((def) => (def.type === 'prefault' || def.type === 'default' ? def.defaultValue : undefined))
-    .find((value) => value !== undefined)
-}
-
-function isOptional(schema: z.core.$ZodType): boolean {
-  return wrappers(schema).some((one) => (one as z.core.$ZodTypes)._zod.def.type === 'optional')
-}
-
-function helpOf(schema: z.core.$ZodType): string | undefined {
-  return wrappers(schema)
-    .map((one) => z.globalRegistry.get(one)?.description)
-    .find((text) => text !== undefined)
-}
-
-/** The schema, and what is inside its wrappers, from outside in. */
-function wrappers(schema: z.core.$ZodType): z.core.$ZodType[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod
-  const wraps = def.type === 'optional' || def.type === 'default' || def.type === 'prefault' || def.type === 'readonly'
-  return wraps ? [schema, ...wrappers(def.innerType)] : [schema]
-}
-
-const innermost = (schema: z.core.$ZodType): z.core.$ZodType => wrappers(schema).at(-1) ?? schema
-
-/** Asked of what decides it: of two configs, which one's setting is in force after a reload. */
-function isTakenOver(path: string): boolean {
-  let at: unknown = RELOADED
-  for (const name of path.split(/[.[]/)) {
-    if (typeof at !== 'object' || at === null) break
-    at = (at as Record<string, unknown>)[name]
-  }
-  return typeof at === 'object' && at !== null ? leavesOf(at).some((leaf) => leaf === 'next') : at === 'next'
-}
-
-const RELOADED: unknown = takeOver(marked('before') as Config, marked('next') as Config)
-
-/** A config whose settings are marked with the config they are from. */
-function marked(mark: string, schema: z.core.$ZodType = settings): unknown {
-  const shape = shapeOf(schema)
-  if (shape.kind !== 'group') return mark
-  return Object.fromEntries(Object.entries(shape.settings).map(([name, setting]) => [name, marked(mark, setting)]))
-}
-
-const leavesOf = (at: object): unknown[] =>
-  Object.values(at).flatMap((value) => (typeof value === 'object' && value !== null ? leavesOf(value) : [value]))

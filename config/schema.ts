@@ -23,6 +23,7 @@ import {
   share,
   toggle,
   type Unchecked,
+  untilRestart,
 } from './values.ts'
 
 /*
@@ -80,15 +81,17 @@ const uninstall = z
 export const settings = related(
   z.strictObject({
     provider: provider.prefault({} as z.input<typeof provider>),
-    redis: redis.prefault({}),
-    dataDir: plainText()
-      .prefault('./.plimsoll')
-      .describe(
-        'Where the embedded Redis, made keys and new tokens that Redis did not take are kept. It and all other relative paths of the file start from its folder.',
-      ),
+    redis: untilRestart(redis.prefault({})),
+    dataDir: untilRestart(
+      plainText()
+        .prefault('./.plimsoll')
+        .describe(
+          'Where the embedded Redis, made keys and new tokens that Redis did not take are kept. It and all other relative paths of the file start from its folder.',
+        ),
+    ),
     encryption: encryption.exactOptional(),
     schedule: schedule.prefault({}),
-    tokens: tokens.prefault({}),
+    tokens: untilRestart(tokens.prefault({})),
     limits: limits.prefault({}),
     tags: tags.prefault({}).describe('Names for some accounts, to be used in `match`.'),
     uninstall: uninstall.prefault({}),
@@ -107,7 +110,7 @@ export const settings = related(
     routes: routes.describe('Who gets which alerts: the first route that matches decides.'),
     receivers: receivers.describe('Where messages go, by name.'),
     heartbeat: heartbeat.exactOptional(),
-    http: http.prefault({} as z.input<typeof http>),
+    http: untilRestart(http.prefault({} as z.input<typeof http>)),
     log: logging.prefault({}),
   }),
   checkNames,

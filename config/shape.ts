@@ -1,5 +1,5 @@
-import type * as z from 'zod'
-import { type Form, forms } from './values.ts'
+import * as z from 'zod'
+import { choices, type Form, forms } from './values.ts'
 
 /** A schema as a tree to walk beside a file or a config. */
 export type ConfigShape =
@@ -13,34 +13,16 @@ export type ConfigShape =
 export function shapeOf(schema: z.core.$ZodType): ConfigShape {
   const form = forms.get(schema)
   if (form !== undefined) return { kind: 'value', form }
-  const { def } = (schema as z.core.$ZodTypes)._zod
-  switch (def.type) {
-    case 'object':
-      return { kind: 'group', settings: def.shape }
-    case 'array':
-      return { kind: 'list', item: def.element, oneOrMany: false }
-    case 'record':
-      return { kind: 'table', value: def.valueType }
-    case 'union':
-      return isChoice(schema) ? { kind: 'choice', ...choiceOf(schema) } : listOrWord(def.options)
-    case 'optional':
-    case 'default':
-    case 'prefault':
-    case 'readonly':
-      return shapeOf(def.innerType)
-    case 'pipe': {
-      // Either a check and what is made of it, or (one or many) what is made a list and its check.
-      if ((def.in as z.core.$ZodTypes)._zod.def.type !== 'transform') return shapeOf(def.in)
-      const shape = shapeOf(def.out)
-      return shape.kind === 'list' ? { ...shape, oneOrMany: true } : shape
-    }
-    default:
-      return { kind: 'value', form: {} }
-  }
-}
-
-function isChoice(schema: z.core.$ZodType): boolean {
-  return (schema as z.core.$ZodDiscriminatedUnion)._zod.def.discriminator !== undefined
+  if (schema instanceof z.ZodObject) return { kind: 'group', settings: schema.shape }
+  if (schema instanceof z.ZodArray) return { kind: 'list', item: schema.element, oneOrMany: false }
+  if (schema instanceof z.ZodRecord) return { kind: 'table', value: schema.valueType }
+  if (schema instanceof z.ZodUnion) return choiceOf(schema) ?? listOrWord(schema.options)
+  if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodPrefault) return shapeOf(schema.unwrap())
+  if (!(schema instanceof z.ZodPipe)) return { kind: 'value', form: {} }
+  // Either a check and what is made of it, or (one or many) what is made a list and its check.
+  if (!(schema.in instanceof z.ZodTransform)) return shapeOf(schema.in)
+  const shape = shapeOf(schema.out)
+  return shape.kind === 'list' ? { ...shape, oneOrMany: true } : shape
 }
 
 /** A list, or one word in its place: the word needs nothing of a shape. */
@@ -49,13 +31,14 @@ function listOrWord(options: readonly z.core.$ZodType[]): ConfigShape {
   return list ?? { kind: 'value', form: {} }
 }
 
-function choiceOf(schema: z.core.$ZodType) {
-  const { discriminator, options } = (schema as z.core.$ZodDiscriminatedUnion)._zod.def
-  const groups = new Map<unknown, z.core.$ZodType>()
-  for (const option of options) {
-    for (const value of option._zod.propValues?.[discriminator] ?? []) groups.set(value, option)
-  }
-  return { by: discriminator, groups }
+function choiceOf(schema: z.ZodUnion): ConfigShape | undefined {
+  const by = choices.get(schema)?.by
+  if (by === undefined) return undefined
+  const groups = schema.options.flatMap((option) => {
+    const chosen = option instanceof z.ZodObject ? option.shape[by] : undefined
+    return chosen instanceof z.ZodLiteral ? [...chosen.values].map((value) => [value, option] as const) : []
+  })
+  return { kind: 'choice', by, groups: new Map(groups) }
 }
 
 const ENDING = 'File'

@@ -19,6 +19,19 @@ export interface Form {
 
 export const forms = z.registry<Form>()
 
+/** Groups whose settings depend on one of them: which one. */
+export const choices = z.registry<{ by: string }>()
+
+const restarts = z.registry<{ restart: true }>()
+
+/** A setting, or a group of them, that a running daemon does not take over when it reads its file again. */
+export function untilRestart<Schema extends z.ZodType>(schema: Schema): Schema {
+  restarts.add(schema, { restart: true })
+  return schema
+}
+
+export const needsRestart = (schema: z.core.$ZodType): boolean => restarts.has(schema)
+
 export const REQUIRED = 'required'
 
 /** What an issue of these kinds has beside its message. */
@@ -176,6 +189,7 @@ export function weekday() {
   return z
     .preprocess((input) => WEEKDAYS.find((_, index) => input === LONG_WEEKDAYS[index]) ?? input, z.enum(WEEKDAYS))
     .meta({ enum: [...WEEKDAYS, ...LONG_WEEKDAYS] })
+    .register(forms, { type: WEEKDAYS.join(', ') })
 }
 
 /** One or several: `level: critical` and `level: [critical]` are the same. */
