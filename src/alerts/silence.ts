@@ -91,9 +91,9 @@ export function withCarriers(
   }))
 }
 
-/** As it is written on the command line. */
-export function matcherText({ name, value }: Matcher): string {
-  return `${name}=${value}`
+/** In one line, as people write them: `account=123 level=warning`. */
+export function matchersText(matchers: readonly Matcher[]): string {
+  return matchers.map(({ name, value }) => `${name}=${value}`).join(' ')
 }
 
 /** A request; texts as they were written. */
@@ -156,7 +156,31 @@ export type ParsedMatcher = { ok: true; matcher: Matcher } | { ok: false; fault:
 
 const MOST_CHARACTERS = 200
 
-/** `account=123`, as people write it. */
+export type ParsedMatchers = { ok: true; matchers: Matcher[] } | { ok: false; fault: string }
+
+const NEXT_MATCHER = new RegExp(`\\s+(?=(?:${MATCHER_NAMES.join('|')})\\s*=)`)
+
+/** `account=123 level=warning rule=custom properties`, as people write it: a value goes on to the next name. */
+export function parseMatchers(line: string, tags: readonly string[]): ParsedMatchers {
+  const parsed =
+    line.trim() === ''
+      ? []
+      : line
+          .trim()
+          .split(NEXT_MATCHER)
+          .map((one) => parseMatcher(one, tags))
+  const matchers: Matcher[] = []
+  for (const one of parsed) {
+    if (!one.ok) return one
+    // A name that is misspelled would be a part of the value before it.
+    const [, misspelled] = /\s(\w+)\s*=/.exec(one.matcher.value) ?? []
+    if (misspelled !== undefined) return fault(unknownMatcher(misspelled))
+    matchers.push(one.matcher)
+  }
+  return { ok: true, matchers }
+}
+
+/** `account=123`. */
 export function parseMatcher(text: string, tags: readonly string[]): ParsedMatcher {
   const at = text.indexOf('=')
   if (at === -1)
@@ -167,12 +191,16 @@ export function parseMatcher(text: string, tags: readonly string[]): ParsedMatch
 /** A matcher in two parts. What could match nothing is refused: a silence that silences nothing is found out too late. */
 export function checkMatcher(name: string, value: string, tags: readonly string[]): ParsedMatcher {
   const known = MATCHER_NAMES.find((one) => one === name)
-  if (known === undefined) return fault(`"${shown(name)}" is not a matcher name${hint(name, MATCHER_NAMES)}`)
+  if (known === undefined) return fault(unknownMatcher(name))
   if (value === '') return fault(`${known} has no value: * matches any text`)
   if (value.length > MOST_CHARACTERS) return fault(`the value of ${known} is longer than ${MOST_CHARACTERS} characters`)
   if (/\p{Cc}/u.test(value)) return fault(`the value of ${known} is not text on one line`)
   const why = faultOfValue(known, value, tags)
   return why === undefined ? { ok: true, matcher: { name: known, value } } : fault(why)
+}
+
+function unknownMatcher(name: string): string {
+  return `"${shown(name)}" is not a matcher name${hint(name, MATCHER_NAMES)}`
 }
 
 function faultOfValue(name: MatcherName, value: string, tags: readonly string[]): string | undefined {
@@ -212,6 +240,6 @@ function shown(text: string): string {
   return text.length <= 60 ? text : `${text.slice(0, 59)}…`
 }
 
-function fault(why: string): ParsedMatcher {
+function fault(why: string): { ok: false; fault: string } {
   return { ok: false, fault: why }
 }

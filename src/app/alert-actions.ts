@@ -7,7 +7,7 @@ import {
   unacknowledgeAlert,
 } from '../alerts/acknowledge.ts'
 import { checkHeldNow } from '../alerts/groups/held.ts'
-import { matcherText, type Silence } from '../alerts/silence.ts'
+import { matchersText, type Silence } from '../alerts/silence.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silence-store.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
 import { wakeNow } from './account-actions.ts'
@@ -18,7 +18,13 @@ export async function silenceAlerts(services: Services, given: Omit<Silence, 'id
   const silence = await services.silences.add(given)
   const { id, author, matchers } = silence
   services.log.info(
-    { code: 'silence.added', silence: id, by: author, matchers: matchers.map(matcherText), endsAt: silence.endsAt },
+    {
+      code: 'silence.added',
+      silence: id,
+      by: author,
+      matchers: matchers.map((one) => matchersText([one])),
+      endsAt: silence.endsAt,
+    },
     'alerts are silenced',
   )
   return silence

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
-import { type Matcher, newSilence, parseMatcher, type Silence } from '../alerts/silence.ts'
+import { matchersText, newSilence, parseMatchers, type Silence } from '../alerts/silence.ts'
 import { acknowledge, silenceAlerts, unacknowledge, unsilence } from '../app/alert-actions.ts'
 import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
 import { NOBODY } from '../redis/steps.ts'
@@ -12,7 +12,7 @@ import { countOf, formatDistance, formatSeconds } from '../text/format-number.ts
 import { formatMoment, iso } from '../text/format-time.ts'
 import { receiverTestJson } from '../views/deliveries.ts'
 import { timedAcknowledgement } from '../views/find-alerts.ts'
-import { countCovered, matchersText, silenceJson, unknownAccounts } from '../views/silenced.ts'
+import { countCovered, silenceJson, unknownAccounts } from '../views/silenced.ts'
 import type { CommonOptions, Moment } from './arguments.ts'
 import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
@@ -125,7 +125,9 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   const startsAt = Math.max(now, start?.(now) ?? now)
   if (until === undefined && length === 0) return command.error('error: missing: --for 2h, or --until 2026-11-21T18:00')
   const { made, openAlerts, unknown } = await withParts(io, options, async (parts) => {
-    const matchers = matchersOf(options.match, parts.silences.tagNames, command)
+    const parsed = parseMatchers(options.match.join(' '), parts.silences.tagNames)
+    if (!parsed.ok) return command.error(`error: --match: ${parsed.fault}`)
+    const { matchers } = parsed
     const checked = newSilence({ matchers, author, comment, startsAt, endsAt: until?.(now) ?? startsAt + length }, now)
     if (!checked.ok) return command.error(`error: ${OPTION_OF[checked.what]} ${checked.fault}`)
     const one = await silenceAlerts(parts, checked.silence)
@@ -138,7 +140,7 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   const from = made.startsAt === undefined ? '' : `from ${formatMoment(made.startsAt)} `
   say(
     io,
-    `silence ${made.id}: ${matchersText(made)}, ${from}until ${formatMoment(made.endsAt)}`,
+    `silence ${made.id}: ${matchersText(made.matchers)}, ${from}until ${formatMoment(made.endsAt)}`,
     `It covers ${alerts}. To end it before: plimsoll alerts unsilence ${made.id}`,
   )
 }
@@ -150,13 +152,6 @@ const OPTION_OF = {
   startsAt: '--start',
   endsAt: 'the end',
 } as const
-
-function matchersOf(texts: readonly string[], tags: readonly string[], command: Command): Matcher[] {
-  return texts.map((text) => {
-    const parsed = parseMatcher(text, tags)
-    return parsed.ok ? parsed.matcher : command.error(`error: --match: ${parsed.fault}`)
-  })
-}
 
 /** `plimsoll alerts unsilence`. */
 export async function endSilenceEarly(io: Io, id: string, options: CommonOptions): Promise<void> {
@@ -187,7 +182,7 @@ export async function showSilences(io: Io, options: CommonOptions & { all?: bool
     io,
     [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), spare(whole('STARTS')), whole('ENDS'), number('OPEN ALERTS')],
     silences.map((one) => [
-      ...[one.id, matchersText(one), one.author, one.comment],
+      ...[one.id, matchersText(one.matchers), one.author, one.comment],
       ...[one.startsAt === undefined || one.startsAt <= now ? '' : formatDistance(one.startsAt - now)],
       ...[formatDistance(one.endsAt - now), String(openAlerts(one))],
     ]),

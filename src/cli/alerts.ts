@@ -70,7 +70,7 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     options: [
       option(
         '--match <name=value>',
-        'what is silenced: account, level, kind, rule, tag, series, objectType, from or to; * is anything; ' +
+        'what is silenced, one or several in a line: account, level, kind, rule, tag, series, objectType, from or to; * is anything; ' +
           'several of one name: any of them; different names: all',
       )
         .argParser(parseEach)
@@ -81,7 +81,7 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       option('--comment <text>', 'why').makeOptionMandatory(),
       option('--author <name>', 'by whom; default: who runs this'),
     ],
-    examples: ['--match account=1234567 --match level=warning --for 2h --comment "a planned import"'],
+    examples: ['--match "account=1234567 level=warning" --for 2h --comment "a planned import"'],
     run: async () => (await import('./alerts-change.ts')).silence,
   },
   'alerts unsilence': {

@@ -2,7 +2,7 @@ import type { Registry } from '../accounts/registry.ts'
 import { Directory, findAccount } from '../accounts/search/directory.ts'
 import { currentAcknowledgement } from '../alerts/alert-state.ts'
 import { type OpenAlert, type OpenState, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
-import { covers, isInForce, type Matcher, matcherText, type Silence, silenceOf } from '../alerts/silence.ts'
+import { covers, isInForce, type Matcher, matchersText, type Silence, silenceOf } from '../alerts/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { SilenceShape } from './shapes/alert.ts'
@@ -84,6 +84,7 @@ export function silenceJson(silence: Silence, openAlerts: number, now: number): 
   const { id, matchers, author, comment, createdAt, startsAt = createdAt, endsAt } = silence
   return {
     id,
+    match: matchersText(matchers),
     matchers: matchers.map(({ name, value }) => ({ name, value })),
     ...{ author, comment },
     createdAt: new Date(createdAt).toISOString(),
@@ -92,9 +93,4 @@ export function silenceJson(silence: Silence, openAlerts: number, now: number): 
     active: isInForce(silence, now),
     openAlerts,
   }
-}
-
-/** What a silence is about, as it is written on the command line. */
-export function matchersText({ matchers }: Silence): string {
-  return matchers.map(matcherText).join(' ')
 }

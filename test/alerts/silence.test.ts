@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { checkMatcher, parseMatcher, type Silence, silenceOf, withCarriers } from '../../src/alerts/silence.ts'
+import {
+  checkMatcher,
+  matchersText,
+  parseMatcher,
+  parseMatchers,
+  type Silence,
+  silenceOf,
+  withCarriers,
+} from '../../src/alerts/silence.ts'
 import { anAlert } from './an-alert.ts'
 
 const TAGS = { vip: ['123', '*.big.example.com'], quiet: ['7'] }
@@ -96,4 +104,27 @@ describe('a matcher that could match nothing is refused', () => {
   test('and one that fits is taken with what stands around it left out', () => {
     expect(parseMatcher(' rule = a=b ', [])).toEqual({ ok: true, matcher: { name: 'rule', value: 'a=b' } })
   })
+})
+
+test.each([
+  ['account=1 level=warning', ['account=1', 'level=warning']],
+  [
+    '  rule=custom properties, object types   level = critical ',
+    ['rule=custom properties, object types', 'level=critical'],
+  ],
+  ['rule=a=b account=1 account=*.example.com', ['rule=a=b', 'account=1', 'account=*.example.com']],
+  ['', []],
+])('a line of matchers: %s', (line, each) => {
+  const parsed = parseMatchers(line, [])
+  const matchers = parsed.ok ? parsed.matchers : []
+  expect(matchers.map((one) => matchersText([one]))).toEqual(each)
+  expect(parseMatchers(matchersText(matchers), [])).toEqual({ ok: true, matchers })
+})
+
+test.each([
+  ['account=1 level=high', 'no level is "high"'],
+  ['rule=full lvl=warning', '"lvl" is not a matcher name'],
+  ['warning', '"warning" is not a matcher: write NAME=VALUE'],
+])('a line that can not be meant: %s', (line, fault) => {
+  expect(parseMatchers(line, [])).toEqual({ ok: false, fault: expect.stringContaining(fault) })
 })

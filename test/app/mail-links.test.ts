@@ -35,8 +35,7 @@ test('an alert about all accounts too, which is no account’s', () => {
 test('a mail leads to the page of the alert, a silence of just this, and the section of the runbook', () => {
   expect(links.open?.(alert)).toBe('https://plimsoll.example.com/alerts/0123456789abcdef?account=123')
   expect(Object.fromEntries(new URL(links.silence?.(alert) ?? '').searchParams)).toEqual({
-    ...{ account: '123', series: 'associations.atLimit', from: '0-1', to: '0-2' },
-    ...{ rule: 'customProperties.overall', level: 'warning' },
+    match: 'account=123 series=associations.atLimit from=0-1 to=0-2 rule=customProperties.overall level=warning',
   })
   expect(links.runbook?.(alert)).toBe('https://plimsoll.example.com/runbook/limit')
   const about = (more: Parameters<typeof anAlert>[0]) => links.runbook?.(anAlert(more))?.split('/').at(-1)

@@ -81,10 +81,11 @@ describe('alerts silence', () => {
 
   test('takes tags, several of a name, an end and an author, and prints JSON', async () => {
     const { json } = await installation()
-    const match = ['--match', 'tag=vip', '--match', 'level=warning', '--match', 'level=critical']
+    const match = ['--match', 'tag=vip level=warning', '--match', 'level=critical']
     const end = ['--until', '2026-11-22T08:00:00+01:00', '--author', 'ann']
     expect(await json('silence', ...match, ...end, '--comment', 'x')).toEqual({
       id: expect.stringMatching(/^s-/),
+      match: 'tag=vip level=warning level=critical',
       matchers: [
         { name: 'tag', value: 'vip' },
         { name: 'level', value: 'warning' },

@@ -124,7 +124,7 @@ describe('a form of a page', () => {
     const account = (await see('/accounts/1001')).text
     expect(account).toContain(`href="${path}#acknowledge">Acknowledge<`)
     expect(account).toMatch(
-      /href="\/silences\/new\?account=1001&amp;series=customProperties\.overall&amp;[^"]*">Silence</,
+      /href="\/silences\/new\?match=account%3D1001\+series%3DcustomProperties\.overall\+[^"]*">Silence</,
     )
   })
 
@@ -158,13 +158,12 @@ describe('a form of a page', () => {
 
   test('is shown again with what was typed and every fault, and what its address says is never believed', async () => {
     const { see, send } = await (await badDay(redis)).signedIn()
-    const answer = await send('/silences/new', 'account=a+b&level=high&for=until&until=soon&comment=%3Cb%3E')
+    const answer = await send('/silences/new', 'match=account%3Da+b&for=until&until=soon&comment=%3Cb%3E')
     expect(answer.status).toBe(400)
     for (const text of [
       'account must be a hub id',
-      'no level is',
       'must be a time like',
-      'value="a b"',
+      'value="account=a b"',
       'value="&lt;b&gt;"',
     ]) {
       expect(answer.text).toContain(text)
@@ -174,8 +173,11 @@ describe('a form of a page', () => {
     expect(known.text).toMatch(/Why \(required\) <input name="comment" required /)
     // Counting needs no reason.
     expect(known.text).toMatch(/value="preview"[^>]* formnovalidate/)
+    expect((await see('/silences/new?account=1001&level=critical')).text).toContain(
+      'value="account=1001 level=critical"',
+    )
     const empty = await send('/silences/new')
-    expect(empty.text).toContain('Fill in at least one field')
+    expect(empty.text).toContain('at least one is needed')
     expect(empty.text).toContain('must not be empty: give the reason')
     const { text } = await see('/alerts?done=%3Cb%3Ehacked&count=9')
     expect(text).not.toMatch(/hacked|role="status"><b>/)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { checkMatcher, newSilence, type Silence } from '../../alerts/silence.ts'
+import { checkMatcher, type Matcher, newSilence, parseMatchers, type Silence } from '../../alerts/silence.ts'
 import { SilenceShape } from '../../views/shapes/alert.ts'
 import { countCovered, silenceJson } from '../../views/silenced.ts'
 import { Problem, wrongParameter } from '../problem.ts'
@@ -11,6 +11,10 @@ import { comesAfter, listShape, nextOf, route } from './route.ts'
 const AFTER = z.string('must be given once').regex(/^\d{1,16}\..{1,40}$/, 'must be what the list before called next')
 
 const NEW_SILENCE = z.strictObject({
+  match: z
+    .string('must be a text')
+    .optional()
+    .describe('What is silenced, in one line as on the command line: `account=1234567 level=warning`.'),
   matchers: z
     .array(
       z.strictObject(
@@ -22,7 +26,8 @@ const NEW_SILENCE = z.strictObject({
       ),
       'must be a list of {name, value}',
     )
-    .describe('Several of one name mean any of them, different names all.'),
+    .optional()
+    .describe('The same one by one, in place of `match`. Several of one name mean any of them, different names all.'),
   comment: z.string('must be a text').describe('Why.'),
   startsAt: momentInJson().optional().describe('Default: now.'),
   endsAt: momentInJson(),
@@ -62,19 +67,16 @@ export const silenceRoutes = [
     problems: [400],
     example: {
       body: {
-        matchers: [{ name: 'account', value: '1234567' }],
+        match: 'account=1234567 level=warning',
         comment: 'a migration, until noon',
         endsAt: '2026-11-21T12:00:00Z',
       },
     },
     answer: async (deps, { body, caller }) => {
-      const matchers = body.matchers.map(({ name, value }, index) => {
-        const checked = checkMatcher(name, value, deps.silences.tagNames)
-        if (!checked.ok) throw wrongParameter(`matchers.${index}`, checked.fault)
-        return checked.matcher
-      })
+      const matchers = matchersOf(body, deps.silences.tagNames)
       const checked = newSilence({ ...body, matchers, author: body.author ?? caller }, deps.clock.now())
-      if (!checked.ok) throw wrongParameter(checked.what, checked.fault)
+      if (!checked.ok)
+        throw wrongParameter(checked.what === 'matchers' && !body.matchers ? 'match' : checked.what, checked.fault)
       const silence = await deps.actions.silence(checked.silence)
       return { status: 201 as const, location: `/api/v1/silences/${silence.id}`, json: await shownOne(deps, silence) }
     },
@@ -106,6 +108,21 @@ export const silenceRoutes = [
     },
   }),
 ]
+
+function matchersOf({ match, matchers }: z.output<typeof NEW_SILENCE>, tags: readonly string[]): Matcher[] {
+  if (match !== undefined && matchers !== undefined)
+    throw wrongParameter('match', 'is set beside matchers: keep one of the two')
+  if (matchers === undefined) {
+    const parsed = parseMatchers(match ?? '', tags)
+    if (!parsed.ok) throw wrongParameter('match', parsed.fault)
+    return parsed.matchers
+  }
+  return matchers.map(({ name, value }, index) => {
+    const checked = checkMatcher(name, value, tags)
+    if (!checked.ok) throw wrongParameter(`matchers.${index}`, checked.fault)
+    return checked.matcher
+  })
+}
 
 async function shown(
   deps: Pick<WebDeps, 'store' | 'keys' | 'registry' | 'clock'>,

@@ -215,7 +215,10 @@ const MatcherShape = shape('Matcher', 'What a silence asks of an alert.', {
 
 export const SilenceShape = shape('Silence', 'Alerts that are held back for a while.', {
   id: text('Its id.').meta({ examples: ['s-4k7mp'] }),
-  matchers: z.array(MatcherShape).describe('Several of one name mean any of them, different names all.'),
+  match: strangersText('What it asks of an alert, in one line: `account=1234567 level=warning`.'),
+  matchers: z
+    .array(MatcherShape)
+    .describe('The same one by one. Several of one name mean any of them, different names all.'),
   author: strangersText('Who made it.'),
   comment: strangersText('Why.'),
   createdAt: isoMoment('When it was made.'),

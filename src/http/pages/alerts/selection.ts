@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { kindOf } from '../../../alerts/alert-state.ts'
 import { type OpenState, openStatesOf } from '../../../alerts/open-alerts.ts'
-import type { Matcher, MatcherName } from '../../../alerts/silence.ts'
+import type { Matcher } from '../../../alerts/silence.ts'
 import { newSilence } from '../../../alerts/silence.ts'
 import { parseSeriesId } from '../../../limits/series.ts'
 import { NOBODY } from '../../../redis/steps.ts'
@@ -125,9 +125,8 @@ async function silence(
 
 function matchersOf({ hubId, field, state }: OpenState): Matcher[] {
   const series = parseSeriesId(field)
-  const fields = matchersFor({
+  return matchersFor({
     ...{ hubId: hubId === NOBODY ? null : hubId, kind: kindOf(hubId, field), rule: state.rule, level: state.level },
     ...(series === undefined ? {} : { series }),
   })
-  return Object.entries(fields).map(([name, value]) => ({ name: name as MatcherName, value }))
 }

@@ -1,16 +1,8 @@
 import * as z from 'zod'
-import {
-  checkMatcher,
-  MATCHER_NAMES,
-  type Matcher,
-  type MatcherName,
-  type NewSilence,
-  newSilence,
-} from '../../../alerts/silence.ts'
+import { MATCHER_NAMES, type NewSilence, newSilence, parseMatchers } from '../../../alerts/silence.ts'
 import { parseLocalTime } from '../../../text/format-time.ts'
 import { countCovered } from '../../../views/silenced.ts'
 import type { WebDeps } from '../../web-deps.ts'
-import type { SilenceFields } from '../parts/alert-links.ts'
 
 /** How long a silence may be made for with one click. */
 export const SILENCE_LENGTHS = {
@@ -26,7 +18,7 @@ export const OWN_END = 'until'
 /** A form of a silence as it was sent, or as it is filled in beforehand: whatever is missing is empty. */
 const text = z.string().max(2_000).catch('')
 const FORM = z.object({
-  ...(Object.fromEntries(MATCHER_NAMES.map((name) => [name, text])) as Record<MatcherName, typeof text>),
+  match: text,
   starts: text,
   for: text,
   until: text,
@@ -40,21 +32,25 @@ const FORM = z.object({
 })
 export type SilenceForm = z.output<typeof FORM>
 
+/** Links of mails that were sent earlier have each matcher by its name. */
+const EARLIER = z.object(Object.fromEntries(MATCHER_NAMES.map((name) => [name, text])))
+
 export function readSilenceForm(given: unknown): SilenceForm {
-  return FORM.parse(given ?? {})
+  const form = FORM.parse(given ?? {})
+  const earlier = Object.entries(EARLIER.parse(given ?? {})).filter(([, value]) => value.trim() !== '')
+  return form.match === '' ? { ...form, match: earlier.map(([name, value]) => `${name}=${value}`).join(' ') } : form
 }
 
 /** What is wrong, by the field of the form that it stands beside. */
-export type SilenceFaults = Partial<Record<MatcherName | 'matchers' | 'startsAt' | 'endsAt' | 'comment', string>>
+export type SilenceFaults = Partial<Record<'matchers' | 'startsAt' | 'endsAt' | 'comment', string>>
 
 type CheckedForm = Extract<NewSilence, { ok: true }> | { ok: false; faults: SilenceFaults }
 
 /** Every fault at once: nobody wants to be told them one by one. */
 export function checkForm(form: SilenceForm, author: string, tags: readonly string[], now: number): CheckedForm {
-  const { matchers, faults } = matchersOf(form, tags)
-  if (matchers.length === 0 && Object.keys(faults).length === 0) {
-    faults.matchers = 'Fill in at least one field.'
-  }
+  const parsed = parseMatchers(form.match, tags)
+  const matchers = parsed.ok ? parsed.matchers : []
+  const faults: SilenceFaults = parsed.ok ? {} : { matchers: parsed.fault }
   const given = form.starts.trim()
   const startsAt = given === '' ? now : parseLocalTime(given)
   if (startsAt === undefined) faults.startsAt = 'must be a time like 2026-11-21T10:00'
@@ -65,26 +61,9 @@ export function checkForm(form: SilenceForm, author: string, tags: readonly stri
     now,
   )
   if (whole.ok && Object.keys(faults).length === 0) return { ok: true, silence: whole.silence }
-  if (!whole.ok && whole.what !== 'matchers' && whole.what !== 'author') faults[whole.what] ??= whole.fault
+  if (!whole.ok && whole.what !== 'author') faults[whole.what] ??= whole.fault
   if (form.comment.trim() === '') faults.comment = 'must not be empty: give the reason'
   return { ok: false, faults }
-}
-
-/** What is meant as far as it is filled in right, for a preview. */
-export function matchersOf(
-  form: SilenceFields,
-  tags: readonly string[],
-): { matchers: Matcher[]; faults: SilenceFaults } {
-  const matchers: Matcher[] = []
-  const faults: SilenceFaults = {}
-  for (const name of MATCHER_NAMES) {
-    const value = (form[name] ?? '').trim()
-    if (value === '') continue
-    const checked = checkMatcher(name, value, tags)
-    if (checked.ok) matchers.push(checked.matcher)
-    else faults[name] = checked.fault
-  }
-  return { matchers, faults }
 }
 
 /** A length counts from the start. */
@@ -99,8 +78,9 @@ export async function coveredBy(
   deps: Pick<WebDeps, 'store' | 'keys' | 'registry' | 'silences'>,
   form: SilenceForm,
 ): Promise<number | undefined> {
-  const { matchers, faults } = matchersOf(form, deps.silences.tagNames)
-  if (matchers.length === 0 || Object.keys(faults).length > 0) return undefined
+  const parsed = parseMatchers(form.match, deps.silences.tagNames)
+  if (!parsed.ok || parsed.matchers.length === 0) return undefined
+  const { matchers } = parsed
   const [silence] = deps.silences.withCarriers([{ id: '', matchers, author: '', comment: '', createdAt: 0, endsAt: 0 }])
   return silence === undefined ? undefined : (await countCovered(deps, [silence])).get('')
 }

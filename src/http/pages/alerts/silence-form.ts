@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silence.ts'
-import { METRICS } from '../../../limits/reports/all-reports.ts'
+import { MATCHER_NAMES, parseMatchers } from '../../../alerts/silence.ts'
 import { unlessOfOtherType } from '../../../redis/other-type.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
@@ -16,7 +15,6 @@ import {
   checkForm,
   coveredBy,
   LENGTH_NAMES,
-  matchersOf,
   OWN_END,
   readSilenceForm,
   SILENCE_LENGTHS,
@@ -34,7 +32,10 @@ export async function showSilenceForm(deps: WebDeps, request: FastifyRequest): P
 export async function silenceByForm(deps: WebDeps, request: FastifyRequest): Promise<string | OperatorPage> {
   const form = readSilenceForm(request.body)
   const tags = deps.silences.tagNames
-  if (form.do === 'preview') return formPage(deps, request, form, matchersOf(form, tags).faults)
+  if (form.do === 'preview') {
+    const parsed = parseMatchers(form.match, tags)
+    return formPage(deps, request, form, parsed.ok ? {} : { matchers: parsed.fault })
+  }
   const checked = checkForm(form, request.caller, tags, deps.clock.now())
   if (!checked.ok) return { ...(await formPage(deps, request, form, checked.faults)), status: 400 }
   const { id, matchers } = await deps.actions.silence(checked.silence)
@@ -57,8 +58,10 @@ async function formPage(
 ): Promise<OperatorPage> {
   const tags = deps.silences.tagNames
   const covers = await coveredBy(deps, form)
-  const unknown = await unknownAccounts(deps, matchersOf(form, tags).matchers)
-  const account = await domainOf(deps, form.account.trim())
+  const parsed = parseMatchers(form.match, tags)
+  const matchers = parsed.ok ? parsed.matchers : []
+  const unknown = await unknownAccounts(deps, matchers)
+  const account = await domainOf(deps, matchers.find(({ name }) => name === 'account')?.value ?? '')
   const part = silenceForm({ form, faults, covers, account, unknown, tags, token, now: deps.clock.now() })
   const isRight = Object.keys(faults).length === 0
   const body = html`${isRight ? undefined : html`<p class="verdict critical">Not silenced yet: correct the fields with a message.</p>`}
@@ -87,7 +90,7 @@ interface SilenceFormPart {
   now: number
 }
 
-/** To make a silence. Every field that is filled in narrows it. */
+/** To make a silence. */
 function silenceForm({ form, faults, covers, account, unknown, tags, token, now }: SilenceFormPart): Html {
   const zone = zoneName(now)
   const names = MATCHER_NAMES.filter((name) => name !== 'tag' || tags.length > 0)
@@ -96,11 +99,9 @@ ${formTokenField(token)}
 ${hidden('alert', form.alert || undefined)}
 <fieldset>
 <legend>What</legend>
-<p class="soft">Each field that is filled in narrows it; <code>*</code> matches any characters.</p>
+<label>Alerts that match <input name="match" value="${form.match}" maxlength="2000" autocomplete="off" placeholder="account=1234567 level=warning"${invalid('matchers', faults.matchers)}></label>
 ${faultText('matchers', faults.matchers)}
-<div class="fields">
-${names.map((name) => field(name, form[name], faults[name], tags))}
-</div>
+<p class="soft">${names.map((name, n) => html`${n === 0 ? '' : ', '}<code>${name}</code>`)}: several of one name mean any of them, different names all; <code>*</code> matches any characters.</p>
 ${account === undefined ? undefined : html`<p class="soft">Account: ${account}</p>`}
 ${unknown.map((name) => html`<p role="status" class="verdict warning">No account is called ${cleanText(name, 80)} now: the silence covers nothing until one is.</p>`)}
 ${coversText(covers)}
@@ -124,42 +125,6 @@ ${faultText('comment', faults.comment)}
 
 function lengthChoice(value: string, text: string, chosen: string): Html {
   return html`<label class="choice"><input type="radio" name="for" value="${value}"${value === chosen ? html` checked` : undefined}> ${text}</label>`
-}
-
-const LABEL: Record<MatcherName, string> = {
-  account: 'Account',
-  level: 'Level',
-  kind: 'Kind',
-  rule: 'Rule',
-  tag: 'Tag',
-  series: 'Series',
-  objectType: 'Object type',
-  from: 'From object type',
-  to: 'To object type',
-}
-const HINT: Partial<Record<MatcherName, string>> = {
-  account: '1234567 or *.example.com',
-  rule: '*',
-  objectType: '0-1 or 2-*',
-  from: '0-1',
-  to: '0-2',
-}
-
-function field(name: MatcherName, value: string, fault: string | undefined, tags: readonly string[]): Html {
-  const known: Partial<Record<MatcherName, readonly string[]>> = {
-    level: ['warning', 'critical'],
-    kind: ['limit', 'limit-changed', 'token', 'poll', 'fleet', 'delivery'],
-    series: METRICS,
-    tag: tags,
-  }
-  const list = known[name]
-  const hint = HINT[name] === undefined ? undefined : html` placeholder="${HINT[name]}"`
-  const suggestions =
-    list === undefined
-      ? undefined
-      : html`<datalist id="known-${name}">${list.map((one) => html`<option value="${one}">`)}</datalist>`
-  return html`<div><label>${LABEL[name]} <input name="${name}" value="${value}" maxlength="200" autocomplete="off"${hint}${list === undefined ? undefined : html` list="known-${name}"`}${invalid(name, fault)}></label>${suggestions}${faultText(name, fault)}</div>
-`
 }
 
 function invalid(name: string, fault: string | undefined): Html | undefined {

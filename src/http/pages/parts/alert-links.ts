@@ -1,7 +1,7 @@
 import { reconnectLink } from '../../../accounts/install.ts'
 import type { Alert } from '../../../alerts/alert.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
-import type { MatcherName } from '../../../alerts/silence.ts'
+import { type Matcher, type MatcherName, matchersText } from '../../../alerts/silence.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { WebDeps } from '../../web-deps.ts'
 
@@ -10,27 +10,23 @@ export function alertPath({ id, hubId }: Pick<OpenAlert, 'id' | 'hubId'>): strin
   return `/alerts/${id}${hubId === null ? '' : `?account=${hubId}`}`
 }
 
-/** What a silence of this very alert matches by, each name once; whoever wants more to be silent leaves some out. */
+/** What a silence of this very alert matches by, each name once; to silence more, leave some out. */
 export function matchersFor(
   alert: Pick<Alert, 'kind' | 'rule' | 'series' | 'level'> & Pick<OpenAlert, 'hubId'>,
-): SilenceFields {
+): Matcher[] {
   const { hubId, kind, rule, series, level } = alert
-  return {
-    ...(hubId === null ? {} : { account: String(hubId) }),
-    ...(series === undefined ? { kind } : { series: series.metric }),
-    ...(series?.objectTypeId === undefined ? {} : { objectType: series.objectTypeId }),
-    ...(series?.from === undefined ? {} : { from: series.from }),
-    ...(series?.to === undefined ? {} : { to: series.to }),
-    ...{ rule, level },
-  }
+  const { metric, objectTypeId, from, to } = series ?? {}
+  const values: [name: MatcherName, value: string | undefined][] = [
+    ['account', hubId?.toString()],
+    series === undefined ? ['kind', kind] : ['series', metric],
+    ...(Object.entries({ objectType: objectTypeId, from, to, rule, level }) as [MatcherName, string | undefined][]),
+  ]
+  return values.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
 }
 
-/** What a form of a silence has in its fields. */
-export type SilenceFields = Partial<Record<MatcherName, string>>
-
 /** The form of a silence, filled in. */
-export function newSilencePath(fields: SilenceFields): string {
-  return `/silences/new?${new URLSearchParams(fields)}`
+export function newSilencePath(matchers: readonly Matcher[]): string {
+  return `/silences/new?${new URLSearchParams({ match: matchersText(matchers) })}`
 }
 
 type SignsLinks = Pick<WebDeps, 'connect' | 'publicUrl' | 'clock'>

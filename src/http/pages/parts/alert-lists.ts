@@ -42,7 +42,7 @@ ${choose ? html`<label class="pick"><input type="checkbox" name="account" value=
 ${alertTable(alerts, now, { mayWrite, choose })}
 ${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
 </details>
-<span class="actions">${reconnect === undefined || hubId === null || !alerts.some(wantsReconnect) ? undefined : copiedLink(hubId, reconnect(hubId), name)}${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath({ account: String(hubId) })}">Silence${of}</a>` : undefined}</span>
+<span class="actions">${reconnect === undefined || hubId === null || !alerts.some(wantsReconnect) ? undefined : copiedLink(hubId, reconnect(hubId), name)}${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence${of}</a>` : undefined}</span>
 </li>
 `
 }
