@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { PollStore } from '../../../src/limits/poll-store.ts'
-import { AccountCalls, type CallsOf, pausedUntil } from '../../../src/limits/polling/account-calls.ts'
+import { type AccountCall, AccountCalls, type CallsOf, pausedUntil } from '../../../src/limits/polling/account-calls.ts'
 import { NOTHING_USED } from '../../../src/provider/bucket-use.ts'
 import type { CrmResult } from '../../../src/provider/failure.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
@@ -29,15 +29,21 @@ function account(requests: number, perMs = 10_000, keys: Keys = redis.freshKeys(
   return { keys, clock, polls, said, begin }
 }
 
-const calls = (count: number, answer = async (): Promise<CrmResult<unknown>> => fine) => Array(count).fill(answer)
+const asked =
+  (answer: () => Promise<CrmResult<unknown>>): AccountCall =>
+  (done, failed) =>
+    void answer().then(done, failed)
+
+const calls = (count: number, answer = async (): Promise<CrmResult<unknown>> => fine) =>
+  Array<AccountCall>(count).fill(asked(answer))
 
 describe('the calls of a poll', () => {
   test("add up what they show of the account's bucket", async () => {
     const poll = account(20).begin()
     expect(poll.bucketUse).toEqual(NOTHING_USED)
     const bucket = { intervalMs: 10_000, max: 110, remaining: 80 }
-    await poll.make([async () => ({ ok: true, value: 'a report', bucket })])
-    await poll.make([async () => failure('transient', { status: 429 })])
+    await poll.make(calls(1, async () => ({ ok: true, value: 'a report', bucket })))
+    await poll.make(calls(1, async () => failure('transient', { status: 429 })))
     expect(poll.bucketUse).toEqual({ lastSeen: { used: 30, of: 110, intervalMs: 10_000 }, refused: 1 })
     expect([poll.made.length, poll.failed]).toEqual([2, 1])
   })
@@ -64,7 +70,7 @@ describe('the calls of a poll', () => {
       return fine
     }
     const poll = begin()
-    const making = poll.make([slow, slow, slow])
+    const making = poll.make(calls(3, slow))
     await clock.sleeper()
     expect(clock.waits).toEqual([10_000])
     clock.move(10_000)
@@ -108,7 +114,7 @@ describe('a paused account', () => {
     for (const each of [hubId, other])
       await seedAccount(redis.store, one.keys, { hubId: each, obtainedAt: one.clock.now() })
     const refused = one.begin()
-    await refused.make([async () => failure('transient', { status: 429, retryAfterMs: 60_000 })])
+    await refused.make(calls(1, async () => failure('transient', { status: 429, retryAfterMs: 60_000 })))
     const until = one.clock.now() + 60_000
     expect(refused.pausedUntil).toBe(until)
     expect([await begun(one), await begun(one, other)]).toEqual([until, 0])
