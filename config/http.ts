@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkPlainHttp, hostPort, secret, secretAddress, webAddress } from './secrets.ts'
-import { duration, plainText, related, share, timeZone, toggle, untilRestart } from './values.ts'
+import { duration, hexColor, plainText, related, share, timeZone, toggle, untilRestart } from './values.ts'
 
 export const http = related(
   z.strictObject({
@@ -29,9 +29,15 @@ export const http = related(
     brand: z
       .strictObject({
         name: plainText().exactOptional().describe('What customers know the app by. Default: the host of publicUrl.'),
+        logo: plainText()
+          .exactOptional()
+          .describe('A file with a picture: PNG, JPEG, WebP or SVG, 256 kB at most. Default: the name as text.'),
+        color: hexColor()
+          .exactOptional()
+          .describe('Color of links and of the edge of the page; where text in it is hard to read, a shade of it.'),
       })
       .prefault({})
-      .describe('What pages for customers name: install, callback.'),
+      .describe('Pages for customers show this: install, callback, reconnect, and their errors.'),
     insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
   }),
   (given, report) => checkPlainHttp(given, ['publicUrl'], report, 'http.'),

@@ -54,8 +54,9 @@ function isSame(before: unknown, after: unknown): boolean {
  */
 export function configFingerprint(config: Config, key: Buffer): string {
   const { dataDir: _, log: __, http, ...rest } = config
-  const { listen: ___, ...served } = http
-  const text = JSON.stringify(plain({ ...rest, http: served }))
+  const { listen: ___, brand, ...served } = http
+  const { logo: ____, ...shown } = brand
+  const text = JSON.stringify(plain({ ...rest, http: { ...served, brand: shown } }))
   return createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
 }
 

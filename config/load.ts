@@ -5,6 +5,7 @@ import { Secret } from '../src/runtime/secret.ts'
 import { suggest } from '../src/text/suggest.ts'
 import { advise } from './advice.ts'
 import { type FilledIn, fillIn, type Surroundings, whyUnreadable } from './fill-in.ts'
+import { logoOf, readLogoFile } from './logo.ts'
 import { type ConfigProblem, type Notice, type Path, type Position, renderPath } from './problems.ts'
 import { type Config, configSchema } from './schema.ts'
 import { twinOf } from './shape.ts'
@@ -19,6 +20,7 @@ export interface LoadOptions {
   cwd: string
   /** Default: the disk. */
   readFile?: (path: string) => string
+  readLogo?: (path: string) => Buffer
   /** Whether the scheduler will take the expression. Default: only the number of its fields is checked. */
   validateCron?: (expression: string) => boolean
   /** For what has a date, ms. */
@@ -28,7 +30,8 @@ export interface LoadOptions {
 export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok: false; problems: ConfigProblem[] }
 
 /** Reads the config file. Never throws: all that is wrong with it is among the problems, at once. */
-export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, now }: LoadOptions): LoadResult {
+export function loadConfig(options: LoadOptions): LoadResult {
+  const { file, env, cwd, readFile = fromDisk, readLogo = readLogoFile, validateCron, now } = options
   const path = resolve(cwd, file)
   const folder = dirname(path)
   const world: Surroundings = { env, folder, readFile }
@@ -56,13 +59,16 @@ export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, 
     ...filled.problems,
     ...(checked.error?.issues ?? []).flatMap(ofTheList).map((issue) => problemOf(issue, filled)),
     ...(validateCron === undefined ? [] : checkSchedule(filled, validateCron)),
+    ...checkBrand(filled, (path) => readLogo(resolve(folder, path))),
   ]
   if (problems.length > 0 || !checked.success) return { ok: false, problems: inOrder(firstPerPath(problems)) }
 
-  const { dataDir, log } = checked.data
+  const { dataDir, log, http } = checked.data
+  const { logo } = http.brand
   const config = freeze({
     ...checked.data,
     dataDir: resolve(folder, dataDir),
+    http: logo === undefined ? http : { ...http, brand: { ...http.brand, logo: resolve(folder, logo) } },
     log: log.file === undefined ? log : { ...log, file: resolve(folder, log.file) },
   }) as Config
   noteLines(config.thresholds, (index) => nearest(['thresholds', index], filled.positions)?.line)
@@ -110,6 +116,21 @@ function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression:
     const message = 'not a cron expression: 5 fields, or 6 with seconds first, like */10 * * * * *'
     return [locate(['schedule', name], message, { data, ...filled })]
   })
+}
+
+function checkBrand({ data, ...filled }: FilledIn, readLogo: (path: string) => Buffer): ConfigProblem[] {
+  const { logo, color } = asGroup(asGroup(asGroup(data).http).brand)
+  const problem = (name: string, message: string) => locate(['http', 'brand', name], message, { data, ...filled })
+  // It would be left out without a word.
+  const isComment = color === undefined && filled.positions.has('http.brand.color')
+  const unquoted = isComment ? [problem('color', 'has no value: # begins a comment, write "#0b6e4f", in quotes')] : []
+  if (typeof logo !== 'string') return unquoted
+  try {
+    const found = logoOf(readLogo(logo))
+    return typeof found === 'string' ? [...unquoted, problem('logo', found)] : unquoted
+  } catch (error) {
+    return [...unquoted, problem('logo', whyUnreadable(error))]
+  }
 }
 
 /** Reports at the setting that is in the file: the list's only entry at the list, the file's content at the file. */

@@ -78,6 +78,21 @@ export function plainText(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be 
     .register(forms, { text: true, type: allowed.replace(/^must be /, '') })
 }
 
+/** In quotes, because # begins a comment; `#rrggbb` in the program. */
+export function hexColor() {
+  return value<string>({
+    type: 'color, "#rrggbb"',
+    read(input, refuse) {
+      const [, digits] = (typeof input === 'string' && /^#?((?:[0-9a-f]{3}){1,2})$/i.exec(input)) || []
+      if (digits === undefined) return refuse('must be a color like "#0b6e4f", in quotes')
+      const [r = '', g = '', b = ''] = digits
+      return `#${digits.length === 3 ? r + r + g + g + b + b : digits}`.toLowerCase()
+    },
+    text: true,
+    json: { type: 'string', pattern: '^#?([0-9A-Fa-f]{3}){1,2}$' },
+  })
+}
+
 export const toggle = () => z.boolean(says('must be true or false'))
 
 export function wholeNumber(from: number, to: number) {

@@ -8,7 +8,7 @@ import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
 import { checkHeldNow } from './alerts/groups/held.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { processFactsOf } from './app/health.ts'
-import { adminTokenOf, httpDeps, type Web } from './app/http.ts'
+import { adminTokenOf, brandOf, httpDeps, type Web } from './app/http.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
 import { buildServices, type Services } from './app/services.ts'
@@ -137,6 +137,7 @@ async function serve(daemon: Daemon) {
     health: async () => judgeHealth(await facts()),
     jobs: accountJobs(current, stopping.signal),
     adminToken: adminTokenOf(config, servesPages, log),
+    brand: brandOf(config),
     queueBoard: openQueueBoard(queues),
   }
   const server = await startHttpServer(httpDeps(web, inForce.value))

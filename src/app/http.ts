@@ -1,8 +1,10 @@
+import { logoOf, readLogoFile } from '../../config/logo.ts'
 import type { Config } from '../../config/schema.ts'
 import type { QueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import type { HealthReport } from '../checks/health-report.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
+import type { Brand } from '../http/brand.ts'
 import type { HttpDeps } from '../http/server.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -26,6 +28,7 @@ export interface Web {
   accessTokens: AccessTokens
   jobs: AccountJobs
   adminToken: AdminToken | undefined
+  brand: Brand
   queueBoard: QueueBoard
   servesPages: boolean
   stop: AbortSignal
@@ -35,14 +38,14 @@ export interface Web {
 /** What pages, API and probes work with, by the config of these services. */
 export function httpDeps(web: Web, services: Services): HttpDeps {
   const { config, vault, queues } = services
-  const { pages, servesPages, adminToken, queueBoard, health } = web
+  const { pages, servesPages, adminToken, brand, queueBoard, health } = web
   const asked = { ...services, ...buildStores({ ...services, store: pages }, config) }
   return {
     ...asked,
     listen: { ...config.http.listen },
     probesOnly: !servesPages,
     publicUrl: config.http.publicUrl,
-    appName: appName(config),
+    brand,
     adminToken,
     openMetrics: config.http.metrics === 'open',
     install: config.provider,
@@ -98,4 +101,12 @@ export function adminTokenOf({ http, dataDir }: Config, servesPages: boolean, lo
   const url = `${http.publicUrl}/sign-in`
   log.info({ code: 'http.admin-token', url, file: path, made }, `sign in at ${url} with the token in ${path}`)
   return mainToken(OF_FILE, token)
+}
+
+/** Its logo is read once: what lies at its path later is of no account until a restart, as with the rest of `http`. */
+export function brandOf(config: Config): Brand {
+  const { logo: file, color } = config.http.brand
+  const logo = file === undefined ? undefined : logoOf(readLogoFile(file))
+  if (typeof logo === 'string') throw new Error(`http.brand.logo: ${logo}`)
+  return { name: appName(config), ...(logo && { logo }), ...(color && { color }) }
 }

@@ -4,28 +4,56 @@ import { UnreadableKey } from '../limits/history/packed-bytes.ts'
 import { isRedisAway } from '../redis/away.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
-import { isForApi } from './access/access.ts'
-import { plainPage, sendPage } from './pages/page.ts'
+import { isForApi, isForCustomer } from './access/access.ts'
+import type { Brand } from './brand.ts'
+import { customerPage, plainPage, sendPage } from './pages/page.ts'
 import { Problem } from './problem.ts'
 import { redisAway } from './redis-away.ts'
 
 /** Every error becomes an answer that shows what the caller can do, and nothing of the inside. */
-export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function answerError(
+  { log, brand }: Answering,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const problem = asProblem(error)
   if (problem.status === 500) log.error({ code: 'http.error', ...about(request), err: error }, 'a request failed')
-  return sendProblem(request, reply, problem)
+  return sendProblem(brand, request, reply, problem)
 }
 
-export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+interface Answering {
+  log: Logger
+  brand: Brand
+}
+
+export function sendProblem(
+  brand: Brand,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: Problem,
+): FastifyReply {
   reply.headers(problem.headers)
   if (isForApi(request)) {
     return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
   }
-  const body = html`<p>${problem.detail}</p>
-<p><a href="/">Status page</a></p>`
   // Redis comes back, and a status page that hangs on a wall should too.
   const again = problem.status === 503 && request.method === 'GET' ? { refreshSeconds: 10 } : {}
-  return sendPage(reply, problem.status, plainPage({ title: problem.title, body, ...again }))
+  const content = { title: problem.title, ...again }
+  const { status } = problem
+  if (isForCustomer(request)) {
+    const body = html`<p>${FOR_CUSTOMERS[status] ?? problem.detail}</p>`
+    return sendPage(reply, status, customerPage(brand, { ...content, body }))
+  }
+  const body = html`<p>${problem.detail}</p>
+<p><a href="/">Status page</a></p>`
+  return sendPage(reply, status, plainPage({ ...content, body }))
+}
+
+/** A customer knows neither Redis nor Plimsoll. */
+const FOR_CUSTOMERS: Readonly<Record<number, string>> = {
+  500: 'The account was not connected because of a fault of this server. Its operators find the cause in their log.',
+  503: "This server can't connect accounts at the moment. Keep this page open: it tries again by itself in 10 seconds.",
 }
 
 export function about(request: FastifyRequest): { method: string; route: string } {

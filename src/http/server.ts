@@ -11,6 +11,7 @@ import type { Actions } from './actions.ts'
 import { about, answerClientError, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
 import { type Asset, readAssets, serveAssets } from './assets/serve-assets.ts'
+import { brandAssets } from './brand.ts'
 import { Connections } from './connections.ts'
 import { countRequest, registerGauges } from './metrics.ts'
 import { serveAcknowledgeLinks } from './pages/acknowledge-link.ts'
@@ -70,7 +71,7 @@ function refuseSchema(): never {
 /** The socket, and who is signed in or was refused, last as long as the process; what answers is built anew by each config. */
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const directory = new Directory(deps.store, deps.keys)
-  const assets = deps.probesOnly ? [] : readAssets()
+  const assets = deps.probesOnly ? [] : [...readAssets(), ...brandAssets(deps.brand)]
   const lasting = { guard: guardOf(deps), refusedCodes: new RefusedCodes(), directory, assets, isClosing: false }
   let answering = await answersBy(deps, lasting)
   registerGauges({ ...deps, directory })
@@ -129,7 +130,7 @@ async function answersBy(deps: HttpDeps, lasting: Lasting) {
     schemaController: { compilersFactory: NO_SCHEMAS },
     frameworkErrors: (error, request, reply) => {
       harden(reply)
-      answerError(deps.log, error, request, reply)
+      answerError(deps, error, request, reply)
     },
   })
   const routes = knowRoutes(app)
@@ -201,9 +202,14 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
     deps.log.debug({ code: 'http.request', ...about(request), status: reply.statusCode, ms }, 'request')
   })
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(request, reply, new Problem(404, deps.probesOnly ? NO_PAGES : 'There is nothing at this address.')),
+    sendProblem(
+      deps.brand,
+      request,
+      reply,
+      new Problem(404, deps.probesOnly ? NO_PAGES : 'There is nothing at this address.'),
+    ),
   )
-  app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply))
+  app.setErrorHandler((error, request, reply) => answerError(deps, error, request, reply))
 }
 
 const HEADERS = {

@@ -11,6 +11,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import type { Actions } from './actions.ts'
+import type { Brand } from './brand.ts'
 
 /** What pages, API and metrics are made from, and what they may ask for. A function takes what it uses of it. */
 export interface WebDeps extends ViewDeps {
@@ -26,8 +27,7 @@ export interface WebDeps extends ViewDeps {
   install: InstallSettings
   /** How a code becomes an account, and what links are signed by. */
   connect: CodeDeps
-  /** What customers know the app by. */
-  appName: string
+  brand: Brand
   /** Where people reach this server. */
   publicUrl: string
   actions: Actions

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { changedPaths, configFingerprint, printConfig, takeOver } from '../../config/in-force.ts'
-import { configOf, SMALLEST, smallestWith } from './load-text.ts'
+import { configOf, LOGO, SMALLEST, smallestWith } from './load-text.ts'
 
 const planted = (name: string) =>
   Buffer.from(`planted-${name}-planted-${name}`.padEnd(32, '.').slice(0, 32)).toString('base64')
@@ -61,11 +61,12 @@ test('shows defaults, and every value as the file would have it', () => {
 
 test('is itself a config that means the same, once the secrets are put back', () => {
   for (const text of [SMALLEST, FULL, withoutReferences(readFileSync('config/example.yaml', 'utf8'))]) {
-    const given = { ...GIVEN, files: { ...GIVEN.files, '.plimsoll/keys/k1': planted('file') } }
+    const files = { ...GIVEN.files, '.plimsoll/keys/k1': planted('file'), 'logo.svg': LOGO }
+    const given = { ...GIVEN, files }
     const config = configOf(text, given)
     const again = configOf(stringify(putBack(parse(printConfig(config)))), given)
     expect(again).toEqual(config)
-    expect(printConfig(again)).toEqual(printConfig(configOf(stringify(putBack(parse(printConfig(again)))))))
+    expect(printConfig(again)).toEqual(printConfig(configOf(stringify(putBack(parse(printConfig(again)))), given)))
   }
 })
 
@@ -161,11 +162,14 @@ test('in lists of one length the entry is named, else the list; what was added o
 })
 
 const KEY = Buffer.alloc(32, 1)
-const of = (text: string, key = KEY) => configFingerprint(configOf(text), key)
+const of = (text: string, key = KEY) =>
+  configFingerprint(configOf(text, { files: { 'a.svg': LOGO, '/b/c.svg': LOGO } }), key)
 
 test('of one config it is always the same, whatever may differ between daemons', () => {
   expect(of(SMALLEST)).toMatch(/^[0-9a-f]{16}$/)
   expect(of(smallestWith('dataDir: /elsewhere\nlog: { level: debug }'))).toBe(of(SMALLEST))
+  const branded = (logo: string) => smallestWith(`http: { publicUrl: https://x.test, brand: { logo: ${logo} } }`)
+  expect(of(branded('a.svg'))).toBe(of(branded('/b/c.svg')))
 })
 
 test('another setting is another one, and so are another secret and another order of rules', () => {

@@ -5,6 +5,8 @@ import type { Config } from '../../config/schema.ts'
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 export const KEY = Buffer.alloc(32, 7).toString('base64')
 
+export const LOGO = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
 /** The smallest file that works. Tests add to it, or replace lines of it. */
 export const SMALLEST = `
 provider: { clientId: my-app, clientSecret: hush-hush }
@@ -27,16 +29,18 @@ export function load(text: string, { env = {}, files = {}, validateCron, now = N
   const disk = new Map(
     Object.entries({ 'plimsoll.yaml': text, ...files }).map(([path, held]) => [absolute(path), held]),
   )
+  const readFile = (path: string) => {
+    const held = disk.get(path)
+    if (held !== undefined) return held
+    throw Object.assign(new Error('no such file'), { code: path.includes('forbidden') ? 'EACCES' : 'ENOENT' })
+  }
   return loadConfig({
     file: 'dir/plimsoll.yaml',
     env,
     cwd: '/work',
     now,
-    readFile: (path) => {
-      const held = disk.get(path)
-      if (held !== undefined) return held
-      throw Object.assign(new Error('no such file'), { code: path.includes('forbidden') ? 'EACCES' : 'ENOENT' })
-    },
+    readFile,
+    readLogo: (path) => Buffer.from(readFile(path), 'latin1'),
     ...(validateCron === undefined ? {} : { validateCron }),
   })
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configReference } from '../../config/reference.ts'
-import { configOf, KEY } from './load-text.ts'
+import { configOf, KEY, LOGO } from './load-text.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
 const reference = configReference()
@@ -58,7 +58,7 @@ test('the example loads once its variables are set and its key exists', () => {
   const names = [...text.matchAll(/^[^#]*?\$\{(\w+)\}/gm)].map(([, name]) => name ?? '')
   const config = configOf(text, {
     env: Object.fromEntries(names.map((name) => [name, KEY.replaceAll(/[/+=]/g, 'A')])),
-    files: { '.plimsoll/keys/k1': KEY },
+    files: { '.plimsoll/keys/k1': KEY, 'logo.svg': LOGO },
   })
   expect(Object.keys(config.receivers)).toEqual([
     'ops-mail',

@@ -142,7 +142,7 @@ describe('a success that is loaded again', () => {
 })
 
 test('every page of an install names the app; the account only to the holder of a link that was signed for it', async () => {
-  const { ask, connectAccount, deps, clock } = await openServer(redis, { appName: 'Acme <Sync>' })
+  const { ask, connectAccount, deps, clock } = await openServer(redis, { brand: { name: 'Acme <Sync>' } })
   await connectAccount({ hubId: 123, hubDomain: 'acme.example.com' })
   const { url } = reconnectLink(deps.connect.vault, '', 123, clock.now())
   const { headers } = await ask('GET', url)

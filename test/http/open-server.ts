@@ -132,7 +132,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     listen: { host: '127.0.0.1', port: 0 },
     probesOnly: false,
     publicUrl: 'http://127.0.0.1',
-    appName: '127.0.0.1',
+    brand: { name: '127.0.0.1' },
     adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)),
     openMetrics: false,
     install: {

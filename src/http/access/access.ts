@@ -1,14 +1,19 @@
 import { ASSETS } from '../assets/serve-assets.ts'
+import { BRAND_LOGO, BRAND_STYLE } from '../brand.ts'
 import { type AdminToken, ownerOf, type Scope } from './admin-tokens.ts'
+
+/** Where customers come: what they read there, errors too, is theirs. */
+const OF_CUSTOMERS: ReadonlySet<string> = new Set(['/install', '/oauth/callback'])
 
 /** The routes that ask for nothing. Looked up by the route that was found, never by the text of the address. */
 const OPEN_ROUTES: ReadonlySet<string> = new Set([
-  '/install',
-  '/oauth/callback',
+  ...OF_CUSTOMERS,
   '/sign-in',
   // By a signed link.
   '/acknowledge',
   ...Object.keys(ASSETS),
+  BRAND_LOGO,
+  BRAND_STYLE,
 ])
 
 /** Open too, with less in the answer: details may name accounts and receivers. */
@@ -46,6 +51,10 @@ export function isApi(address: string): boolean {
 /** By the route where there is one: an address may be written with escapes, or in full, and mean the same. */
 export function isForApi({ route, url }: { route: string | undefined; url: string }): boolean {
   return isApi(route ?? url)
+}
+
+export function isForCustomer({ route }: { route: string | undefined }): boolean {
+  return route !== undefined && OF_CUSTOMERS.has(route)
 }
 
 export interface Credentials {

@@ -14,7 +14,8 @@ export const ASSETS = {
 export interface Asset {
   path: string
   type: string
-  content: string
+  content: string | Buffer
+  headers?: Readonly<Record<string, string>>
 }
 
 /** Once, at the start: when the config is read again, files of another version may lie there, or none. */
@@ -27,9 +28,12 @@ export function readAssets(): Asset[] {
 }
 
 export function serveAssets(app: FastifyInstance, assets: readonly Asset[]): void {
-  for (const { path, type, content } of assets) {
+  for (const { path, type, content, headers = {} } of assets) {
     app.get(path, async (_request, reply) =>
-      reply.type(type).header('cache-control', 'public, max-age=300').send(content),
+      reply
+        .type(type)
+        .headers({ 'cache-control': 'public, max-age=300', ...headers })
+        .send(content),
     )
   }
 }

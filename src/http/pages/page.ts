@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FleetVerdict } from '../../checks/verdict.ts'
 import { type Html, html } from '../../text/html.ts'
 import { formTokenField } from '../access/forms.ts'
+import { BRAND_LOGO, BRAND_STYLE, type Brand } from '../brand.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { type Done, doneNote, NOTE_SHOWN } from './parts/forms.ts'
 import { type VerdictReader, verdictLine } from './verdict-line.ts'
@@ -29,6 +30,23 @@ ${mark()}
 <h1>${content.title}</h1>
 ${content.body}
 </main>`,
+  )
+}
+
+/** A plain page with the name, the logo and the color of the app in place of Plimsoll's. */
+export function customerPage(brand: Brand, content: PageContent): Html {
+  const { name, logo } = brand
+  const head =
+    logo === undefined ? html`<p class="app">${name}</p>` : html`<img class="logo" src="${BRAND_LOGO}" alt="${name}">`
+  return frame(
+    content,
+    'plain',
+    html`<main>
+${head}
+<h1>${content.title}</h1>
+${content.body}
+</main>`,
+    brand,
   )
 }
 
@@ -86,7 +104,7 @@ ${note}${page.body}
   return sendPage(reply, page.status ?? 200, frame(page, 'wide', body))
 }
 
-function frame(content: PageContent, width: 'plain' | 'wide', body: Html): Html {
+function frame(content: PageContent, width: 'plain' | 'wide', body: Html, brand: Brand = { name: 'Plimsoll' }): Html {
   const { title, refreshSeconds, refreshWithoutScript, goOnTo, noIndex } = content
   const refresh = goOnTo === undefined ? refreshSeconds : html`0; url=${goOnTo}`
   return html`<!doctype html>
@@ -98,9 +116,10 @@ function frame(content: PageContent, width: 'plain' | 'wide', body: Html): Html 
 ${refresh === undefined ? undefined : html`<meta http-equiv="refresh" content="${refresh}">`}
 ${refreshWithoutScript === undefined ? undefined : html`<noscript><meta http-equiv="refresh" content="${refreshWithoutScript}"></noscript>`}
 ${noIndex === true ? html`<meta name="robots" content="noindex, nofollow">` : undefined}
-<title>${title} · Plimsoll</title>
-<link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
+<title>${title} · ${brand.name}</title>
+<link rel="icon" href="${brand.logo === undefined ? '/assets/mark.svg' : BRAND_LOGO}" type="${brand.logo?.type ?? 'image/svg+xml'}">
 <link rel="stylesheet" href="/assets/plimsoll.css">
+${brand.color === undefined ? undefined : html`<link rel="stylesheet" href="${BRAND_STYLE}">`}
 ${width === 'wide' ? html`<script src="/assets/live.js" defer></script>` : undefined}
 </head>
 <body class="${width}">

@@ -11,9 +11,10 @@ import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { html } from '../../../text/html.ts'
 import { type Client, clientOf, networkOf } from '../../access/client.ts'
+import type { Brand } from '../../brand.ts'
 import { requireRedis } from '../../redis-away.ts'
 import type { WebDeps } from '../../web-deps.ts'
-import { plainPage, sendPage } from '../page.ts'
+import { customerPage, sendPage } from '../page.ts'
 import {
   answerInstall,
   BAD_LINKS,
@@ -23,7 +24,7 @@ import {
   nameForCustomer,
 } from './install-answer.ts'
 
-type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'appName' | 'store' | 'metrics' | 'clock' | 'log'> & {
+type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'brand' | 'store' | 'metrics' | 'clock' | 'log'> & {
   refusedCodes: RefusedCodes
   /** An account was just connected: its first poll should not wait. */
   actions: { connected(hubId: number): Promise<void> }
@@ -34,12 +35,12 @@ const MOST_LINES = 60
 
 /** The two addresses that a customer sees: where an install begins, and where the provider sends them back to. */
 export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
-  const { install, connect, store, clock, refusedCodes } = deps
+  const { install, connect, brand, store, clock, refusedCodes } = deps
   const quota = new LineQuota(MOST_LINES)
   // Not for HEAD: checking an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
     const link = readReconnectLink(connect.vault, request.query as object, clock.now())
-    if (link.is === 'expired' || link.is === 'forged') return send(reply, BAD_LINKS[link.is], { app: deps.appName })
+    if (link.is === 'expired' || link.is === 'forged') return send(reply, brand, BAD_LINKS[link.is])
     // The callback needs it: no customer should grant what can't be stored.
     await requireRedis(store)
     const only = link.is === 'good' ? link.hubId : undefined
@@ -55,13 +56,13 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
     const subject = await subjectOf(deps, redirect)
-    return send(reply, answerInstall(outcome, redirect, clock.now(), subject), subject)
+    return send(reply, brand, answerInstall(outcome, redirect, clock.now(), subject), subject.account)
   })
 }
 
 /** An account is named to the holder of a state that was signed for it alone: no other may learn whose id it is. */
 async function subjectOf(
-  { connect, store, appName: app, clock }: InstallParts,
+  { connect, store, brand: { name: app }, clock }: InstallParts,
   redirect: Redirect,
 ): Promise<InstallSubject> {
   const hubId = accountOfState(connect.vault, redirect.state, clock.now())
@@ -89,14 +90,14 @@ async function wakePollers({ actions, log }: InstallParts, hubId: number): Promi
   }
 }
 
-function send(reply: FastifyReply, answer: InstallAnswer, { app, account }: InstallSubject): FastifyReply {
+function send(reply: FastifyReply, brand: Brand, answer: InstallAnswer, account?: string): FastifyReply {
   const { status, title, retryAfterSeconds, asksAgain } = answer
-  const about = html`<p class="soft">App: ${app}${account === undefined ? undefined : html`<br>Account: ${account}`}</p>`
+  const about = html`<p class="soft">App: ${brand.name}${account === undefined ? undefined : html`<br>Account: ${account}`}</p>`
   // A success names both itself.
   const body = html`${answer.body}\n${status === 200 ? undefined : about}`
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const refresh = asksAgain && retryAfterSeconds !== undefined ? { refreshSeconds: retryAfterSeconds } : {}
-  return sendPage(reply, status, plainPage({ title, body, ...refresh }))
+  return sendPage(reply, status, customerPage(brand, { title, body, ...refresh }))
 }
 
 /** Counts an install that came to its end; one that failed is a line of the log. */

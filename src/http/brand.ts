@@ -1,0 +1,44 @@
+import { readableOn } from '../text/contrast.ts'
+import type { Asset } from './assets/serve-assets.ts'
+
+/** The app, as customers' pages show it. */
+export interface Brand {
+  /** `http.brand.name`, or the host of this server. */
+  name: string
+  logo?: { type: string; bytes: Buffer }
+  /** `#rrggbb` */
+  color?: string
+}
+
+export const BRAND_STYLE = '/assets/brand.css'
+export const BRAND_LOGO = '/assets/logo'
+
+/** What plimsoll.css has behind links of a plain page, where they are hardest to read: by day, by night. */
+const BACKGROUNDS = { light: '#f5f7f9', dark: '#18212a' }
+
+/** An SVG that is opened as a page of its own runs no script, and loads nothing. */
+const ONLY_A_PICTURE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
+
+export function brandAssets({ logo, color }: Brand): Asset[] {
+  const picture = logo && {
+    ...{ path: BRAND_LOGO, type: logo.type, content: logo.bytes },
+    headers: { 'content-security-policy': ONLY_A_PICTURE },
+  }
+  const style = color && { path: BRAND_STYLE, type: 'text/css; charset=utf-8', content: styleOf(color) }
+  return [picture, style].filter((asset) => asset !== undefined && asset !== '')
+}
+
+function styleOf(color: string): string {
+  return `:root {
+  --accent: ${readableOn(color, BACKGROUNDS.light)};
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --accent: ${readableOn(color, BACKGROUNDS.dark)};
+  }
+}
+body {
+  border-top: 0.4rem solid ${color};
+}
+`
+}
