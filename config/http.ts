@@ -2,6 +2,9 @@ import * as z from 'zod'
 import { checkPlainHttp, hostPort, secret, secretAddress, webAddress } from './secrets.ts'
 import { duration, hexColor, plainText, related, share, timeZone, toggle, untilRestart } from './values.ts'
 
+const longEnough = (secret: string) =>
+  secret.length < 16 ? 'must have at least 16 characters; to make one: openssl rand -base64 24' : undefined
+
 export const http = related(
   z.strictObject({
     listen: hostPort().prefault('127.0.0.1:8088').describe('host:port to listen on.'),
@@ -9,7 +12,7 @@ export const http = related(
     adminToken: secret({
       fault: (token) => {
         if (!/^[!-~]+$/.test(token)) return 'must be letters, digits and signs without spaces'
-        return token.length < 16 ? 'must have at least 16 characters; to make one: openssl rand -base64 24' : undefined
+        return longEnough(token)
       },
     })
       .exactOptional()
@@ -38,9 +41,19 @@ export const http = related(
       })
       .prefault({})
       .describe('Pages for customers show this: install, callback, reconnect, and their errors.'),
-    insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
+    afterInstall: webAddress({ strip: false })
+      .exactOptional()
+      .describe(
+        'Where customers go after an install, with hubId, outcome, until and signature as parameters. Default: a page of Plimsoll.',
+      ),
+    afterInstallSecret: secret({ fault: longEnough })
+      .exactOptional()
+      .describe('What signs these parameters. Default: provider.clientSecret.'),
+    insecure: toggle()
+      .prefault(false)
+      .describe('Allows http:// in publicUrl and afterInstall for hosts other than this machine.'),
   }),
-  (given, report) => checkPlainHttp(given, ['publicUrl'], report, 'http.'),
+  (given, report) => checkPlainHttp(given, ['publicUrl', 'afterInstall'], report, 'http.'),
 ).describe('The HTTP server: install, callback, health, pages, API.')
 
 /** What is judged also where no heartbeat is sent. */

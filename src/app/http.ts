@@ -5,6 +5,7 @@ import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import type { HealthReport } from '../checks/health-report.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
 import type { Brand } from '../http/brand.ts'
+import type { AfterInstall } from '../http/pages/install/after-install.ts'
 import type { HttpDeps } from '../http/server.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -49,6 +50,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     adminToken,
     openMetrics: config.http.metrics === 'open',
     install: config.provider,
+    afterInstall: afterInstallOf(config),
     // An install that is being stored waits for Redis.
     connect: services,
     tags: config.tags,
@@ -101,6 +103,12 @@ export function adminTokenOf({ http, dataDir }: Config, servesPages: boolean, lo
   const url = `${http.publicUrl}/sign-in`
   log.info({ code: 'http.admin-token', url, file: path, made }, `sign in at ${url} with the token in ${path}`)
   return mainToken(OF_FILE, token)
+}
+
+/** Another client secret, taken over by SIGHUP, signs from then on. */
+function afterInstallOf({ http, provider }: Config): AfterInstall | undefined {
+  const { afterInstall: url, afterInstallSecret: secret = provider.clientSecret } = http
+  return url === undefined ? undefined : { url, secret }
 }
 
 /** Its logo is read once: what lies at its path later is of no account until a restart, as with the rest of `http`. */

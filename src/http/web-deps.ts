@@ -12,6 +12,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import type { Actions } from './actions.ts'
 import type { Brand } from './brand.ts'
+import type { AfterInstall } from './pages/install/after-install.ts'
 
 /** What pages, API and metrics are made from, and what they may ask for. A function takes what it uses of it. */
 export interface WebDeps extends ViewDeps {
@@ -25,6 +26,8 @@ export interface WebDeps extends ViewDeps {
   links: MailLinks
   queueBoard: QueueBoardRoutes
   install: InstallSettings
+  /** Undefined: a page reports the success. */
+  afterInstall: AfterInstall | undefined
   /** How a code becomes an account, and what links are signed by. */
   connect: CodeDeps
   brand: Brand

@@ -1,12 +1,16 @@
 import { createHmac } from 'node:crypto'
 import { isSameText } from './secret.ts'
 
-/** Links of one kind: a path of this server with parameters, in this order, each of which looks so. */
-export interface LinkKind<Name extends string> {
-  path: string
+/** What is signed of links of one kind: parameters, in this order, each of which looks so. */
+export interface SignedParameters<Name extends string> {
   /** Part of what is signed, so that a link of one kind is worth nothing as another. */
   purpose: string
   parameters: Readonly<Record<Name, RegExp>>
+}
+
+/** Links of one kind to a path of this server. */
+export interface LinkKind<Name extends string> extends SignedParameters<Name> {
+  path: string
 }
 
 export type ReadLink<Name extends string> =
@@ -23,7 +27,17 @@ export function signedPath<Name extends string>(
   key: Buffer,
   untilMs: number,
 ): string {
-  return `${kind.path}?${queryOf(kind, values, key, Math.ceil(untilMs / 1_000))}`
+  return `${kind.path}?${signedQuery(kind, values, key, untilMs)}`
+}
+
+/** The same for another server, which checks it by the same key. */
+export function signedQuery<Name extends string>(
+  kind: SignedParameters<Name>,
+  values: Record<Name, string>,
+  key: Buffer,
+  untilMs: number,
+): URLSearchParams {
+  return queryOf(kind, values, key, Math.ceil(untilMs / 1_000))
 }
 
 /** The fault of a link is shown only if it was signed with one of the keys. */
@@ -45,19 +59,29 @@ export function readSigned<Name extends string>(
   const key = keys.find((one) => isSameText(signature, sign(kind, values, one, Number(until))))
   if (key === undefined) return { is: 'forged' }
   if (now >= Number(until) * 1_000) return { is: 'expired' }
-  return { is: 'good', values, query: queryOf(kind, values, key, Number(until)) }
+  return { is: 'good', values, query: String(queryOf(kind, values, key, Number(until))) }
 }
 
-function namesOf<Name extends string>(kind: LinkKind<Name>): Name[] {
+function namesOf<Name extends string>(kind: SignedParameters<Name>): Name[] {
   return Object.keys(kind.parameters) as Name[]
 }
 
-function queryOf<Name extends string>(kind: LinkKind<Name>, values: Record<Name, string>, key: Buffer, until: number) {
+function queryOf<Name extends string>(
+  kind: SignedParameters<Name>,
+  values: Record<Name, string>,
+  key: Buffer,
+  until: number,
+) {
   const signature = sign(kind, values, key, until)
-  return String(new URLSearchParams({ ...values, until: String(until), signature }))
+  return new URLSearchParams({ ...values, until: String(until), signature })
 }
 
-function sign<Name extends string>(kind: LinkKind<Name>, values: Record<Name, string>, key: Buffer, until: number) {
+function sign<Name extends string>(
+  kind: SignedParameters<Name>,
+  values: Record<Name, string>,
+  key: Buffer,
+  until: number,
+) {
   const signed = [kind.purpose, ...namesOf(kind).map((name) => values[name]), until].join(':')
   return createHmac('sha256', key).update(signed).digest('base64url')
 }

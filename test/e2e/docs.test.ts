@@ -20,6 +20,7 @@ const ENV = {
   PLIMSOLL_CLIENT_ID: 'sandbox-client-id',
   PLIMSOLL_CLIENT_SECRET: 'sandbox-client-secret',
   PLIMSOLL_ADMIN_TOKEN: 'x',
+  AFTER_INSTALL_SECRET: 'a-secret-of-the-vendor',
   SMTP_PASSWORD: 'x',
   HEARTBEAT_KEY: 'x',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T0/B0/x',
@@ -42,6 +43,7 @@ beforeAll(async () => {
   await send(`${sandbox.url}/sandbox/accounts`, 'POST', { hubId: 1234567, hubDomain: 'acme.example.com' })
   mkdirSync(join(folder, 'config'))
   writeFileSync(join(folder, 'config', 'plimsoll.yaml'), await smallestConfig())
+  writeFileSync(join(folder, 'logo.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
   process.chdir(folder)
   daemon = spawnDaemon('config/plimsoll.yaml', ENV)
   url = (JSON.parse(await daemon.line(/"daemon\.started"/, 0)) as { url: string }).url

@@ -142,6 +142,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       scopes: ['oauth', 'crm.objects.contacts.read'],
       optionalScopes: [],
     },
+    afterInstall: undefined,
     connect,
     store,
     keys,

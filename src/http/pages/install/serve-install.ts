@@ -15,6 +15,7 @@ import type { Brand } from '../../brand.ts'
 import { requireRedis } from '../../redis-away.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { customerPage, sendPage } from '../page.ts'
+import { afterInstallUrl } from './after-install.ts'
 import {
   answerInstall,
   BAD_LINKS,
@@ -24,7 +25,10 @@ import {
   nameForCustomer,
 } from './install-answer.ts'
 
-type InstallParts = Pick<WebDeps, 'install' | 'connect' | 'brand' | 'store' | 'metrics' | 'clock' | 'log'> & {
+type InstallParts = Pick<
+  WebDeps,
+  'install' | 'afterInstall' | 'connect' | 'brand' | 'store' | 'metrics' | 'clock' | 'log'
+> & {
   refusedCodes: RefusedCodes
   /** An account was just connected: its first poll should not wait. */
   actions: { connected(hubId: number): Promise<void> }
@@ -35,7 +39,7 @@ const MOST_LINES = 60
 
 /** The two addresses that a customer sees: where an install begins, and where the provider sends them back to. */
 export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
-  const { install, connect, brand, store, clock, refusedCodes } = deps
+  const { install, afterInstall, connect, brand, store, clock, refusedCodes } = deps
   const quota = new LineQuota(MOST_LINES)
   // Not for HEAD: checking an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
@@ -55,9 +59,18 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     if (outcome.is !== 'shown-again') noteInstall(deps, quota, outcome, client)
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
+    const success = successOf(outcome)
+    if (afterInstall !== undefined && success !== undefined)
+      return reply.redirect(afterInstallUrl(afterInstall, success, clock.now()), 302)
     const subject = await subjectOf(deps, redirect)
     return send(reply, brand, answerInstall(outcome, redirect, clock.now(), subject), subject.account)
   })
+}
+
+/** The account that is connected now, also where its page is loaded again. */
+function successOf(outcome: CallbackOutcome) {
+  const shown = outcome.is === 'shown-again' ? outcome.success : outcome
+  return shown.is === 'connected' || shown.is === 'reconnected' ? shown : undefined
 }
 
 /** An account is named to the holder of a state that was signed for it alone: no other may learn whose id it is. */
