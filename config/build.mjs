@@ -31,7 +31,7 @@ const CODE = /\.(ts|mjs)$/
 const ASSETS =
   /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|runbook|deploy\/(README|monitoring))\.md)$/
 /** These bring files of their own that they look for beside their code. */
-const AS_PACKAGES = [/^@bull-board\//, 'pino-pretty']
+const AS_PACKAGES = ['@bull-board/ui', 'pino-pretty']
 
 /**
  * Each with all that it imports, in one file: to find and link a file takes a short command a millisecond. What comes first
@@ -53,6 +53,13 @@ const placesOfModules = {
   },
 }
 
+/** The board would search for its pages by `eval`, which no bundle can follow; jobs/queue-board.ts names their folder. */
+const boardWithoutEval = {
+  name: 'board-without-eval',
+  transform: (code, id) =>
+    /@bull-board\/api\/dist\/index\.js$/.test(id) ? code.replace(/eval\(`[^`]*`\)/, 'undefined') : null,
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes('--anew')) rmSync(DIST, { recursive: true, force: true })
   if (!isBuilt()) await build()
@@ -71,11 +78,11 @@ async function build() {
   try {
     copyAssets(files, made)
     const { build: bundle } = await import('rolldown')
-    await bundle({
+    const { output } = await bundle({
       input: join(ROOT, 'src/main.ts'),
       platform: 'node',
       external: AS_PACKAGES,
-      plugins: [placesOfModules],
+      plugins: [placesOfModules, boardWithoutEval],
       logLevel: 'warn',
       output: {
         dir: made,
@@ -87,11 +94,29 @@ async function build() {
         minify: { compress: false, mangle: false, codegen: true },
       },
     })
+    writeFileSync(join(made, 'licenses.txt'), licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)))
     moveFiles(made)
     writeFileSync(STAMP, stamp)
   } finally {
     rmSync(made, { recursive: true, force: true })
   }
+}
+
+/** Code of a package may be passed on only with its license: those of all that is in the bundle. */
+function licensesOf(modules) {
+  const folders = modules.flatMap(
+    (id) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id.replaceAll('\\', '/'))?.[0] ?? [],
+  )
+  return [...new Set(folders)]
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+      const file = readdirSync(folder).find((file) => /^(licen[cs]e|copying)\b/i.test(file))
+      const text =
+        file === undefined ? 'The package has no file with its license.' : readFileSync(join(folder, file), 'utf8')
+      return `${name} ${version}, ${license}\n\n${text.trim()}\n`
+    })
+    .sort()
+    .join(`\n${'-'.repeat(80)}\n\n`)
 }
 
 /** The entry last: what it loads is there by then. */

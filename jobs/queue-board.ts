@@ -48,7 +48,7 @@ export function openQueueBoard(queues: Queues): QueueBoard {
     opening ??= openReads(queues)
     return opening
   }
-  const ui = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
+  const ui = uiFolder()
   const folder = join(ui, 'dist/static')
   return {
     page: readFileSync(join(ui, 'dist/index.ejs'), 'utf8'),
@@ -63,6 +63,10 @@ export function openQueueBoard(queues: Queues): QueueBoard {
       },
     })),
   }
+}
+
+function uiFolder(): string {
+  return dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
 }
 
 /** The settings of the board's page, and its reads by path. */
@@ -89,7 +93,8 @@ export async function openReads(queues: Pick<Queues, keyof typeof QUEUE>): Promi
   createBullBoard({
     queues: shown,
     serverAdapter: collector(collected, (given) => (config = given)),
-    options: { uiConfig: UI },
+    // Bundled, it would not find it itself.
+    options: { uiConfig: UI, uiBasePath: uiFolder() },
   })
   const reads = collected.filter(({ method }) => method === 'get')
   return { config, answers: new Map(reads.flatMap((route) => readsOf(route, board, config))) }

@@ -8,6 +8,7 @@ import { request } from 'undici'
 import { formatDuration } from '../../config/duration.ts'
 import { startApp } from '../app.ts'
 import { tokenFileIn } from '../http/access/admin-tokens.ts'
+import { serverProgram } from '../redis/server-program.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, pinoPretty } from '../runtime/logger.ts'
 import { EVERY_POLL } from '../sandbox/journal.ts'
@@ -26,8 +27,14 @@ const ACCOUNTS = 25
 const TOKEN_LIFETIME_MS = 20_000
 const CONFIG = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url))
 
+/** The demo has no config that could name one elsewhere. */
+const NO_REDIS =
+  'the demo starts a Redis of its own, and this machine has no redis-server: install one (apt-get install redis-server, ' +
+  'apk add redis, brew install redis), or set REDIS_SERVER_BIN to the path of one'
+
 /** `plimsoll demo`. */
 export async function demo(io: Io, options: DemoOptions): Promise<void> {
+  if (serverProgram() === undefined) throw new CommandError(NO_REDIS)
   const lifecycle = new Lifecycle()
   // With --json standard output is for the facts alone.
   const say = (text: string) => (options.json === true ? io.err(text) : io.out(text))

@@ -129,11 +129,14 @@ export function checkAppendOnlyFile(file: string, fix?: 'fix'): { isWhole: boole
 }
 
 export function findServer(): string {
-  const named = process.env.REDIS_SERVER_BIN
-  if (named !== undefined && named !== '') return named
-  const found = findProgram('redis-server', 'valkey-server')
+  const found = serverProgram()
   if (found !== undefined) return found
   throw new Error('there is no redis-server on this machine: apt-get install redis-server, or set redis.url')
+}
+
+/** Undefined where this machine has none. */
+export function serverProgram(): string | undefined {
+  return process.env.REDIS_SERVER_BIN || findProgram('redis-server', 'valkey-server')
 }
 
 function findProgram(...names: string[]): string | undefined {
