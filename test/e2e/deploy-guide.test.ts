@@ -1,11 +1,11 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { configOf, smallestWith } from '../config/load-text.ts'
 import { type Ran, run } from '../support/command.ts'
-import { MAIN } from '../support/main.ts'
+import { packInto } from '../support/package.ts'
 import { isOnPath } from '../support/programs.ts'
 
 /**
@@ -14,19 +14,20 @@ import { isOnPath } from '../support/programs.ts'
  */
 const ROOT = new URL('../../', import.meta.url).pathname
 const guide = readFileSync(join(ROOT, 'config/deploy/README.md'), 'utf8')
-const STAND_INS = ['systemctl', 'systemd-sysusers', 'npm', 'chown', 'docker']
+const STAND_INS = ['systemctl', 'systemd-sysusers', 'chown', 'docker']
 const SECRETS: Record<string, string> = {
   'client-secret': 'a-client-secret',
   smtp: 'smtps://user:password@mail.example.com:465',
 }
 
 let machine: string
-let clone: string
-beforeAll(() => {
+/** With the package in it. */
+let folder: string
+beforeAll(async () => {
   machine = mkdtempSync(join(tmpdir(), 'deploy-guide-'))
-  clone = join(machine, 'clone')
-  cpSync(join(ROOT, 'config/deploy'), join(clone, 'config/deploy'), { recursive: true })
-  chmodSync(join(clone, 'config'), 0o777)
+  folder = join(machine, 'folder')
+  mkdirSync(folder)
+  await packInto(folder)
   const bin = join(machine, 'bin')
   mkdirSync(bin)
   for (const name of STAND_INS) standIn(name, `echo "${name} $*" >> ${machine}/called`)
@@ -54,9 +55,8 @@ const here = (text: string) =>
   text
     .replace(/(^|[\s>"=-])\/(etc|opt|var\/lib|usr\/local)\b/gm, `$1${machine}/$2`)
     .replaceAll('/usr/bin/node', process.execPath)
-    .replaceAll(`${machine}/opt/plimsoll/dist/src/main.js`, MAIN)
 
-function follow(block: string, cwd = clone): Promise<Ran> {
+function follow(block: string, cwd = folder): Promise<Ran> {
   const path = `${join(machine, 'usr/local/bin')}:${join(machine, 'bin')}:${process.env.PATH}`
   return run('sh', ['-euc', here(block)], cwd, { PATH: path })
 }
@@ -67,6 +67,8 @@ const modeOf = (path: string) => statSync(join(machine, path)).mode & 0o777
 test('the service: its files come where the unit looks for them, secrets are closed, its command line has its config', async () => {
   const [files = '', secrets = '', begin = ''] = blocksOf('As a service of systemd')
   expect(await follow(files)).toMatchObject({ code: 0, err: '' })
+  for (const path of ['opt/plimsoll/dist/src/main.js', 'opt/plimsoll/node_modules/pino-pretty/package.json'])
+    expect(existsSync(join(machine, path)), path).toBe(true)
   const own = 'usr/local/bin/plimsoll'
   writeFileSync(join(machine, own), here(readFileSync(join(machine, own), 'utf8')))
   expect(await follow(secrets)).toMatchObject({ code: 0, err: '' })
@@ -74,11 +76,8 @@ test('the service: its files come where the unit looks for them, secrets are clo
     expect(modeOf(`etc/plimsoll/credentials/${name}`) & 0o027, name).toBe(0)
   }
   expect(modeOf('etc/plimsoll/credentials')).toBe(0o750)
-  // npm gives the packages to whom the folder belongs.
-  const [owned, packages] = called()
-  expect([owned, packages]).toEqual([`chown -R root:root ${machine}/opt/plimsoll`, 'npm ci --ignore-scripts'])
   expect(called().at(-1)).toBe(`chown -R root:plimsoll ${machine}/etc/plimsoll`)
-  for (const path of ['opt/plimsoll', 'opt/plimsoll/config', 'etc/plimsoll/plimsoll.yaml', own]) {
+  for (const path of ['opt/plimsoll', 'opt/plimsoll/dist/src/main.js', 'etc/plimsoll/plimsoll.yaml', own]) {
     expect(modeOf(path) & 0o022, path).toBe(0)
   }
 
@@ -96,7 +95,6 @@ test('the service: its files come where the unit looks for them, secrets are clo
 test('with Docker: the secrets are made and found by compose, and the passwords of both sides are one', async () => {
   const [block = ''] = blocksOf('With Docker')
   expect(await follow(block)).toMatchObject({ code: 0, err: '' })
-  const folder = join(clone, 'config/deploy/docker')
   const compose = parse(readFileSync(join(folder, 'compose.yaml'), 'utf8'), { merge: true }) as {
     secrets: Record<string, { file: string }>
   }

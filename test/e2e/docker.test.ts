@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DCLinter } from 'dclint'
 import { validate } from 'dockerfile-utils'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -12,6 +13,7 @@ import { plimsollHere, run } from '../support/command.ts'
 import { spawnDaemon } from '../support/daemon.ts'
 import { freePort } from '../support/fleet.ts'
 import { folderOfFile } from '../support/of-file.ts'
+import { packInto } from '../support/package.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 /** No engine runs here: the image is made step by step, as far as its steps are npm's and ours. */
@@ -68,95 +70,29 @@ describe('the Dockerfile', () => {
 })
 
 describe('what the Dockerfile says', () => {
-  test('builds from what it copies, on what the builder is given; the image runs on the packages without those for development', async () => {
+  test('makes the image of the package that lies beside it, and of nothing else', async () => {
     const context = join(folder, 'context')
-    await copyContext(context)
-    const build = join(folder, 'build', 'app')
-    follow(stages[0] ?? [], context, build)
-    symlinkSync(join(ROOT, 'node_modules'), join(build, 'node_modules'))
-    const [, ...more] = restsOf(stages[0] ?? [], 'RUN')
-    expect(more).toEqual(['npm run build', 'install -d -m 0700 /data/plimsoll'])
-    expect(await run('npm', ['run', '-s', 'build'], build)).toEqual({ code: 0, out: '', err: '' })
+    mkdirSync(context)
+    await packInto(context)
+    const [own, ...more] = restsOf(stages[0] ?? [], 'COPY')
+    expect([own, more]).toEqual(['plimsoll-*.tgz /plimsoll.tgz', []])
+    const ignored = readFileSync(join(DOCKER, '.dockerignore'), 'utf8').trim().split('\n')
+    expect(ignored.filter((line) => !line.startsWith('#'))).toEqual(['*', '!plimsoll-*.tgz'])
 
-    // What npm ci would install, by the lock file that it goes by.
-    const packages = join(folder, 'packages', 'app')
-    follow(stages[1] ?? [], context, packages)
-    expect(restsOf(stages[1] ?? [], 'RUN')).toEqual(['npm ci --omit=dev --ignore-scripts --no-audit --no-fund'])
-    await linkPackages(packages)
-
-    const app = join(folder, 'image', 'app')
-    follow(image, context, app, { build, packages })
-    expect(readdirSync(app).sort()).toEqual(['LICENSE', 'dist', 'node_modules'])
+    const root = join(folder, 'root')
+    mkdirSync(join(root, 'data'), { recursive: true })
+    cpSync(join(context, readdirSync(context)[0] ?? ''), join(root, 'plimsoll.tgz'))
+    for (const step of restsOf(stages[0] ?? [], 'RUN')) {
+      const ran = await run('sh', ['-euc', step.replaceAll(/(?<=\s)\//g, `${root}/`)], root)
+      expect(ran, step).toMatchObject({ code: 0, err: '' })
+    }
+    expect(readdirSync(join(root, 'data'))).toEqual(['plimsoll'])
+    expect(restsOf(image, 'COPY')).toEqual(['--from=package /app /app', '--from=package --chown=1000:1000 /data /data'])
+    const app = join(root, 'app')
     expect(existsSync(join(app, 'node_modules', 'typescript'))).toBe(false)
     await startsAndIsHealthy(app)
   })
-
-  test('gives the builder no secrets, no data, no packages of this machine', () => {
-    const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n')
-    expect(ignored.find((line) => line !== '' && !line.startsWith('#'))).toBe('*')
-    const given = ignored.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
-    expect(given.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
-    const own = stages.flatMap((steps) => restsOf(steps, 'COPY')).filter((rest) => !rest.startsWith('--from='))
-    const copied = own.flatMap((rest) => rest.split(' ').slice(0, -1))
-    for (const path of copied)
-      expect(
-        given.some((one) => path === one || path.startsWith(`${one}/`)),
-        path,
-      ).toBe(true)
-  })
 })
-
-async function copyContext(to: string): Promise<void> {
-  const given = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n')
-  for (const line of given.filter((one) => one.startsWith('!'))) {
-    cpSync(join(ROOT, line.slice(1)), join(to, line.slice(1)), {
-      recursive: true,
-      filter: (path) => !path.includes('node_modules'),
-    })
-  }
-}
-
-/** The COPY steps of a stage. */
-function follow(steps: readonly Step[], context: string, workdir: string, from: Record<string, string> = {}): void {
-  mkdirSync(workdir, { recursive: true })
-  for (const rest of restsOf(steps, 'COPY')) {
-    if (rest.includes(' --chown=')) continue // An empty folder, for the owner of a volume.
-    const [, stage, list = rest] = /^--from=(\w+) (.*)$/.exec(rest) ?? []
-    const paths = list.split(' ')
-    const to = paths.pop() ?? '.'
-    for (const path of paths) {
-      const source = stage === undefined ? join(context, path) : join(from[stage] ?? '', path.replace(/^\/app\//, ''))
-      const target = to.endsWith('/') ? join(workdir, to, path) : join(workdir, to)
-      mkdirSync(dirname(target), { recursive: true })
-      cpSync(source, target, { recursive: true, verbatimSymlinks: true })
-    }
-  }
-}
-
-interface LockedPackage {
-  dev?: boolean
-  devOptional?: boolean
-  link?: boolean
-}
-
-/** The packages without those for development, as npm would put them there: the same bytes, hard-linked. */
-async function linkPackages(workdir: string): Promise<void> {
-  const { packages } = JSON.parse(readFileSync(join(workdir, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, LockedPackage>
-  }
-  const wanted = Object.entries(packages)
-    .filter(([, { dev, devOptional, link }]) => dev !== true && devOptional !== true && link !== true)
-    .map(([path]) => path)
-    // Nested packages come along with the one that they belong to; of those for other machines there are none.
-    .filter((path) => path.lastIndexOf('node_modules/') === 0 && existsSync(join(ROOT, path)))
-  expect(wanted.length).toBeGreaterThan(20)
-  const byFolder = Map.groupBy(wanted, (path) => dirname(path))
-  for (const [to, paths] of byFolder) {
-    mkdirSync(join(workdir, to), { recursive: true })
-    const copied = await run('cp', ['-al', ...paths.map((path) => join(ROOT, path)), join(workdir, to)], ROOT)
-    expect(copied).toMatchObject({ code: 0, err: '' })
-  }
-}
 
 /** Its own command on a config like compose's, and its own health check, but for the port. */
 async function startsAndIsHealthy(app: string): Promise<void> {
@@ -195,7 +131,7 @@ interface Compose {
   services: Record<
     'plimsoll' | 'redis',
     {
-      build?: { context: string; dockerfile: string }
+      build?: string
       command?: string[]
       ports?: string[]
       volumes: string[]
@@ -243,6 +179,22 @@ async function composeConfig(redisUrl: string, port: number): Promise<string> {
 describe('compose.yaml', () => {
   const { plimsoll, redis } = compose.services
 
+  test('has nothing that a linter minds', () => {
+    // The order of keys is ours; quotes are Biome's.
+    const rules = { 'service-keys-order': 0, 'require-quotes-in-ports': [1, { quoteType: 'double' }] } as const
+    const faultsOf = (file: string) =>
+      new DCLinter({ rules: { ...rules }, quiet: false, debug: false, exclude: [] })
+        .lintFiles([file], false)
+
+        .flatMap(({ messages }: { messages: { line: number; message: string }[] }) =>
+          messages.map(({ line, message }) => `${line}: ${message}`),
+        )
+    expect(faultsOf(join(DOCKER, 'compose.yaml'))).toEqual([])
+    const wrong = join(folder, 'compose.yaml')
+    writeFileSync(wrong, readFileSync(join(DOCKER, 'compose.yaml'), 'utf8').replace('stop_grace_period', 'stop_period'))
+    expect(faultsOf(wrong)).not.toEqual([])
+  })
+
   test('mounts only what is there, and each secret that is read is one that is given', () => {
     const mounted = [...plimsoll.volumes, ...redis.volumes].map((volume) => volume.split(':')[0] ?? '')
     const files = mounted.filter((path) => path.startsWith('.'))
@@ -252,7 +204,7 @@ describe('compose.yaml', () => {
     expect(to).toBe(dirname(/PLIMSOLL_CONFIG=(\S+)/.exec(restsOf(image, 'ENV').join(' '))?.[1] ?? ''))
     // A file by itself would stay what it was when an editor puts another in its place: SIGHUP would read the old one.
     expect(readdirSync(join(DOCKER, from ?? ''))).toEqual(['plimsoll.yaml'])
-    expect(existsSync(join(DOCKER, plimsoll.build?.context ?? '', plimsoll.build?.dockerfile ?? ''))).toBe(true)
+    expect(existsSync(join(DOCKER, plimsoll.build ?? '', 'Dockerfile'))).toBe(true)
     expect([...plimsoll.secrets, ...redis.secrets].sort()).toEqual(Object.keys(compose.secrets).sort())
     const read = [...readFileSync(join(DOCKER, 'etc/plimsoll.yaml'), 'utf8').matchAll(/\/run\/secrets\/([\w-]+)/g)]
     expect(read.map(([, name]) => name).sort()).toEqual([...plimsoll.secrets].sort())
@@ -280,14 +232,11 @@ describe('compose.yaml', () => {
     const data = join(folder, 'redis')
     mkdirSync(data)
     writeFileSync(join(folder, 'redis-auth'), 'requirepass pw\n')
-    const conf = join(folder, 'redis.conf')
-    const text = readFileSync(join(DOCKER, 'redis.conf'), 'utf8')
-    writeFileSync(
-      conf,
-      text.replace('/run/secrets/redis-auth', join(folder, 'redis-auth')).replace('dir /data', `dir ${data}`),
-    )
+    const [program, ...args] = redis.command ?? []
+    expect(program).toBe('redis-server')
+    const here = args.map((arg) => arg.replace('/run/secrets', folder).replace('/data', data))
     const port = await freePort()
-    const server = spawn(findServer(), [conf, '--port', String(port), '--bind', '127.0.0.1'], { stdio: 'ignore' })
+    const server = spawn(findServer(), [...here, '--port', String(port), '--bind', '127.0.0.1'], { stdio: 'ignore' })
     const store = connectRedis({ kind: 'url', url: new Secret(`redis://:pw@127.0.0.1:${port}`) }, 'steps', () => {})
     try {
       expect(await readServers(store)).toMatchObject([{ appendOnly: true, evictionPolicy: 'noeviction' }])

@@ -75,7 +75,9 @@ function commands(): string[] {
   const whole = WALKED.filter(({ heading }) => heading === undefined).map(({ path }) => path)
   const inText = DOCUMENTS.filter(({ path }) => !whole.includes(path))
     .flatMap((document) => codeOf(document).map((code) => ({ code, isReadme: document.path === 'README.md' })))
-    .filter(({ code, isReadme }) => (isReadme ? /^([A-Z_]+=\S+ )?(np[mx]|plimsoll) / : /^([A-Z_]+=\S+ )?np[mx] /).test(code))
+    .filter(({ code, isReadme }) =>
+      (isReadme ? /^([A-Z_]+=\S+ )?(np[mx]|plimsoll) / : /^([A-Z_]+=\S+ )?np[mx] /).test(code),
+    )
     .map(({ code }) => code)
   return [...new Set([...shell, ...others, ...inText].map(byItsName))]
 }

@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { run } from '../support/command.ts'
 import { eventually } from '../support/fleet.ts'
 import { folderOfFile } from '../support/of-file.ts'
+import { type Package, packInto } from '../support/package.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
@@ -20,22 +21,15 @@ const env = {
   npm_config_update_notifier: 'false',
 }
 
-interface Packed {
-  filename: string
-  files: { path: string }[]
-}
-
-let packed: Packed
+let packed: Package
 beforeAll(async () => {
-  // As it is built: other tests run from there.
-  const packing = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], ROOT, env)
-  ;[packed] = JSON.parse(packing.out) as [Packed]
+  packed = await packInto(folder)
   mkdirSync(app)
 })
 
 test('the package has what runs, its documents, what deploys it, and the packages that it needs: nothing else', () => {
-  expect(packed.filename).toBe(`plimsoll-${version}.tgz`)
-  const paths = packed.files.map(({ path }) => path)
+  const { file, paths } = packed
+  expect(basename(file)).toBe(`plimsoll-${version}.tgz`)
   const parts = new Set(paths.map((path) => /^[^/]+(\/[^/]+)?/.exec(path)?.[0] ?? path))
   const bundled = [...parts].filter((path) => path.startsWith('node_modules/'))
   expect(bundled).toEqual(expect.arrayContaining(['node_modules/@bull-board', 'node_modules/pino-pretty']))
@@ -60,7 +54,7 @@ test('every package whose code is in it comes with its license', () => {
 test('from an empty folder, without a registry: it is installed, and npx runs the demo', {
   timeout: 240_000,
 }, async () => {
-  const install = ['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)]
+  const install = ['install', '--offline', '--no-audit', '--no-fund', packed.file]
   const installed = await run('npm', install, app, env)
   expect(installed, installed.err).toMatchObject({
     code: 0,
@@ -88,7 +82,7 @@ test('from an empty folder, without a registry: it is installed, and npx runs th
   expect(said).toMatch(/What happened:\n {2}accounts: 25\n/)
   expect(said).toContain('tokens expired: 0')
   expect(readdirSync(app).sort()).toEqual(['node_modules', 'package-lock.json', 'package.json'])
-  expect(readdirSync(tmpdir()).filter((name) => said.includes(name))).toEqual([])
+  expect(readdirSync(tmpdir()).filter((name) => /^plimsoll-demo-/.test(name) && said.includes(name))).toEqual([])
 })
 
 test('where no Redis can be had the demo names what it needs, and how to get it', async () => {

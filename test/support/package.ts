@@ -1,0 +1,17 @@
+import { join } from 'node:path'
+import { run } from './command.ts'
+import { ROOT } from './documents.ts'
+
+export interface Package {
+  file: string
+  /** What is in it. */
+  paths: string[]
+}
+
+/** The package as it is built: other tests run from there, so nothing is built anew. */
+export async function packInto(folder: string): Promise<Package> {
+  const packing = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], ROOT)
+  const [packed] = JSON.parse(packing.out) as { filename: string; files: { path: string }[] }[]
+  if (packed === undefined) throw new Error(packing.err)
+  return { file: join(folder, packed.filename), paths: packed.files.map(({ path }) => path) }
+}
