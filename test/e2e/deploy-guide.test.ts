@@ -14,7 +14,7 @@ import { isOnPath } from '../support/programs.ts'
  */
 const ROOT = new URL('../../', import.meta.url).pathname
 const guide = readFileSync(join(ROOT, 'config/deploy/README.md'), 'utf8')
-const STAND_INS = ['systemctl', 'systemd-sysusers', 'chown', 'docker']
+const STAND_INS = ['systemctl', 'systemd-sysusers', 'chown', 'docker', 'kubectl']
 const SECRETS: Record<string, string> = {
   'client-secret': 'a-client-secret',
   smtp: 'smtps://user:password@mail.example.com:465',
@@ -110,6 +110,15 @@ test('with Docker: the secrets are made and found by compose, and the passwords 
   ])
 })
 
+test('with Kubernetes: the secret and the config are made of the same files, and the manifest is beside them', async () => {
+  const [begin = '', again = ''] = blocksOf('With Kubernetes')
+  for (const block of [begin, again]) expect(await follow(block)).toMatchObject({ code: 0, err: '' })
+  const commands = called().filter((command) => command.startsWith('kubectl'))
+  const files = commands.flatMap((command) => [...command.matchAll(/--(?:from-file=|filename )([\w.]+)/g)])
+  expect([...new Set(files.map(([, path]) => path))]).toEqual(['secrets', 'etc', 'kubernetes.yaml'])
+  for (const [, path = ''] of files) expect(existsSync(join(folder, path)), path).toBe(true)
+})
+
 test('logs: the part of a config is one, and the snippet sends its signal to the daemon alone', async () => {
   const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(guide) ?? []
   expect(configOf(smallestWith(text)).log).toMatchObject({ file: '/var/log/plimsoll/plimsoll.log' })
@@ -132,7 +141,7 @@ test.skipIf(!isOnPath('logrotate'))('logrotate takes the snippet (left out where
 })
 
 test('every other command is one that a test runs', () => {
-  const followed = ['As a service of systemd', 'With Docker', 'Logs'].flatMap(blocksOf)
+  const followed = ['As a service of systemd', 'With Docker', 'With Kubernetes', 'Logs'].flatMap(blocksOf)
   const all = [...guide.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text)
   const others = all.filter((block) => !followed.includes(block)).flatMap((block) => block.trim().split('\n'))
   const elsewhere = others.filter((command) => RUN_ELSEWHERE[command] === undefined)
