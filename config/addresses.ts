@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+
 /** `host:port` as two values; the host of an IPv6 address without its brackets. */
 export interface HostPort {
   readonly host: string
@@ -36,3 +38,22 @@ export function maskAddress(address: string, { keepPath = false } = {}): string 
   const path = keepPath && url.search === '' && url.hash === '' ? url.pathname : rest.length > 1 ? '/[secret]' : ''
   return `${url.protocol}//${user}${url.host}${path}`
 }
+
+/** What is wrong with an address or a network (`10.0.0.0/8`) whose members are to be trusted, if anything. */
+export function faultOfNetwork(text: string): string | undefined {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) {
+    return 'must be an address or a network, like 127.0.0.1, 10.0.0.0/8 or fd00::/8'
+  }
+  if (address.includes('%')) return 'must be an address without %'
+  // Where a socket takes both, one of IPv4 is read as such: a network in this spelling would have no member.
+  if (/^::ffff:/i.test(address)) return 'must be written as IPv4'
+  const most = version === 4 ? 32 : 128
+  if (bits === undefined) return undefined
+  if (Number(bits) > most) return `must have at most ${most} bits behind /`
+  return Number(bits) < LEAST_BITS ? `must have at least ${LEAST_BITS} bits behind /: name the proxies` : undefined
+}
+
+/** A larger network has other people's machines in it: `0.0.0.0/0` trusts all of them. */
+const LEAST_BITS = 8

@@ -1,9 +1,52 @@
 import * as z from 'zod'
+import { SCOPES } from '../src/http/access/scopes.ts'
+import { faultOfNetwork } from './addresses.ts'
 import { checkPlainHttp, hostPort, secret, secretAddress, webAddress } from './secrets.ts'
-import { duration, hexColor, plainText, related, share, timeZone, toggle, untilRestart } from './values.ts'
+import {
+  asGroup,
+  duration,
+  hexColor,
+  plainText,
+  type ReportProblem,
+  related,
+  share,
+  timeZone,
+  toggle,
+  type Unchecked,
+  untilRestart,
+} from './values.ts'
 
 const longEnough = (secret: string) =>
   secret.length < 16 ? 'must have at least 16 characters; to make one: openssl rand -base64 24' : undefined
+
+/** A header with another meaning can't name a person: clients set it, or the connection does. */
+const TAKEN =
+  /^(host|cookie|authorization|origin|referer|user-agent|accept.*|content-.*|connection|transfer-encoding|te|upgrade|via|forwarded|x-forwarded-(for|host|proto|port)|x-real-ip|sec-.*)$/i
+
+const headerName = () =>
+  plainText(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be the name of a header: letters, digits and -').refine(
+    (name) => !TAKEN.test(name),
+    'is a header with another meaning, which clients may set: choose one that the proxy sets, like X-Forwarded-User',
+  )
+
+/** Each header counts only from proxies that are named, and groups only beside a person. */
+function checkTrusted(given: Unchecked, report: ReportProblem): void {
+  const { trustedUserHeader: user, trustedProxies: proxies, trustedGroupsHeader: groups, trustedGroups: table } = given
+  const needs = (name: string, what: string) => report([name], `does nothing without ${what}: set both`)
+  if (user !== undefined && proxies === undefined) needs('trustedUserHeader', 'trustedProxies')
+  if (user === undefined && proxies !== undefined) needs('trustedProxies', 'trustedUserHeader')
+  if (user === undefined && groups !== undefined) needs('trustedGroupsHeader', 'trustedUserHeader')
+  if (groups !== undefined && table === undefined) needs('trustedGroupsHeader', 'trustedGroups')
+  if (groups === undefined && table !== undefined) needs('trustedGroups', 'trustedGroupsHeader')
+  if (typeof user === 'string' && typeof groups === 'string' && user.toLowerCase() === groups.toLowerCase()) {
+    report(['trustedGroupsHeader'], 'must be another header than trustedUserHeader')
+  }
+  for (const name of Object.keys(asGroup(table))) {
+    if (!/^[^,\p{Cc}]{1,200}$/u.test(name) || name !== name.trim()) {
+      report(['trustedGroups', name], 'a group is text on one line, without commas')
+    }
+  }
+}
 
 export const http = related(
   z.strictObject({
@@ -24,6 +67,42 @@ export const http = related(
       .enum(['token', 'open'])
       .prefault('token')
       .describe('Who may read /metrics: token: clients with an admin token with the scope read; open: any client.'),
+    trustedUserHeader: headerName()
+      .exactOptional()
+      .describe(
+        'Single sign-on: the header in which a proxy names the person who is signed in there, like X-Forwarded-User. Pages and API ' +
+          'take it in place of an admin token, from trustedProxies alone.',
+      ),
+    trustedProxies: z
+      .array(
+        plainText(/^\S+$/, 'must be an address or a network').superRefine((text, context) => {
+          const message = faultOfNetwork(text)
+          if (message !== undefined) context.addIssue({ code: 'custom', message })
+        }),
+      )
+      .min(1, 'must have at least one entry, or be left out')
+      .exactOptional()
+      .describe(
+        'Addresses or networks of the proxies that set it: 127.0.0.1, 10.0.0.0/8. What counts is the machine that connects, not ' +
+          'X-Forwarded-For; from any other address the header is ignored.',
+      ),
+    trustedGroupsHeader: headerName()
+      .exactOptional()
+      .describe(
+        'The header with the groups of that person, with commas between them. Without it each person may do all but get tokens.',
+      ),
+    trustedGroups: z
+      .record(
+        z.string(),
+        z
+          .array(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`))
+          .min(1, 'must have at least one entry, or be left out')
+          .describe('What members may do, as the scopes of admin tokens.'),
+      )
+      .exactOptional()
+      .describe(
+        'What members of each group may do: { ops: [read, write], support: [read] }. Other groups count for nothing.',
+      ),
     timeZone: timeZone()
       .exactOptional()
       .describe(
@@ -53,7 +132,10 @@ export const http = related(
       .prefault(false)
       .describe('Allows http:// in publicUrl and afterInstall for hosts other than this machine.'),
   }),
-  (given, report) => checkPlainHttp(given, ['publicUrl', 'afterInstall'], report, 'http.'),
+  (given, report) => {
+    checkPlainHttp(given, ['publicUrl', 'afterInstall'], report, 'http.')
+    checkTrusted(given, report)
+  },
 ).describe('The HTTP server: install, callback, health, pages, API.')
 
 /** What is judged also where no heartbeat is sent. */

@@ -1,7 +1,7 @@
 /**
  * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, where the arguments begin with
- * `--with-redis`, `--with-chromium`, `--with-promtool` or `--with-systemd`, a Redis server, a browser to look at mails with, a
- * checker for what Prometheus reads, one for units; with `--with-build`, `dist/`. Each step is skipped when done.
+ * `--with-redis`, `--with-chromium`, `--with-promtool`, `--with-systemd` or `--with-nginx`, a Redis server, a browser to look at
+ * mails with, a checker for what Prometheus reads, one for units, a proxy; with `--with-build`, `dist/`. Each step is skipped when done.
  * Then the program named in the arguments runs on that Node.
  *
  * Plain JavaScript without packages, because it is what runs before there are any, on any Node from 18 on.
@@ -42,6 +42,17 @@ const WITH = {
     commands: ['systemd-analyze'],
     aptPackage: 'systemd',
     // Many machines have no use for it, and can't have it: the tests of the unit are then left out, and say so.
+    isOptional: true,
+  },
+  '--with-nginx': {
+    what: 'nginx',
+    variable: 'NGINX_BIN',
+    commands: ['nginx'],
+    aptPackage: 'nginx',
+    // Installed, it would be a server on port 80.
+    unpacks: 'usr/sbin/nginx',
+    make: findOrUnpack,
+    // Its tests are left out without one, and say so.
     isOptional: true,
   },
   '--with-build': { make: build },
@@ -111,7 +122,7 @@ function isNewEnough(version) {
 function findOrInstall({ what, variable, commands, aptPackage, isOptional = false }) {
   if (process.env[variable] || commands.some(isOnPath)) return
   const byHand = `apt-get install ${aptPackage} (as root)${variable ? `, or set ${variable} to a ${what}` : ''}`
-  const miss = isOptional ? (missing) => say(`${missing}: what needs it is left out; to get it: ${byHand}`) : stop
+  const miss = isOptional ? leaveOut : stop
   if (process.platform !== 'linux' || !isOnPath('apt-get')) return miss(`there is no ${what} on this machine`, byHand)
   if (process.getuid() !== 0) return miss(`there is no ${what}, and only root can install one`, `sudo ${byHand}`)
   say(`installing a ${what} (apt-get install ${aptPackage})`)
@@ -128,13 +139,14 @@ async function build() {
 }
 
 /** As anybody: nothing is installed. What was unpacked before is where tests look for it. */
-function findOrUnpack({ what, variable, commands, aptPackage, unpacks }) {
+function findOrUnpack({ what, variable, commands, aptPackage, unpacks, isOptional = false }) {
   const folder = join(ROOT, 'node_modules', '.cache', 'plimsoll')
   const program = join(folder, basename(unpacks))
   if (process.env[variable] || commands.some(isOnPath) || existsSync(program)) return
   const byHand = `apt-get install ${aptPackage} (as root), or set ${variable} to a ${what}`
+  const miss = isOptional ? leaveOut : stop
   if (process.platform !== 'linux' || !['apt-get', 'dpkg-deb'].every(isOnPath)) {
-    stop(`there is no ${what} on this machine`, byHand)
+    return miss(`there is no ${what} on this machine`, byHand)
   }
   say(`fetching ${what} (apt-get download ${aptPackage})`)
   const unpacked = join(folder, 'unpacked')
@@ -150,7 +162,7 @@ function findOrUnpack({ what, variable, commands, aptPackage, unpacks }) {
   const isThere = existsSync(join(unpacked, unpacks))
   if (isThere) renameSync(join(unpacked, unpacks), program)
   rmSync(unpacked, { recursive: true, force: true })
-  if (!isThere) stop(`a ${what} could not be fetched`, byHand)
+  if (!isThere) miss(`a ${what} could not be fetched`, byHand)
 }
 
 function packageIn(folder) {
@@ -190,6 +202,10 @@ async function run(node, program, args) {
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
+}
+
+function leaveOut(missing, byHand) {
+  say(`${missing}: what needs it is left out; to get it: ${byHand}`)
 }
 
 function say(text) {

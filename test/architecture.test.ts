@@ -95,7 +95,7 @@ const ROOMS: RoomTable = {
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/route.ts'],
       ...['src/alerts/evaluation/rules.ts', 'src/provider/dialects.ts'],
       ...['src/limits/reports/all-reports.ts', 'src/limits/polling/poll-settings.ts'],
-      ...['src/text/pattern.ts', 'src/text/format-number.ts'],
+      ...['src/text/pattern.ts', 'src/text/format-number.ts', 'src/http/access/scopes.ts'],
       // The list of receivers, whose folders have their settings.
       'src/delivery/receivers/all-receivers.ts',
     ],

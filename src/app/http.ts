@@ -4,6 +4,7 @@ import type { QueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import type { HealthReport } from '../checks/health-report.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
+import type { TrustedHeaders } from '../http/access/trusted-person.ts'
 import type { Brand } from '../http/brand.ts'
 import type { AfterInstall } from '../http/pages/install/after-install.ts'
 import type { HttpDeps } from '../http/server.ts'
@@ -49,6 +50,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     brand,
     adminToken,
     openMetrics: config.http.metrics === 'open',
+    trusted: trustedHeaders(config),
     install: config.provider,
     afterInstall: afterInstallOf(config),
     // An install that is being stored waits for Redis.
@@ -64,6 +66,12 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     health,
     daemon: services.clockWatch,
   }
+}
+
+function trustedHeaders({ http }: Config): TrustedHeaders | undefined {
+  const { trustedUserHeader: userHeader, trustedProxies: proxies = [] } = http
+  if (userHeader === undefined) return undefined
+  return { userHeader, proxies, groupsHeader: http.trustedGroupsHeader, groups: http.trustedGroups ?? {} }
 }
 
 /** `asked`: the same services, on the connection that gives up. */

@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { SCOPES } from '../http/access/admin-tokens.ts'
+import { SCOPES } from '../http/access/scopes.ts'
 import { ACCOUNT_COMMANDS } from './accounts.ts'
 import { ALERT_COMMANDS } from './alerts.ts'
 import {

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import type { Services } from '../app/services.ts'
-import { AdminTokenStore, type Scope, tokenFileIn } from '../http/access/admin-tokens.ts'
+import { AdminTokenStore, tokenFileIn } from '../http/access/admin-tokens.ts'
+import type { Scope } from '../http/access/scopes.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'

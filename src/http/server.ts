@@ -7,6 +7,7 @@ import { createNoteRefusal } from './access/client.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
 import { createSessions, EndedSessions, SignInLink } from './access/session.ts'
+import { createPersonReader, type TrustedHeaders } from './access/trusted-person.ts'
 import type { Actions } from './actions.ts'
 import { about, answerClientError, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
@@ -32,6 +33,8 @@ export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   /** Undefined: there are named ones only. */
   adminToken: AdminToken | undefined
   openMetrics: boolean
+  /** Undefined: no proxy signs anybody in. */
+  trusted: TrustedHeaders | undefined
   actions: {
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
@@ -166,7 +169,7 @@ function servePeopleAndPrograms(
   )
 }
 
-function guardOf({ adminToken, openMetrics, publicUrl, store, keys, connect, clock, log }: HttpDeps): Guard {
+function guardOf({ adminToken, openMetrics, trusted, publicUrl, store, keys, connect, clock, log }: HttpDeps): Guard {
   const stores = { named: new AdminTokenStore(store, keys, connect.vault), ended: new EndedSessions(store, keys) }
   const known = new KnownTokens(adminToken, stores, { clock, log })
   void known.current() // So that there is a last list to hold on to from the start.
@@ -175,7 +178,8 @@ function guardOf({ adminToken, openMetrics, publicUrl, store, keys, connect, clo
     sessions: createSessions(connect.vault, publicUrl),
     link: new SignInLink(),
     noteRefusal: createNoteRefusal(clock, log),
-    openMetrics,
+    personOf: createPersonReader(trusted),
+    ...{ openMetrics, publicUrl },
   }
 }
 

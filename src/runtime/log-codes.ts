@@ -143,6 +143,7 @@ export const LOG_CODES = [
   'http.token-open',
   'http.sign-in',
   'http.token-refused',
+  'http.user-refused',
   'http.token-ignored',
   'http.wake',
 ] as const

@@ -29,6 +29,45 @@ const DURATION = 'must be a duration: a number with ms, s, m, h, d or w, like 30
 
 describe('each kind of problem says where it is and what is allowed', () => {
   test.each<[name: string, group: string, ...problems: string[]]>([
+    [
+      'a trusted header without proxies',
+      http('trustedUserHeader: X-User'),
+      'http.trustedUserHeader: does nothing without trustedProxies: set both',
+    ],
+    [
+      'trusted proxies and groups without a header',
+      http('trustedProxies: [127.0.0.1], trustedGroupsHeader: X-Groups, trustedGroups: { "a,b": [read] }'),
+      'http.trustedProxies: does nothing without trustedUserHeader: set both',
+      'http.trustedGroupsHeader: does nothing without trustedUserHeader: set both',
+      'http.trustedGroups["a,b"]: a group is text on one line, without commas',
+    ],
+    [
+      'a header that clients set, one with an underscore, one header for two things',
+      http('trustedUserHeader: X-Forwarded-For, trustedProxies: [::1], trustedGroupsHeader: X_Groups'),
+      'http.trustedUserHeader: is a header with another meaning, which clients may set: choose one that the proxy sets, like X-Forwarded-User',
+      'http.trustedGroupsHeader: must be the name of a header: letters, digits and -',
+    ],
+    [
+      'one header for two things',
+      http(
+        'trustedUserHeader: X-User, trustedProxies: [::1], trustedGroupsHeader: x-user, trustedGroups: { a: [all] }',
+      ),
+      'http.trustedGroups.a[0]: must be one of read, tokens, write',
+      'http.trustedGroupsHeader: must be another header than trustedUserHeader',
+    ],
+    [
+      'networks that are none, or trust everybody',
+      http(
+        'trustedUserHeader: X-User, trustedProxies: [proxy, 10.0.0.0/33, 0.0.0.0/0, "::/0", "::ffff:10.0.0.1", "fe80::1%eth0", 1.2.3]',
+      ),
+      'http.trustedProxies[0]: must be an address or a network, like 127.0.0.1, 10.0.0.0/8 or fd00::/8',
+      'http.trustedProxies[1]: must have at most 32 bits behind /',
+      'http.trustedProxies[2]: must have at least 8 bits behind /: name the proxies',
+      'http.trustedProxies[3]: must have at least 8 bits behind /: name the proxies',
+      'http.trustedProxies[4]: must be written as IPv4',
+      'http.trustedProxies[5]: must be an address without %',
+      'http.trustedProxies[6]: must be an address or a network, like 127.0.0.1, 10.0.0.0/8 or fd00::/8',
+    ],
     ['an unknown group', 'tresholds: []', 'tresholds: unknown, did you mean "thresholds"?'],
     ['an unknown setting', 'alerts: { repeatEvry: 1h }', 'alerts.repeatEvry: unknown, did you mean "repeatEvery"?'],
     ['a setting far from any', 'log: { colour: red }', 'log.colour: unknown; allowed: level, pretty, file'],

@@ -192,7 +192,7 @@ test('whatever the credentials, a session alone neither writes over the API nor 
   for (const bearer of ['none', 'wrong', ...SCOPES_OF] as const) {
     for (const session of ['none', ...SCOPES_OF] as const) {
       for (const area of ['page', 'action', 'read', 'tokens', 'write'] as const) {
-        if (judgeAccess(area, { bearer, session }) !== 'allowed') continue
+        if (judgeAccess(area, { bearer, session, person: 'none', isFromHere: true }) !== 'allowed') continue
         allowed.push(area)
         const ofPage = area === 'page' || area === 'action'
         const [byBearer, bySession]: [readonly string[], readonly string[]] = [

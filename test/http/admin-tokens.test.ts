@@ -10,9 +10,9 @@ import {
   hashOf,
   openTokenFile,
   ownerOf,
-  SCOPES,
   sealOf,
 } from '../../src/http/access/admin-tokens.ts'
+import { SCOPES } from '../../src/http/access/scopes.ts'
 import type { VaultKey } from '../../src/tokens/vault.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'

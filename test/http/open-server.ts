@@ -20,7 +20,8 @@ import { checkBounds } from '../../src/app/settings.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
 import { FailedCalls } from '../../src/heartbeat/failed-calls.ts'
-import { AdminTokenStore, mainToken, OF_CONFIG, type Scope } from '../../src/http/access/admin-tokens.ts'
+import { AdminTokenStore, mainToken, OF_CONFIG } from '../../src/http/access/admin-tokens.ts'
+import type { Scope } from '../../src/http/access/scopes.ts'
 import type { TestedReceiver } from '../../src/http/actions.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
@@ -135,6 +136,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     brand: { name: '127.0.0.1' },
     adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)),
     openMetrics: false,
+    trusted: undefined,
     install: {
       installUrl: 'https://provider.example.com/authorize',
       clientId: 'the-client',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { hashOf, SCOPES } from '../../src/http/access/admin-tokens.ts'
+import { hashOf } from '../../src/http/access/admin-tokens.ts'
 import { forwardedFor, networkOf } from '../../src/http/access/client.ts'
+import { SCOPES } from '../../src/http/access/scopes.ts'
 import { createSessions } from '../../src/http/access/session.ts'
 import { localPath } from '../../src/http/pages/sign-in.ts'
 import { createVault } from '../../src/tokens/vault.ts'

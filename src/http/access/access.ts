@@ -1,6 +1,7 @@
 import { ASSETS } from '../assets/serve-assets.ts'
 import { BRAND_LOGO, BRAND_STYLE } from '../brand.ts'
-import { type AdminToken, ownerOf, type Scope } from './admin-tokens.ts'
+import { type AdminToken, ownerOf } from './admin-tokens.ts'
+import type { Scope } from './scopes.ts'
 
 /** Where customers come: what they read there, errors too, is theirs. */
 const OF_CUSTOMERS: ReadonlySet<string> = new Set(['/install', '/oauth/callback'])
@@ -62,6 +63,10 @@ export interface Credentials {
   bearer: 'none' | 'wrong' | readonly Scope[]
   /** What the token may do whose session cookie came along, if that is good. */
   session: 'none' | readonly Scope[]
+  /** What the person may do whom a trusted proxy named. */
+  person: 'none' | readonly Scope[]
+  /** Whether a page of a stranger can't have sent it: a page of ours did, or no browser. */
+  isFromHere: boolean
 }
 
 export type Verdict =
@@ -75,6 +80,8 @@ export type Verdict =
    * token. A form of ours proves with a token of its own that it was ours.
    */
   | 'bearer-only'
+  /** By a person's browser, which the proxy signs in for any page: over the API the same holds. */
+  | 'from-elsewhere'
 
 /** What a token must be allowed to do. */
 export function scopeFor(area: GuardedArea): Scope {
@@ -82,8 +89,12 @@ export function scopeFor(area: GuardedArea): Scope {
   return area === 'page' ? 'read' : area
 }
 
-export function judgeAccess(area: GuardedArea, { bearer, session }: Credentials): Verdict {
+export function judgeAccess(area: GuardedArea, { bearer, session, person, isFromHere }: Credentials): Verdict {
   if (typeof bearer === 'object') return bearer.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
+  if (bearer === 'none' && typeof person === 'object') {
+    if (!person.includes(scopeFor(area))) return 'missing-scope'
+    return isFromHere || (area !== 'write' && area !== 'tokens') ? 'allowed' : 'from-elsewhere'
+  }
   // A wrong token is refused, even where a cookie would do: its sender must notice.
   const known = bearer === 'none' && typeof session === 'object' && session.includes('read')
   if (area === 'page') return known ? 'allowed' : 'sign-in'

@@ -6,10 +6,7 @@ import type { Keys } from '../../redis/keys.ts'
 import { openDataFolder, writeOnce } from '../../runtime/data-folder.ts'
 import { isSameText, Secret } from '../../runtime/secret.ts'
 import type { Vault } from '../../tokens/vault.ts'
-
-/** What an admin token may do: see pages and the API's facts, get access tokens, change data. */
-export const SCOPES = ['read', 'tokens', 'write'] as const
-export type Scope = (typeof SCOPES)[number]
+import { SCOPES, type Scope } from './scopes.ts'
 
 export interface AdminToken {
   name: string

@@ -46,22 +46,28 @@ function firstHalf(address: string): string {
 /** Lines of each kind, a minute. */
 const MOST_LINES = 60
 
-/** `sign-in`: by the form or a link; `bearer`: by the header. */
-export type NoteRefusal = (of: 'sign-in' | 'bearer', request: FastifyRequest) => void
+/** `sign-in`: by the form or a link; `bearer`: by the header of tokens; `person`: by that of persons, `why` not. */
+export type NoteRefusal = (of: keyof typeof LINES, request: FastifyRequest, why?: string) => void
 
 const LINES = {
   'sign-in': { code: 'http.sign-in', message: 'a sign-in failed' },
   bearer: { code: 'http.token-refused', message: 'a request carried a wrong admin token' },
+  person: { code: 'http.user-refused', message: 'a request had http.trustedUserHeader, which was ignored' },
 } as const
 
-/** A line of the log for each wrong token, up to a quota a minute. */
+/** A line of the log for each wrong token or name, up to a quota a minute. */
 export function createNoteRefusal(clock: Clock, log: Logger): NoteRefusal {
-  const quotas = { 'sign-in': new LineQuota(MOST_LINES), bearer: new LineQuota(MOST_LINES) }
-  return (of, request) => {
+  const quotas = {
+    'sign-in': new LineQuota(MOST_LINES),
+    bearer: new LineQuota(MOST_LINES),
+    person: new LineQuota(MOST_LINES),
+  }
+  return (of, request, why) => {
     const unlogged = quotas[of].take(clock.now())
     if (unlogged === undefined) return
     const { code, message } = LINES[of]
     const { peer, forwardedFor } = clientOf(request)
-    log.warn({ code, address: forwardedFor ?? peer, peer, unlogged }, message)
+    const reason = why === undefined ? {} : { reason: why }
+    log.warn({ code, address: forwardedFor ?? peer, peer, ...reason, unlogged }, message)
   }
 }

@@ -66,9 +66,13 @@ function isSent({ method }: FastifyRequest): boolean {
   return method !== 'GET' && method !== 'HEAD'
 }
 
-function refuseFromElsewhere({ headers }: FastifyRequest, publicUrl: string): void {
+function refuseFromElsewhere(request: FastifyRequest, publicUrl: string): void {
+  if (!isFromOurPage(originOf(request, publicUrl))) throw notOurs()
+}
+
+export function originOf({ headers }: FastifyRequest, publicUrl: string): FormOrigin {
   const { 'sec-fetch-site': site, origin, host } = headers
-  if (!isFromOurPage({ site: typeof site === 'string' ? site : undefined, origin, host, publicUrl })) throw notOurs()
+  return { site: typeof site === 'string' ? site : undefined, origin, host, publicUrl }
 }
 
 function notOurs(): Problem {

@@ -6,14 +6,16 @@ import { type Guard, localPath, signInPage } from '../pages/sign-in.ts'
 import { Problem } from '../problem.ts'
 import { redisAway } from '../redis-away.ts'
 import { areaOf, judgeAccess, readBearer, scopeFor, type Verdict } from './access.ts'
-import type { Scope } from './admin-tokens.ts'
+import { isFromOurPage, originOf } from './forms.ts'
+import type { Scope } from './scopes.ts'
 import { endedAs } from './session.ts'
+import type { Person } from './trusted-person.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** By a session cookie: the page has a button to sign out. */
     signedIn: boolean
-    /** The name of the admin token that asks. */
+    /** The name of the admin token that asks, or of the person whom a trusted proxy named. */
     caller: string
     mayRead: boolean
     /** Whether the caller's token may write, were it not for the cookie. */
@@ -25,41 +27,56 @@ declare module 'fastify' {
 
 /** Stands in front of every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
-  { known, sessions, noteRefusal, openMetrics }: Guard,
+  { known, sessions, noteRefusal, personOf, openMetrics, publicUrl }: Guard,
   clock: Clock,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
   const area = areaOf(request.route, request.method, request.url, openMetrics)
   const { headers } = request
-  const showsNothing = headers.authorization === undefined && headers.cookie === undefined
+  const claim = personOf({ peer: request.socket.remoteAddress, headers, rawHeaders: request.raw.rawHeaders })
+  if (claim.is === 'refused') noteRefusal('person', request, claim.why)
+  const person = claim.is === 'person' ? claim.person : undefined
+  const showsNothing = headers.authorization === undefined && headers.cookie === undefined && person === undefined
   if (area === 'open' || (area === 'probe' && showsNothing)) return undefined
   // Forms are sent from these pages: without it browsers keep quiet about whose page it was.
   if (area === 'page' || area === 'action') reply.header('referrer-policy', 'same-origin')
-  const { bearer, tokens, ended, complete } = await readToken(known, headers.authorization)
-  const cookie = sessions.textOf(headers.cookie)
+  const { bearer, tokens, ended, complete } = await readToken(known, authorizationOf(headers, person))
+  const cookie = person === undefined ? sessions.textOf(headers.cookie) : ''
   // As long as it is not known which sessions are over, none is good.
   const isOver = cookie === '' || !complete || ended.has(endedAs(cookie))
   const session = isOver ? undefined : sessions.ownerOf(headers.cookie, tokens, clock.now())
-  const owner = typeof bearer === 'object' ? bearer : session
+  const owner = typeof bearer === 'object' ? bearer : (person ?? session)
   if (typeof bearer === 'object') known.used(bearer)
   request.signedIn = session !== undefined
   request.caller = owner?.name ?? ''
   request.mayRead = owner?.scopes.includes('read') === true
   request.mayWrite = owner?.scopes.includes('write') === true
-  request.formToken = session === undefined ? '' : sessions.formTokenOf(cookie)
+  request.formToken =
+    person !== undefined
+      ? sessions.formTokenOfPerson(person.name)
+      : session === undefined
+        ? ''
+        : sessions.formTokenOf(cookie)
   if (area === 'probe') return undefined
 
   const verdict = judgeAccess(area, {
     bearer: typeof bearer === 'object' ? bearer.scopes : bearer,
     session: session?.scopes ?? 'none',
+    person: person?.scopes ?? 'none',
+    isFromHere: isFromOurPage(originOf(request, publicUrl)),
   })
   // The token may well be good, and can't be checked for now.
   const isShown = bearer !== 'none' || cookie !== ''
   if (verdict !== 'allowed' && isShown && !complete) throw redisAway()
   if (bearer === 'wrong') noteRefusal('bearer', request)
-  if (verdict === 'missing-scope') throw missingScope(request.caller, scopeFor(area))
+  if (verdict === 'missing-scope') throw missingScope(request.caller, scopeFor(area), owner === person)
   return refuse(verdict, request, reply)
+}
+
+/** A proxy that asks for a password itself hands on what it was sent: beside a person only a token of ours counts. */
+function authorizationOf({ authorization }: FastifyRequest['headers'], person: Person | undefined): string | undefined {
+  return person === undefined || /^bearer /i.test(authorization ?? '') ? authorization : undefined
 }
 
 async function readToken(known: Guard['known'], authorization: string | undefined) {
@@ -70,10 +87,11 @@ async function readToken(known: Guard['known'], authorization: string | undefine
   return { ...newest, bearer: readBearer(authorization, newest.tokens) }
 }
 
-function missingScope(name: string, scope: Scope): Problem {
-  return new Problem(403, `This needs an admin token with the scope ${scope}, which ${name} does not have.`, {
-    'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
-  })
+function missingScope(name: string, scope: Scope, isPerson: boolean): Problem {
+  const why = isPerson
+    ? `This needs the scope ${scope}, which no group of ${name} has here (http.trustedGroups).`
+    : `This needs an admin token with the scope ${scope}, which ${name} does not have.`
+  return new Problem(403, why, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` })
 }
 
 function refuse(
@@ -90,6 +108,11 @@ function refuse(
       throw new Problem(401, 'Send an admin token: "Authorization: Bearer ...".', ASK_FOR_BEARER)
     case 'bearer-only':
       throw new Problem(403, 'A session is not enough for this: send an admin token as Bearer.')
+    case 'from-elsewhere':
+      throw new Problem(
+        403,
+        'This was sent from a page of another site. Send it from a program, or with an admin token as Bearer.',
+      )
   }
 }
 

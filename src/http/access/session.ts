@@ -28,6 +28,8 @@ export interface Sessions {
    * ours carry. Good for as long as the session is, at every daemon of the installation, and for no other session.
    */
   formTokenOf(session: string): string
+  /** The same for a person whom a proxy signs in, and who has no session here: good for as long as the key is. */
+  formTokenOfPerson(name: string): string
 }
 
 /** The vault is asked for each signature: the encryption key may be another one after a SIGHUP. */
@@ -40,6 +42,7 @@ export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string):
     createHmac('sha256', vault.derive('session'))
       .update(`session:${name}:${expires}:${hash.toString('hex')}`)
       .digest('base64url')
+  const formToken = (of: string) => createHmac('sha256', vault.derive('form')).update(of).digest('base64url')
   return {
     begin: (token, now) => {
       const expires = String(now + SESSION_MS)
@@ -56,7 +59,8 @@ export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string):
       return Number(expires) > now ? owner : undefined
     },
     textOf: (cookies) => cookieOf(cookies, cookie),
-    formTokenOf: (session) => createHmac('sha256', vault.derive('form')).update(`form:${session}`).digest('base64url'),
+    formTokenOf: (session) => formToken(`form:${session}`),
+    formTokenOfPerson: (name) => formToken(`person:${name}`),
   }
 }
 

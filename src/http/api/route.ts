@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { Scope } from '../access/admin-tokens.ts'
+import type { Scope } from '../access/scopes.ts'
 import { Problem, unknownAccount } from '../problem.ts'
 import { check, parseHubId, written } from '../query.ts'
 import type { WebDeps } from '../web-deps.ts'

@@ -95,7 +95,7 @@ export async function showOperatorPage(
 <header><a class="home" href="/">${mark()}<b>Plimsoll</b></a>
 <nav aria-label="Main">${links}</nav>
 <details class="menu"><summary>Menu</summary><nav aria-label="Main">${links}</nav></details>
-${request.signedIn ? signOut : undefined}</header>
+${request.caller === '' ? undefined : html`<span class="who"><span class="unseen">Signed in as </span>${request.caller}</span>`}${request.signedIn ? signOut : undefined}</header>
 ${verdictLine(verdict, request.method === 'GET')}
 <main id="content" tabindex="-1">
 <h1>${page.title}</h1>

@@ -5,6 +5,7 @@ import type { NoteRefusal } from '../access/client.ts'
 import { acceptOwnForms, FEW_FIELDS, OPEN_FORM, readForms, refuseFormsFromElsewhere } from '../access/forms.ts'
 import type { KnownTokens } from '../access/known-tokens.ts'
 import type { Sessions, SignInLink } from '../access/session.ts'
+import type { createPersonReader } from '../access/trusted-person.ts'
 import { redisAway } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { plainPage, sendPage } from './page.ts'
@@ -15,6 +16,9 @@ export interface Guard {
   /** Signs in whom the main token belongs to. */
   link: SignInLink
   noteRefusal: NoteRefusal
+  /** Whom a trusted proxy says that it is. */
+  personOf: ReturnType<typeof createPersonReader>
+  publicUrl: string
   /** Whether metrics ask for no token. */
   openMetrics: boolean
 }

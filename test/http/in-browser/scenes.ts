@@ -16,8 +16,8 @@ export const HOUR_MS = 3_600_000
 type World = Awaited<ReturnType<typeof openServer>>
 
 /** A small fleet on a bad day: open alerts, a delivery that waits and two that were given up, jobs in the queues. */
-export async function badDay(redis: TestRedis) {
-  return makeBad(await openServer(redis))
+export async function badDay(redis: TestRedis, options: Parameters<typeof openServer>[1] = {}) {
+  return makeBad(await openServer(redis, options))
 }
 
 export async function makeBad(world: World): Promise<World> {

@@ -1,0 +1,115 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import { cleanText } from '../../text/clean-text.ts'
+import type { Scope } from './scopes.ts'
+
+/** Who a proxy says is signed in there (`http.trustedUserHeader` and its group). */
+export interface TrustedHeaders {
+  userHeader: string
+  /** Addresses and networks of the proxies that set it. */
+  proxies: readonly string[]
+  /** Undefined: each person may do what `EACH_PERSON` has. */
+  groupsHeader: string | undefined
+  groups: Readonly<Record<string, readonly Scope[]>>
+}
+
+/** Whom the proxy lets in, where no groups say more: an access token of a customer is for programs that are named. */
+const EACH_PERSON: readonly Scope[] = ['read', 'write']
+const LONGEST_NAME = 100
+
+export interface Person {
+  name: string
+  scopes: readonly Scope[]
+}
+
+/** Why a request with the header has no person by it. */
+export type RefusedClaim = 'not from a trusted proxy' | 'given more than once' | 'no name on one line without commas'
+
+export type Claim = { is: 'none' } | { is: 'person'; person: Person } | { is: 'refused'; why: RefusedClaim }
+
+interface Asking {
+  /** Of the machine that is connected. */
+  peer: string | undefined
+  /** What came in of a header that is not trusted is taken out of it. */
+  headers: IncomingHttpHeaders
+  /** As they were sent: names and values in turns. Duplicates are joined into one value elsewhere. */
+  rawHeaders: readonly string[]
+}
+
+const NOBODY_CLAIMED: Claim = { is: 'none' }
+
+/**
+ * Reads the person of a request. It trusts who is connected, by the address of the socket: what X-Forwarded-For names, any client
+ * can write. A header that came twice was added to by its sender: a proxy that appends instead of replacing lets anybody in.
+ */
+export function createPersonReader(settings: TrustedHeaders | undefined): (asking: Asking) => Claim {
+  if (settings === undefined) return () => NOBODY_CLAIMED
+  const { groups, userHeader, groupsHeader } = settings
+  const names = [userHeader, groupsHeader].flatMap((name) => name?.toLowerCase() ?? [])
+  const isProxy = proxiesOf(settings.proxies)
+  return ({ peer, headers, rawHeaders }) => {
+    const [users = [], groupTexts = []] = names.map((name) => valuesOf(rawHeaders, name))
+    if (users.length === 0 && groupTexts.length === 0) return NOBODY_CLAIMED
+    const claim = isProxy(peer) ? personOf(users, groupTexts) : refused('not from a trusted proxy')
+    if (claim.is !== 'person') for (const name of names) delete headers[name]
+    return claim
+  }
+
+  function personOf(users: readonly string[], groupTexts: readonly string[]): Claim {
+    if (users.length > 1 || groupTexts.length > 1) return refused('given more than once')
+    const [text = ''] = users
+    // A proxy sets it empty where nobody is signed in.
+    if (text.trim() === '') return NOBODY_CLAIMED
+    const name = nameOf(text)
+    if (name === undefined) return refused('no name on one line without commas')
+    return { is: 'person', person: { name, scopes: scopesOf(groupTexts[0] ?? '') } }
+  }
+
+  function scopesOf(text: string): readonly Scope[] {
+    if (groupsHeader === undefined) return EACH_PERSON
+    const members = (decoded(text) ?? '').split(',').map((one) => one.trim())
+    return [...new Set(members.flatMap((one) => (Object.hasOwn(groups, one) ? (groups[one] ?? []) : [])))]
+  }
+}
+
+function refused(why: RefusedClaim): Claim {
+  return { is: 'refused', why }
+}
+
+function valuesOf(rawHeaders: readonly string[], wanted: string): string[] {
+  return rawHeaders.filter((_, n) => n % 2 === 1 && rawHeaders[n - 1]?.toLowerCase() === wanted)
+}
+
+/** Undefined for what could be read as another name than it is: two that a proxy joined, or with characters that hide. */
+function nameOf(text: string): string | undefined {
+  const name = decoded(text)?.trim()
+  if (name === undefined || name.includes(',') || [...name].length > LONGEST_NAME) return undefined
+  return cleanText(name, LONGEST_NAME) === name ? name : undefined
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Node reads each byte of a header as a character; proxies send UTF-8. */
+function decoded(text: string): string | undefined {
+  try {
+    return UTF8.decode(Buffer.from(text, 'latin1'))
+  } catch {
+    return undefined
+  }
+}
+
+function proxiesOf(networks: readonly string[]): (peer: string | undefined) => boolean {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (peer) => {
+    // Without the zone of a link-local address; one of IPv4 as a socket for both shows it.
+    const [address = ''] = (peer ?? '').replace(/^::ffff:(?=[\d.]+$)/i, '').split('%')
+    if (isIPv4(address)) return list.check(address, 'ipv4')
+    return isIPv6(address) && list.check(address, 'ipv6')
+  }
+}
