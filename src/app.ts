@@ -7,6 +7,7 @@ import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
 import { checkHeldNow } from './alerts/groups/held.ts'
 import { accountJobs } from './app/account-jobs.ts'
+import { openConfigAudit } from './app/config-audit.ts'
 import { processFactsOf } from './app/health.ts'
 import { adminTokenOf, brandOf, httpDeps, type Web } from './app/http.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
@@ -15,6 +16,7 @@ import { buildServices, type Services } from './app/services.ts'
 import type { AppInput } from './app/stores.ts'
 import { bringUpToDate } from './app/upgrade.ts'
 import { type DataWatch, startDaemonReports, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
+import { AuditLog } from './audit/audit-log.ts'
 import { type HealthReport, judgeHealth } from './checks/health-report.ts'
 import type { ProcessFacts } from './checks/process-facts.ts'
 import { ROLES, type Role, ticks } from './heartbeat/daemons.ts'
@@ -86,6 +88,8 @@ export async function startApp(
     ...{ inForce, lifecycle, roles, pages },
     ...{ startedAt: undefined, ticks: NO_CLOCK, dataWatch: undefined, answersTrouble: undefined },
   }
+  const audit = new AuditLog({ ...resources, store: pages })
+  const ofConfig = openConfigAudit(() => inForce.value, { audit, store: pages }, nameOfDaemon())
   const { http, facts, accessTokens } = await serve(daemon)
   await checkFormat(store, keys, 'daemon')
   await checkKeys(store, keys, vault)
@@ -99,6 +103,7 @@ export async function startApp(
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())
 
+  void ofConfig.started()
   daemon.startedAt = clock.now()
   metrics.started(daemon.startedAt)
   metrics.configReload(true, daemon.startedAt)
@@ -111,9 +116,13 @@ export async function startApp(
       const reloaded = await reload(inForce, followers, reports.ofKey, next)
       metrics.configReload(true, clock.now())
       await reports.ofDaemon.report().catch(() => undefined) // It says so again soon.
+      await ofConfig.reloaded(reloaded)
       return reloaded
     },
-    refused: () => metrics.configReload(false, clock.now()),
+    refused: () => {
+      metrics.configReload(false, clock.now())
+      void ofConfig.refused()
+    },
     counts: () => countTokens(new DueSets(pages, keys), clock.now()),
   }
 }
@@ -180,7 +189,7 @@ async function startReports(daemon: Daemon, facts: () => Promise<ProcessFacts>) 
   const { inForce, lifecycle, roles } = daemon
   const current = () => inForce.value
   const { budget } = inForce.value
-  const name = `${hostname()} pid ${process.pid}`
+  const name = nameOfDaemon()
   daemon.dataWatch = await startDataWatch(current)
   lifecycle.onClose('the watch over the data', () => daemon.dataWatch?.stop())
   const ofKey = await startWriterReports({ ...inForce.value, needs: () => resealOwn(daemon) }, name)
@@ -235,6 +244,10 @@ function startWorkersOf(inForce: InForce<Services>, lifecycle: Lifecycle): Worke
   void queues.hearWakes(hearing, workers.wake)
   void queues.forgetSweeps().catch(() => undefined) // No version reads them any more.
   return workers
+}
+
+function nameOfDaemon(): string {
+  return `${hostname()} pid ${process.pid}`
 }
 
 async function countTokens(due: DueSets, now: number): Promise<{ accounts: number; overdue: number }> {

@@ -21,6 +21,7 @@ const ROOMS_OF_SRC = [
   'runtime',
   'text',
   'redis',
+  'audit',
   'provider',
   'tokens',
   'accounts',
@@ -35,6 +36,7 @@ const ROOMS: RoomTable = {
   text: { of: [] },
   runtime: { of: [] },
   redis: { of: ['runtime'] },
+  audit: { of: ['redis', 'text', 'runtime'] },
   provider: { of: ['runtime'] },
   tokens: { of: ['provider', 'redis', 'runtime'] },
   // How its polls fare is part of what is known of an account.
@@ -62,12 +64,13 @@ const ROOMS: RoomTable = {
     files: ['src/tokens/endpoint/state.ts', 'src/delivery/network-failure.ts'],
   },
   views: {
-    of: ['heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
+    of: ['audit', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],
     files: ['src/tokens/endpoint/state.ts'],
   },
   http: {
     of: [
+      'audit',
       'checks',
       'views',
       'heartbeat',

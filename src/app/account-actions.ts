@@ -1,28 +1,49 @@
 import type { SweepKind } from '../../jobs/queues.ts'
+import type { ReadLine } from '../accounts/account-rows.ts'
+import { type ConnectOutcome, connectWithRefreshToken } from '../accounts/connect-account.ts'
 import { changeContact } from '../accounts/contact.ts'
-import { type BegunUninstall, beginUninstall, type UninstallRequest } from '../accounts/uninstall.ts'
+import { type ImportOptions, type ImportSummary, importAccounts } from '../accounts/import-accounts.ts'
+import { reconnectLink } from '../accounts/install.ts'
+import { type ExportedAccount, exportAccounts } from '../accounts/registry.ts'
+import { type BegunUninstall, beginUninstall } from '../accounts/uninstall.ts'
+import type { Who } from '../audit/audited.ts'
+import type { Secret } from '../runtime/secret.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
+import type { AccessTokenAnswer, AccessTokens } from '../tokens/access-token.ts'
 import type { Services } from './services.ts'
+import type { Stores } from './stores.ts'
 
-/** Begins an uninstall, for the API and the command line; the daemon's job does the rest. */
+/*
+ * What pages, API and commands do to accounts: here, and nowhere else, it is carried out, and
+ * noted in the audit. Each takes who asks.
+ */
+
+/** Begins an uninstall; the daemon's job does the rest. */
 export async function startUninstall(
   services: Services,
   hubId: number,
-  request: UninstallRequest,
+  reason: string,
+  who: Who,
 ): Promise<BegunUninstall> {
-  const begun = await beginUninstall(services, hubId, request)
-  if (begun === 'begun') await wakeNow(services, 'uninstall', 'alerts')
+  const by = who.via === 'command' ? 'cli' : 'api'
+  const begun = await beginUninstall(services, hubId, { by, reason })
+  if (begun === 'begun') {
+    await wakeNow(services, 'uninstall', 'alerts')
+    await services.audit.note({ action: 'account.uninstalled', who, hubId, detail: reason })
+  }
   return begun
 }
 
-/** Of an account that is known; the log has who did it, and not the address. */
+/** Of an account that is known; neither log nor audit has the address. */
 export async function setContact(
-  stores: Pick<Services, 'store' | 'keys' | 'log'>,
+  stores: Pick<Services, 'store' | 'keys' | 'audit'>,
   hubId: number,
-  { address, by }: { address: string | null; by: string },
+  address: string | null,
+  who: Who,
 ): Promise<'changed' | 'unknown'> {
   const outcome = await changeContact(stores, hubId, address)
-  const what = address === null ? 'its contact was removed' : 'its contact was set'
-  if (outcome === 'changed') stores.log.info({ code: 'account.contact', hubId, by }, what)
+  const detail = address === null ? 'removed' : 'set'
+  if (outcome === 'changed') await stores.audit.note({ action: 'account.contact', who, hubId, detail })
   return outcome
 }
 
@@ -31,10 +52,73 @@ export function connected(services: Services): Promise<void> {
   return wakeNow(services, 'poll-limits', 'alerts')
 }
 
-/** After accounts were imported: their first refresh need not wait for the clock, nor their digest be sent in pieces. */
-export async function imported(services: Services): Promise<void> {
-  const { store, keys, clock } = services
+/** By a refresh token that an operator has; `keepNew` as in `connectWithRefreshToken`. */
+export async function connectByToken(
+  services: Services,
+  refreshToken: Secret,
+  keepNew: (refreshToken: Secret) => void,
+  who: Who,
+): Promise<ConnectOutcome> {
+  const outcome = await connectWithRefreshToken(services, refreshToken, keepNew)
+  if (outcome.is === 'failed') return outcome
+  await connected(services)
+  await services.audit.note({ action: 'account.connected', who, hubId: outcome.hubId, detail: outcome.is })
+  return outcome
+}
+
+/** The first refresh of what is new need not wait for the clock, nor its digest be sent in pieces. */
+export async function importFleet(
+  services: Services,
+  lines: AsyncIterable<ReadLine>,
+  options: ImportOptions,
+  who: Who,
+): Promise<ImportSummary> {
+  const summary = await importAccounts(services, lines, options)
+  const { imported, replaced } = summary
+  if (imported + replaced === 0) return summary
+  const { store, keys, clock, audit } = services
   await Promise.all([store.set(keys.delivery.connectedAt, clock.now()), wakeNow(services, 'refresh-tokens')])
+  const detail = `imported ${formatCount(imported)}, replaced ${formatCount(replaced)}`
+  await audit.note({ action: 'accounts.imported', who, detail })
+  return summary
+}
+
+/** Every live account with its sealed refresh token. It is noted however the reading ends: what was read is out. */
+export async function* exportFleet(stores: Stores, who: Who): AsyncGenerator<ExportedAccount[]> {
+  let count = 0
+  try {
+    for await (const accounts of exportAccounts(stores.store, stores.keys)) {
+      count += accounts.length
+      yield accounts
+    }
+  } finally {
+    await stores.audit.note({ action: 'accounts.exported', who, detail: countOf(count, 'account') })
+  }
+}
+
+/** A valid access token, to a caller of the API. The log has each; a program does not wait for the audit. */
+export async function serveAccessToken(
+  accessTokens: Pick<AccessTokens, 'serve'>,
+  { audit, log }: Pick<Stores, 'audit' | 'log'>,
+  hubId: number,
+  who: Who,
+): Promise<AccessTokenAnswer> {
+  const answer = await accessTokens.serve(hubId, who.name)
+  if (answer.is === 'served') {
+    log.info({ code: 'token.served', hubId, to: who.name, via: who.via }, 'an access token was handed out')
+    void audit.noteFirstOfDay({ action: 'token.served', who, hubId })
+  }
+  return answer
+}
+
+/** A link that connects this account and no other. Pages that show it again on the same day are not noted again. */
+export function makeReconnectLink(
+  { vault, config, clock, audit }: Pick<Stores, 'vault' | 'config' | 'clock' | 'audit'>,
+  hubId: number,
+  who: Who,
+): { url: string; expiresAt: number; noted: Promise<void> } {
+  const noted = audit.noteFirstOfDay({ action: 'reconnect-link.made', who, hubId })
+  return { ...reconnectLink(vault, config.http.publicUrl, hubId, clock.now()), noted }
 }
 
 /** The sweeps of these kinds need not wait for the clock. */

@@ -4,6 +4,8 @@ import { pollWanted } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
 import type { Registry } from '../accounts/registry.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
+import type { Who } from '../audit/audited.ts'
 import { InFlight } from '../runtime/concurrency.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -91,18 +93,41 @@ export type RefreshedNow =
   /** `until`: not before, ms. */
   | { is: 'gone' | 'held' | 'planned' | 'closed' | 'failed'; why: string; until?: number }
 
+/** What is asked for now is noted in the audit, whatever came of it. */
+interface Asked {
+  registry: Registry
+  audit: AuditLog
+}
+
 /** Reads an account's limits now; `reason`: why it was not read, or not all of it. */
 export async function pollNow(
   jobs: Pick<AccountJobs, 'poll'>,
-  registry: Registry,
+  { registry, audit }: Asked,
   hubId: number,
+  who: Who,
 ): Promise<{ account: Account | undefined; reason: string | undefined }> {
   const reason = await jobs.poll(hubId)
-  return { account: await registry.get(hubId), reason }
+  const account = await registry.get(hubId)
+  if (account !== undefined) await audit.note({ action: 'account.polled', who, hubId, detail: reason })
+  return { account, reason }
 }
 
 /** At once, unless the account's next attempt is planned after one that failed. */
 export async function refreshNow(
+  jobs: Pick<AccountJobs, 'refresh'>,
+  { registry, audit }: Asked,
+  hubId: number,
+  who: Who,
+): Promise<RefreshedNow> {
+  const refreshed = await refreshUnlessPlanned(jobs, registry, hubId)
+  if (refreshed.is !== 'unknown') {
+    const detail = 'why' in refreshed ? `not refreshed: ${refreshed.why}` : undefined
+    await audit.note({ action: 'account.refreshed', who, hubId, detail })
+  }
+  return refreshed
+}
+
+async function refreshUnlessPlanned(
   jobs: Pick<AccountJobs, 'refresh'>,
   registry: Registry,
   hubId: number,

@@ -9,31 +9,38 @@ import {
 import { checkHeldNow } from '../alerts/groups/held.ts'
 import { matchersText, type Silence } from '../alerts/silence.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silence-store.ts'
+import type { Who } from '../audit/audited.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
+import { NOBODY } from '../redis/steps.ts'
+import { countOf } from '../text/format-number.ts'
+import { iso } from '../text/format-time.ts'
 import { wakeNow } from './account-actions.ts'
 import type { Services } from './services.ts'
 
+/*
+ * What pages, API and commands do to alerts: here, and nowhere else, it is carried out, and noted in the audit. Each takes who
+ * asks, which may be another one than in whose name it is done.
+ */
+
 /** From now on alerts that it covers are held back until it ends. */
-export async function silenceAlerts(services: Services, given: Omit<Silence, 'id'>): Promise<Silence> {
+export async function silenceAlerts(services: Services, given: Omit<Silence, 'id'>, who: Who): Promise<Silence> {
   const silence = await services.silences.add(given)
-  const { id, author, matchers } = silence
-  services.log.info(
-    {
-      code: 'silence.added',
-      silence: id,
-      by: author,
-      matchers: matchers.map((one) => matchersText([one])),
-      endsAt: silence.endsAt,
-    },
-    'alerts are silenced',
-  )
+  const { id, author, comment, endsAt } = silence
+  const matchers = silence.matchers.map((one) => matchersText([one]))
+  const detail = `${matchers.join(', ')} until ${iso(endsAt)}${inTheNameOf(author, who)}: ${comment}`
+  const deed = { action: 'silence.added', who, subject: id, detail } as const
+  await services.audit.note(deed, { silence: id, author, matchers, endsAt })
   return silence
 }
 
+function inTheNameOf(author: string, { name }: Who): string {
+  return author === name ? '' : ` by ${author}`
+}
+
 /** Ends it now; alerts that still fire are sent. */
-export async function unsilence(services: Services, id: string): Promise<EndedSilence> {
+export async function unsilence(services: Services, id: string, who: Who): Promise<EndedSilence> {
   const ended = await endSilence({ silences: services.silences, held: heldAlerts(services) }, id, services.clock.now())
-  if (ended.is === 'ended') services.log.info({ code: 'silence.ended', silence: id }, 'a silence was ended early')
+  if (ended.is === 'ended') await services.audit.note({ action: 'silence.ended', who, subject: id }, { silence: id })
   return ended
 }
 
@@ -41,12 +48,15 @@ export async function acknowledge(
   services: Services,
   seen: SeenAlert,
   by: { by: string; comment?: string | undefined },
+  who: Who,
 ): Promise<AcknowledgeOutcome> {
-  const { config, clock, log } = services
+  const { config, clock, audit } = services
   const deps = { ...services, acknowledgeForMs: config.alerts.acknowledgeFor }
   const outcome = await acknowledgeAlert(deps, seen, by, clock.now())
   if (outcome.is === 'acknowledged') {
-    log.info({ code: 'alert.acknowledged', alert: seen.id, hubId: seen.hubId, by: by.by }, 'an alert was acknowledged')
+    const detail = `${inTheNameOf(by.by, who).trim()} ${by.comment ?? ''}`.trim()
+    const deed = { action: 'alert.acknowledged', who, hubId: accountOf(seen), subject: seen.id, detail } as const
+    await audit.note(deed, { alert: seen.id, author: by.by })
   }
   return outcome
 }
@@ -54,13 +64,19 @@ export async function acknowledge(
 export async function unacknowledge(
   services: Services,
   seen: Pick<SeenAlert, 'id' | 'hubId'>,
+  who: Who,
 ): Promise<UnacknowledgeOutcome> {
   const outcome = await unacknowledgeAlert(services, seen, services.clock.now())
   if (outcome.is === 'withdrawn') {
-    const facts = { code: 'alert.unacknowledged', alert: seen.id, hubId: seen.hubId } as const
-    services.log.info(facts, 'an acknowledgement was taken back')
+    const deed = { action: 'alert.unacknowledged', who, hubId: accountOf(seen), subject: seen.id } as const
+    await services.audit.note(deed, { alert: seen.id })
   }
   return outcome
+}
+
+/** An alert about all accounts is no account's. */
+function accountOf({ hubId }: Pick<SeenAlert, 'hubId'>): number | undefined {
+  return hubId === NOBODY ? undefined : hubId
 }
 
 /** The sweep of alerts handles them, and need not wait for the clock. */
@@ -74,13 +90,19 @@ function heldAlerts(services: Services): HeldAlerts {
 }
 
 /** Sends again what was given up, each under its own id, for another three days; the sweep need not wait for the clock. */
-export async function replayGivenUp(services: Services, wanted: Replay): Promise<Replayed> {
-  const { deliveries, clock, config, log } = services
+export async function replayGivenUp(services: Services, wanted: Replay, who: Who): Promise<Replayed> {
+  const { deliveries, clock, config, audit } = services
   const receiver = 'ids' in wanted ? undefined : wanted.receiver
   const replayed = await deliveries.replay(wanted, clock.now())
   if (replayed > 0) {
     await wakeNow(services, 'alerts')
-    log.info({ code: 'delivery.replayed', count: replayed }, 'deliveries that were given up are on their way again')
+    const deed = {
+      action: 'delivery.replayed',
+      who,
+      subject: receiver,
+      detail: countOf(replayed, 'delivery', 'deliveries'),
+    } as const
+    await audit.note(deed, { count: replayed })
   }
   const known = Object.keys(config.receivers)
   // One that the config no longer has may have deliveries that were given up.

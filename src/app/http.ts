@@ -11,14 +11,14 @@ import type { HttpDeps } from '../http/server.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
-import { connected, setContact, startUninstall } from './account-actions.ts'
+import { connected, makeReconnectLink, serveAccessToken, setContact, startUninstall } from './account-actions.ts'
 import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
 import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
 import { ackLinks, appName, mailLinks } from './receivers.ts'
 import type { Services } from './services.ts'
 import { ruleSetOf } from './settings.ts'
 import { buildStores } from './stores.ts'
-import { testReceiver } from './test-receiver.ts'
+import { noteTest, testReceiver } from './test-receiver.ts'
 
 /** How long a request for a test waits for a slow receiver. */
 const TEST_WAIT_MS = 10_000
@@ -76,25 +76,30 @@ function trustedHeaders({ http }: Config): TrustedHeaders | undefined {
 
 /** `asked`: the same services, on the connection that gives up. */
 function actionsOf({ jobs, accessTokens, stop }: Web, services: Services, asked: Services): HttpDeps['actions'] {
-  const { registry } = services
+  // An account is read on the connection that waits, as its job does.
+  const noting = { registry: services.registry, audit: asked.audit }
   return {
-    uninstall: (hubId, reason) => startUninstall(asked, hubId, { by: 'api', reason }),
-    setContact: (hubId, contact) => setContact(asked, hubId, contact),
-    accessToken: (hubId, to) => accessTokens.serve(hubId, to),
+    uninstall: (hubId, reason, who) => startUninstall(asked, hubId, reason, who),
+    setContact: (hubId, address, who) => setContact(asked, hubId, address, who),
+    reconnectLink: (hubId, who) => makeReconnectLink(asked, hubId, who),
+    accessToken: (hubId, who) => serveAccessToken(accessTokens, asked, hubId, who),
     connected: () => connected(services),
-    silence: (silence) => silenceAlerts(asked, silence),
-    unsilence: (id) => unsilence(asked, id),
-    acknowledge: (seen, by) => acknowledge(asked, seen, by),
-    unacknowledge: (seen) => unacknowledge(asked, seen),
-    poll: (hubId) => pollNow(jobs, registry, hubId),
-    refresh: (hubId) => refreshNow(jobs, registry, hubId),
-    replay: (wanted) => replayGivenUp(asked, wanted),
-    testReceiver: async (name) => {
+    silence: (silence, who) => silenceAlerts(asked, silence, who),
+    unsilence: (id, who) => unsilence(asked, id, who),
+    acknowledge: (seen, by, who) => acknowledge(asked, seen, by, who),
+    unacknowledge: (seen, who) => unacknowledge(asked, seen, who),
+    poll: (hubId, who) => pollNow(jobs, noting, hubId, who),
+    refresh: (hubId, who) => refreshNow(jobs, noting, hubId, who),
+    replay: (wanted, who) => replayGivenUp(asked, wanted, who),
+    testReceiver: async (name, who) => {
       const { config, clock } = services
       const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
       // The request waits no longer for a slow one.
       const ended = AbortSignal.any([stop, AbortSignal.timeout(TEST_WAIT_MS)])
-      return settings && testReceiver({ config, name, settings }, clock, ended, (note) => note(asked.receiverStore))
+      if (settings === undefined) return undefined
+      const tested = await testReceiver({ config, name, settings }, clock, ended, (note) => note(asked.receiverStore))
+      await noteTest(asked.audit, name, tested, who)
+      return tested
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silence-store.ts'
+import { AuditLog } from '../audit/audit-log.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
 import { FailedCalls } from '../heartbeat/failed-calls.ts'
@@ -47,6 +48,7 @@ export function buildStores(resources: StoreResources, config: Config) {
   return {
     ...resources,
     config,
+    audit: new AuditLog(resources),
     registry: new Registry(store, keys),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),

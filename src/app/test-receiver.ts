@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config/schema.ts'
 import { testMessage } from '../alerts/kinds/delivery-alert.ts'
+import { AuditLog } from '../audit/audit-log.ts'
+import type { Who } from '../audit/audited.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
-import { connectRedis } from '../redis/connect.ts'
+import { connectRedis, type Store } from '../redis/connect.ts'
 import { createKeys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
-import { createLogger } from '../runtime/logger.ts'
+import { createLogger, type Logger } from '../runtime/logger.ts'
 import { createReceiver } from './receivers.ts'
 import { openRedis } from './stores.ts'
 
@@ -25,12 +27,16 @@ type Noted = ReceiverTest['noted']
 /** Where what came of it is noted. */
 export type Notes = (work: (store: ReceiverStore) => Promise<Noted>) => Promise<Noted>
 
+export function noteTest(audit: AuditLog, name: string, { outcome }: ReceiverTest, who: Who): Promise<void> {
+  return audit.note({ action: 'receiver.tested', who, subject: name, detail: outcome.outcome })
+}
+
 /** Sends one test message now, through the very receiver that the daemon sends through, and notes what came of it. */
 export async function testReceiver(
   { config, name, settings }: { config: Config; name: string; settings: Config['receivers'][string] },
   clock: Clock,
   stop: AbortSignal,
-  notes: Notes = (work) => noteBeside(config, clock, work),
+  notes: Notes,
 ): Promise<ReceiverTest> {
   const receiver = createReceiver(config, name, settings)
   try {
@@ -49,16 +55,34 @@ export async function testReceiver(
   }
 }
 
-/** A receiver is tried whether there is a Redis or not. */
-async function noteBeside(config: Config, clock: Clock, work: Parameters<Notes>[0]): Promise<Noted> {
+/** For a command: a receiver is tried whether there is a Redis or not. */
+export async function testBeside(
+  test: { config: Config; name: string; settings: Config['receivers'][string] },
+  { clock, stop, log }: { clock: Clock; stop: AbortSignal; log: Logger },
+  who: Who,
+): Promise<ReceiverTest> {
+  const { config, name } = test
   const lifecycle = new Lifecycle()
-  try {
-    const log = createLogger({ level: 'silent', pretty: false })
-    const store = connectRedis(await openRedis({ config, clock, log }, lifecycle), 'pages', () => {})
+  const openStore = async () => {
+    const quiet = createLogger({ level: 'silent', pretty: false })
+    const store = connectRedis(await openRedis({ config, clock, log: quiet }, lifecycle), 'pages', () => {})
     lifecycle.onClose('the Redis connection', () => store.disconnect())
-    return await work(new ReceiverStore(store, createKeys(config.redis.prefix)))
-  } catch {
-    return 'away'
+    return store
+  }
+  const keys = createKeys(config.redis.prefix)
+  let store: Store | undefined
+  const notes: Notes = async (work) => {
+    try {
+      store = await openStore()
+      return await work(new ReceiverStore(store, keys))
+    } catch {
+      return 'away'
+    }
+  }
+  try {
+    const tested = await testReceiver(test, clock, stop, notes)
+    if (store !== undefined) await noteTest(new AuditLog({ store, keys, clock, log }), name, tested, who)
+    return tested
   } finally {
     await lifecycle.close()
   }

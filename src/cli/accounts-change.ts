@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Uninstall } from '../accounts/account.ts'
-import { connectWithRefreshToken } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
-import { reconnectLink } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
-import { connected, setContact, startUninstall } from '../app/account-actions.ts'
+import { connectByToken, makeReconnectLink, setContact, startUninstall } from '../app/account-actions.ts'
 import { accountJobsUntil, pollNow, refreshNow } from '../app/account-jobs.ts'
 import type { Services } from '../app/services.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -25,6 +23,7 @@ import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { ageCell, printTable, prose, spare, state, whole } from './table.ts'
+import { whoRuns } from './who-runs.ts'
 import { hubIdNamed, hubIdsNamed, noSuchAccount, withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll accounts connect`. */
@@ -34,9 +33,7 @@ export async function connect(io: Io, options: CommonOptions & { refreshTokenFil
   const outcome = await withParts(io, needs, async (parts) => {
     const token = readToken(file, options.refreshTokenFile)
     const keep = (latest: Secret) => replaceSecretFile(file, `${latest.reveal()}\n`)
-    const connecting = await connectWithRefreshToken(parts, token, keep)
-    if (connecting.is !== 'failed') await connected(parts)
-    return connecting
+    return connectByToken(parts, token, keep, whoRuns(io))
   })
   if (outcome.is === 'failed') {
     const { step, failure } = outcome
@@ -71,7 +68,9 @@ export async function printReconnectLink(io: Io, name: AccountArgument, options:
   const { hubId, url, expiresAt } = await withStore(io, options, async (parts) => {
     const hubId = await hubIdNamed(parts, name)
     if ((await parts.registry.get(hubId)) === undefined) throw noSuchAccount(hubId)
-    return { hubId, ...reconnectLink(parts.vault, parts.config.http.publicUrl, hubId, io.clock.now()) }
+    const { noted, ...link } = makeReconnectLink(parts, hubId, whoRuns(io))
+    await noted
+    return { hubId, ...link }
   })
   const until = new Date(expiresAt).toISOString()
   if (options.json === true) return printJson(io, 'accounts reconnect-link', { hubId, url, expiresAt: until })
@@ -91,7 +90,7 @@ export async function contact(
   if (isRemoved && address !== undefined) command.error('error: --remove takes no address')
   const found = await withStore(io, options, async (parts) => {
     const hubId = await hubIdNamed(parts, name)
-    if (isRemoved || address !== undefined) await setContact(parts, hubId, { address: address ?? null, by: 'cli' })
+    if (isRemoved || address !== undefined) await setContact(parts, hubId, address ?? null, whoRuns(io))
     const account = await parts.registry.get(hubId)
     if (account === undefined) throw noSuchAccount(hubId)
     return { hubId, contact: account.contact }
@@ -121,10 +120,11 @@ export async function poll(io: Io, names: readonly AccountArgument[], options: C
 
 async function pollAll(io: Io, parts: Services, hubIds: readonly number[]): Promise<PolledShape[]> {
   const jobs = accountJobsUntil(parts, io.stop)
+  const who = whoRuns(io)
   const progress = showProgress(io, 'accounts polled', hubIds.length)
   let done = 0
   const pollOne = async (hubId: number) => {
-    const { account, reason } = await pollNow(jobs, parts.registry, hubId)
+    const { account, reason } = await pollNow(jobs, parts, hubId, who)
     progress.at(++done, hubIds.length)
     return polledJson(hubId, account, reason)
   }
@@ -137,7 +137,7 @@ export async function refresh(io: Io, name: AccountArgument, options: CommonOpti
   const { hubId, ...refreshed } = await withParts(io, needs, async (parts) => {
     const hubId = await hubIdNamed(parts, name)
     const progress = showProgress(io, `refreshing account ${hubId}`)
-    const outcome = await refreshNow(accountJobsUntil(parts, io.stop), parts.registry, hubId).finally(progress.end)
+    const outcome = await refreshNow(accountJobsUntil(parts, io.stop), parts, hubId, whoRuns(io)).finally(progress.end)
     return { hubId, ...outcome }
   })
   if (refreshed.is === 'unknown') throw noSuchAccount(hubId)
@@ -156,7 +156,7 @@ interface RemoveOptions extends CommonOptions {
 export async function leaveAccount(io: Io, name: AccountArgument, options: RemoveOptions): Promise<void> {
   const { hubId, begun, departure } = await withParts(io, { ...options, stops: 'by itself' }, async (parts) => {
     const hubId = await hubIdNamed(parts, name)
-    const asked = await startUninstall(parts, hubId, { by: 'cli', reason: options.reason })
+    const asked = await startUninstall(parts, hubId, options.reason, whoRuns(io))
     if (options.wait !== true || asked === 'unknown') return { hubId, begun: asked, departure: undefined }
     const progress = showProgress(io, 'seconds waited for the provider')
     const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)

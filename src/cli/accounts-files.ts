@@ -3,9 +3,9 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { readRows, UnreadableFileError } from '../accounts/account-rows.ts'
-import { type BadLine, type ImportSummary, importAccounts } from '../accounts/import-accounts.ts'
-import { type ExportedAccount, exportAccounts } from '../accounts/registry.ts'
-import { imported } from '../app/account-actions.ts'
+import type { BadLine, ImportSummary } from '../accounts/import-accounts.ts'
+import type { ExportedAccount } from '../accounts/registry.ts'
+import { exportFleet, importFleet } from '../app/account-actions.ts'
 import type { Stores } from '../app/stores.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -16,6 +16,7 @@ import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
+import { whoRuns } from './who-runs.ts'
 import { withParts, withStore } from './with-parts.ts'
 
 export interface ImportArguments extends CommonOptions {
@@ -36,18 +37,18 @@ export async function importFile(io: Io, given: string, options: ImportArguments
   const progress = showProgress(io, 'lines', total)
   const needs = { ...options, withoutData: 'begins', writesAs: 'accounts import', stops: 'by itself' } as const
   const summary = await withParts(io, needs, async (parts) => {
-    const result = await importAccounts(parts, readRows(isPiped ? io.stdin() : createReadStream(file), file), {
+    const lines = readRows(isPiped ? io.stdin() : createReadStream(file), file)
+    const how = {
       ...{ replace: options.replace === true, stop: io.stop },
-      onBad: (line) => {
+      onBad: (line: BadLine) => {
         if (bad.length < MOST_NAMED) bad.push(line)
       },
-      onProgress: (count) => {
+      onProgress: (count: number) => {
         done += count
         progress.at(done, total)
       },
-    }).finally(progress.end)
-    if (result.imported + result.replaced > 0) await imported(parts)
-    return result
+    }
+    return importFleet(parts, lines, how, whoRuns(io)).finally(progress.end)
   }).catch((error: unknown) => {
     throw error instanceof UnreadableFileError ? new CommandError(`${name} can't be imported: ${error.message}`) : error
   })
@@ -129,15 +130,15 @@ function formatOf(name: string, { format }: ExportArguments): 'csv' | 'jsonl' {
 
 async function writeAll(
   io: Io,
-  { store, keys, registry }: Stores,
+  stores: Stores,
   { isJson, left, write }: { isJson: boolean; left: string; write: (text: string) => Promise<void> },
 ): Promise<number> {
-  const total = await countLive({ registry })
+  const total = await countLive(stores)
   const progress = showProgress(io, 'accounts exported', total)
   try {
     let count = 0
     if (!isJson) await write(`${COLUMNS.join(',')}\n`)
-    for await (const accounts of exportAccounts(store, keys)) {
+    for await (const accounts of exportFleet(stores, whoRuns(io))) {
       if (io.stop.aborted) throw new CommandError(`stopped: ${left}`)
       await write(accounts.map(isJson ? jsonLine : csvRow).join(''))
       count += accounts.length

@@ -1,11 +1,10 @@
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
 import { matchersText, newSilence, parseMatchers, type Silence } from '../alerts/silence.ts'
 import { acknowledge, silenceAlerts, unacknowledge, unsilence } from '../app/alert-actions.ts'
-import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
+import { type ReceiverTest, testBeside } from '../app/test-receiver.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatDistance, formatSeconds } from '../text/format-number.ts'
@@ -19,7 +18,8 @@ import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { number, printTable, prose, spare, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { ownName, whoRuns } from './who-runs.ts'
+import { commandLog, withParts } from './with-parts.ts'
 
 interface AckOptions extends CommonOptions {
   comment?: string
@@ -35,7 +35,7 @@ export async function ack(io: Io, id: string, options: AckOptions, command: Comm
     const found = theOne(id, await findAlert(parts, id), command)
     const seen = { id: found.id, hubId: found.hubId, level: found.state.level }
     const by = { by: author, comment: comment === '' ? undefined : comment }
-    return { alert: found, outcome: await acknowledge(parts, seen, by) }
+    return { alert: found, outcome: await acknowledge(parts, seen, by, whoRuns(io)) }
   })
   const { is, acknowledged } = whatHolds(alert, outcome)
   const json = { ...named(alert), outcome: is, acknowledged: timedAcknowledgement(acknowledged) }
@@ -53,7 +53,7 @@ export async function ack(io: Io, id: string, options: AckOptions, command: Comm
 export async function unack(io: Io, given: string, options: CommonOptions, command: Command): Promise<void> {
   const { alert, is } = await withParts(io, options, async (parts) => {
     const found = theOne(given, await findAlert(parts, given), command)
-    return { alert: found, ...(await unacknowledge(parts, found)) }
+    return { alert: found, ...(await unacknowledge(parts, found, whoRuns(io))) }
   })
   const { id } = alert
   if (is === 'not-open') throw new CommandError(`alert ${id} has just been closed`)
@@ -130,7 +130,7 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
     const { matchers } = parsed
     const checked = newSilence({ matchers, author, comment, startsAt, endsAt: until?.(now) ?? startsAt + length }, now)
     if (!checked.ok) return command.error(`error: ${OPTION_OF[checked.what]} ${checked.fault}`)
-    const one = await silenceAlerts(parts, checked.silence)
+    const one = await silenceAlerts(parts, checked.silence, whoRuns(io))
     const openAlerts = (await countCovered(parts, [one])).get(one.id) ?? 0
     return { made: one, openAlerts, unknown: await unknownAccounts(parts, matchers) }
   })
@@ -155,7 +155,7 @@ const OPTION_OF = {
 
 /** `plimsoll alerts unsilence`. */
 export async function endSilenceEarly(io: Io, id: string, options: CommonOptions): Promise<void> {
-  const ended = await withParts(io, options, (parts) => unsilence(parts, id))
+  const ended = await withParts(io, options, (parts) => unsilence(parts, id, whoRuns(io)))
   if (ended.is === 'unknown') throw new CommandError(`there is no silence ${id}: plimsoll alerts silences shows all`)
   const endsAt = iso(ended.silence.endsAt)
   if (options.json === true) return printJson(io, 'alerts unsilence', { id, outcome: ended.is, endsAt })
@@ -189,15 +189,6 @@ export async function showSilences(io: Io, options: CommonOptions & { all?: bool
   )
 }
 
-/** Who runs the command; a user without a name, as in some containers, is asked for one by the rule that there must be one. */
-function ownName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return ''
-  }
-}
-
 /** `plimsoll alerts test`. */
 export async function test(io: Io, name: string, options: CommonOptions): Promise<void> {
   const { config } = readConfig(io, options.config)
@@ -206,7 +197,8 @@ export async function test(io: Io, name: string, options: CommonOptions): Promis
   if (settings === undefined)
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)
   const progress = showProgress(io, `sending to ${name}`)
-  const tested = await testReceiver({ config, name, settings }, io.clock, io.stop).finally(progress.end)
+  const parts = { clock: io.clock, stop: io.stop, log: commandLog(io) }
+  const tested = await testBeside({ config, name, settings }, parts, whoRuns(io)).finally(progress.end)
   if (options.json === true) printJson(io, 'alerts test', receiverTestJson(name, tested))
   else if (tested.outcome.outcome === 'delivered') printDelivered(io, name, tested)
   if (tested.outcome.outcome === 'delivered') return

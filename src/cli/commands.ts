@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { AUDIT_ACTIONS } from '../audit/audited.ts'
 import { SCOPES } from '../http/access/scopes.ts'
 import { ACCOUNT_COMMANDS } from './accounts.ts'
 import { ALERT_COMMANDS } from './alerts.ts'
@@ -7,6 +8,7 @@ import {
   type CommandSpec,
   mostRows,
   option,
+  parseAccount,
   parseAccounts,
   parseCount,
   parseLength,
@@ -26,6 +28,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   outbox: 'prove that no alert was lost; send again what was given up',
   'admin-tokens': 'make, list or remove tokens for pages and API',
   keys: 'change the keys that stored tokens are encrypted with',
+  audit: 'show who did what',
 }
 
 /** Commands that run something, or show or check an installation as a whole. */
@@ -191,6 +194,20 @@ const KEY_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     is: 'encrypt all stored tokens anew with the first key of encryption.keys, while the daemon runs',
     examples: ['--config config/plimsoll.yaml'],
     run: async () => (await import('./keys.ts')).rekey,
+  },
+  'audit list': {
+    is: 'list who did what, over the pages, the API and the command line; newest first, of the last 90 days',
+    options: [
+      option('--since <time>', '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago')
+        .argParser(parseTime)
+        .default((now: number) => now - 7 * 86_400_000, '7d'),
+      option('--who <name>', 'only what was done by a name with this in it'),
+      option('--account <account>', 'only what was done to this account: hub id or domain').argParser(parseAccount),
+      option('--action <action>', 'only this, such as silence.added').choices(AUDIT_ACTIONS),
+      mostRows('most entries of the table'),
+    ],
+    examples: ['--since 24h', '--who ann --since 30d --json', '--account 1234567'],
+    run: async () => (await import('./audit.ts')).listAudit,
   },
   schema: {
     is: 'print the JSON Schema of what a command prints with --json',

@@ -18,6 +18,7 @@ import {
   UnacknowledgedShape,
   UnsilencedShape,
 } from '../views/shapes/alert.ts'
+import { AuditEntryShape } from '../views/shapes/audit.ts'
 import { FleetChangesShape } from '../views/shapes/changes.ts'
 import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
@@ -76,6 +77,7 @@ export const JSON_SHAPES = {
   'admin-tokens list': listOf(AdminTokenShape),
   'admin-tokens remove': RemovedAdminTokenShape,
   'keys rekey': RekeyedShape,
+  'audit list': listOf(AuditEntryShape),
   schema: PublishedSchemaShape,
 } satisfies Record<string, Shape>
 

@@ -1,10 +1,11 @@
 import type { Config } from '../../config/schema.ts'
+import { addAdminToken, rekeyStored, removeAdminToken } from '../app/key-actions.ts'
 import type { Services } from '../app/services.ts'
 import { AdminTokenStore, tokenFileIn } from '../http/access/admin-tokens.ts'
 import type { Scope } from '../http/access/scopes.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
-import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
+import type { Rekeyed } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/vault-keys.ts'
 import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -12,6 +13,7 @@ import type { JsonOf } from './json-shapes.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { ageCell, printTable, spare, whole } from './table.ts'
+import { whoRuns } from './who-runs.ts'
 import { withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll keys rekey`. */
@@ -26,12 +28,7 @@ export async function rekey(io: Io, options: CommonOptions): Promise<void> {
     signal: io.stop,
   }
   // A key that is missing may be one that nothing is encrypted with any more: this command finds out.
-  const work = async (parts: Services) => {
-    const rekeyed = await rekeyAll({ ...parts, dataDir: parts.config.dataDir }, watcher)
-    // Every daemon has the first key by now: none takes for a stranger's what is sealed with it.
-    if (rekeyed.is === 'clean') await new AdminTokenStore(parts.store, parts.keys, parts.vault).sealAnew()
-    return rekeyed
-  }
+  const work = (parts: Services) => rekeyStored(parts, watcher, whoRuns(io))
   const needs = { ...options, missingKeys: 'allowed', writesAs: 'keys rekey', stops: 'by itself' } as const
   const rekeyed = await withParts(io, needs, work).finally(progress.end)
   if (options.json === true) printJson(io, 'keys rekey', jsonOf(rekeyed))
@@ -91,8 +88,8 @@ function writerText({ daemon, keyId }: Writer): string {
 
 export async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
   const { config, scopes } = options
-  const token = await withStore(io, { config, writesAs: 'admin-tokens add' }, ({ store, keys, vault }) =>
-    new AdminTokenStore(store, keys, vault).add(name, scopes, io.clock.now()),
+  const token = await withStore(io, { config, writesAs: 'admin-tokens add' }, (parts) =>
+    addAdminToken(parts, name, scopes, whoRuns(io)),
   )
   if (token === 'taken') {
     throw new CommandError(`there is a token ${name} already: plimsoll admin-tokens remove ${name} ends it`)
@@ -130,9 +127,10 @@ export async function listAdminTokens(io: Io, options: CommonOptions): Promise<v
 }
 
 export async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
-  const { outcome, left, opens } = await withStore(io, options, async ({ config, store, keys, vault }) => {
+  const { outcome, left, opens } = await withStore(io, options, async (parts) => {
+    const { config, store, keys, vault } = parts
+    const outcome = await removeAdminToken(parts, name, whoRuns(io))
     const tokens = new AdminTokenStore(store, keys, vault)
-    const outcome = await tokens.remove(name)
     const left = (await tokens.list()).filter(({ isOurs }) => isOurs).length
     return { outcome, left, opens: mainTokenIn(config) }
   })

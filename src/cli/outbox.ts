@@ -12,6 +12,7 @@ import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { type Fact, fact, printFacts, say } from './say.ts'
 import { momentCell } from './table.ts'
+import { whoRuns } from './who-runs.ts'
 import { withParts, withStore } from './with-parts.ts'
 
 interface ReplayOptions extends CommonOptions {
@@ -90,7 +91,7 @@ export async function replay(
     const since = from(io.clock.now())
     if (since > io.clock.now()) return command.error('--since lies in the future')
     const progress = showProgress(io, 'deliveries read')
-    return { since, ...(await replayGivenUp(parts, { since, receiver }).finally(progress.end)) }
+    return { since, ...(await replayGivenUp(parts, { since, receiver }, whoRuns(io)).finally(progress.end)) }
   })
   if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
   const { replayed, disabled } = outcome

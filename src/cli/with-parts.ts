@@ -8,7 +8,7 @@ import { openStores, type Stores } from '../app/stores.ts'
 import { isRedisAway, refusesWrites } from '../redis/away.ts'
 import { checkFormat, type FormatReader } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
-import { createLogger } from '../runtime/logger.ts'
+import { createLogger, type Logger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { VaultError } from '../tokens/vault.ts'
 import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
@@ -48,8 +48,7 @@ async function run<P extends Stores, T>(
   const { config } = readConfig(io, file)
   checkInstalled(io, file, config, withoutData)
   const lifecycle = new Lifecycle()
-  // Only what somebody must act on; that Redis is away is told once, as the command's own error.
-  const log = createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
+  const log = commandLog(io)
   const opened = async () => {
     const parts = await open(
       { config, clock: io.clock, random: io.random, log, waitMs: waitOf(io) },
@@ -105,8 +104,20 @@ export function carriersOf({ tags }: Config, tag: string, command: Command): rea
   return carriers ?? command.error(`error: --tag: ${unknownName(tag, Object.keys(tags), `no tag is called ${tag}`)}`)
 }
 
+/** Only what somebody must act on; that Redis is away is told once, as the command's own error. */
+export function commandLog(io: Io): Logger {
+  return createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
+}
+
 /** Of what a command logs, what somebody must know who sees no log. */
-const SAID = ['redis.unwell', 'vault.key-made', 'token.not-stored', 'token.sealed', 'token.not-sealed']
+const SAID = [
+  'audit.not-written',
+  'redis.unwell',
+  'vault.key-made',
+  'token.not-stored',
+  'token.sealed',
+  'token.not-sealed',
+]
 
 function sayIfNeeded(io: Io, line: string): void {
   const { code, msg } = JSON.parse(line) as { code?: string; msg: string }

@@ -3,29 +3,32 @@ import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { AcknowledgeOutcome, SeenAlert, UnacknowledgeOutcome } from '../alerts/acknowledge.ts'
 import type { Silence } from '../alerts/silence.ts'
 import type { EndedSilence } from '../alerts/silence-store.ts'
+import type { Who } from '../audit/audited.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 
-/** What pages and API may ask for: the same steps as the command line takes. */
+/** What pages and API may ask for: the same steps as the command line takes. Each notes in the audit who asked. */
 export interface Actions {
-  uninstall(hubId: number, reason: string): Promise<BegunUninstall>
+  uninstall(hubId: number, reason: string, who: Who): Promise<BegunUninstall>
   /** The account's own contact; null takes it away. */
-  setContact(hubId: number, contact: { address: string | null; by: string }): Promise<'changed' | 'unknown'>
+  setContact(hubId: number, address: string | null, who: Who): Promise<'changed' | 'unknown'>
+  /** The signed address that connects this account and no other. */
+  reconnectLink(hubId: number, who: Who): { url: string }
   /** Reads the account's limits now; `reason`: why it was not read, or not all of it. */
-  poll(hubId: number): Promise<{ account: Account | undefined; reason: string | undefined }>
+  poll(hubId: number, who: Who): Promise<{ account: Account | undefined; reason: string | undefined }>
   /** Refreshes the account's tokens now. */
-  refresh(hubId: number): Promise<RefreshedAnswer>
-  /** A valid access token, refreshed if need be on a connection that waits; `to` is who asks. */
-  accessToken(hubId: number, to: string): Promise<AccessTokenAnswer>
-  silence(silence: Omit<Silence, 'id'>): Promise<Silence>
-  unsilence(id: string): Promise<EndedSilence>
-  acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
-  unacknowledge(seen: Pick<SeenAlert, 'id' | 'hubId'>): Promise<UnacknowledgeOutcome>
+  refresh(hubId: number, who: Who): Promise<RefreshedAnswer>
+  /** A valid access token, refreshed if need be on a connection that waits. */
+  accessToken(hubId: number, who: Who): Promise<AccessTokenAnswer>
+  silence(silence: Omit<Silence, 'id'>, who: Who): Promise<Silence>
+  unsilence(id: string, who: Who): Promise<EndedSilence>
+  acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }, who: Who): Promise<AcknowledgeOutcome>
+  unacknowledge(seen: Pick<SeenAlert, 'id' | 'hubId'>, who: Who): Promise<UnacknowledgeOutcome>
   /** Sends again what was given up. */
-  replay(wanted: Replay): Promise<Replayed>
+  replay(wanted: Replay, who: Who): Promise<Replayed>
   /** Sends a test message; undefined: no receiver has this name. */
-  testReceiver(name: string): Promise<TestedReceiver | undefined>
+  testReceiver(name: string, who: Who): Promise<TestedReceiver | undefined>
 }
 
 export type RefreshedAnswer =

@@ -169,7 +169,18 @@ function servePeopleAndPrograms(
   )
 }
 
-function guardOf({ adminToken, openMetrics, trusted, publicUrl, store, keys, connect, clock, log }: HttpDeps): Guard {
+function guardOf({
+  adminToken,
+  openMetrics,
+  trusted,
+  publicUrl,
+  store,
+  keys,
+  connect,
+  audit,
+  clock,
+  log,
+}: HttpDeps): Guard {
   const stores = { named: new AdminTokenStore(store, keys, connect.vault), ended: new EndedSessions(store, keys) }
   const known = new KnownTokens(adminToken, stores, { clock, log })
   void known.current() // So that there is a last list to hold on to from the start.
@@ -177,7 +188,8 @@ function guardOf({ adminToken, openMetrics, trusted, publicUrl, store, keys, con
     known,
     sessions: createSessions(connect.vault, publicUrl),
     link: new SignInLink(),
-    noteRefusal: createNoteRefusal(clock, log),
+    noteRefusal: createNoteRefusal(clock, log, audit),
+    audit,
     personOf: createPersonReader(trusted),
     ...{ openMetrics, publicUrl },
   }
@@ -188,6 +200,8 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
   app.decorateRequest('caller', '')
   app.decorateRequest('mayRead', false)
   app.decorateRequest('mayWrite', false)
+  app.decorateRequest('mayAudit', false)
+  app.decorateRequest('via', 'session')
   app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)

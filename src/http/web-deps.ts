@@ -4,6 +4,7 @@ import type { Tags } from '../accounts/match-account.ts'
 import type { Directory } from '../accounts/search/directory.ts'
 import type { AckLinks } from '../alerts/acknowledge.ts'
 import type { SilenceStore } from '../alerts/silence-store.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { CheckBounds } from '../checks/facts.ts'
 import type { HealthReport } from '../checks/health-report.ts'
 import type { MailLinks } from '../delivery/describe/mail-links.ts'
@@ -38,6 +39,8 @@ export interface WebDeps extends ViewDeps {
   bounds: CheckBounds
   /** The watch over the clock of this daemon. */
   daemon: { evenMs(): number }
+  /** Where sign-ins are noted; what `actions` do they note themselves. */
+  audit: AuditLog
   metrics: Metrics
   log: Logger
 }

@@ -82,6 +82,10 @@ function sharedKeys(prefix: string) {
     forecastOutcomes: `${prefix}:forecast-outcomes`,
     /** hash: name -> what is known of a named admin token, its hash among it */
     adminTokens: `${prefix}:admin-tokens`,
+    /** stream, capped, expires: who did what in the last 90 days; a part of it */
+    audit: (part: string) => `${prefix}:audit:${part}`,
+    /** string: the fingerprint of the config that a daemon started with last, or took over */
+    configOfLast: `${prefix}:config-of-last`,
     /** zset, expires: digest of a session that was signed out -> when it would have ended, ms */
     endedSessions: `${prefix}:ended-sessions`,
   }

@@ -17,6 +17,7 @@ import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
+const ANN = { name: 'ann', via: 'command' } as const
 const redis = redisOfFile()
 
 const HOUR = 3_600_000
@@ -65,7 +66,7 @@ routes: ${routes}
       return parsed.matcher
     })
     const now = clock.now()
-    return silenceAlerts(parts, { matchers, author: 'ann', comment: 'x', createdAt: now, endsAt: now + 2 * HOUR })
+    return silenceAlerts(parts, { matchers, author: 'ann', comment: 'x', createdAt: now, endsAt: now + 2 * HOUR }, ANN)
   }
   return {
     parts,
@@ -95,7 +96,7 @@ test('ended by hand, what it covered and still fires is told then', async () => 
   await one.commit(alert)
   await one.passes(60_000)
   expect(await one.told()).toEqual([])
-  expect(await unsilence(one.parts, id)).toMatchObject({ is: 'ended' })
+  expect(await unsilence(one.parts, id, ANN)).toMatchObject({ is: 'ended' })
   await one.passes(0)
   expect(await one.told()).toEqual([alert.id])
 })

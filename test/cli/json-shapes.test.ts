@@ -159,6 +159,15 @@ test('the config, keys and admin tokens', async () => {
   expect(await told('admin-tokens list')).toMatchObject([{ name: 'ann', lastUsedAt: null }])
   expect(await told('admin-tokens remove', ['ann'])).toEqual({ name: 'ann', outcome: 'removed' })
   expect(await told('keys rekey')).toMatchObject({ outcome: 'clean' })
+  const audit = await told('audit list', ['--since', '1h'])
+  // All that the commands of this file did, the newest first; those of one millisecond in any order.
+  const did = ['keys.rekeyed', 'admin-token.removed', 'admin-token.added', 'receiver.tested', 'alert.unacknowledged']
+  const more = ['silence.added', 'silence.ended', 'account.uninstalled', 'account.connected', 'accounts.exported']
+  const first = ['account.refreshed', 'account.contact', 'reconnect-link.made', 'account.polled', 'accounts.imported']
+  const actions = audit.map(({ action }: { action: string }) => action)
+  expect(new Set(actions)).toEqual(new Set([...did, ...more, ...first, 'alert.acknowledged']))
+  expect(audit[0]).toMatchObject({ action: 'keys.rekeyed', via: 'command', who: expect.stringMatching(/./) })
+  expect(JSON.stringify(audit)).not.toMatch(/ada@|plm_|refresh-token/)
 })
 
 test('the schemas themselves: which commands have one, and what is no command of them', async () => {

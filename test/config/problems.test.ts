@@ -52,7 +52,7 @@ describe('each kind of problem says where it is and what is allowed', () => {
       http(
         'trustedUserHeader: X-User, trustedProxies: [::1], trustedGroupsHeader: x-user, trustedGroups: { a: [all] }',
       ),
-      'http.trustedGroups.a[0]: must be one of read, tokens, write',
+      'http.trustedGroups.a[0]: must be one of read, tokens, write, audit',
       'http.trustedGroupsHeader: must be another header than trustedUserHeader',
     ],
     [

@@ -158,6 +158,7 @@ describe('who makes it', () => {
     'admin-tokens list': [],
     'admin-tokens remove': ['ann'],
     'keys rekey': [],
+    'audit list': [],
     doctor: [],
   }
   const MAKE_DATA = ['start', 'demo', 'accounts connect', 'accounts import']

@@ -9,14 +9,17 @@ import { type CodeDeps, connectWithCode } from '../../src/accounts/connect-accou
 import { changeContact } from '../../src/accounts/contact.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { identifyAccount } from '../../src/accounts/identify-account.ts'
+import { reconnectLink } from '../../src/accounts/install.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { AckLinks, acknowledgeAlert, unacknowledgeAlert } from '../../src/alerts/acknowledge.ts'
 import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
+import { serveAccessToken } from '../../src/app/account-actions.ts'
 import { mailLinks } from '../../src/app/receivers.ts'
 import { checkBounds } from '../../src/app/settings.ts'
+import { AuditLog } from '../../src/audit/audit-log.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
 import { FailedCalls } from '../../src/heartbeat/failed-calls.ts'
@@ -129,6 +132,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const queues = createQueues(redis.connect('queues'), keys.queues, clock, logs.log)
   const acknowledgeForMs = 7 * DAY_MS
   const config = configOf(SMALLEST)
+  const audit = new AuditLog({ store, keys, clock, log: logs.log })
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
     probesOnly: false,
@@ -175,10 +179,11 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     queueBoard: openQueueBoard(queues),
     metrics: createMetrics(),
     actions: {
-      setContact: (hubId, { address }) => changeContact({ store, keys }, hubId, address),
+      setContact: (hubId, address) => changeContact({ store, keys }, hubId, address),
+      reconnectLink: (hubId) => reconnectLink(connect.vault, 'http://127.0.0.1', hubId, clock.now()),
       uninstall: (hubId, reason) =>
         beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, { by: 'api', reason }),
-      accessToken: (hubId, to) => accessTokens.serve(hubId, to),
+      accessToken: (hubId, who) => serveAccessToken(accessTokens, { audit, log: logs.log }, hubId, who),
       connected: async (hubId) => {
         woken.push(hubId)
       },
@@ -203,6 +208,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     health: async () => ({ alive: true, ready: true, findings: [] }),
     bounds: checkBounds(config),
     daemon: { evenMs: () => Number.POSITIVE_INFINITY },
+    audit,
     clock,
     log: logs.log,
     ...options,

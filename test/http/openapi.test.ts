@@ -126,6 +126,7 @@ async function seeded() {
   })
   const { clock, connectAccount, poll, steps, keys, deps } = server
   const now = clock.now()
+  await deps.audit.note({ action: 'silence.added', who: { name: 'ann', via: 'token' }, subject: 's-4k7mp' })
   await connectAccount({ hubId: 1234567, hubDomain: 'acme.example.com', user: 'ann@example.com' })
   await connectAccount({ hubId: 7654321, hubDomain: 'globex.example.com' })
   const full = openState('critical', 'full', now)

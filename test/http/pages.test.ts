@@ -329,7 +329,7 @@ test("a stranger's words never become markup, wherever they are shown", async ()
   for (const path of [`/accounts/${query}`, `/${query}`, `/alerts?level=${query}`]) {
     expect((await get(path)).text, path).not.toContain('<img')
   }
-  await deps.actions.uninstall(66, HOSTILE)
+  await deps.actions.uninstall(66, HOSTILE, { name: 'ann', via: 'session' })
   expect((await get('/accounts/66')).text).not.toContain('<img')
 })
 

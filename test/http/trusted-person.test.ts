@@ -111,7 +111,7 @@ describe('who a request is of', () => {
   })
 
   test('without a group header each person reads and writes, and gets no tokens; groups without a person are nobody', () => {
-    expect(named('ann')).toMatchObject({ person: { scopes: ['read', 'write'] } })
+    expect(named('ann')).toMatchObject({ person: { scopes: ['read', 'write', 'audit'] } })
     expect(read(GROUPS, '127.0.0.1', 'X-Forwarded-Groups', 'ops')).toEqual({ is: 'none' })
     expect(read(GROUPS, '127.0.0.1', 'X-Forwarded-User', 'ann')).toMatchObject({ person: { scopes: [] } })
   })

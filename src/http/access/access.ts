@@ -25,11 +25,15 @@ const TOKEN_ROUTE = '/api/v1/accounts/:hubId/token'
 
 const METRICS = '/metrics'
 
+/** Who did what, with addresses: more than a read. */
+const AUDIT_PAGE = '/audit'
+const AUDIT_ROUTE = '/api/v1/audit'
+
 /** A form of a page that needs no `write`: it ends the caller's own session. */
 const SIGN_OUT = '/sign-out'
 
 /** What a request is for: `probe` is open and shows more to a reader, `page` reads one, `action` is a form that was sent from one, the rest is for programs. */
-export type Area = 'open' | 'probe' | 'page' | 'action' | 'read' | 'tokens' | 'write'
+export type Area = 'open' | 'probe' | 'page' | 'audit-page' | 'action' | 'read' | 'tokens' | 'write' | 'audit'
 
 export type GuardedArea = Exclude<Area, 'open' | 'probe'>
 
@@ -38,6 +42,8 @@ export function areaOf(route: string | undefined, method: string, address: strin
   if (route !== undefined && OPEN_ROUTES.has(route)) return 'open'
   if (route !== undefined && PROBES.has(route)) return 'probe'
   if (route === TOKEN_ROUTE) return 'tokens'
+  if (route === AUDIT_ROUTE) return 'audit'
+  if (route === AUDIT_PAGE) return 'audit-page'
   if (route === METRICS) return openMetrics ? 'open' : 'read'
   // By the route where there is one: an address may also be written out in full, host and all.
   const looks = method === 'GET' || method === 'HEAD'
@@ -86,6 +92,7 @@ export type Verdict =
 /** What a token must be allowed to do. */
 export function scopeFor(area: GuardedArea): Scope {
   if (area === 'action') return 'write'
+  if (area === 'audit-page') return 'audit'
   return area === 'page' ? 'read' : area
 }
 
@@ -97,10 +104,11 @@ export function judgeAccess(area: GuardedArea, { bearer, session, person, isFrom
   }
   // A wrong token is refused, even where a cookie would do: its sender must notice.
   const known = bearer === 'none' && typeof session === 'object' && session.includes('read')
-  if (area === 'page') return known ? 'allowed' : 'sign-in'
-  if (area === 'action') return !known ? 'sign-in' : session.includes('write') ? 'allowed' : 'missing-scope'
-  if (!known) return 'unauthorized'
-  return area === 'read' ? 'allowed' : 'bearer-only'
+  const isOfPage = area === 'page' || area === 'audit-page' || area === 'action'
+  if (!known) return isOfPage ? 'sign-in' : 'unauthorized'
+  // Another page's script may send what changes nothing, and sees no answer.
+  if (area === 'write' || area === 'tokens') return 'bearer-only'
+  return session.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
 }
 
 /** Whose token was sent. */

@@ -1,6 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
+import type { AuditLog } from '../../audit/audit-log.ts'
+import type { Via } from '../../audit/audited.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { LogCode } from '../../runtime/log-codes.ts'
 import { LineQuota, type Logger } from '../../runtime/logger.ts'
 
 /** The connected machine, and the address that it forwards for if it is a proxy. */
@@ -47,16 +50,23 @@ function firstHalf(address: string): string {
 const MOST_LINES = 60
 
 /** `sign-in`: by the form or a link; `bearer`: by the header of tokens; `person`: by that of persons, `why` not. */
-export type NoteRefusal = (of: keyof typeof LINES, request: FastifyRequest, why?: string) => void
+type Refused = 'sign-in' | 'bearer' | 'person'
+export type NoteRefusal = (of: Refused, request: FastifyRequest, why?: string) => void
 
-const LINES = {
-  'sign-in': { code: 'http.sign-in', message: 'a sign-in failed' },
-  bearer: { code: 'http.token-refused', message: 'a request carried a wrong admin token' },
-  person: { code: 'http.user-refused', message: 'a request had http.trustedUserHeader, which was ignored' },
-} as const
+const LINES: Record<Refused, { code: LogCode; message: string; via: Via; wrong: string }> = {
+  'sign-in': { code: 'http.sign-in', message: 'a sign-in failed', via: 'session', wrong: 'wrong admin token' },
+  bearer: {
+    ...{ code: 'http.token-refused', message: 'a request carried a wrong admin token' },
+    ...{ via: 'token', wrong: 'wrong admin token' },
+  },
+  person: {
+    ...{ code: 'http.user-refused', message: 'a request had http.trustedUserHeader, which was ignored' },
+    ...{ via: 'proxy', wrong: 'header of a person' },
+  },
+}
 
-/** A line of the log for each wrong token or name, up to a quota a minute. */
-export function createNoteRefusal(clock: Clock, log: Logger): NoteRefusal {
+/** A line of the log, and an entry of the audit, for each wrong token or name, up to a quota a minute. */
+export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLog, 'note'>): NoteRefusal {
   const quotas = {
     'sign-in': new LineQuota(MOST_LINES),
     bearer: new LineQuota(MOST_LINES),
@@ -65,9 +75,14 @@ export function createNoteRefusal(clock: Clock, log: Logger): NoteRefusal {
   return (of, request, why) => {
     const unlogged = quotas[of].take(clock.now())
     if (unlogged === undefined) return
-    const { code, message } = LINES[of]
+    const { code, message, via, wrong } = LINES[of]
     const { peer, forwardedFor } = clientOf(request)
+    const from = forwardedFor ?? peer
     const reason = why === undefined ? {} : { reason: why }
-    log.warn({ code, address: forwardedFor ?? peer, peer, ...reason, unlogged }, message)
+    log.warn({ code, address: from, peer, ...reason, unlogged }, message)
+    const more = unlogged === 0 ? '' : `; ${unlogged} more before`
+    // What was sent is a guess, or a secret of another service: neither has it.
+    const detail = `${why === undefined ? wrong : `${wrong}: ${why}`}${more}`
+    void audit.note({ action: 'sign-in.refused', who: { name: '', via, from }, detail })
   }
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Via } from '../../audit/audited.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { html } from '../../text/html.ts'
 import { plainPage, sendPage } from '../pages/page.ts'
@@ -10,6 +11,7 @@ import { isFromOurPage, originOf } from './forms.ts'
 import type { Scope } from './scopes.ts'
 import { endedAs } from './session.ts'
 import type { Person } from './trusted-person.ts'
+import { whoOf } from './who.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,9 +19,12 @@ declare module 'fastify' {
     signedIn: boolean
     /** The name of the admin token that asks, or of the person whom a trusted proxy named. */
     caller: string
+    /** How it was let in. */
+    via: Via
     mayRead: boolean
     /** Whether the caller's token may write, were it not for the cookie. */
     mayWrite: boolean
+    mayAudit: boolean
     /** The token of forms on the pages of this session. */
     formToken: string
   }
@@ -27,7 +32,7 @@ declare module 'fastify' {
 
 /** Stands in front of every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
-  { known, sessions, noteRefusal, personOf, openMetrics, publicUrl }: Guard,
+  { known, sessions, noteRefusal, personOf, audit, openMetrics, publicUrl }: Guard,
   clock: Clock,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -40,7 +45,7 @@ export async function guardRequest(
   const showsNothing = headers.authorization === undefined && headers.cookie === undefined && person === undefined
   if (area === 'open' || (area === 'probe' && showsNothing)) return undefined
   // Forms are sent from these pages: without it browsers keep quiet about whose page it was.
-  if (area === 'page' || area === 'action') reply.header('referrer-policy', 'same-origin')
+  if (area === 'page' || area === 'audit-page' || area === 'action') reply.header('referrer-policy', 'same-origin')
   const { bearer, tokens, ended, complete } = await readToken(known, authorizationOf(headers, person))
   const cookie = person === undefined ? sessions.textOf(headers.cookie) : ''
   // As long as it is not known which sessions are over, none is good.
@@ -50,14 +55,19 @@ export async function guardRequest(
   if (typeof bearer === 'object') known.used(bearer)
   request.signedIn = session !== undefined
   request.caller = owner?.name ?? ''
+  request.via = typeof bearer === 'object' ? 'token' : person === undefined ? 'session' : 'proxy'
   request.mayRead = owner?.scopes.includes('read') === true
   request.mayWrite = owner?.scopes.includes('write') === true
+  request.mayAudit = owner?.scopes.includes('audit') === true
   request.formToken =
     person !== undefined
       ? sessions.formTokenOfPerson(person.name)
       : session === undefined
         ? ''
         : sessions.formTokenOf(cookie)
+  // A proxy signs people in for itself: here the first request of a day is one.
+  if (owner !== undefined && owner === person)
+    void audit.noteFirstOfDay({ action: 'sign-in.done', who: whoOf(request) })
   if (area === 'probe') return undefined
 
   const verdict = judgeAccess(area, {

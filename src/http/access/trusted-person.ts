@@ -14,7 +14,7 @@ export interface TrustedHeaders {
 }
 
 /** Whom the proxy lets in, where no groups say more: an access token of a customer is for programs that are named. */
-const EACH_PERSON: readonly Scope[] = ['read', 'write']
+const EACH_PERSON: readonly Scope[] = ['read', 'write', 'audit']
 const LONGEST_NAME = 100
 
 export interface Person {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Who } from '../../audit/audited.ts'
 import type { NoToken } from '../../tokens/access-token.ts'
 import { polledJson, refreshedJson } from '../../views/account-now-json.ts'
 import {
@@ -43,8 +44,8 @@ const UNINSTALL = {
   example: { params: { hubId: '7654321' }, body: { reason: 'left us' } },
   answer: (
     deps: WebDeps,
-    { params, body }: { params: z.output<typeof OF_ACCOUNT>; body: z.output<typeof UNINSTALL_BODY> },
-  ) => beginUninstall(deps, params.hubId, body?.reason),
+    { params, body, who }: { params: z.output<typeof OF_ACCOUNT>; body: z.output<typeof UNINSTALL_BODY>; who: Who },
+  ) => beginUninstall(deps, params.hubId, body?.reason, who),
 }
 
 export const accountActionRoutes = [
@@ -57,11 +58,10 @@ export const accountActionRoutes = [
     answers: { 200: { description: 'The token.', json: AccessTokenShape } },
     problems: [404, 409, 410],
     example: EXAMPLE,
-    answer: async (deps, { params: { hubId }, caller: to }) => {
-      const answer = await deps.actions.accessToken(hubId, to)
+    answer: async (deps, { params: { hubId }, who }) => {
+      const answer = await deps.actions.accessToken(hubId, who)
       if (answer.is !== 'served') throw noToken(answer, hubId, deps)
-      deps.metrics.tokensServed.inc({ to })
-      deps.log.info({ code: 'token.served', hubId, to }, 'an access token was handed out')
+      deps.metrics.tokensServed.inc({ to: who.name })
       return {
         json: {
           accessToken: answer.token.reveal(),
@@ -81,10 +81,10 @@ export const accountActionRoutes = [
     answers: { 200: { description: 'The result; `outcome` shows whether all was read.', json: PolledShape } },
     problems: [404],
     example: EXAMPLE,
-    answer: async ({ actions, registry, store }, { params: { hubId } }) => {
+    answer: async ({ actions, registry, store }, { params: { hubId }, who }) => {
       await requireRedis(store)
       if ((await registry.get(hubId)) === undefined) throw unknownAccount(hubId)
-      const { account, reason } = await actions.poll(hubId)
+      const { account, reason } = await actions.poll(hubId, who)
       return { json: polledJson(hubId, account, reason) }
     },
   }),
@@ -96,9 +96,9 @@ export const accountActionRoutes = [
     answers: { 200: { description: 'They are refreshed.', json: RefreshedShape } },
     problems: [404, 409, 410, 502, 503],
     example: EXAMPLE,
-    answer: async ({ actions, store, clock }, { params: { hubId } }) => {
+    answer: async ({ actions, store, clock }, { params: { hubId }, who }) => {
       await requireRedis(store)
-      const refreshed = await actions.refresh(hubId)
+      const refreshed = await actions.refresh(hubId, who)
       if (refreshed.is !== 'refreshed') throw notRefreshed(hubId, refreshed, clock.now())
       return { json: refreshedJson(refreshed.account) }
     },
@@ -112,7 +112,7 @@ export const accountActionRoutes = [
     answers: { 200: { description: 'It is set.', json: ContactShape } },
     problems: [400, 404],
     example: { ...EXAMPLE, body: { contact: 'ada@acme.example.com' } },
-    answer: (deps, { params: { hubId }, body: { contact }, caller }) => changeContact(deps, hubId, contact, caller),
+    answer: (deps, { params: { hubId }, body: { contact }, who }) => changeContact(deps, hubId, contact, who),
   }),
 
   route('removeContact', 'DELETE /accounts/{hubId}/contact', {
@@ -121,7 +121,7 @@ export const accountActionRoutes = [
     answers: { 200: { description: 'It has none.', json: ContactShape } },
     problems: [404],
     example: EXAMPLE,
-    answer: (deps, { params: { hubId }, caller }) => changeContact(deps, hubId, null, caller),
+    answer: (deps, { params: { hubId }, who }) => changeContact(deps, hubId, null, who),
   }),
 
   route('uninstallAccount', 'POST /accounts/{hubId}/uninstall', { ...UNINSTALL, summary: 'Uninstall an account' }),
@@ -132,9 +132,9 @@ export const accountActionRoutes = [
   }),
 ]
 
-async function changeContact({ actions, store }: WebDeps, hubId: number, contact: string | null, by: string) {
+async function changeContact({ actions, store }: WebDeps, hubId: number, contact: string | null, who: Who) {
   await requireRedis(store)
-  if ((await actions.setContact(hubId, { address: contact, by })) === 'unknown') throw unknownAccount(hubId)
+  if ((await actions.setContact(hubId, contact, who)) === 'unknown') throw unknownAccount(hubId)
   return { json: { hubId, contact } }
 }
 
@@ -153,9 +153,10 @@ async function beginUninstall(
   { actions, registry, store }: Pick<WebDeps, 'actions' | 'registry' | 'store'>,
   hubId: number,
   given: string | undefined,
+  who: Who,
 ) {
   await requireRedis(store)
-  const outcome = await actions.uninstall(hubId, given ?? 'asked for over the HTTP API')
+  const outcome = await actions.uninstall(hubId, given ?? 'asked for over the HTTP API', who)
   if (outcome === 'unknown') throw unknownAccount(hubId)
   if (outcome === 'begun') return { status: 202, json: { hubId, state: 'uninstalling' } } as const
   const account = await registry.get(hubId)

@@ -99,10 +99,10 @@ export const alertRoutes = [
     answers: { 200: { description: 'It is acknowledged.', json: AcknowledgedShape } },
     problems: [400, 404, 409],
     example: { params: { id: EXAMPLE_ID }, body: { comment: 'asked the customer' } },
-    answer: async (deps, { params, body, caller }) => {
+    answer: async (deps, { params, body, who }) => {
       const { id, hubId, state } = await theOne(deps, params.id)
-      const { by = caller, comment } = body ?? {}
-      const outcome = await deps.actions.acknowledge({ id, hubId, level: state.level }, { by, comment })
+      const { by = who.name, comment } = body ?? {}
+      const outcome = await deps.actions.acknowledge({ id, hubId, level: state.level }, { by, comment }, who)
       if (outcome.is === 'not-open') throw closed(id)
       if (outcome.is === 'gone-worse') throw new Problem(409, `Alert ${id} has just got worse: read it again.`)
       const acknowledged = timedAcknowledgement(outcome.acknowledged)
@@ -116,9 +116,9 @@ export const alertRoutes = [
     answers: { 200: { description: 'It is not acknowledged any more.', json: UnacknowledgedShape } },
     problems: [404, 409],
     example: { params: { id: EXAMPLE_ID } },
-    answer: async (deps, { params }) => {
+    answer: async (deps, { params, who }) => {
       const { id, hubId } = await theOne(deps, params.id)
-      const { is } = await deps.actions.unacknowledge({ id, hubId })
+      const { is } = await deps.actions.unacknowledge({ id, hubId }, who)
       if (is === 'not-open') throw closed(id)
       return { json: { id, hubId: hubId === NOBODY ? null : hubId, outcome: is } }
     },

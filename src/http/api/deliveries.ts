@@ -50,9 +50,9 @@ export const deliveryRoutes = [
     answers: { 200: { description: 'What is on its way again.', json: ReplayedShape } },
     problems: [400],
     example: { body: { since: '2026-11-21T00:00:00Z' } },
-    answer: async ({ actions, clock }, { body: { since, receiver } }) => {
+    answer: async ({ actions, clock }, { body: { since, receiver }, who }) => {
       if (since > clock.now()) throw wrongParameter('since', 'lies in the future')
-      const outcome = await actions.replay({ since, receiver })
+      const outcome = await actions.replay({ since, receiver }, who)
       if (outcome.is === 'unknown-receiver') throw wrongParameter('receiver', outcome.why)
       return { json: { replayed: outcome.replayed, disabled: outcome.disabled } }
     },
@@ -73,9 +73,9 @@ export const deliveryRoutes = [
     answers: { 200: { description: 'The result; `outcome` shows whether it arrived.', json: ReceiverTestShape } },
     problems: [404],
     example: { params: { name: 'ops-hook' } },
-    answer: async ({ actions, store }, { params: { name } }) => {
+    answer: async ({ actions, store }, { params: { name }, who }) => {
       await requireRedis(store)
-      const tested = await actions.testReceiver(name)
+      const tested = await actions.testReceiver(name, who)
       if (tested === undefined) throw new Problem(404, `No receiver is called ${name.slice(0, 40)}.`)
       return { json: receiverTestJson(name, tested) }
     },

@@ -32,7 +32,7 @@ export function openApiDocument(routes: readonly Described[], publicUrl: string)
         adminToken: {
           ...{ type: 'http', scheme: 'bearer' },
           description:
-            'An admin token: `plimsoll admin-tokens add`. Its scopes are read, tokens and write. For reading, the cookie of ' +
+            'An admin token: `plimsoll admin-tokens add`. Its scopes are read, tokens, write and audit. For reading, the cookie of ' +
             'a signed-in browser does too.',
         },
       },

@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import type { Who } from '../../audit/audited.ts'
 import type { Scope } from '../access/scopes.ts'
+import { whoOf } from '../access/who.ts'
 import { Problem, unknownAccount } from '../problem.ts'
 import { check, parseHubId, written } from '../query.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -78,8 +80,7 @@ interface Declared<P extends z.ZodObject, Q extends z.ZodType, B extends z.ZodTy
   answers: A
   answer(
     deps: WebDeps,
-    /** `caller`: the name of the admin token. */
-    asked: { params: z.output<P>; query: z.output<Q>; body: z.output<B>; caller: string },
+    asked: { params: z.output<P>; query: z.output<Q>; body: z.output<B>; who: Who },
   ): Promise<RouteAnswer<A>>
 }
 
@@ -106,7 +107,7 @@ export function route<
         params: readParams(described.params, request.params),
         query: check(described.query, request.query),
         body: check(described.body, request.body ?? undefined),
-        caller: request.caller,
+        who: whoOf(request),
       }) as Promise<SentAnswer>,
   }
 }

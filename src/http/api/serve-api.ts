@@ -9,6 +9,7 @@ import type { WebDeps } from '../web-deps.ts'
 import { accountActionRoutes } from './account-actions.ts'
 import { accountRoutes } from './accounts.ts'
 import { alertRoutes } from './alerts.ts'
+import { auditRoutes } from './audit.ts'
 import { changeRoutes } from './changes.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
@@ -48,6 +49,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...changeRoutes,
   ...silenceRoutes,
   ...deliveryRoutes,
+  ...auditRoutes,
   route('showDocument', 'GET /openapi.json', {
     summary: 'This document',
     answers: { 200: { description: 'OpenAPI 3.1.', json: AnyObjectShape } },

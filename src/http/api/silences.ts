@@ -72,12 +72,12 @@ export const silenceRoutes = [
         endsAt: '2026-11-21T12:00:00Z',
       },
     },
-    answer: async (deps, { body, caller }) => {
+    answer: async (deps, { body, who }) => {
       const matchers = matchersOf(body, deps.silences.tagNames)
-      const checked = newSilence({ ...body, matchers, author: body.author ?? caller }, deps.clock.now())
+      const checked = newSilence({ ...body, matchers, author: body.author ?? who.name }, deps.clock.now())
       if (!checked.ok)
         throw wrongParameter(checked.what === 'matchers' && !body.matchers ? 'match' : checked.what, checked.fault)
-      const silence = await deps.actions.silence(checked.silence)
+      const silence = await deps.actions.silence(checked.silence, who)
       return { status: 201 as const, location: `/api/v1/silences/${silence.id}`, json: await shownOne(deps, silence) }
     },
   }),
@@ -101,8 +101,8 @@ export const silenceRoutes = [
     answers: { 200: { description: 'It is over.', json: SilenceShape } },
     problems: [404],
     example: EXAMPLE,
-    answer: async (deps, { params: { id } }) => {
-      const ended = await deps.actions.unsilence(id)
+    answer: async (deps, { params: { id }, who }) => {
+      const ended = await deps.actions.unsilence(id, who)
       if (ended.is === 'unknown') throw unknownSilence(id)
       return { json: await shownOne(deps, ended.silence) }
     },

@@ -9,6 +9,7 @@ import { type Html, html } from '../../text/html.ts'
 import { accountText } from '../../views/alert-texts.ts'
 import { timedAcknowledgement } from '../../views/find-alerts.ts'
 import { FEW_FIELDS, OPEN_FORM, readForms } from '../access/forms.ts'
+import { addressOf } from '../access/who.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
 import { check } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
@@ -93,7 +94,8 @@ async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Fol
   const { by: name, comment, level = alert.level } = check(FORM, request.body ?? undefined) ?? {}
   // Whatever name was written: no admin token's name looks so, and a link proves nobody's.
   const by = name === undefined ? 'the holder of the link' : `${name}, by link`
-  const outcome = await deps.actions.acknowledge({ id: alert.id, hubId, level }, { by, comment })
+  const who = { name: by, via: 'link', from: addressOf(request) } as const
+  const outcome = await deps.actions.acknowledge({ id: alert.id, hubId, level }, { by, comment }, who)
   switch (outcome.is) {
     case 'acknowledged': {
       const until = formatTime(timedAcknowledgement(outcome.acknowledged).until)

@@ -16,6 +16,7 @@ import {
   timedAttempt,
 } from '../../views/deliveries.ts'
 import { formTokenField, tokenOfWriter } from '../access/forms.ts'
+import { whoOf } from '../access/who.ts'
 import { Problem } from '../problem.ts'
 import { check, oneOf } from '../query.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -85,20 +86,20 @@ const REPLAY = z.union([
   z.object({ since: oneOf(SINCE_NAMES), receiver: name.default('') }),
 ])
 
-export async function replayByForm({ actions, clock }: WebDeps, { body }: FastifyRequest): Promise<string> {
-  const given = check(REPLAY, body ?? {})
+export async function replayByForm({ actions, clock }: WebDeps, request: FastifyRequest): Promise<string> {
+  const given = check(REPLAY, request.body ?? {})
   const wanted: Replay =
     'delivery' in given
       ? { ids: [given.delivery] }
       : { since: clock.now() - SINCE[given.since].ms, receiver: given.receiver || undefined }
-  const outcome = await actions.replay(wanted)
+  const outcome = await actions.replay(wanted, whoOf(request))
   if (outcome.is === 'unknown-receiver') throw new Problem(404, outcome.why)
   return `/deliveries?done=replayed&count=${outcome.replayed}`
 }
 
-export async function testReceiverByForm({ actions }: WebDeps, { body }: FastifyRequest): Promise<string> {
-  const { receiver } = check(z.object({ receiver: name }), body ?? {})
-  const tested = await actions.testReceiver(receiver)
+export async function testReceiverByForm({ actions }: WebDeps, request: FastifyRequest): Promise<string> {
+  const { receiver } = check(z.object({ receiver: name }), request.body ?? {})
+  const tested = await actions.testReceiver(receiver, whoOf(request))
   if (tested === undefined) throw new Problem(404, `There is no receiver ${receiver.slice(0, 60)} here.`)
   return `/deliveries?done=${tested.outcome.outcome === 'delivered' ? 'tested' : 'test-failed'}#attempts`
 }

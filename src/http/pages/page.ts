@@ -57,6 +57,7 @@ const MENU = [
   ['/alerts', 'Alerts'],
   ['/changes', 'Changes'],
   ['/deliveries', 'Deliveries'],
+  ['/audit', 'Audit'],
   ['/guide', 'Guide'],
 ] as const
 
@@ -85,7 +86,7 @@ export async function showOperatorPage(
   page: OperatorPage,
 ): Promise<FastifyReply> {
   const verdict = page.verdict ?? (await verdicts.read())
-  const links = MENU.map(
+  const links = MENU.filter(([path]) => path !== '/audit' || request.mayAudit).map(
     ([path, name]) => html`<a href="${path}"${path === page.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
   const signOut = html`<form method="post" action="/sign-out">${formTokenField(request.formToken)}<button class="quiet">Sign out</button></form>`

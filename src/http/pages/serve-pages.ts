@@ -10,6 +10,7 @@ import { acknowledgeByForm, showAlert, unacknowledgeByForm } from './alerts/aler
 import { showAlerts } from './alerts/alerts-page.ts'
 import { actOnSelected } from './alerts/selection.ts'
 import { endSilenceByForm, showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
+import { showAudit } from './audit.ts'
 import { showChanges } from './changes.ts'
 import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.ts'
 import { showFleet } from './fleet/fleet-page.ts'
@@ -33,6 +34,7 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
   '/changes': showChanges,
   '/silences/new': showSilenceForm,
   '/deliveries': showDeliveries,
+  '/audit': showAudit,
 }
 
 /** What their forms do: the same as the API and the command line. */

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditLog } from '../../audit/audit-log.ts'
+import type { Who } from '../../audit/audited.ts'
 import { type Html, html } from '../../text/html.ts'
 import { ownerOf } from '../access/admin-tokens.ts'
 import type { NoteRefusal } from '../access/client.ts'
@@ -6,6 +8,7 @@ import { acceptOwnForms, FEW_FIELDS, OPEN_FORM, readForms, refuseFormsFromElsewh
 import type { KnownTokens } from '../access/known-tokens.ts'
 import type { Sessions, SignInLink } from '../access/session.ts'
 import type { createPersonReader } from '../access/trusted-person.ts'
+import { addressOf, whoOf } from '../access/who.ts'
 import { redisAway } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { plainPage, sendPage } from './page.ts'
@@ -16,6 +19,7 @@ export interface Guard {
   /** Signs in whom the main token belongs to. */
   link: SignInLink
   noteRefusal: NoteRefusal
+  audit: Pick<AuditLog, 'note' | 'noteFirstOfDay'>
   /** Whom a trusted proxy says that it is. */
   personOf: ReturnType<typeof createPersonReader>
   publicUrl: string
@@ -42,6 +46,7 @@ export function serveSignIn(app: FastifyInstance, deps: SignInParts): void {
     scope.post('/sign-out', async (request, reply) => {
       const { known, sessions } = deps.guard
       await known.endSession(sessions.textOf(request.headers.cookie))
+      void deps.guard.audit.note({ action: 'sign-in.ended', who: whoOf(request) })
       return reply.header('set-cookie', sessions.end()).redirect('/sign-in', 303)
     })
     done()
@@ -56,6 +61,7 @@ function showForm({ guard, clock }: SignInParts, request: FastifyRequest, reply:
   if (main === undefined || request.method !== 'GET' || !guard.link.use(code)) {
     return sendPage(reply, 401, signInPage('/', 'This link was used before, or belongs to another server.'))
   }
+  noteSignIn(guard, { name: main.name, via: 'link', from: addressOf(request) })
   return reply.header('set-cookie', guard.sessions.begin(main, clock.now())).redirect('/', 303)
 }
 
@@ -82,7 +88,13 @@ async function signIn(
   if (!owner.scopes.includes('read')) {
     return sendPage(reply, 403, signInPage(next, `${owner.name} does not have the scope read.`))
   }
+  noteSignIn(guard, { name: owner.name, via: 'session', from: addressOf(request) })
   return reply.header('set-cookie', guard.sessions.begin(owner, clock.now())).redirect(next, 303)
+}
+
+/** Not awaited: the main token signs in without a Redis, too. */
+function noteSignIn({ audit }: Guard, who: Who): void {
+  void audit.note({ action: 'sign-in.done', who })
 }
 
 /** `next` is where it leads to; `complaint` is why the last attempt did not. */

@@ -8,7 +8,7 @@ export const FindingShape = shape('Finding', 'What one check of `plimsoll doctor
   fix: text('The way out; every `fail` has one.').exactOptional(),
 })
 
-const scopes = z.array(z.enum(['read', 'tokens', 'write'])).describe('What it may do.')
+const scopes = z.array(z.enum(['read', 'tokens', 'write', 'audit'])).describe('What it may do.')
 
 export const AdminTokenShape = shape('AdminToken', 'A named admin token; the token itself is kept nowhere.', {
   name: text('Its name.'),

@@ -206,9 +206,10 @@ export async function openWholeFleet(redis: TestRedis) {
   const swept = ['refresh-tokens', 'poll-limits', 'alerts', 'uninstall', 'grants', 'coverage', 'receivers']
   await steps.hset(keys.progress, Object.fromEntries(swept.map((kind) => [kind, now - 8_000])))
   await daemons.report({ ...ops, name: 'ops-2.example.com pid 815', lastSeenAt: now - 400_000 })
-  await deps.actions.silence({
-    matchers: [{ name: 'account', value: '1003' }],
+  const silence = {
+    matchers: [{ name: 'account' as const, value: '1003' }],
     ...{ author: 'ann', comment: HOSTILE, createdAt: now, endsAt: now + 7_200_000 },
-  })
+  }
+  await deps.actions.silence(silence, { name: 'ann', via: 'command' })
   return server
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { html } from '../../../text/html.ts'
 import { formTokenField } from '../../access/forms.ts'
+import { whoOf } from '../../access/who.ts'
 import { Problem, unknownAccount } from '../../problem.ts'
 import { check, hubIdOf, mailbox } from '../../query.ts'
 import { requireRedis } from '../../redis-away.ts'
@@ -11,29 +12,29 @@ import { accountTitle } from '../parts/cells.ts'
 import type { Done } from '../parts/forms.ts'
 
 /** What the buttons of an account do: the same as the API and the command line. */
-export const pollByForm = ofAccount(async ({ actions }, hubId) => {
-  const { reason } = await actions.poll(hubId)
+export const pollByForm = ofAccount(async ({ actions }, hubId, request) => {
+  const { reason } = await actions.poll(hubId, whoOf(request))
   return reason === undefined ? 'polled' : 'poll-failed'
 })
 
-export const refreshByForm = ofAccount(async ({ actions }, hubId) =>
-  'why' in (await actions.refresh(hubId)) ? 'refresh-failed' : 'refreshed',
+export const refreshByForm = ofAccount(async ({ actions }, hubId, request) =>
+  'why' in (await actions.refresh(hubId, whoOf(request))) ? 'refresh-failed' : 'refreshed',
 )
 
 const CONTACT = z.object({ contact: mailbox().or(z.literal('')) })
 
 /** An empty field takes the contact away. */
-export const contactByForm = ofAccount(async ({ actions }, hubId, { body, caller: by }) => {
-  const { contact } = check(CONTACT, body ?? {})
-  await actions.setContact(hubId, { address: contact === '' ? null : contact, by })
+export const contactByForm = ofAccount(async ({ actions }, hubId, request) => {
+  const { contact } = check(CONTACT, request.body ?? {})
+  await actions.setContact(hubId, contact === '' ? null : contact, whoOf(request))
   return contact === '' ? 'contact-removed' : 'contact-set'
 })
 
 const UNINSTALL = z.object({ reason: z.string().trim().max(200, 'is longer than 200 characters').default('') })
 
-export const uninstallByForm = ofAccount(async ({ actions }, hubId, { body }) => {
-  const { reason } = check(UNINSTALL, body ?? {})
-  await actions.uninstall(hubId, reason === '' ? 'asked for on its page' : reason)
+export const uninstallByForm = ofAccount(async ({ actions }, hubId, request) => {
+  const { reason } = check(UNINSTALL, request.body ?? {})
+  await actions.uninstall(hubId, reason === '' ? 'asked for on its page' : reason, whoOf(request))
   return 'uninstalling'
 })
 

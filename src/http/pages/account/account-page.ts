@@ -74,10 +74,10 @@ export async function showAccount(deps: WebDeps, request: FastifyRequest): Promi
   const connectAgain =
     token === undefined
       ? html`<a class="button" href="/install">Connect it again</a>`
-      : reconnectField(deps, account.hubId)
+      : reconnectField(deps, account.hubId, request)
   const body = html`<div data-live="account">${verdictPart(view, connectAgain)}
 ${facts(view, all.now)}</div>
-${actions(deps, account, token)}
+${actions(deps, account, token, request)}
 ${seriesPart(view, all, { mayWrite: token !== undefined, freshnessMs })}
 ${charts(all)}
 ${recordsPart(all)}
@@ -98,7 +98,12 @@ function facts(view: AccountView, now: number): Html {
 }
 
 /** Each form works without a script, and the field with the link can be copied from. `token`: of who may change something. */
-function actions(deps: WebDeps, account: AccountView['account'], token: string | undefined): Html {
+function actions(
+  deps: WebDeps,
+  account: AccountView['account'],
+  token: string | undefined,
+  request: FastifyRequest,
+): Html {
   const { hubId } = account
   const path = `/accounts/${hubId}`
   const site = crmSite(deps.install.installUrl)
@@ -109,7 +114,7 @@ function actions(deps: WebDeps, account: AccountView['account'], token: string |
   return html`<div class="buttons">
 ${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${crm}
 <a class="button grave" href="${path}/uninstall">Uninstall</a>
-${needsReconnect(account) ? undefined : reconnectField(deps, hubId)}
+${needsReconnect(account) ? undefined : reconnectField(deps, hubId, request)}
 </div>`
 }
 

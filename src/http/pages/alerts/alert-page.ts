@@ -16,6 +16,7 @@ import { type TimedAlert, timedAlert } from '../../../views/find-alerts.ts'
 import { readNotifications } from '../../../views/notifications.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
+import { whoOf } from '../../access/who.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf, parseHubId } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -52,7 +53,7 @@ export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise
   if (current === undefined) throw notOpen(id)
   const described = describeAlert(current, now, linksFor(deps, request))
   const body = html`<p class="verdict ${open.level}">${happenedText(described, open)}</p>
-${buttons(deps, described, open)}
+${buttons(deps, request, described, open)}
 ${acknowledgement(request, alert)}
 ${facts(alert, described, about, now)}
 ${described.records === undefined ? undefined : recordTable(described.records)}
@@ -142,10 +143,10 @@ function happenedText({ happened, actions }: DescribedAlert, { hubId }: OpenAler
 }
 
 /** The mail's own, with the link for the customer as a field to copy from. */
-function buttons(deps: WebDeps, { actions }: DescribedAlert, { hubId }: OpenAlert): Html {
+function buttons(deps: WebDeps, request: FastifyRequest, { actions }: DescribedAlert, { hubId }: OpenAlert): Html {
   return html`<div class="buttons">${actions.map(({ name, url }) =>
     name === RECONNECT && hubId !== null
-      ? reconnectField(deps, hubId)
+      ? reconnectField(deps, hubId, request)
       : html`<a class="button" href="${url.startsWith(`${deps.publicUrl}/`) ? url.slice(deps.publicUrl.length) : url}">${name}</a>\n`,
   )}</div>`
 }
@@ -220,7 +221,7 @@ const FORM = z.object({
 export async function acknowledgeByForm(deps: WebDeps, request: FastifyRequest): Promise<string> {
   const { level, comment } = check(FORM, request.body ?? {})
   const { id, hubId } = await askedFor(deps, request)
-  const outcome = await deps.actions.acknowledge({ id, hubId, level }, { by: request.caller, comment })
+  const outcome = await deps.actions.acknowledge({ id, hubId, level }, { by: request.caller, comment }, whoOf(request))
   if (outcome.is === 'not-open') throw notOpen(id)
   if (outcome.is === 'gone-worse') {
     throw new Problem(
@@ -233,7 +234,7 @@ export async function acknowledgeByForm(deps: WebDeps, request: FastifyRequest):
 
 export async function unacknowledgeByForm(deps: WebDeps, request: FastifyRequest): Promise<string> {
   const { id, hubId } = await askedFor(deps, request)
-  const { is } = await deps.actions.unacknowledge({ id, hubId })
+  const { is } = await deps.actions.unacknowledge({ id, hubId }, whoOf(request))
   if (is === 'not-open') throw notOpen(id)
   return outcomePath({ id, hubId }, is)
 }

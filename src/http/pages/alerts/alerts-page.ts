@@ -65,7 +65,7 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
     next: next === undefined ? undefined : alertPlaceText(next),
     silences: current.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
     token: tokenOfWriter(request),
-    reconnect: (hubId) => reconnectUrl(deps, hubId),
+    reconnect: (hubId) => reconnectUrl(deps, hubId, request),
     now,
   })
   return { at: '/alerts', title: 'Open alerts', body }

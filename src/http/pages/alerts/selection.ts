@@ -5,10 +5,12 @@ import { kindOf } from '../../../alerts/alert-state.ts'
 import { type OpenState, openStatesOf } from '../../../alerts/open-alerts.ts'
 import type { Matcher } from '../../../alerts/silence.ts'
 import { newSilence } from '../../../alerts/silence.ts'
+import type { Who } from '../../../audit/audited.ts'
 import { parseSeriesId } from '../../../limits/series.ts'
 import { NOBODY } from '../../../redis/steps.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { OPEN_KINDS } from '../../../views/find-alerts.ts'
+import { whoOf } from '../../access/who.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -63,8 +65,8 @@ export async function actOnSelected(deps: WebDeps, request: FastifyRequest): Pro
   if (chosen.length === 0) return '/alerts?done=nothing-chosen'
   const done =
     form.do === 'acknowledge'
-      ? await acknowledge(deps, chosen, { by: request.caller, comment: form.comment || undefined })
-      : await silence(deps, chosen, form, request.caller)
+      ? await acknowledge(deps, chosen, form.comment || undefined, whoOf(request))
+      : await silence(deps, chosen, form, whoOf(request))
   return `/alerts?done=${done}`
 }
 
@@ -91,21 +93,18 @@ async function chosenAlerts(deps: WebDeps, { account, shown, alert }: Form): Pro
 async function acknowledge(
   { actions }: WebDeps,
   chosen: readonly Chosen[],
-  by: { by: string; comment: string | undefined },
+  comment: string | undefined,
+  who: Who,
 ): Promise<Done> {
+  const by = { by: who.name, comment }
   const outcomes = await Promise.all(
-    chosen.map(({ hubId, id, level }) => actions.acknowledge({ hubId, id, level }, by)),
+    chosen.map(({ hubId, id, level }) => actions.acknowledge({ hubId, id, level }, by, who)),
   )
   return outcomes.some(({ is }) => is === 'gone-worse') ? 'some-worse' : 'acknowledged'
 }
 
 /** One silence for all accounts that were chosen whole, by what the list was narrowed to; one for each alert. */
-async function silence(
-  { actions, clock }: WebDeps,
-  chosen: readonly Chosen[],
-  form: Form,
-  author: string,
-): Promise<Done> {
+async function silence({ actions, clock }: WebDeps, chosen: readonly Chosen[], form: Form, who: Who): Promise<Done> {
   const now = clock.now()
   const accounts = [...new Set(chosen.flatMap(({ hubId, withAccount }) => (withAccount ? [String(hubId)] : [])))]
   const narrowed = (['level', 'kind'] as const).flatMap((name) =>
@@ -116,9 +115,9 @@ async function silence(
   const single = chosen.filter(({ withAccount }) => !withAccount).map(({ open }) => matchersOf(open))
   for (const matchers of [...whole, ...single]) {
     const comment = form.comment || 'chosen in the list of alerts'
-    const made = newSilence({ matchers, author, comment, endsAt: now + SILENCE_LENGTHS[form.for].ms }, now)
+    const made = newSilence({ matchers, author: who.name, comment, endsAt: now + SILENCE_LENGTHS[form.for].ms }, now)
     if (!made.ok) throw new Problem(400, `${made.what}: ${made.fault}`)
-    await actions.silence(made.silence)
+    await actions.silence(made.silence, who)
   }
   return 'silenced'
 }

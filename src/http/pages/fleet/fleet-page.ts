@@ -133,14 +133,15 @@ function daemonPart({ daemons }: FleetStatus, now: number): Html {
 ${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}</section>`
 }
 
-function openAlerts(deps: WebDeps, { mayWrite }: FastifyRequest, { at, alerts }: FleetStatus): Html {
+function openAlerts(deps: WebDeps, request: FastifyRequest, { at, alerts }: FleetStatus): Html {
+  const { mayWrite } = request
   const { critical, warning, handled, accounts } = alerts
   const shown = accounts.reduce((sum, one) => sum + one.critical + one.warning, 0)
   const more = critical + warning - shown
   const known = handled > 0 ? html`<p>${handledLink(handled)}</p>` : undefined
   if (accounts.length === 0)
     return html`${nothing(handled === 0 ? 'No alert is open.' : 'Nothing is left to handle.')}${known}`
-  const reconnect = mayWrite ? (hubId: number) => reconnectUrl(deps, hubId) : undefined
+  const reconnect = mayWrite ? (hubId: number) => reconnectUrl(deps, hubId, request) : undefined
   return html`${accountAlerts(accounts, Date.parse(at), { mayWrite, reconnect })}
 ${more > 0 ? html`<p><a href="/alerts?mark=active">${countOf(more, 'more alert')}</a></p>` : undefined}${known}`
 }

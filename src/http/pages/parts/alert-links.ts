@@ -1,8 +1,9 @@
-import { reconnectLink } from '../../../accounts/install.ts'
+import type { FastifyRequest } from 'fastify'
 import type { Alert } from '../../../alerts/alert.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import { type Matcher, type MatcherName, matchersText } from '../../../alerts/silence.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { whoOf } from '../../access/who.ts'
 import type { WebDeps } from '../../web-deps.ts'
 
 /** The page of one alert. The account beside it spares looking through all of them. */
@@ -29,15 +30,15 @@ export function newSilencePath(matchers: readonly Matcher[]): string {
   return `/silences/new?${new URLSearchParams({ match: matchersText(matchers) })}`
 }
 
-type SignsLinks = Pick<WebDeps, 'connect' | 'publicUrl' | 'clock'>
+type SignsLinks = Pick<WebDeps, 'actions'>
 
 /** The signed address that connects an account and no other: for readers who may change something. */
-export function reconnectUrl({ connect, publicUrl, clock }: SignsLinks, hubId: number): string {
-  return reconnectLink(connect.vault, publicUrl, hubId, clock.now()).url
+export function reconnectUrl({ actions }: SignsLinks, hubId: number, request: FastifyRequest): string {
+  return actions.reconnectLink(hubId, whoOf(request)).url
 }
 
 /** To copy it from, with or without a script. */
-export function reconnectField(deps: SignsLinks, hubId: number): Html {
-  return html`<label class="copy">Reconnect link <input id="reconnect" value="${reconnectUrl(deps, hubId)}" readonly size="24"></label>
+export function reconnectField(deps: SignsLinks, hubId: number, request: FastifyRequest): Html {
+  return html`<label class="copy">Reconnect link <input id="reconnect" value="${reconnectUrl(deps, hubId, request)}" readonly size="24"></label>
 <button type="button" class="second" data-copy="reconnect">Copy reconnect link</button>`
 }

@@ -1,0 +1,19 @@
+import { userInfo } from 'node:os'
+import type { Who } from '../audit/audited.ts'
+import type { Io } from './io.ts'
+
+/** The user of this machine who runs the command, for the audit; who became root by sudo is named, too. */
+export function whoRuns({ env }: Pick<Io, 'env'>): Who {
+  const user = ownName() || `user id ${process.getuid?.() ?? 'unknown'}`
+  const { SUDO_USER: before = '' } = env
+  return { name: before === '' || before === user ? user : `${before} as ${user}`, via: 'command' }
+}
+
+/** Empty for a user without a name, as in some containers. */
+export function ownName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return ''
+  }
+}

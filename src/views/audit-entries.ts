@@ -1,0 +1,23 @@
+import { type AuditEntry, auditedOf } from '../audit/audited.ts'
+import { defined } from '../runtime/defined.ts'
+import type { AuditEntryShape } from './shapes/audit.ts'
+
+/** An entry as programs are given it. */
+export function auditEntryJson({ id, at, action, who, ...more }: AuditEntry): AuditEntryShape {
+  const { hubId, subject, detail } = more
+  return {
+    ...{ id, at: new Date(at).toISOString(), action, who: who.name, via: who.via },
+    ...defined({ from: who.from, hubId, subject, detail }),
+  }
+}
+
+/** As people read it: `ann silenced alerts`. */
+export function didText({ action }: Pick<AuditEntry, 'action'>): string {
+  return auditedOf(action).did
+}
+
+/** Who, with how where the name alone may be another one's. */
+export function whoText({ who }: Pick<AuditEntry, 'who'>): string {
+  const name = who.name === '' ? 'not known' : who.name
+  return who.via === 'session' || who.via === 'daemon' ? name : `${name} (${who.via})`
+}

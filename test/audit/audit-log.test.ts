@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { AuditLog } from '../../src/audit/audit-log.ts'
+import { AUDIT_KEPT_MS, type AuditedDeed, LONGEST, PART_NAMES, PARTS } from '../../src/audit/audited.ts'
+import { type AuditQuery, readAudit } from '../../src/audit/read-audit.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { startRedis } from '../support/redis-server.ts'
+
+const redis = redisOfFile()
+const DAY_MS = 86_400_000
+const ANN = { name: 'ann', via: 'session', from: '192.0.2.1' } as const
+
+function open(store = redis.connect('pages')) {
+  const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
+  // The ids of entries are of the clock of Redis.
+  const clock = new HandClock(Date.now())
+  const logs = logLines()
+  const audit = new AuditLog({ store, keys, clock, log: logs.log })
+  const read = async (query: AuditQuery = {}, page: { after?: string | undefined; limit?: number } = {}) =>
+    readAudit({ store, keys }, query, { limit: 100, ...page }, clock.now())
+  return { store, keys, clock, logs, audit, read }
+}
+
+const poll = (hubId: number): AuditedDeed => ({ action: 'account.polled', who: ANN, hubId })
+
+describe('what was done', () => {
+  test('is read back, newest first, from all parts as one list, and is a line of the log', async () => {
+    const { audit, read, logs } = open()
+    await audit.note(
+      { action: 'silence.added', who: ANN, subject: 's-23456', detail: 'account=7' },
+      { silence: 's-23456' },
+    )
+    await audit.note(poll(7))
+    await audit.note({ action: 'sign-in.refused', who: { name: '', via: 'session', from: '192.0.2.9' } })
+    const { entries, next } = await read()
+    expect(next).toBeUndefined()
+    // Of one millisecond the parts have an order of their own.
+    expect(new Set(entries.map(({ action }) => action)).size).toBe(3)
+    expect(entries.find(({ action }) => action === 'silence.added')).toEqual({
+      ...{ id: expect.stringMatching(/^\d+-\d+\.changes$/), at: expect.any(Number), action: 'silence.added', who: ANN },
+      ...{ hubId: undefined, subject: 's-23456', detail: 'account=7' },
+    })
+    expect(logs.lines().map(({ code, by }) => [code, by])).toEqual([
+      ['silence.added', 'ann'],
+      ['account.polled', 'ann'],
+    ])
+  })
+
+  test('is found by who, account, action and time', async () => {
+    const { audit, read, clock } = open()
+    await audit.note(poll(7))
+    await audit.note({ action: 'account.contact', who: { name: 'Bob@Example.com', via: 'proxy' }, hubId: 7 })
+    await audit.note({ ...poll(8), who: { name: 'bob', via: 'command' } })
+    const found = async (query: AuditQuery) => (await read(query)).entries.map(({ who, hubId }) => [who.name, hubId])
+    expect(await found({ who: 'BOB' })).toEqual([
+      ['bob', 8],
+      ['Bob@Example.com', 7],
+    ])
+    expect(await found({ hubId: 7, action: 'account.polled' })).toEqual([['ann', 7]])
+    expect(await found({ since: clock.now() + 60_000 })).toEqual([])
+  })
+
+  test('is paged without gaps and doubles, also where two parts gave out one id', async () => {
+    const { store, keys, clock, read } = open()
+    const at = clock.now() - 1_000
+    for (const part of PART_NAMES) {
+      for (let n = 0; n < 250; n++)
+        await store.xadd(keys.audit(part), `${at + n}-0`, 'a', 'account.polled', 'v', 'token', 'w', part)
+    }
+    const seen: string[] = []
+    for (let after: string | undefined; ; ) {
+      const { entries, next } = await read({}, { after, limit: 7 })
+      seen.push(...entries.map(({ id, who }) => `${id} ${who.name}`))
+      if (next === undefined) break
+      after = next
+    }
+    expect(seen).toHaveLength(250 * PART_NAMES.length)
+    expect(new Set(seen).size).toBe(seen.length)
+    const times = seen.map((one) => Number.parseInt(one, 10))
+    expect(times).toEqual(times.toSorted((a, b) => b - a))
+  })
+
+  test('that is handed out all the time is written once a day for each of who and account', async () => {
+    const { audit, read, clock } = open()
+    const serve = (hubId: number, name = 'billing') =>
+      audit.noteFirstOfDay({ action: 'token.served', who: { name, via: 'token' }, hubId })
+    for (let n = 0; n < 50; n++) await serve(7)
+    await serve(8)
+    await serve(7, 'crm')
+    expect((await read()).entries).toHaveLength(3)
+    clock.move(DAY_MS)
+    await serve(7)
+    expect((await read()).entries).toHaveLength(4)
+  })
+})
+
+describe('it is kept', () => {
+  test('for 90 days: what is older is not shown, and gone with the next entry; what nothing is added to ends by itself', async () => {
+    const { store, keys, clock, audit, read } = open()
+    const key = keys.audit('runs')
+    await store.xadd(key, `${clock.now() - AUDIT_KEPT_MS - 1_000}-0`, 'a', 'account.polled', 'v', 'token', 'w', 'old')
+    await store.xadd(
+      key,
+      `${clock.now() - AUDIT_KEPT_MS + 60_000}-0`,
+      'a',
+      'account.polled',
+      'v',
+      'token',
+      'w',
+      'young',
+    )
+    expect((await read()).entries.map(({ who }) => who.name)).toEqual(['young'])
+    await audit.note(poll(7))
+    expect(await store.xlen(key)).toBe(2)
+    const ttl = await store.pttl(key)
+    expect(ttl).toBeGreaterThan(AUDIT_KEPT_MS - 60_000)
+    expect(ttl).toBeLessThanOrEqual(AUDIT_KEPT_MS)
+  })
+
+  test('within bounds: so many entries of each part, and a flood of refusals pushes out nothing that people did', async () => {
+    const { store, keys, audit, read } = open()
+    await audit.note({ action: 'account.uninstalled', who: ANN, hubId: 7, detail: 'left us' })
+    const flood = Array.from({ length: PARTS.refused + 500 }, (_, n) =>
+      audit.note({ action: 'sign-in.refused', who: { name: '', via: 'session', from: `192.0.2.${n % 256}` } }),
+    )
+    await Promise.all(flood)
+    expect(await store.xlen(keys.audit('refused'))).toBe(PARTS.refused)
+    const { entries } = await read({ action: 'account.uninstalled' })
+    expect(entries.map(({ detail }) => detail)).toEqual(['left us'])
+  })
+
+  test('in some megabytes: 5 as it is used, 54 where each text is as long as it may be', {
+    timeout: 60_000,
+  }, async () => {
+    const bytes = async (deed: (n: number) => AuditedDeed) => {
+      const { store, keys, audit } = open()
+      for (let n = 0; n < 10; n++)
+        await Promise.all(Array.from({ length: 100 }, (_, m) => audit.note(deed(n * 100 + m))))
+      const used = Number(await store.memory('USAGE', keys.audit('runs'), 'SAMPLES', 0))
+      return (used / 1_000) * Object.values(PARTS).reduce((sum, most) => sum + most, 0)
+    }
+    const usual = await bytes((n) => ({ ...poll(1_000_000 + n), detail: 'read' }))
+    const long = (letter: string) =>
+      bytes((n) => ({
+        ...{ action: 'account.polled', hubId: Number.MAX_SAFE_INTEGER - n },
+        who: { name: letter.repeat(LONGEST.name), via: 'command', from: letter.repeat(LONGEST.from) },
+        ...{ subject: letter.repeat(LONGEST.subject), detail: letter.repeat(LONGEST.detail) },
+      }))
+    expect(usual / 1e6).toBeLessThan(7)
+    for (const letter of ['x', '🦀']) expect((await long(letter)) / 1e6).toBeLessThan(56)
+  })
+})
+
+describe('what was done is done', () => {
+  test('where Redis takes no entry the log has it, whole, and nothing fails', async () => {
+    const own = await startRedis()
+    onTestFinished(() => own.stop())
+    const { audit, store, logs, read } = open(own.connect('pages'))
+    await audit.note(poll(7))
+    await store.config('SET', 'min-replicas-to-write', '1')
+    await audit.note({ action: 'account.contact', who: ANN, hubId: 7, detail: 'set' })
+    expect(logs.lines().at(-1)).toMatchObject({
+      ...{ level: 'error', code: 'audit.not-written' },
+      entry: { action: 'account.contact', who: 'ann', via: 'session', from: '192.0.2.1', hubId: 7, detail: 'set' },
+    })
+    await store.config('SET', 'min-replicas-to-write', '0')
+    expect((await read()).entries).toHaveLength(1)
+  })
+
+  test('a key of another type is no reason either', async () => {
+    const { audit, store, keys, logs } = open()
+    await store.set(keys.audit('runs'), 'planted')
+    await audit.note(poll(7))
+    expect(logs.lines().at(-1)).toMatchObject({ code: 'audit.not-written' })
+  })
+})
+
+test.each([
+  ['a\r\nb\tc', 'a b c'],
+  ['an\u202en', 'ann'],
+  ['\u0000\u001b[31mred', '[31mred'],
+  ['x'.repeat(101), `${'x'.repeat(97)}…`],
+  ['<img src=x onerror=alert(1)>', '<img src=x onerror=alert(1)>'],
+  ['=HYPERLINK("http://evil")', '=HYPERLINK("http://evil")'],
+  ['a\ud800b', 'a\ufffdb'],
+  ['🦀'.repeat(50), `${'🦀'.repeat(24)}…`],
+])('the name %j is one line of bounded length', async (name, kept) => {
+  const { audit, read, logs } = open()
+  await audit.note({ ...poll(7), who: { name, via: 'proxy' } })
+  expect((await read()).entries[0]?.who.name).toBe(kept)
+  expect(logs.lines()[0]?.by).toMatch(/^[^\p{C}]{1,100}$/u)
+})
+
+test('what another version or program wrote there is passed over', async () => {
+  const { store, keys, read, audit } = open()
+  const key = keys.audit('changes')
+  await audit.note({ action: 'silence.ended', who: ANN, subject: 's-1' })
+  await store.xadd(key, '*', 'a', 'of.the.future', 'v', 'session', 'w', 'ann')
+  await store.xadd(key, '*', 'a', 'silence.ended', 'v', 'magic', 'w', 'ann')
+  await store.xadd(key, '*', 'x', 'y')
+  await store.xadd(key, '*', 'a', 'silence.ended', 'v', 'token', 'w', 'ann', 'h', '-5', 'd', '\u001b[2J')
+  const { entries } = await read()
+  expect(entries.map(({ hubId, detail }) => [hubId, detail])).toEqual([
+    [undefined, '[2J'],
+    [undefined, undefined],
+  ])
+})
