@@ -22,8 +22,8 @@ export interface AuditPage {
 /** Read at a time of each part. */
 const CHUNK = 200
 
-/** The id of the entry that came last. */
-export const AUDIT_PLACE = /^\d{1,16}-\d{1,20}\.[a-z-]{1,20}$/
+/** The id of the entry that came last: what Redis takes as one, and a part that there is. */
+export const AUDIT_PLACE = new RegExp(`^[1-9]\\d{0,14}-\\d{1,19}\\.(${PART_NAMES.join('|')})$`)
 
 /** A page of what matches, newest first. */
 export async function readAudit(

@@ -21,6 +21,9 @@ let paths: Readonly<Record<string, string>>
 beforeAll(async () => {
   server = await openWholeFleet(redis)
   pages = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN })
+  const who = { name: 'ann.with-a-long-name@example.com', via: 'proxy', from: '2001:db8:1:2:3:4:5:6' } as const
+  const detail = 'account=1001, series=customProperties.overall until 2026-11-21T12:00:00.000Z: a planned import'
+  await server.deps.audit.note({ action: 'silence.added', who, hubId: 1001, subject: 's-4k7mp', detail })
   const { page } = await pages.visit('/alerts')
   expect(await page.textContent('header')).toContain('Sign out')
   const story = await page.locator('td a[href^="/alerts/"]', { hasText: 'custom properties' }).first()
@@ -37,6 +40,7 @@ beforeAll(async () => {
     alert: (await story.getAttribute('href')) ?? '',
     silence: '/silences/new?account=1001&level=critical',
     ...{ upcoming: '/upcoming', changes: '/changes?since=7d', deliveries: '/deliveries' },
+    ...{ audit: '/audit', 'audit of none': '/audit?since=24h&who=nobody&action=keys.rekeyed' },
     'sign in': '/sign-in',
     ...{ guide: '/guide', recipes: '/guide/recipes', runbook: '/runbook', reference: '/reference' },
     ...{ acknowledge: link, 'acknowledge in vain': `${link}x`, installed: '/oauth/callback?code=c&state=forged' },
