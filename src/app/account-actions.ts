@@ -73,10 +73,14 @@ export async function importFleet(
   options: ImportOptions,
   who: Who,
 ): Promise<ImportSummary> {
-  const summary = await importAccounts(services, lines, options)
+  const { audit } = services
+  const summary = await importAccounts(services, lines, options).catch(async (error: unknown) => {
+    await audit.note({ action: 'accounts.imported', who, detail: 'a part: an error ended it' })
+    throw error
+  })
   const { imported, replaced } = summary
   if (imported + replaced === 0) return summary
-  const { store, keys, clock, audit } = services
+  const { store, keys, clock } = services
   await Promise.all([store.set(keys.delivery.connectedAt, clock.now()), wakeNow(services, 'refresh-tokens')])
   const detail = `imported ${formatCount(imported)}, replaced ${formatCount(replaced)}`
   await audit.note({ action: 'accounts.imported', who, detail })

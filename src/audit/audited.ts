@@ -93,7 +93,7 @@ export interface AuditEntry extends AuditedDeed {
   at: number
 }
 
-/** How much is kept of each text, in bytes: with all parts full some 5 MB as it is used, 54 MB where each text is as long. */
-export const LONGEST = { name: 100, from: 64, subject: 100, detail: 300 } as const
+/** How much is kept of each text, in bytes: with all parts full some 5 MB as it is used, 58 MB where each text is as long. */
+export const LONGEST = { name: 100, from: 110, subject: 100, detail: 300 } as const
 
 export const AUDIT_KEPT_MS = 90 * 86_400_000

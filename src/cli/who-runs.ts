@@ -2,10 +2,14 @@ import { userInfo } from 'node:os'
 import type { Who } from '../audit/audited.ts'
 import type { Io } from './io.ts'
 
-/** The user of this machine who runs the command, for the audit; who became root by sudo is named, too. */
+/**
+ * The user of this machine who runs the command, for the audit; who became root by sudo is named, too. Another user than root
+ * could set that variable to anybody's name.
+ */
 export function whoRuns({ env }: Pick<Io, 'env'>): Who {
-  const user = ownName() || `user id ${process.getuid?.() ?? 'unknown'}`
-  const { SUDO_USER: before = '' } = env
+  const id = process.getuid?.()
+  const user = ownName() || `user id ${id ?? 'unknown'}`
+  const { SUDO_USER: before = '' } = id === 0 ? env : {}
   return { name: before === '' || before === user ? user : `${before} as ${user}`, via: 'command' }
 }
 

@@ -16,6 +16,14 @@ export function clientOf({ socket, headers }: FastifyRequest): Client {
   return { peer: socket.remoteAddress ?? '', forwardedFor: forwardedFor(headers['x-forwarded-for']) }
 }
 
+/** With the machine that is connected: the address that it forwards for may be made up by a client that is no proxy. */
+export function addressOf(request: FastifyRequest): string {
+  const { peer, forwardedFor } = clientOf(request)
+  // How a socket for both shows one of IPv4.
+  const connected = peer.replace(/^::ffff:(?=[\d.]+$)/i, '')
+  return forwardedFor === undefined ? connected : `${forwardedFor} via ${connected}`
+}
+
 /** What the nearest proxy added to the header X-Forwarded-For; the text before that may be forged. */
 export function forwardedFor(header: string | readonly string[] | undefined): string | undefined {
   const last = [header ?? []].flat().join(',').split(',').at(-1)?.trim() ?? ''
@@ -77,12 +85,11 @@ export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLo
     if (unlogged === undefined) return
     const { code, message, via, wrong } = LINES[of]
     const { peer, forwardedFor } = clientOf(request)
-    const from = forwardedFor ?? peer
     const reason = why === undefined ? {} : { reason: why }
-    log.warn({ code, address: from, peer, ...reason, unlogged }, message)
+    log.warn({ code, address: forwardedFor ?? peer, peer, ...reason, unlogged }, message)
     const more = unlogged === 0 ? '' : `; ${unlogged} more before`
     // What was sent is a guess, or a secret of another service: neither has it.
     const detail = `${why === undefined ? wrong : `${wrong}: ${why}`}${more}`
-    void audit.note({ action: 'sign-in.refused', who: { name: '', via, from }, detail })
+    void audit.note({ action: 'sign-in.refused', who: { name: '', via, from: addressOf(request) }, detail })
   }
 }

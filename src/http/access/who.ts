@@ -1,14 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Who } from '../../audit/audited.ts'
-import { clientOf } from './client.ts'
+import { addressOf } from './client.ts'
 
 /** Whom the guard has found a request to be of, and the address that it came from. */
 export function whoOf(request: FastifyRequest): Who {
   return { name: request.caller, via: request.via, from: addressOf(request) }
-}
-
-/** As the log names it: what the nearest proxy says, if there is one. */
-export function addressOf(request: FastifyRequest): string {
-  const { peer, forwardedFor } = clientOf(request)
-  return forwardedFor ?? peer
 }
