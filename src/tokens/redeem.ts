@@ -106,6 +106,7 @@ function answerToStore(settings: RefreshSettings, job: RedeemJob, answered: Answ
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,
     isOfPrevious: !isSame(sent, current) && !isSame(next, sent),
+    hadNoPrevious: context.previousToken === undefined,
     times,
     refreshAt: planRefresh(hubId, times, settings).dueAt,
     // An account whose tokens did not work, or that had none, is not polled.

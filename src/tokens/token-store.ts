@@ -51,6 +51,8 @@ export interface AnswerToStore {
   refresh: Secret | undefined
   /** It came for the refresh token before the one that is stored, which was refused. */
   isOfPrevious?: boolean
+  /** When the tokens were read no refresh token before the one that is stored was kept. */
+  hadNoPrevious?: boolean
   times: TokenTimes
   refreshAt: number
   pollAt: number | 'unchanged'
@@ -155,11 +157,12 @@ export class TokenStore {
 
   /** `again`: they were stored before, and may have been lost. */
   storeTokens(answer: AnswerToStore, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
-    const { hubId, owner, generation, grants, access, refresh, isOfPrevious, times, refreshAt, alerts } = answer
+    const { hubId, owner, generation, grants, access, refresh, times, refreshAt, alerts } = answer
     const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
+    const redeemed = answer.isOfPrevious === true ? 'previous' : answer.hadNoPrevious === true ? 'last' : '-'
     return this.#steps.storeTokens(
       this.#keys.own(hubId),
-      `${hubId} ${owner} ${generation} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${isOfPrevious === true ? 'previous' : '-'} ${grants}`,
+      `${hubId} ${owner} ${generation} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${redeemed} ${grants}`,
       vault.seal(access, hubId, 'access'),
       refresh === undefined ? '' : vault.seal(refresh, hubId, 'refresh'),
       alerts.changes.length + alerts.entries.length === 0 ? '' : stepJson(alerts),

@@ -82,6 +82,14 @@ test('tokens that come to a store that lost its last writes are newer than what 
   expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
 })
 
+test('what such a store kept of a token before the last one goes, though there was none when the tokens were read', async () => {
+  const one = await begun(async () => tokens('access-2'))
+  await redis.store.hset(one.keys.account(HUB).tokens, 'previous', vault.seal(new Secret('refresh-0'), HUB, 'refresh'))
+  const redeemed = await redeemAndStore(one.deps, one.with({ generation: '3' }), HELD)
+  expect(redeemed).toMatchObject({ is: 'stored', rotated: false })
+  expect(await one.stored()).toEqual({ access: 'access-2', refresh: 'refresh-1', previous: undefined })
+})
+
 test('but not over the tokens of a grant that came after them', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-9' })

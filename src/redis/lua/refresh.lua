@@ -62,7 +62,7 @@ return 1
 -- a Redis that was emptied must not end what is alive at the provider.
 -- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
 --   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), 'previous' where that one was redeemed and the
---   last one refused ('-': not so), the account's last grants as read; access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
+--   last one refused, 'last' where there was none before it ('-': neither is known), the account's last grants as read; access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
 -- Returns 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
 -- lost waits for whoever has the lease: what he is redeeming for it is newer).
 local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again, redeemed, grants =
@@ -73,11 +73,16 @@ local ASKED_AGAIN_MS = 15000
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing', 'obtainedAt',
   'hubDomain')
-local hadLease = endLease(a[6], owner)
+local hadLease = string.match(a[6] or '', '^%S+') == owner
+-- Where nothing else is written the lease is over all the same.
+local function with(answer)
+  endLease(a[6], owner)
+  return answer
+end
 -- Done before: the answer was lost with the connection, or nothing was.
-if a[4] == owner then return not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored' end
+if a[4] == owner then return with(not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored') end
 local before, since = generationIn(generation), generationIn(a[2])
-if not a[1] and (generationIn(redis.call('GET', forgottenKey())) or 0) < (before or math.huge) then return 'unknown' end
+if not a[1] and (generationIn(redis.call('GET', forgottenKey())) or 0) < (before or math.huge) then return with('unknown') end
 local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
 -- Where the generation is no number, or one that the record was given when it was fixed (the first of a grant that is none), it
 -- tells nothing: an answer that is wrongly taken for old would take the only refresh token with it.
@@ -87,7 +92,7 @@ local function isOvertaken(by)
   return not hadLease and (generationIn(a[7]) or 0) > tonumber(obtainedAt)
 end
 -- More than it would have written has been written since: it was not lost, or it is over.
-if again == 'again' and (not a[1] or isOvertaken(1)) then return 'lost' end
+if again == 'again' and (not a[1] or isOvertaken(1)) then return with('lost') end
 if not isLive(a[1]) then
   if refresh ~= '' then
     replaceDoomed(refresh)
@@ -103,7 +108,7 @@ if not isLive(a[1]) then
     end
     redis.call('ZADD', dueKey('uninstall'), obtainedAt, hubId)
   end
-  return 'uninstalled'
+  return with('uninstalled')
 end
 -- A store that is behind lost writes, with a failover, maybe the grant that the answer is of: what is stored there may be
 -- over already. A grant that was unknown when the refresh began was stored since.
@@ -111,7 +116,7 @@ local isOfFormerGrant = stored ~= '' and not string.find(',' .. grants .. ',', '
 if isOfFormerGrant or (stored == own and isOvertaken(0)) then
   -- A provider may have given out two for one token.
   if refresh ~= '' and not isOfFormerGrant then keepDoomed(refresh) end
-  return 'lost'
+  return with('lost')
 end
 if again == 'again' and isHeld(a[6], owner) then return 'held' end
 
@@ -120,7 +125,8 @@ if refresh ~= '' then
   local before = redis.call('HGET', tokensKey(), 'refresh')
   if before and redeemed ~= 'previous' then redis.call('HSET', tokensKey(), 'previous', before) end
   redis.call('HSET', tokensKey(), 'refresh', refresh)
-else
+-- Nearly always there was none when these tokens were read, and nobody has written any since.
+elseif redeemed ~= 'last' or again == 'again' or since ~= before then
   redis.call('HDEL', tokensKey(), 'previous')
 end
 local next = tells and before + 1 or before and math.max(before, since or 0) + 1 or newGeneration()
@@ -128,9 +134,9 @@ writeAccess(next, obtainedAt, expiresAt, a[8] or '', access)
 redis.call('HSET', ACCOUNT, 'generation', next, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt, 'storedBy', owner)
 if stored ~= own then redis.call('HSET', ACCOUNT, 'grants', grants) end
--- All that a refresh that worked puts an end to. To look which are there first took longer.
-redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt',
-  'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')
+-- All that a refresh that worked puts an end to, its lease among it. To look which are there first took longer.
+redis.call('HDEL', ACCOUNT, hadLease and 'refreshing' or 'failures', 'failures', 'failureClass', 'failureReason', 'failureAt',
+  'rejectedAt', 'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')
 if a[1] ~= 'active' then setState(hubId, 'active') end
 if a[3] == '1' then
   -- Numbers may be another account's: it is polled once it is known whose they are.
