@@ -53,52 +53,62 @@ export async function redeemAndStore(
   lease: Pick<Lease, 'isHeld'>,
 ): Promise<Redeemed> {
   const { refreshToken, previousToken } = job.context
-  let [current, refusal]: [Secret?, RefreshFailure?] = []
+  const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
+  if (!opened.ok) return { is: 'failed', failure: opened.failure }
+  const current = opened.value
+  const redeemed = await redeem(deps, job, { sent: current, current }, lease)
+  if (previousToken === undefined || !isRefused(redeemed)) return redeemed
   // The token before the last one is kept until its successor has worked: that this one is refused is the case for it.
-  for (const sealed of previousToken === undefined ? [refreshToken] : [refreshToken, previousToken]) {
-    const opened = openToken(deps.vault, sealed, job.hubId, 'refresh')
-    if (!opened.ok) return { is: 'failed', failure: opened.failure }
-    const sent = opened.value
-    current ??= sent
-    await deps.inFlight.enter('urgent')
-    let [sentAt, result]: [number, ProviderResult<TokenAnswer>?] = [0]
-    try {
-      // It may have waited for its turn: a token that another worker has redeemed meanwhile must not be sent again. A
-      // provider may take that for theft, and end the account's whole grant.
-      if (!lease.isHeld()) return { is: 'too-late' }
-      sentAt = deps.clock.now()
-      result = await deps.provider.refresh(sent)
-    } finally {
-      deps.inFlight.leave()
-    }
-    if (result.ok) {
-      const answeredAt = deps.clock.now()
-      const kept = answerToStore(deps.settings, job, { sentAt, sent, current, answer: result.value })
-      deps.unstored.keep(kept, deps.clock)
-      const is = await storeAnswer(deps, kept)
-      if (is === 'left') return { is }
-      const rotated = !isSame(result.value.refreshToken ?? sent, sent)
-      return { is, sentAt, unstoredMs: deps.clock.now() - answeredAt, rotated }
-    }
-    refusal ??= result.failure
-    // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
-    if (result.failure.class !== 'rejected') return { is: 'failed', failure: result.failure }
-  }
-  return { is: 'failed', failure: refusal as RefreshFailure }
+  const before = openToken(deps.vault, previousToken, job.hubId, 'refresh')
+  if (!before.ok) return { is: 'failed', failure: before.failure }
+  const second = await redeem(deps, job, { sent: before.value, current }, lease)
+  // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
+  return isRefused(second) ? redeemed : second
 }
 
-interface Answered {
-  sentAt: number
-  /** The refresh token that was redeemed, and the one that is stored. */
+function isRefused(redeemed: Redeemed): boolean {
+  return redeemed.is === 'failed' && redeemed.failure.class === 'rejected'
+}
+
+/** The refresh token that is redeemed, and the one that is stored. */
+interface Sent {
   sent: Secret
   current: Secret
-  answer: TokenAnswer
 }
 
-function answerToStore(settings: RefreshSettings, job: RedeemJob, answered: Answered): AnswerToStore {
-  const { hubId, owner, context, recovered } = job
+async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pick<Lease, 'isHeld'>): Promise<Redeemed> {
+  const { clock, inFlight, unstored } = deps
+  const place = inFlight.enter('urgent')
+  if (place !== undefined) await place
+  let sentAt: number
+  let result: ProviderResult<TokenAnswer>
+  try {
+    // It may have waited for its turn: a token that another worker has redeemed meanwhile must not be sent again. A
+    // provider may take that for theft, and end the account's whole grant.
+    if (!lease.isHeld()) return { is: 'too-late' }
+    sentAt = clock.now()
+    result = await deps.provider.refresh(tokens.sent)
+  } finally {
+    inFlight.leave()
+  }
+  if (!result.ok) return { is: 'failed', failure: result.failure }
+  const answeredAt = clock.now()
+  const kept = answerToStore(deps.settings, job, tokens, sentAt, result.value)
+  unstored.keep(kept, clock)
+  const is = await storeAnswer(deps, kept)
+  if (is === 'left') return { is }
+  const rotated = !isSame(result.value.refreshToken ?? tokens.sent, tokens.sent)
+  return { is, sentAt, unstoredMs: clock.now() - answeredAt, rotated }
+}
+
+function answerToStore(
+  settings: RefreshSettings,
+  { hubId, owner, context, recovered }: RedeemJob,
+  { sent, current }: Sent,
+  sentAt: number,
+  answer: TokenAnswer,
+): AnswerToStore {
   const { generation, grants, state } = context
-  const { sentAt, sent, current, answer } = answered
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const next = answer.refreshToken ?? sent
   return {

@@ -118,17 +118,16 @@ export class TokenStore {
   async begin(hubId: number, owner: string, now: number): Promise<BeginRefresh> {
     const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${now}`)
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
-    const [lines, refreshToken, previousToken] = answer
-    const text = lines.toString()
-    if (!READABLE.test(text)) {
-      const unreadable = unreadableIn(text)
-      if (unreadable.length > 0) {
-        // Before the token is redeemed: what came of it could not be told from what others stored. Free for when it is fixed.
-        await this.leave(hubId, owner, now)
-        throw new UnreadableRecord(`account ${hubId}: its record has unreadable ${unreadable.join(', ')}`)
-      }
-    }
-    return { is: 'begun', context: readContext(text, refreshToken, previousToken) }
+    const text = answer[0].toString()
+    if (!READABLE.test(text)) await this.#refuseUnreadable(hubId, owner, now, unreadableIn(text))
+    return { is: 'begun', context: readContext(text, answer[1], answer[2]) }
+  }
+
+  /** Before the token is redeemed: what came of it could not be told from what others stored. Free for when it is fixed. */
+  async #refuseUnreadable(hubId: number, owner: string, now: number, unreadable: readonly string[]): Promise<void> {
+    if (unreadable.length === 0) return
+    await this.leave(hubId, owner, now)
+    throw new UnreadableRecord(`account ${hubId}: its record has unreadable ${unreadable.join(', ')}`)
   }
 
   /** Nothing to do after all: give the lease back and put the account where its plan says. */
@@ -142,17 +141,16 @@ export class TokenStore {
     { owner, ms, sinceTaken }: { owner: string; ms: number; sinceTaken: () => number },
     clock: Clock,
   ): Lease {
-    let since = sinceTaken
-    let isLost = false
+    let since: (() => number) | undefined = sinceTaken
     const renew = async () => {
       const sinceAsked = clock.stopwatch()
       // Redis may be away: then nothing is known, and it ends when it would have.
       const renewed = await this.#store.renewLease(this.#keys.own(hubId), owner, ms).catch(() => undefined)
-      if (renewed === 1) since = sinceAsked
-      if (renewed === 0) isLost = true
+      if (renewed === 1 && since !== undefined) since = sinceAsked
+      if (renewed === 0) since = undefined
     }
     const end = clock.every(ms / 3, renew)
-    return { isHeld: () => !isLost && since() < ms, end }
+    return { isHeld: () => since !== undefined && since() < ms, end }
   }
 
   /** `again`: they were stored before, and may have been lost. */

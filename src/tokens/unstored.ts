@@ -8,6 +8,8 @@ import type { Vault } from './vault.ts'
 
 /** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
 const DURABLE_MS = 60_000
+/** Not with each answer: the first of a map comes behind all that were taken out of it before, some ten thousand in a large fleet. */
+const FORGET_EVERY_MS = 1_000
 const SEALED_AFTER_MS = 5_000
 const MINUTE_MS = 60_000
 /** A worker has a grant to itself for so long: longer than all calls of a callback take. */
@@ -57,6 +59,8 @@ export class Unstored {
   /** Young ones that are to be stored again, and those that a job works on. */
   readonly #asked = new Set<TokensToStore>()
   readonly #running = new Set<TokensToStore>()
+  /** How long ago those that were young went last. */
+  #sinceForgotten: (() => number) | undefined
   readonly #seal: Seal
   readonly #ending = new AbortController()
   /** How long ago the data folder last took nothing. */
@@ -141,6 +145,8 @@ export class Unstored {
       this.#young.delete(answer)
       this.#young.set(answer, clock.stopwatch())
     }
+    if (this.#sinceForgotten !== undefined && this.#sinceForgotten() < FORGET_EVERY_MS) return
+    this.#sinceForgotten = clock.stopwatch()
     for (const [oldest, age] of this.#young) {
       if (age() <= DURABLE_MS) return
       this.#young.delete(oldest)
