@@ -207,6 +207,21 @@ describe('reads values as they are meant', () => {
     },
   )
 
+  test('takes who may name a person, and what groups may do', () => {
+    const trusted = `http:
+  publicUrl: https://plimsoll.example.com
+  trustedUserHeader: X-Forwarded-User
+  trustedProxies: [127.0.0.1, "10.0.0.0/8", "fd00::/8"]
+  trustedGroupsHeader: X-Forwarded-Groups
+  trustedGroups: { ops: [read, write, audit], "/plimsoll/support": [read] }
+`
+    expect(configOf(smallestWith(trusted)).http).toMatchObject({
+      ...{ trustedUserHeader: 'X-Forwarded-User', trustedGroupsHeader: 'X-Forwarded-Groups' },
+      trustedProxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'],
+      trustedGroups: { ops: ['read', 'write', 'audit'], '/plimsoll/support': ['read'] },
+    })
+  })
+
   test('insecure gives leave for plain http elsewhere', () => {
     const provider = 'provider: { clientId: a, clientSecret: b, baseUrl: http://crm.lan, insecure: true }'
     expect(problemsOf(smallestWith(provider))).toEqual([])
