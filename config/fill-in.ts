@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type * as z from 'zod'
+import { Secret } from '../src/runtime/secret.ts'
 import { type ConfigProblem, type Path, type Position, renderPath, unknownName } from './problems.ts'
 import { type ConfigShape, namesIn, secretForm, secretOfTwin, shapeOf } from './shape.ts'
 import { asYamlScalar, type Entry, type Environment, interpolate, type Node } from './yaml-source.ts'
@@ -64,6 +65,7 @@ class Filling {
   take(node: Node, schema: z.core.$ZodType, path: Path): unknown {
     this.positions.set(renderPath(path), node.at)
     const shape = shapeOf(schema)
+    if (shape.kind === 'value' && shape.form.structure) return this.#structure(node, path)
     const one = shape.kind === 'list' && shape.oneOrMany ? shapeOf(shape.item) : undefined
     if (node.kind === 'map') {
       // The schema makes a list of it: what it finds there, it finds at the first entry.
@@ -74,6 +76,17 @@ class Filling {
       return node.items.map((item, index) => this.take(item, shape.item, [...path, index]) ?? null)
     }
     return this.#scalar(node, one ?? shape, path)
+  }
+
+  /** What came from the environment is a secret there: that is where keys of other services are. */
+  #structure(node: Node, path: Path): unknown {
+    this.positions.set(renderPath(path), node.at)
+    if (node.kind === 'map')
+      return this.#named(node.entries, path, ({ key, value }) => this.#structure(value, [...path, key]))
+    if (node.kind === 'list') return node.items.map((item, index) => this.#structure(item, [...path, index]))
+    const text = typeof node.value === 'string'
+    const leaf = this.#scalar(node, { kind: 'value', form: text ? { text } : {} }, path) ?? null
+    return this.foreign.has(renderPath(path)) ? new Secret(String(leaf)) : leaf
   }
 
   #map(entries: Entry[], shape: ConfigShape, path: Path): Record<string, unknown> {

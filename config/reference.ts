@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
+import { TEMPLATE_FIELDS, TEMPLATE_FILTERS, TEMPLATE_TAGS } from '../src/delivery/templates/template-fields.ts'
 import { settings } from './schema.ts'
 import { twinOf } from './shape.ts'
 import { choices, forms, needsRestart } from './values.ts'
@@ -14,7 +15,7 @@ export function configReference(): string {
       if (needsRestart(zodSchema)) Object.assign(jsonSchema, { restart: true })
     },
   }) as Setting
-  return [HEAD, ...childrenOf(root).map(([name, setting]) => chapter(name, setting))].join('\n')
+  return [HEAD, ...childrenOf(root).map(([name, setting]) => chapter(name, setting)), templateFields()].join('\n')
 }
 
 /** A setting as JSON Schema has it, and what else is declared of it. */
@@ -59,6 +60,23 @@ One YAML file; what it leaves out has the default below. \`[]\` is each entry of
 setting's name ends in \`File\`. **SIGHUP** shows whether a running daemon takes a change over when it reads its file again; the rest needs
 a restart. [\`example.yaml\`](example.yaml) shows all of it in its place, \`plimsoll config check\` names everything that is wrong with a file.
 `
+
+/** What templates of receivers may name. */
+function templateFields(): string {
+  const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
+  const lists = TEMPLATE_FIELDS.map(({ of, fields }) => {
+    const rows = Object.entries(fields).map(([name, { is }]) => `| \`${name}\` | ${inText(is)} |`)
+    return [`### Of ${of}\n`, '| field | what it holds |', '|---|---|', ...rows, ''].join('\n')
+  })
+  return [
+    '## Template fields\n',
+    'What `template` and `payload` of a receiver may name. These fields stay: none is renamed or taken away. What a message does not',
+    'have is empty, and false in a condition; times are ISO 8601. A template is [Liquid](https://liquidjs.com) without what reads files or runs',
+    `without end. Tags: ${code(TEMPLATE_TAGS)}. Filters: ${code(TEMPLATE_FILTERS)}; \`number\` makes \`1,000\`,`,
+    '`percent` makes `96 %`, `time` makes `2026-11-21 10:00 CET` in `http.timeZone`.\n',
+    ...lists,
+  ].join('\n')
+}
 
 interface Row {
   /** Of a group whose settings depend on its type: which one. */

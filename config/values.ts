@@ -9,6 +9,8 @@ import type { Path } from './problems.ts'
 export interface Form {
   /** What may be set there, in words, for the reference. */
   type?: string
+  /** Any groups and lists of the file, to be checked as a whole. */
+  structure?: true
   /** A number or `true` in the file is read as its text. */
   text?: true
   /** May come from a file (`...File`), and is never shown. */

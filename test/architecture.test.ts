@@ -101,6 +101,8 @@ const ROOMS: RoomTable = {
       ...['src/text/pattern.ts', 'src/text/format-number.ts', 'src/http/access/scopes.ts'],
       // The list of receivers, whose folders have their settings.
       'src/delivery/receivers/all-receivers.ts',
+      // What their templates may name, for the reference.
+      'src/delivery/templates/template-fields.ts',
     ],
   },
   jobs: { of: ROOMS_OF_SRC, types: ['views'] },
@@ -125,6 +127,7 @@ const LIBRARIES: LibraryTable = {
   ioredis: { of: ['redis'], types: ['jobs'] },
   undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'] },
   nodemailer: { of: ['delivery'] },
+  liquidjs: { of: ['delivery'] },
   fastify: { of: ['http', 'sandbox'] },
   'smtp-server': { of: ['sandbox'] },
   'postal-mime': { of: ['sandbox'] },

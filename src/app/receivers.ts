@@ -6,7 +6,7 @@ import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
 import { type MailLinks, recordPages } from '../delivery/describe/mail-links.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
-import type { BodyContext } from '../delivery/receivers/receiver-kind.ts'
+import type { BodyContext, ShownReceiver } from '../delivery/receivers/receiver-kind.ts'
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -29,7 +29,7 @@ export function createReceiver(
   name: string,
   settings: Config['receivers'][string],
   shown: Shown = {},
-): Receiver {
+): ShownReceiver {
   const { http, alerts } = config
   const context = { receiver: name, home: `${http.publicUrl}/`, groupBy: alerts.group.by, ...shown }
   return receiverKind(settings).create(settings, context)

@@ -6,6 +6,8 @@ import type { Who } from '../audit/audited.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
+import type { ShownMessage } from '../delivery/receivers/receiver-kind.ts'
+import { type SampleName, sampleLinks, sampleMessage } from '../delivery/templates/sample-messages.ts'
 import { connectRedis, type Store } from '../redis/connect.ts'
 import { createKeys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -31,9 +33,29 @@ export function noteTest(audit: AuditLog, name: string, { outcome }: ReceiverTes
   return audit.note({ action: 'receiver.tested', who, subject: name, detail: outcome.outcome })
 }
 
+interface TestedReceiver {
+  config: Config
+  name: string
+  settings: Config['receivers'][string]
+}
+
+/** What the receiver would be sent about such an alert. Nothing is sent, and no data are read: links are not signed. */
+export async function showMessage(
+  { config, name, settings }: TestedReceiver,
+  kind: SampleName,
+  now: number,
+): Promise<ShownMessage> {
+  const receiver = createReceiver(config, name, settings, { links: sampleLinks(config.http.publicUrl) })
+  try {
+    return receiver.show(sampleMessage(kind), now)
+  } finally {
+    await receiver.close()
+  }
+}
+
 /** Sends one test message now, through the very receiver that the daemon sends through, and notes what came of it. */
 export async function testReceiver(
-  { config, name, settings }: { config: Config; name: string; settings: Config['receivers'][string] },
+  { config, name, settings }: TestedReceiver,
   clock: Clock,
   stop: AbortSignal,
   notes: Notes,

@@ -4,12 +4,13 @@ import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/a
 import type { OpenState } from '../alerts/open-alerts.ts'
 import { matchersText, newSilence, parseMatchers, type Silence } from '../alerts/silence.ts'
 import { acknowledge, silenceAlerts, unacknowledge, unsilence } from '../app/alert-actions.ts'
-import { type ReceiverTest, testBeside } from '../app/test-receiver.ts'
+import { type ReceiverTest, showMessage, testBeside } from '../app/test-receiver.ts'
+import type { SampleName } from '../delivery/templates/sample-messages.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatDistance, formatSeconds } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
-import { receiverTestJson } from '../views/deliveries.ts'
+import { receiverTestJson, shownMessageJson } from '../views/deliveries.ts'
 import { timedAcknowledgement } from '../views/find-alerts.ts'
 import { countCovered, silenceJson, unknownAccounts } from '../views/silenced.ts'
 import type { CommonOptions, Moment } from './arguments.ts'
@@ -189,13 +190,26 @@ export async function showSilences(io: Io, options: CommonOptions & { all?: bool
   )
 }
 
+interface TestOptions extends CommonOptions {
+  show?: boolean
+  kind?: SampleName
+}
+
 /** `plimsoll alerts test`. */
-export async function test(io: Io, name: string, options: CommonOptions): Promise<void> {
+export async function test(io: Io, name: string, options: TestOptions, command: Command): Promise<void> {
+  const { show = false, kind } = options
+  if (kind !== undefined && !show) return command.error('error: --kind is for --show: a test has a text of its own')
   const { config } = readConfig(io, options.config)
-  checkInstalled(io, options.config, config, 'refuses')
+  if (!show) checkInstalled(io, options.config, config, 'refuses')
   const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
   if (settings === undefined)
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)
+  if (show) {
+    const shown = await showMessage({ config, name, settings }, kind ?? 'limit', io.clock.now())
+    if (options.json === true) return printJson(io, 'alerts test', shownMessageJson(name, shown))
+    if (shown.fault !== undefined) throw new CommandError(`${name}: ${shown.fault}`)
+    return io.out(`${shown.text.trimEnd()}\n`)
+  }
   const progress = showProgress(io, `sending to ${name}`)
   const parts = { clock: io.clock, stop: io.stop, log: commandLog(io) }
   const tested = await testBeside({ config, name, settings }, parts, whoRuns(io)).finally(progress.end)

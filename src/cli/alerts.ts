@@ -1,3 +1,4 @@
+import { SAMPLE_NAMES } from '../delivery/templates/sample-messages.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import {
   accountArgument,
@@ -108,7 +109,11 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   'alerts test': {
     is: 'send a test message through a receiver now; enables one that is switched off',
     args: [argument('<receiver>', 'its name in the config')],
-    examples: ['ops-mail'],
+    options: [
+      option('--show', 'print what would be sent instead, and send nothing'),
+      option('--kind <kind>', 'what to show: a message about such an alert; default: limit').choices(SAMPLE_NAMES),
+    ],
+    examples: ['ops-mail', 'ops-mail --kind token --show'],
     run: async () => (await import('./alerts-change.ts')).test,
   },
   'thresholds plan': {

@@ -2,6 +2,7 @@ import type { Alert } from '../alerts/alert.ts'
 import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
 import type { ReceiverHealth } from '../delivery/receiver-health.ts'
+import type { ShownMessage } from '../delivery/receivers/receiver-kind.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -113,6 +114,14 @@ interface Tested {
 }
 
 /** What came of a test message, as API and command line tell it. */
+/** Of what would be sent; the reason is why its template was left out. */
+export function shownMessageJson(receiver: string, { text, fault }: ShownMessage): ReceiverTestShape {
+  return {
+    ...{ receiver, outcome: 'shown', shown: text, reason: fault ?? null },
+    ...{ answer: null, ms: 0, fix: null, noted: false, enabled: false },
+  }
+}
+
 export function receiverTestJson(receiver: string, { outcome, ms, noted, fix }: Tested): ReceiverTestShape {
   const isDelivered = outcome.outcome === 'delivered'
   return {
@@ -120,6 +129,7 @@ export function receiverTestJson(receiver: string, { outcome, ms, noted, fix }: 
     outcome: isDelivered ? 'delivered' : 'failed',
     reason: isDelivered ? (outcome.detail ?? null) : outcome.reason,
     ...{ answer: outcome.answer ?? null, ms, fix: fix ?? null },
+    shown: null,
     ...{ noted: noted !== 'away', enabled: noted === 'enabled' },
   }
 }

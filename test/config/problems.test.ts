@@ -322,7 +322,7 @@ describe('each kind of problem says where it is and what is allowed', () => {
     [
       'a setting of another type of receiver',
       email('smtp: smtp://a, url: https://a.b'),
-      'receivers.ops.url: unknown; allowed: type, smtp, smtpFile, from, to, digest, insecure',
+      'receivers.ops.url: unknown; allowed: type, smtp, smtpFile, from, to, template, digest, insecure',
     ],
     ['a heartbeat over plain http', 'heartbeat: { url: "http://a.b/key" }', `heartbeat.url: ${NEEDS_TLS('insecure')}`],
     [

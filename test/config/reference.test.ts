@@ -64,6 +64,7 @@ test('the example loads once its variables are set and its key exists', () => {
     'ops-mail',
     'account-owner',
     'ops-hook',
+    'ticket',
     'chat',
     'pager',
     'channel',

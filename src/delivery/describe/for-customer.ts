@@ -1,6 +1,8 @@
-import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
+import { type Alert, type Message, UNINSTALL_RULE } from '../../alerts/alert.ts'
 import { cleanText } from '../../text/clean-text.ts'
+import { accountName } from './describe-alert.ts'
 import { type MailLinks, wantsReconnect } from './mail-links.ts'
+import { subjectLine } from './subject.ts'
 
 /** What a customer may follow: the link that connects their account, and their own records. */
 export function linksOfCustomer({ reconnect, record, appName }: MailLinks): MailLinks {
@@ -12,15 +14,30 @@ export function linksOfCustomer({ reconnect, record, appName }: MailLinks): Mail
   }
 }
 
+/** A message as its reader reads it. */
+export function messageFor(message: Message, { isForCustomer, appName }: MailLinks): Message {
+  if (!isForCustomer) return message
+  const { data } = message
+  return { ...message, data: { ...data, alerts: data.alerts.map((alert) => forCustomer(alert, appName)) } }
+}
+
+/** What to do, where a customer can do something; else what is wrong. */
+export function subjectFor(message: Message, { isForCustomer, appName }: MailLinks): string {
+  const { alerts } = message.data
+  const account = alerts[0] === undefined ? undefined : accountName(alerts[0])
+  const asked = isForCustomer && account !== undefined && subjectForCustomer(alerts, account, appName)
+  return asked || subjectLine(message)
+}
+
 /** An alert as the customer of its account reads it: without our rules and pages, and in their words. */
 export function forCustomer({ url: _, because: __, ...alert }: Alert, appName = 'the app'): Alert {
-  const message = messageFor(alert, cleanText(appName, 80))
+  const message = sentenceFor(alert, cleanText(appName, 80))
   const rule = alert.kind === 'limit' || alert.kind === 'limit-changed' ? '' : alert.rule
   return { ...alert, rule, ...(message !== undefined && { message }) }
 }
 
 /** A number says all there is to say about a limit; other alerts have a sentence for operators. */
-function messageFor(alert: Alert, app: string): string | undefined {
+function sentenceFor(alert: Alert, app: string): string | undefined {
   const { kind, status, reason, rule } = alert
   if (kind !== 'token' && kind !== 'poll') return undefined
   if (reason === 'uninstalled' || rule === UNINSTALL_RULE) return `${upper(app)} was uninstalled from this account.`

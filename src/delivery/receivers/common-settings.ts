@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { checkPlainHttp, secretAddress } from '../../../config/secrets.ts'
-import { related, timeOfDay, timeZone, toggle, type Unchecked, weekday } from '../../../config/values.ts'
+import { forms, related, says, timeOfDay, timeZone, toggle, type Unchecked, weekday } from '../../../config/values.ts'
+import { faultOfTemplate } from '../templates/check-template.ts'
 
 export const digest = () =>
   related(
@@ -32,3 +33,33 @@ export function posted<Schema extends z.ZodType>(schema: Schema, also?: (given: 
 }
 
 type Report = Parameters<Parameters<typeof related>[1]>[1]
+
+/** Texts of messages in words of one's own: each a template, checked with messages of every kind. */
+export function templates<Name extends keyof typeof TEXTS>(...names: Name[]) {
+  const texts = Object.fromEntries(names.map((name) => [name, templateText().describe(TEXTS[name]).exactOptional()]))
+  return z
+    .strictObject(texts as Record<Name, ReturnType<typeof optionalText>>)
+    .exactOptional()
+    .describe(TEMPLATES)
+}
+
+const TEMPLATES =
+  'Texts of your own, as Liquid templates: [what they may name](#template-fields). What is left out is as without a template.'
+
+const TEXTS = {
+  subject: 'The subject.',
+  title: 'The title, one line.',
+  body: 'All below it, in place of it.',
+}
+
+const optionalText = () => templateText().exactOptional()
+
+function templateText() {
+  return z
+    .string(says('must be text'))
+    .superRefine((source, context) => {
+      const message = faultOfTemplate(source)
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+    })
+    .register(forms, { text: true, type: 'template' })
+}

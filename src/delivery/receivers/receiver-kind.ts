@@ -30,12 +30,23 @@ export interface Reach {
   signal: AbortSignal
 }
 
+/** What would be sent, for people; `fault`: why its template was left out. */
+export interface ShownMessage {
+  text: string
+  fault: string | undefined
+}
+
+export interface ShownReceiver extends Receiver {
+  /** Nothing is sent. Keys and tokens are not shown. */
+  show(message: Message, now: number): ShownMessage
+}
+
 /** All that is known of one type of receivers. Its methods take settings of this type alone. */
 export interface ReceiverKind<Settings> {
   /** The schema of its settings, `type` among them. */
   settings: z.ZodType<unknown>
   /** `context.links` are those of one reader; the caller closes the receiver. Throws if the settings can't be used. */
-  create(settings: Settings, context: BodyContext): Receiver
+  create(settings: Settings, context: BodyContext): ShownReceiver
   /** Connects, and sends nothing. */
   reach(settings: Settings, how: Reach): Promise<Reached>
   /** What to do about an attempt that failed. `answer` is the one it got, `place` as in `Reach`. */

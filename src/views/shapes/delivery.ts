@@ -35,7 +35,8 @@ export type ReplayedShape = z.infer<typeof ReplayedShape>
 
 export const ReceiverTestShape = shape('ReceiverTest', 'What came of a test message.', {
   receiver: text('Its name in the config.'),
-  outcome: z.enum(['delivered', 'failed']),
+  outcome: z.enum(['delivered', 'failed', 'shown']).describe('shown: nothing was sent.'),
+  shown: strangersText('What would be sent, where that was asked for.').nullable(),
   reason: strangersText('The answer, or the fault; null where there was none.').nullable(),
   answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
   ms: z.number().min(0).describe('How long it took, milliseconds.'),

@@ -3,7 +3,9 @@ import type { Message } from '../../../alerts/alert.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
 import { badgeOfMessage } from '../../describe/subject.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
-import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
+import { messageTemplate, type TemplateTexts } from '../../templates/message-template.ts'
+import { createBodyReceiver } from '../body-receiver.ts'
+import { digest, insecureHttp, postAddress, posted, templates } from '../common-settings.ts'
 import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
 import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
 
@@ -19,6 +21,7 @@ const appriseSettings = posted(
     url: postAddress().describe(
       'The address with the key of its configuration: https://apprise.example.com/notify/KEY.',
     ),
+    template: templates('title', 'body'),
     digest: digest().exactOptional(),
     insecure: insecureHttp(),
   }),
@@ -26,14 +29,17 @@ const appriseSettings = posted(
 
 export const apprise = {
   settings: appriseSettings,
-  create({ url }, context) {
+  create({ url, template }, context) {
     const { receiver: name } = context
-    const { post, ...asIs } = createPost({ name, url }, readApprise)
     const shown = { ...context, links: linksOfChannel(context.links) }
-    return {
-      ...{ name, type: 'apprise', ...asIs },
-      send: ({ message, now }, signal) => post({ body: appriseBody(message, shown), now, signal }),
-    }
+    const textsOf = messageTemplate(template, { mostBytes: MOST_CHARACTERS })
+    return createBodyReceiver({
+      ...{ name, type: 'apprise', post: createPost({ name, url }, readApprise) },
+      render(message) {
+        const texts = textsOf(message, shown)
+        return { body: appriseBody(message, shown, texts), fault: texts.fault }
+      },
+    })
   },
   reach: reachAddress,
   wayOut: (place, answer) =>
@@ -44,11 +50,11 @@ export const apprise = {
         : postWayOut(place, answer),
 } satisfies ReceiverKind<SettingsOf<typeof appriseSettings>>
 
-function appriseBody(message: Message, { home, links = {} }: BodyContext): string {
+function appriseBody(message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts): string {
   const outline = outlineOf(message, links)
-  const body = outlineText(outline, home, (words) => words.length <= MOST_CHARACTERS)
+  const body = texts.body ?? outlineText(outline, home, (words) => words.length <= MOST_CHARACTERS)
   return JSON.stringify({
-    title: outline.subject,
+    title: texts.title ?? outline.subject,
     body,
     type: TYPES[badgeOfMessage(message)] ?? 'info',
     format: 'text',

@@ -3,12 +3,19 @@ import { isThisMachine } from '../../../../config/addresses.ts'
 import { mailAddress, secretAddress } from '../../../../config/secrets.ts'
 import { related, toggle } from '../../../../config/values.ts'
 import type { Secret } from '../../../runtime/secret.ts'
-import { digest } from '../common-settings.ts'
+import { messageFor } from '../../describe/for-customer.ts'
+import type { MailLinks } from '../../describe/mail-links.ts'
+import { messageTemplate } from '../../templates/message-template.ts'
+import { escapeLinks } from '../../templates/own-links.ts'
+import { digest, templates } from '../common-settings.ts'
 import type { Reach, Reached, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 import { createEmailReceiver, verifyLogin } from './send-email.ts'
 
 /** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
 const TIMEOUT_MS = 25_000
+
+/** Of a body by a template: mail programs cut off a mail of more than about 100 kB, and its HTML part is larger. */
+const MOST_OWN_BODY = 40_000
 
 const recipients = z.union([
   z.literal('account'),
@@ -31,6 +38,7 @@ const settings = z.strictObject({
   to: recipients.describe(
     'Who gets the messages. account: the contact of the account that a message is about, and nothing about any other.',
   ),
+  template: templates('subject', 'body'),
   digest: digest().exactOptional(),
   insecure: toggle()
     .prefault(false)
@@ -47,11 +55,14 @@ type EmailSettings = SettingsOf<typeof emailSettings>
 
 export const email = {
   settings: emailSettings,
-  create(settings, { receiver: name, links = {}, addresseeOf }) {
-    const { smtp, from, to } = settings
+  create(settings, { receiver: name, home, links = {}, addresseeOf }) {
+    const { smtp, from, to, template } = settings
+    const textsOf = messageTemplate(template, { escapeField: escapeLinks(home), mostBytes: MOST_OWN_BODY })
+    const contextFor = (shown: MailLinks) => ({ receiver: name, home: shown.isForCustomer ? '' : home, links: shown })
     return createEmailReceiver({
       ...{ name, smtp, from, to: to === 'account' ? to : [...to], links },
       ...(addresseeOf !== undefined && { addresseeOf }),
+      textsFor: (message, shown) => textsOf(messageFor(message, shown), contextFor(shown)),
       ...{ tls: mailEncryption(settings), timeoutMs: TIMEOUT_MS },
     })
   },

@@ -4,6 +4,7 @@ import type { MailFact } from '../../describe/describe-alert.ts'
 import { changeLine, type DescribedChanges } from '../../describe/describe-changes.ts'
 import type { DescribedRecords } from '../../describe/describe-records.ts'
 import { type Action, RECONNECT } from '../../describe/mail-links.ts'
+import { eachWord } from '../../templates/own-links.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
 import { barOf, ownHeading } from './text-part.ts'
 
@@ -63,8 +64,7 @@ const ROOM_FOR_SECTIONS = 38_000
 const ROOM_FOR_ROWS = 92_000
 
 export function htmlPart(content: MailContent): string {
-  const { badge, subject, changes, summary, overview, omitted, csv, footer } = content
-  const { sections, rows, left } = whatFits(content)
+  const { badge, subject, own, csv, footer } = content
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -81,13 +81,7 @@ export function htmlPart(content: MailContent): string {
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f3f6">
 <tr><td class="page" align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colorOf(badge)}">
-${changes === undefined ? undefined : changesRow(changes)}
-${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
-${overviewRow(overview)}
-${sections}
-${rows.length === 0 ? undefined : rankedTable(rows)}
-${left === 0 ? undefined : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail${csv === undefined ? '' : ' and in the table attached'}.`)}
-${omitted === undefined ? undefined : noteRow(omitted)}
+${own === undefined ? alertRows(content) : ownRow(own)}
 ${csv === undefined ? undefined : noteRow(`Attached as a table: ${csv.filename}`)}
 <tr><td class="cell line quiet" style="padding:14px 28px;${LINE};${QUIET};font-size:12px">${footer}</td></tr>
 </table>
@@ -96,6 +90,27 @@ ${csv === undefined ? undefined : noteRow(`Attached as a table: ${csv.filename}`
 </body>
 </html>
 `.toString()
+}
+
+function alertRows(content: MailContent): Html {
+  const { badge, changes, summary, overview, omitted, csv } = content
+  const { sections, rows, left } = whatFits(content)
+  return html`${changes === undefined ? undefined : changesRow(changes)}
+${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
+${overviewRow(overview)}
+${sections}
+${rows.length === 0 ? undefined : rankedTable(rows)}
+${left === 0 ? undefined : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail${csv === undefined ? '' : ' and in the table attached'}.`)}
+${omitted === undefined ? undefined : noteRow(omitted)}`
+}
+
+/** Text by a template of the config: its lines stay, its addresses can be followed, and nothing of it is markup. */
+function ownRow(own: string): Html {
+  const lines = own.split('\n').map((line, n) => {
+    const words = eachWord(line, (word) => (/^https?:\/\//.test(word) ? html`<a href="${word}">${word}</a>` : word))
+    return html`${n === 0 ? undefined : html`<br>\n`}${words.map((word) => html`${word}`)}`
+  })
+  return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px;word-break:break-word">${lines}</td></tr>`
 }
 
 /** As many sections and rows as a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */

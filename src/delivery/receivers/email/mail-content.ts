@@ -4,7 +4,6 @@ import { csvLine } from '../../../text/csv.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import {
-  accountName,
   type Badge,
   type DescribedAlert,
   describeAlert,
@@ -12,9 +11,10 @@ import {
   worstDescribed,
 } from '../../describe/describe-alert.ts'
 import { type DescribedChanges, describeChanges } from '../../describe/describe-changes.ts'
-import { forCustomer, subjectForCustomer } from '../../describe/for-customer.ts'
+import { messageFor, subjectFor } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
-import { accountsIn, badgeOfMessage, subjectLine, totalOf } from '../../describe/subject.ts'
+import { accountsIn, badgeOfMessage, totalOf } from '../../describe/subject.ts'
+import type { TemplateTexts } from '../../templates/message-template.ts'
 
 /** One of several alerts of a mail, which lists them account by account. */
 export interface ListedAlert extends DescribedAlert {
@@ -28,6 +28,8 @@ export interface ListedAlert extends DescribedAlert {
 export interface MailContent {
   badge: string
   subject: string
+  /** By a template of the config: plain text in place of all below, but for the table attached and the footer. */
+  own?: string
   /** Of a digest: what changed since the one before. */
   changes?: DescribedChanges
   /** For alerts of several accounts: one line above them all. */
@@ -49,8 +51,8 @@ export interface MailContent {
 const MAX_SECTIONS = 10
 const SECTIONS_OF_MANY = 3
 
-export function mailContent(given: Message, now: number, links: MailLinks): MailContent {
-  const message = links.isForCustomer ? messageForCustomer(given, links) : given
+export function mailContent(given: Message, now: number, links: MailLinks, texts: TemplateTexts = {}): MailContent {
+  const message = messageFor(given, links)
   const { type, timestamp, data } = message
   const count = data.alerts.length
   const whole = type === 'alert.digest' ? 0 : count > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
@@ -66,7 +68,8 @@ export function mailContent(given: Message, now: number, links: MailLinks): Mail
   const summary = summaryOf(message)
   return {
     badge: badgeOfMessage(message),
-    subject: subjectOf(message, links),
+    subject: texts.title ?? subjectFor(message, links),
+    ...(texts.body !== undefined && { own: texts.body }),
     ...(data.changed !== undefined && { changes: describeChanges(data.changed) }),
     ...(summary !== undefined && { summary }),
     overview: summary === undefined || rows.length > 0 ? [] : overviewOf(listed),
@@ -77,19 +80,6 @@ export function mailContent(given: Message, now: number, links: MailLinks): Mail
     ...(rows.length > 0 && { csv: alertsCsv(alerts, message) }),
     footer: `Sent by ${links.isForCustomer ? cleanText(links.appName ?? 'Plimsoll', 80) : 'Plimsoll'}, ${formatTime(timestamp)}.`,
   }
-}
-
-function messageForCustomer(message: Message, { appName }: MailLinks): Message {
-  const { data } = message
-  return { ...message, data: { ...data, alerts: data.alerts.map((alert) => forCustomer(alert, appName)) } }
-}
-
-/** What to do, where a customer can do something; else what is wrong. */
-function subjectOf(message: Message, { isForCustomer, appName }: MailLinks): string {
-  const { alerts } = message.data
-  const account = alerts[0] === undefined ? undefined : accountName(alerts[0])
-  const asked = isForCustomer && account !== undefined && subjectForCustomer(alerts, account, appName)
-  return asked || subjectLine(message)
 }
 
 function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLinks): ListedAlert {

@@ -5,7 +5,9 @@ import { Secret } from '../../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../../text/format-number.ts'
 import { linksOfCustomer } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
-import { type AddresseeOf, type AttemptOutcome, markOf, type OutgoingDelivery, type Receiver } from '../../receiver.ts'
+import { type AddresseeOf, type AttemptOutcome, markOf, type OutgoingDelivery } from '../../receiver.ts'
+import { type TemplateTexts, withFault } from '../../templates/message-template.ts'
+import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
 import { htmlPart } from './html-part.ts'
 import type { AlertsCsv } from './mail-content.ts'
 import { mailContent } from './mail-content.ts'
@@ -31,11 +33,13 @@ export interface EmailOptions {
   /** From connecting to the server's word that it has the mail. */
   timeoutMs?: number
   links?: MailLinks
+  /** What a message has in place of its subject and its text, for the reader whom these links are for. */
+  textsFor?: (message: Message, links: MailLinks) => TemplateTexts
 }
 
 /** A receiver that gets each message as a mail. Throws if the URL can't be used. */
-export function createEmailReceiver(options: EmailOptions): Receiver {
-  const { name, from, to, timeoutMs = 60_000, links = {} } = options
+export function createEmailReceiver(options: EmailOptions): ShownReceiver {
+  const { name, from, to, timeoutMs = 60_000, links = {}, textsFor } = options
   const server = smtpServer(name, options.smtp)
   // Now, and not with the first mail: that may be an alert at night, on a disk that an upgrade is just writing to.
   const transport = createTransport(server, options.tls, timeoutMs)
@@ -54,13 +58,16 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
         await (await transport).verify()
         return { outcome: 'delivered', detail: NOBODY_TO_TEST }
       }
+      const shown = address === undefined ? links : linksOfCustomer(links)
+      const texts = textsOf(message, shown)
       const sent = await (await transport).sendMail({
-        ...mailFor(delivery, from, address === undefined ? links : linksOfCustomer(links)),
+        ...mailFor(delivery, from, shown, texts),
         from,
         to: address ?? to,
         signal: AbortSignal.any([signal, deadline]),
       })
-      return { ...accepted(sent.accepted.length, sent.rejected.length), ...replyCode(sent.response) }
+      const outcome = { ...accepted(sent.accepted.length, sent.rejected.length), ...replyCode(sent.response) }
+      return withFault(outcome, texts.fault)
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
@@ -69,6 +76,17 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
       if (address !== undefined && refusesAddress(error)) return { outcome: 'refuse', ...failed, ofAddressee: true }
       return { outcome: 'retry', ...failed }
     }
+  }
+
+  /** What is written for operators is not for a customer who is asked to connect the account again. */
+  const textsOf = (message: Message, shown: MailLinks) =>
+    message.type === 'account.reconnect' && to !== 'account' ? NO_TEXTS : (textsFor?.(message, shown) ?? NO_TEXTS)
+
+  function show(message: Message, now: number): ShownMessage {
+    const shown = to === 'account' ? linksOfCustomer(links) : links
+    const texts = textsOf(message, shown)
+    const { subject, text } = renderEmail(message, now, shown, texts)
+    return { text: `Subject: ${subject}\n\n${text}`, fault: texts.fault }
   }
 
   async function send(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -84,8 +102,10 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
   }
 
   const mark = markOf(JSON.stringify([server.host, server.port, ...(to === 'account' ? [to] : to)]))
-  return { name, type: 'email', address: mark, atATime: CONNECTIONS, send, close }
+  return { name, type: 'email', address: mark, atATime: CONNECTIONS, send, close, show }
 }
+
+const NO_TEXTS: TemplateTexts = {}
 
 const NOBODY_TO_TEST =
   'the mail server takes the login; no mail was sent, because each is for the contact of an account'
@@ -134,8 +154,13 @@ async function createTransport(
 }
 
 /** A message as a mail, but for who gets it. */
-export function mailFor({ id, message, now }: OutgoingDelivery, from: string, links: MailLinks) {
-  const { csv, ...parts } = renderEmail(message, now, links)
+export function mailFor(
+  { id, message, now }: OutgoingDelivery,
+  from: string,
+  links: MailLinks,
+  texts: TemplateTexts = {},
+) {
+  const { csv, ...parts } = renderEmail(message, now, links, texts)
   const root = threadRoot(message, from)
   return {
     ...parts,
@@ -156,8 +181,13 @@ export interface RenderedEmail {
 }
 
 /** One readable mail for all alerts of a message, as plain text and as HTML. Ages count from `now`. */
-export function renderEmail(message: Message, now: number, links: MailLinks = {}): RenderedEmail {
-  const content = mailContent(message, now, links)
+export function renderEmail(
+  message: Message,
+  now: number,
+  links: MailLinks = {},
+  texts: TemplateTexts = {},
+): RenderedEmail {
+  const content = mailContent(message, now, links, texts)
   const { subject, csv } = content
   return { subject, text: textPart(content), html: htmlPart(content), ...(csv !== undefined && { csv }) }
 }

@@ -8,15 +8,17 @@ const BAR_WIDTH = 30
 const NAME_WIDTH = 12
 
 /** The mail as plain text: nothing in it that the other part has alone. */
-export function textPart({ changes, summary, overview, sections, rows, omitted, csv, footer }: MailContent): string {
+export function textPart(content: MailContent): string {
+  const { own, changes, summary, overview, sections, rows, omitted, csv, footer } = content
+  const end = [csv === undefined ? [] : `Attached as a table: ${csv.filename}`, `-- \n${footer}`].flat()
+  if (own !== undefined) return `${[own, ...end].join('\n\n')}\n`
   const blocks = [
     changes === undefined ? [] : changesBlock(changes),
     summary === undefined ? [] : [summary, overview.map(({ badge, line }) => `[${badge}] ${line}`)].flat().join('\n'),
     sections.map(sectionText),
     rows.length === 0 ? [] : rows.map(rowText).join('\n').trimStart(),
     omitted ?? [],
-    csv === undefined ? [] : `Attached as a table: ${csv.filename}`,
-    `-- \n${footer}`,
+    end,
   ].flat()
   return `${blocks.join(sections.length > 1 ? `\n\n${'='.repeat(60)}\n\n` : '\n\n')}\n`
 }

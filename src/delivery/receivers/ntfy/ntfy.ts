@@ -6,7 +6,9 @@ import { Secret } from '../../../runtime/secret.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
 import { badgeOfMessage } from '../../describe/subject.ts'
 import { markOf } from '../../receiver.ts'
-import { digest, insecureHttp, posted } from '../common-settings.ts'
+import { messageTemplate, type TemplateTexts } from '../../templates/message-template.ts'
+import { createBodyReceiver } from '../body-receiver.ts'
+import { digest, insecureHttp, posted, templates } from '../common-settings.ts'
 import { createPost, postWayOut, reachAddress } from '../http-post.ts'
 import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
 
@@ -22,6 +24,7 @@ const ntfySettings = posted(
       'What phones subscribe to.',
     ),
     token: secret().exactOptional().describe('An access token, where the topic is protected.'),
+    template: templates('title', 'body'),
     digest: digest().exactOptional(),
     insecure: insecureHttp(),
   }),
@@ -29,25 +32,30 @@ const ntfySettings = posted(
 
 export const ntfy = {
   settings: ntfySettings,
-  create({ url, topic, token }, context) {
+  create({ url, topic, token, template }, context) {
     const { receiver: name } = context
-    const { post, close } = createPost({ name, url: new Secret(`${url}/`) })
+    const post = { ...createPost({ name, url: new Secret(`${url}/`) }), address: markOf(`${url}/${topic}`) }
     const shown = { ...context, links: linksOfChannel(context.links) }
     const headers = token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }
-    return {
-      ...{ name, type: 'ntfy', address: markOf(`${url}/${topic}`), close },
-      send: ({ message, now }, signal) => post({ body: ntfyBody(message, topic, shown), headers, now, signal }),
-    }
+    const textsOf = messageTemplate(template, { mostBytes: MOST_BYTES - 1 })
+    return createBodyReceiver({
+      ...{ name, type: 'ntfy', post, headers },
+      render(message) {
+        const texts = textsOf(message, shown)
+        return { body: ntfyBody(message, topic, shown, texts), fault: texts.fault }
+      },
+    })
   },
   reach: ({ url }, how) => reachAddress({ url: new Secret(url) }, how),
   wayOut: (place, answer) => postWayOut(place, answer, 'token'),
 } satisfies ReceiverKind<SettingsOf<typeof ntfySettings>>
 
 /** Plain text: ntfy reads no markup of its own accord. */
-function ntfyBody(message: Message, topic: string, { home, links = {} }: BodyContext): string {
+function ntfyBody(message: Message, topic: string, { home, links = {} }: BodyContext, texts: TemplateTexts): string {
   const outline = outlineOf(message, links)
-  const words = outlineText(outline, home, (body) => Buffer.byteLength(body) < MOST_BYTES)
+  const title = texts.title ?? outline.subject
+  const words = texts.body ?? outlineText(outline, home, (body) => Buffer.byteLength(body) < MOST_BYTES)
   const [first] = message.data.alerts.length === 1 ? outline.parts.flatMap(({ actions }) => actions) : []
   const priority = PRIORITY[badgeOfMessage(message)] ?? 3
-  return JSON.stringify({ topic, title: outline.subject, message: words, priority, click: first?.url ?? home })
+  return JSON.stringify({ topic, title, message: words, priority, click: first?.url ?? home })
 }

@@ -2,12 +2,13 @@ import { type Alert, alertOf, inOrder, type Message } from '../../../alerts/aler
 import { shorten } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { describeAlert } from '../../describe/describe-alert.ts'
+import type { TemplateTexts } from '../../templates/message-template.ts'
 import type { BodyContext } from '../receiver-kind.ts'
 
 /** PagerDuty cuts what is longer. */
 const MOST_SUMMARY = 1_024
 /** Of one fact: far below the 512 kB of an event, all together. */
-const MOST_DETAIL = 2_000
+export const MOST_DETAIL = 2_000
 const MOST_RECORDS = 20
 
 /** What happened to one alert, as events to be sent one after the other. */
@@ -17,13 +18,17 @@ interface AlertEvents {
   events: object[]
 }
 
+/** Of a message with one alert. */
+type TextsOf = (message: Message) => TemplateTexts
+
 /** One incident per alert: `dedup_key` is its own id, which it keeps from opening to closing. */
-export function eventsOf(message: Message, context: BodyContext): AlertEvents[] {
+export function eventsOf(message: Message, context: BodyContext, textsOf: TextsOf = () => ({})): AlertEvents[] {
   return inOrder(message).map((alert, n) => {
     const key = { dedup_key: shorten(alertOf(alert), 255) }
     const resolve = { event_action: 'resolve', ...key }
     const left = n === 0 ? message.data.truncated : 0
-    const trigger = { event_action: 'trigger', ...key, ...incidentOf(alert, message, context, left) }
+    const texts = textsOf({ ...message, data: { ...message.data, truncated: 0, alerts: [alert] } })
+    const trigger = { event_action: 'trigger', ...key, ...incidentOf(alert, message, context, { left, texts }) }
     if (alert.status === 'resolved') return { transition: alert.id, events: [resolve] }
     return { transition: alert.id, events: isMoment(alert) ? [trigger, resolve] : [trigger] }
   })
@@ -34,7 +39,12 @@ function isMoment({ kind }: Alert): boolean {
   return kind === 'test' || kind === 'limit-changed'
 }
 
-function incidentOf(alert: Alert, { timestamp }: Message, { home, links }: BodyContext, left: number) {
+function incidentOf(
+  alert: Alert,
+  { timestamp }: Message,
+  { home, links }: BodyContext,
+  { left, texts }: { left: number; texts: TemplateTexts },
+) {
   const { kind, level, measuredAt, rule, series } = alert
   const { subject, headline, happened, facts, records, actions, url } = describeAlert(
     alert,
@@ -43,14 +53,14 @@ function incidentOf(alert: Alert, { timestamp }: Message, { home, links }: BodyC
   )
   const rows = records?.rows.slice(0, MOST_RECORDS) ?? []
   const details: [string, string][] = [
-    ['What', happened],
+    ['What', texts.body ?? happened],
     ...facts.map(({ name, value }): [string, string] => [name, value]),
     ...(records === undefined ? [] : [[`Records (${records.note})`, rows.map(rowText).join('\n')] as [string, string]]),
     ...(left === 0 ? [] : [['Not shown', `${countOf(left, 'more alert')}: ${home}`] as [string, string]]),
   ]
   return {
     payload: {
-      summary: shorten(`${subject}: ${headline}`, MOST_SUMMARY),
+      summary: shorten(texts.title ?? `${subject}: ${headline}`, MOST_SUMMARY),
       source: subject,
       severity: isMoment(alert) ? 'info' : level,
       timestamp: measuredAt,

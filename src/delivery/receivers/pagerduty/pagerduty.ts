@@ -1,12 +1,20 @@
 import * as z from 'zod'
 import { secret, webAddress } from '../../../../config/secrets.ts'
+import type { Message } from '../../../alerts/alert.ts'
 import { chunksOf } from '../../../runtime/chunks-of.ts'
 import { Secret } from '../../../runtime/secret.ts'
-import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../receiver.ts'
-import { insecureHttp, posted } from '../common-settings.ts'
+import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'
+import { messageTemplate, withFault } from '../../templates/message-template.ts'
+import { insecureHttp, posted, templates } from '../common-settings.ts'
 import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
-import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
-import { eventsOf } from './events.ts'
+import {
+  type BodyContext,
+  linksOfChannel,
+  type ReceiverKind,
+  type SettingsOf,
+  type ShownReceiver,
+} from '../receiver-kind.ts'
+import { eventsOf, MOST_DETAIL } from './events.ts'
 
 /** Of all events of a message together, as long as one mail may take: half a claim is 30 s. */
 const TIMEOUT_MS = 25_000
@@ -22,6 +30,7 @@ const pagerdutySettings = posted(
     url: webAddress()
       .prefault('https://events.pagerduty.com/v2/enqueue')
       .describe('Where events are posted to. For the EU: https://events.eu.pagerduty.com/v2/enqueue.'),
+    template: templates('title', 'body'),
     insecure: insecureHttp(),
   }),
 )
@@ -36,19 +45,26 @@ export const pagerduty = {
     answer === 400 ? `check ${place}.routingKey: PagerDuty does not take it` : postWayOut(place, answer, 'routingKey'),
 } satisfies ReceiverKind<PagerDutySettings>
 
-function createPagerDuty({ url, routingKey }: PagerDutySettings, context: BodyContext): Receiver {
+function createPagerDuty({ url, routingKey, template }: PagerDutySettings, context: BodyContext): ShownReceiver {
   const { post, ...asIs } = createPost(
     { name: context.receiver, url: new Secret(url), timeoutMs: TIMEOUT_MS },
     readEvents,
   )
   const shown = { ...context, links: linksOfChannel(context.links) }
+  const textsOf = messageTemplate(template, { mostBytes: MOST_DETAIL })
   const taken = new Map<string, Set<string>>()
 
   async function send({ id, message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
     // A retry goes on where the last attempt stopped: from the beginning a limit of calls would let it never end.
     const done = taken.get(id) ?? new Set()
-    const left = eventsOf(message, shown).filter(({ transition }) => !done.has(transition))
+    let fault: string | undefined
+    const noted = (one: Message) => {
+      const texts = textsOf(one, shown)
+      fault ??= texts.fault
+      return texts
+    }
+    const left = eventsOf(message, shown, noted).filter(({ transition }) => !done.has(transition))
     let refused: AttemptOutcome | undefined
     const tell = async ({ transition, events }: (typeof left)[number]): Promise<AttemptOutcome> => {
       for (const event of events) {
@@ -69,10 +85,23 @@ function createPagerDuty({ url, routingKey }: PagerDutySettings, context: BodyCo
       return failed
     }
     taken.delete(id)
-    return refused ?? { outcome: 'delivered', answer: 202 }
+    return refused ?? withFault({ outcome: 'delivered', answer: 202 }, fault)
   }
 
-  return { ...{ name: context.receiver, type: 'pagerduty', ...asIs }, send }
+  function show(message: Message) {
+    let fault: string | undefined
+    const events = eventsOf(message, shown, (one) => {
+      const texts = textsOf(one, shown)
+      fault ??= texts.fault
+      return texts
+    })
+    return {
+      text: events.flatMap((one) => one.events.map((event) => JSON.stringify(event, null, 2))).join('\n'),
+      fault,
+    }
+  }
+
+  return { ...{ name: context.receiver, type: 'pagerduty', ...asIs }, send, show }
 }
 
 /**

@@ -7,12 +7,13 @@ import { changesBlock, describeChanges } from '../../describe/describe-changes.t
 import { RECONNECT } from '../../describe/mail-links.ts'
 import { MARK, withoutMarkup } from '../../describe/outline.ts'
 import { subjectLine } from '../../describe/subject.ts'
+import type { TemplateTexts } from '../../templates/message-template.ts'
 import type { BodyContext } from '../receiver-kind.ts'
 
 /** Slack's own limits: a longer message is refused whole. */
 const MOST_BLOCKS = 50
 const MOST_HEADER = 150
-const MOST_TEXT = 3_000
+export const MOST_TEXT = 3_000
 const MOST_FIELD = 2_000
 const MOST_FIELDS = 10
 /** Two blocks each; header, changes, what is left out and the footer need room too. */
@@ -25,24 +26,35 @@ const MOST_RECORDS = 20
  * stands: no label makes a link, calls a channel or puts on bold. Other services that take this shape show `text` alone,
  * so that is whole in itself.
  */
-export function slackBody(message: Message, { home, links }: BodyContext): string {
-  const subject = subjectLine(message)
+export function slackBody(message: Message, context: BodyContext, { title, body }: TemplateTexts = {}): string {
+  const subject = title ?? subjectLine(message)
+  const changed = message.data.changed === undefined ? [] : [changesBlock(describeChanges(message.data.changed))]
+  return JSON.stringify({
+    text: escaped(withoutMarkup(subject)),
+    blocks: [
+      { type: 'header', text: plain(subject, MOST_HEADER) },
+      ...(body === undefined ? [...changed.map(section), ...alertBlocks(message, context)] : [ownBody(body)]),
+      footer(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`),
+    ],
+  })
+}
+
+/** By a template of the config: its signs are markup, and what its fields put in is escaped. */
+function ownBody(body: string) {
+  return { type: 'section', text: { type: 'mrkdwn', text: body, verbatim: true } }
+}
+
+function alertBlocks(message: Message, { home, links }: BodyContext): object[] {
   const byAccount = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
   const accounts = [...byAccount.values()].map((own) =>
     own.map((alert) => describeAlert(alert, Date.parse(message.timestamp), links)),
   )
   const shown = accounts.slice(0, MOST_ACCOUNTS)
   const left = accounts.slice(MOST_ACCOUNTS).flat().length + message.data.truncated
-  return JSON.stringify({
-    text: escaped(withoutMarkup(subject)),
-    blocks: [
-      { type: 'header', text: plain(subject, MOST_HEADER) },
-      ...(message.data.changed === undefined ? [] : [section(changesBlock(describeChanges(message.data.changed)))]),
-      ...shown.flatMap((own) => (message.data.alerts.length === 1 ? own.flatMap(wholeAlert) : blockOf(own))),
-      ...(left > 0 ? [context(`${countOf(left, 'more alert')} not shown: ${link(home, 'status page')}`)] : []),
-      context(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`),
-    ],
-  })
+  return [
+    ...shown.flatMap((own) => (message.data.alerts.length === 1 ? own.flatMap(wholeAlert) : blockOf(own))),
+    ...(left > 0 ? [footer(`${countOf(left, 'more alert')} not shown: ${link(home, 'status page')}`)] : []),
+  ]
 }
 
 function wholeAlert({ badge, happened, facts, records, actions }: DescribedAlert): object[] {
@@ -66,7 +78,7 @@ function blockOf(own: readonly DescribedAlert[]): object[] {
 }
 
 function linksOf(actions: DescribedAlert['actions']): object[] {
-  return actions.length === 0 ? [] : [context(actions.map(({ name, url }) => link(url, name)).join(' · '))]
+  return actions.length === 0 ? [] : [footer(actions.map(({ name, url }) => link(url, name)).join(' · '))]
 }
 
 function recordLines({ note, rows }: NonNullable<DescribedAlert['records']>): string {
@@ -85,7 +97,7 @@ function plain(text: string, most: number) {
 }
 
 /** Only for text of our own: Slack reads its markup. */
-function context(markup: string) {
+function footer(markup: string) {
   return { type: 'context', elements: [{ type: 'mrkdwn', text: markup, verbatim: true }] }
 }
 
@@ -94,6 +106,6 @@ function link(url: string, text: string): string {
 }
 
 /** Slack's three: without them nothing is a link, and nobody is mentioned. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -5,12 +5,17 @@ import { formatTime } from '../../../text/format-time.ts'
 import type { Action } from '../../describe/mail-links.ts'
 import { fitted, type OutlinePart, outlineOf, withoutMarkup } from '../../describe/outline.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
-import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
+import { messageTemplate, type TemplateTexts } from '../../templates/message-template.ts'
+import { escapeMarkup } from '../../templates/own-links.ts'
+import { createBodyReceiver } from '../body-receiver.ts'
+import { digest, insecureHttp, postAddress, posted, templates } from '../common-settings.ts'
 import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
 import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
 
 /** Teams refuses 28,672 bytes, counted after it has expanded what was sent by up to a fifth. */
 const MOST_BYTES = 20_000
+/** Of a body by a template: in JSON each of its signs may become two. */
+const MOST_OWN_BODY = 8_000
 /** Teams shows so many buttons. */
 const MOST_ACTIONS = 6
 
@@ -20,6 +25,7 @@ const teamsSettings = posted(
     url: postAddress().describe(
       'The address of a workflow that posts to a channel "when a webhook request is received".',
     ),
+    template: templates('title', 'body'),
     digest: digest().exactOptional(),
     insecure: insecureHttp(),
   }),
@@ -27,14 +33,20 @@ const teamsSettings = posted(
 
 export const teams = {
   settings: teamsSettings,
-  create({ url }, context) {
+  create({ url, template }, context) {
     const { receiver: name } = context
-    const { post, ...asIs } = createPost({ name, url }, readTeams)
     const shown = { ...context, links: linksOfChannel(context.links) }
-    return {
-      ...{ name, type: 'teams', ...asIs },
-      send: ({ message, now }, signal) => post({ body: teamsBody(message, shown), now, signal }),
-    }
+    const textsOf = messageTemplate(template, {
+      escapeField: escapeMarkup(context.home),
+      mostBytes: MOST_OWN_BODY,
+    })
+    return createBodyReceiver({
+      ...{ name, type: 'teams', post: createPost({ name, url }, readTeams) },
+      render(message) {
+        const texts = textsOf(message, shown)
+        return { body: teamsBody(message, shown, texts), fault: texts.fault }
+      },
+    })
   },
   reach: reachAddress,
   wayOut: postWayOut,
@@ -48,19 +60,17 @@ function readTeams(answer: PostAnswer): AttemptOutcome {
 }
 
 /** One adaptive card. Without `fallbackText` its notice would be empty. */
-export function teamsBody(message: Message, { home, links = {} }: BodyContext): string {
+export function teamsBody(message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts = {}): string {
   const outline = outlineOf(message, links)
-  const subject = withoutMarkup(outline.subject)
+  const subject = withoutMarkup(texts.title ?? outline.subject)
+  const title = text(subject, { weight: 'Bolder', size: 'Medium' })
+  const footer = text(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`, { isSubtle: true, size: 'Small' })
+  if (texts.body !== undefined) return cardOf(subject, [title, text(texts.body), footer], [])
   const isOne = message.data.alerts.length === 1
   const render = (shown: readonly OutlinePart[], left: number) => {
     const more =
       left === 0 ? [] : [text(`${countOf(left, 'more alert')} not shown: ${link({ name: 'status page', url: home })}`)]
-    const body = [
-      text(subject, { weight: 'Bolder', size: 'Medium' }),
-      ...shown.flatMap((part) => blocksOf(part, isOne)),
-      ...more,
-      text(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`, { isSubtle: true, size: 'Small' }),
-    ]
+    const body = [title, ...shown.flatMap((part) => blocksOf(part, isOne)), ...more, footer]
     const actions = isOne ? shown.flatMap((part) => part.actions).slice(0, MOST_ACTIONS) : []
     return cardOf(subject, body, actions)
   }

@@ -5,12 +5,22 @@ import type { Message } from '../../../alerts/alert.ts'
 import { retryAfterMs } from '../../../runtime/retry-after.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
-import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../receiver.ts'
-import { digest, insecureHttp, posted } from '../common-settings.ts'
+import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'
+import { messageTemplate, type TemplateTexts, withFault } from '../../templates/message-template.ts'
+import { indented } from '../body-receiver.ts'
+import { digest, insecureHttp, posted, templates } from '../common-settings.ts'
 import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
-import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+import {
+  type BodyContext,
+  linksOfChannel,
+  type ReceiverKind,
+  type SettingsOf,
+  type ShownReceiver,
+} from '../receiver-kind.ts'
 
 const MOST_CHARACTERS = 4_096
+/** Of a body by a template: a title goes before it. */
+const MOST_OWN_BODY = 3_900
 
 const telegramSettings = posted(
   z.strictObject({
@@ -21,6 +31,7 @@ const telegramSettings = posted(
       'must be the number of a chat, or @ and the name of a channel',
     ).describe('The chat that the bot writes to: its number in quotes, or @name.'),
     url: webAddress().prefault('https://api.telegram.org').describe('The server of the Bot API.'),
+    template: templates('title', 'body'),
     digest: digest().exactOptional(),
     insecure: insecureHttp(),
   }),
@@ -36,7 +47,7 @@ export const telegram = {
     answer === 400 ? `check ${place}.chat: the bot must be in it` : postWayOut(place, answer, 'botToken'),
 } satisfies ReceiverKind<TelegramSettings>
 
-function createTelegram({ url, botToken, chat }: TelegramSettings, context: BodyContext): Receiver {
+function createTelegram({ url, botToken, chat, template }: TelegramSettings, context: BodyContext): ShownReceiver {
   const { receiver: name } = context
   let current = chat
   let moved: string | undefined
@@ -49,25 +60,39 @@ function createTelegram({ url, botToken, chat }: TelegramSettings, context: Body
     judge,
   )
   const shown = { ...context, links: linksOfChannel(context.links) }
+  const textsOf = messageTemplate(template, { mostBytes: MOST_OWN_BODY })
 
   async function send({ message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
-    const first = await post({ body: telegramBody(message, current, shown), now, signal })
+    const texts = textsOf(message, shown)
+    const sendTo = async (chatId: string) =>
+      withFault(await post({ body: telegramBody(message, chatId, shown, texts), now, signal }), texts.fault)
+    const first = await sendTo(current)
     if (first.outcome === 'delivered' || moved === undefined || moved === current) return first
     current = moved
-    const second = await post({ body: telegramBody(message, current, shown), now, signal })
+    const second = await sendTo(current)
     const detail = `the group is a supergroup now: set chat to "${moved}"`
     return second.outcome === 'delivered' ? { ...second, detail } : second
   }
 
-  return { ...{ name, type: 'telegram', ...asIs }, send }
+  const show = (message: Message) => {
+    const texts = textsOf(message, shown)
+    return { text: indented(telegramBody(message, current, shown, texts)), fault: texts.fault }
+  }
+  return { ...{ name, type: 'telegram', ...asIs }, send, show }
 }
 
 /** Without `parse_mode` Telegram reads no markup. */
-function telegramBody(message: Message, chat_id: string, { home, links = {} }: BodyContext): string {
+function telegramBody(
+  message: Message,
+  chat_id: string,
+  { home, links = {} }: BodyContext,
+  texts: TemplateTexts,
+): string {
   const outline = outlineOf(message, links)
-  const words = outlineText(outline, home, (body) => `${outline.subject}\n\n${body}`.length <= MOST_CHARACTERS)
+  const title = texts.title ?? outline.subject
+  const words = texts.body ?? outlineText(outline, home, (body) => `${title}\n\n${body}`.length <= MOST_CHARACTERS)
   const link_preview_options = { is_disabled: true }
-  return JSON.stringify({ chat_id, text: `${outline.subject}\n\n${words}`, link_preview_options })
+  return JSON.stringify({ chat_id, text: `${title}\n\n${words}`, link_preview_options })
 }
 
 const said = z.object({

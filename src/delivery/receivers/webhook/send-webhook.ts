@@ -1,31 +1,39 @@
 import { createHmac } from 'node:crypto'
+import type { Message } from '../../../alerts/alert.ts'
 import type { Secret } from '../../../runtime/secret.ts'
-import type { Receiver } from '../../receiver.ts'
+import { TemplateFault } from '../../templates/liquid.ts'
+import { indented } from '../body-receiver.ts'
 import { createPost, type PostOptions } from '../http-post.ts'
-import type { BodyContext, BodyOf } from '../receiver-kind.ts'
+import type { BodyContext, BodyOf, ShownReceiver } from '../receiver-kind.ts'
 import { slackBody } from '../slack/slack-body.ts'
 import { alertmanagerBody } from './alertmanager.ts'
+import { payloadBody } from './payload.ts'
 import { plimsollBody } from './plimsoll.ts'
 
 export interface WebhookOptions extends PostOptions {
   /** None: it is not signed. */
   secrets: Secret[]
   format: WebhookFormat
+  /** A shape of its own, in place of a format. */
+  payload?: unknown
   /** What a body may have beside the message. */
   context: Omit<BodyContext, 'receiver'>
 }
 
 /** A receiver that gets each message as a signed POST. Throws if URL or secrets can't be used. */
-export function createWebhookReceiver(options: WebhookOptions): Receiver {
+export function createWebhookReceiver(options: WebhookOptions): ShownReceiver {
   const { name } = options
-  const bodyOf = BODIES[options.format]
   const context = { ...options.context, receiver: name }
+  const own = options.payload === undefined ? undefined : payloadBody(options.payload, context)
+  const bodyOf = own?.body ?? ((message: Message) => BODIES[options.format](message, context))
+  const shownOf = own?.shown ?? bodyOf
   const { post, ...asIs } = createPost(options)
   const keys = options.secrets.map(signingKey)
   return {
     ...{ name, type: 'webhook', ...asIs },
-    send({ id, message, now }, signal) {
-      const body = bodyOf(message, context)
+    async send({ id, message, now }, signal) {
+      const body = orFault(() => bodyOf(message))
+      if (body instanceof TemplateFault) return { outcome: 'refuse', reason: `its payload ${body.message}` }
       const timestamp = Math.floor(now / 1000)
       const headers = {
         'webhook-id': id,
@@ -34,6 +42,21 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
       }
       return post({ body, headers, now, signal })
     },
+    show(message) {
+      const text = orFault(() => indented(shownOf(message)))
+      return text instanceof TemplateFault
+        ? { text: '', fault: `its payload ${text.message}` }
+        : { text, fault: undefined }
+    },
+  }
+}
+
+function orFault(make: () => string): string | TemplateFault {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof TemplateFault) return error
+    throw error
   }
 }
 

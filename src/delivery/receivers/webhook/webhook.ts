@@ -4,6 +4,7 @@ import type { Secret } from '../../../runtime/secret.ts'
 import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
 import { postWayOut, reachAddress } from '../http-post.ts'
 import { linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+import { payload } from './payload.ts'
 import { createWebhookReceiver } from './send-webhook.ts'
 
 const webhookSettings = posted(
@@ -24,31 +25,44 @@ const webhookSettings = posted(
         "The shape of the body: Plimsoll's own, or that of Alertmanager's webhooks (version 4). slack is the old way to " +
           'write `type: slack`.',
       ),
+    payload: payload()
+      .exactOptional()
+      .describe(
+        'The body in a shape of your own: a group whose texts are Liquid templates ' +
+          '([what they may name](#template-fields)), so that it is always valid JSON. A text that is one field keeps its type.',
+      ),
     digest: digest().exactOptional(),
     insecure: insecureHttp(),
   }),
   (given, report) => {
-    if (given.format === 'plimsoll' && Array.isArray(given.secrets) && given.secrets.length === 0)
+    if (given.payload !== undefined && given.format !== 'plimsoll')
+      report(['payload'], 'is a shape of its own: leave format out')
+    if (
+      given.payload === undefined &&
+      given.format === 'plimsoll' &&
+      Array.isArray(given.secrets) &&
+      given.secrets.length === 0
+    )
       report(['secrets'], 'must have at least one: openssl rand -base64 32; for Slack write type: slack instead')
   },
 )
 
 export const webhook = {
   settings: webhookSettings,
-  create({ url, secrets, format }, { receiver: name, ...context }) {
+  create({ url, secrets, format, payload }, { receiver: name, ...context }) {
     const links = linksOfChannel(context.links)
-    return createWebhookReceiver({ name, url, secrets: [...secrets], format, context: { ...context, links } })
+    return createWebhookReceiver({ name, url, secrets: [...secrets], format, payload, context: { ...context, links } })
   },
   reach: reachAddress,
   wayOut: (place, answer) =>
     answer !== undefined && answer >= 400 && ![401, 403].includes(answer)
       ? postWayOut(place, answer, 'format')
       : postWayOut(place, answer, 'secrets'),
-  *advise({ url, secrets, format }) {
+  *advise({ url, secrets, format, payload }) {
     const path = ['format']
     if (format === 'slack')
       yield { path, message: 'the old way to write it: use type: slack, without format and secrets' }
-    else if (isSlack(url)) {
+    else if (isSlack(url) && payload === undefined) {
       const message = `Slack refuses messages in the format ${format}: use type: slack, which needs no secrets`
       yield { path, message }
     }

@@ -1,0 +1,96 @@
+import * as z from 'zod'
+import { forms, isGroup } from '../../../../config/values.ts'
+import type { Message } from '../../../alerts/alert.ts'
+import { Secret } from '../../../runtime/secret.ts'
+import { faultOfTemplate } from '../../templates/check-template.ts'
+import { readTemplate, TemplateFault, type TemplateScope, type TemplateValue } from '../../templates/liquid.ts'
+import { withFirst } from '../../templates/message-template.ts'
+import { messageScope } from '../../templates/template-fields.ts'
+import type { BodyContext } from '../receiver-kind.ts'
+
+/** Larger bodies are refused by many. */
+const MOST_CHARACTERS = 500_000
+const SHOWN_SECRET = '[secret]'
+
+/**
+ * A structure whose texts are templates, each checked with messages of every kind. A text with a value from the environment is
+ * a secret, and sent as it is.
+ */
+export function payload() {
+  return z
+    .unknown()
+    .superRefine((given, context) => {
+      if (typeof given !== 'object' || given === null || given instanceof Secret)
+        context.addIssue({ code: 'custom', message: 'must be a group or a list' })
+      for (const { path, message } of faultsIn(given, []))
+        context.addIssue({ code: 'custom', path: [...path], message })
+    })
+    .meta({ type: ['object', 'array'] })
+    .transform((given): object => given as object)
+    .register(forms, { structure: true, type: 'group or list of templates', show: (given: unknown) => shownOf(given) })
+}
+
+function* faultsIn(
+  given: unknown,
+  path: (string | number)[],
+): Iterable<{ path: (string | number)[]; message: string }> {
+  if (Array.isArray(given)) {
+    for (const [n, one] of given.entries()) yield* faultsIn(one, [...path, n])
+  } else if (typeof given === 'string') {
+    const message = faultOfTemplate(given, 'value')
+    if (message !== undefined) yield { path, message }
+  } else if (given instanceof Secret) {
+    if (/\{[{%]/.test(given.reveal()))
+      yield { path, message: 'has a value from the environment, so it is no template: give each a name of its own' }
+  } else if (isGroup(given)) {
+    for (const [name, one] of Object.entries(given)) {
+      if (/\{[{%]/.test(name)) yield { path: [...path, name], message: 'a name is no template' }
+      yield* faultsIn(one, [...path, name])
+    }
+  }
+}
+
+function shownOf(given: unknown): never {
+  return mapLeaves(given, (leaf) => (leaf instanceof Secret ? SHOWN_SECRET : leaf)) as never
+}
+
+type Leaf = string | number | boolean | null | Secret
+
+function mapLeaves(given: unknown, map: (leaf: Leaf) => TemplateValue): TemplateValue {
+  if (Array.isArray(given)) return given.map((one) => mapLeaves(one, map))
+  if (given instanceof Secret || given === null) return map(given)
+  if (typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean') return map(given)
+  if (!isGroup(given)) return null
+  return Object.fromEntries(Object.entries(given).map(([name, one]) => [name, mapLeaves(one, map)]))
+}
+
+/** Bodies of messages: valid JSON, whatever is in a field. They throw a `TemplateFault`. */
+export function payloadBody(given: unknown, context: Omit<BodyContext, 'groupBy'>) {
+  const templates = new Map<string, ReturnType<typeof readTemplate>>()
+  mapLeaves(given, (leaf) => {
+    if (typeof leaf === 'string') templates.set(leaf, readTemplate(leaf))
+    return null
+  })
+  const bodyOf = (scope: TemplateScope, showSecret: (secret: Secret) => string): string =>
+    JSON.stringify(
+      mapLeaves(given, (leaf) => {
+        if (leaf instanceof Secret) return showSecret(leaf)
+        return typeof leaf === 'string' ? (templates.get(leaf)?.value(scope) ?? null) : leaf
+      }),
+    )
+  const fitted = (message: Message, showSecret: (secret: Secret) => string): string => {
+    for (let shown = message.data.alerts.length; ; shown = Math.floor(shown / 2)) {
+      try {
+        const body = bodyOf(messageScope(withFirst(message, shown), context), showSecret)
+        if (body.length <= MOST_CHARACTERS) return body
+        if (shown <= 1) throw new TemplateFault('becomes too long')
+      } catch (error) {
+        if (shown <= 1) throw error
+      }
+    }
+  }
+  return {
+    body: (message: Message) => fitted(message, (secret) => secret.reveal()),
+    shown: (message: Message) => fitted(message, () => SHOWN_SECRET),
+  }
+}
