@@ -125,7 +125,9 @@ function* adviseRoutes({ routes, receivers, tokens }: Config): Iterable<Advice> 
   }
   const used = new Set(routes.flatMap(({ to }) => to))
   for (const name of Object.keys(receivers)) {
-    if (!used.has(name) && !(tokens.mailInstaller && isPartial(name)))
+    const settings = receivers[name]
+    const takesAccounts = settings?.type === 'webhook' && settings.events?.includes('accounts')
+    if (!used.has(name) && !takesAccounts && !(tokens.mailInstaller && isPartial(name)))
       yield { path: ['receivers', name], message: 'no route sends anything here' }
   }
 }

@@ -143,6 +143,13 @@ function checkNames(given: Unchecked, report: ReportProblem): void {
     const listed = rules?.filter((rule) => metricsOn(rule).length > 0 || (KINDS as readonly string[]).includes(rule))
     check(['routes', index, 'match', 'rule'], asGroup(match).rule, rules, 'no rule has this name', listed)
   }
+  for (const [index, route] of asList(routes).entries()) {
+    for (const [position, name] of asList(asGroup(route).to).entries()) {
+      const { events } = asGroup(typeof name === 'string' ? asGroup(receivers)[name] : undefined)
+      if (events !== undefined && !asList(events).includes('alerts'))
+        report(['routes', index, 'to', position], 'takes no alerts: its events have none')
+    }
+  }
   const types = Object.values(asGroup(receivers)).map((receiver) => asGroup(receiver).type)
   if (asGroup(tokens).mailInstaller === true && !types.includes('email')) {
     report(['tokens', 'mailInstaller'], 'needs a receiver of type email: its server sends the mails')

@@ -11,6 +11,7 @@ import type { FleetAnnouncer } from '../src/alerts/kinds/fleet-alert.ts'
 import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { DigestSettings } from '../src/alerts/send-digests.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
+import type { EventStore } from '../src/delivery/event-store.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
 import type { ReceiverStore } from '../src/delivery/receiver-health.ts'
 import type { FailedCalls } from '../src/heartbeat/failed-calls.ts'
@@ -70,6 +71,9 @@ export interface JobDeps
   /** Undefined where the receiver has all its places taken. */
   turns: { take<T>(receiver: string, atATime: number, work: () => Promise<T>): Promise<T | undefined> }
   drill: DrillSettings
+  events: EventStore
+  /** Names of those that want to know what happens to accounts, and of acknowledgements. */
+  eventReceivers: { accounts: readonly string[]; acknowledgements: readonly string[] }
   /** By which receiver's server customers are asked to connect again; undefined: they are not. */
   installerMails: { receiver: string } | undefined
   announceDelivery: DeliveryAnnouncer

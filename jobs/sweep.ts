@@ -13,6 +13,7 @@ import { claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
 import { mailInstallers } from './mail-installers.ts'
 import type { ChunkJob, Queues, SweepKind } from './queues.ts'
+import { sendEvents } from './send-events.ts'
 import { sweepFailedCalls } from './sweep-failed-calls.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
 import { sweepHistory } from './tend-history.ts'
@@ -61,7 +62,7 @@ const LOOK: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = 
   'poll-limits': sweepPolls,
   uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
   grants: sweepGrants,
-  alerts: sweepAlerts,
+  alerts: sweepMessages,
   'tend-history': sweepHistory,
   coverage: sweepFleet,
   heartbeat: sweepHeartbeat,
@@ -138,6 +139,16 @@ async function handOn(queue: Queues['pollLimits'], hubIds: number[], claimedUnti
     chunks.push({ hubIds: hubIds.slice(from, from + CHUNK), ...claim })
   }
   if (chunks.length > 0) await queue.addBulk(chunks.map((data) => ({ name: queue.name, data })))
+}
+
+/** Alerts, and what else receivers want to know: what can't be read for the one keeps nothing from the other. */
+async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
+  const failures = new Failures()
+  const nextEvent = await failures.of(() => sendEvents(deps))
+  const next = await failures.of(() => sweepAlerts(deps))
+  failures.throwFirst()
+  const moments = [nextEvent, next].filter((moment) => moment !== undefined)
+  return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
 export type AlertsWork = Pick<JobDeps, 'relay' | 'deliveries' | 'queues' | 'metrics' | 'clock'>

@@ -49,7 +49,9 @@ export async function acknowledgeAlert(
     const reading = bucketAsTold(open.field, open.state) ?? (await lastReading(deps, open.hubId, open.field))
     const after = acknowledgeState(open.state, { ...by, at: now, until: now + acknowledgeForMs }, reading)
     const writes: AlertWrites = { changes: [[open.field, open.stored, encodeState(after)]], entries: [] }
-    const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes))
+    // In the same step: who wants to know of it is notified whatever dies next.
+    const details = stepJson({ field: open.field, alert: open.id, at: now })
+    const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes), details)
     if (outcome === 'changed' && after.acknowledged !== undefined) {
       return { is: 'acknowledged', acknowledged: after.acknowledged }
     }

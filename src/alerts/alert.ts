@@ -139,7 +139,10 @@ export type Because =
 /** What one delivery carries: the alerts of one group, at one moment, for one receiver. */
 export interface Message {
   /** `account.reconnect`: for an account's contact, or who installed the app there, wherever else its receiver sends to. */
-  type: 'alert.firing' | 'alert.resolved' | 'alert.digest' | 'alert.test' | 'account.reconnect'
+  type:
+    | ('alert.firing' | 'alert.resolved' | 'alert.digest' | 'alert.test' | 'alert.acknowledged' | 'account.reconnect')
+    /** Of no alert: what happened to an account. */
+    | ('account.connected' | 'account.reauthorize' | 'account.recovered' | 'account.uninstalled')
   /** ISO 8601, UTC: when the group was closed. The same on every attempt. */
   timestamp: string
   data: {
@@ -147,6 +150,10 @@ export interface Message {
     /** How many more alerts belong to this group than `alerts` shows. */
     truncated: number
     alerts: Alert[]
+    /** What happened to it is all that the message is about. */
+    account?: { hubId: number; hubDomain: string }
+    /** Of an acknowledgement: by whom, and until when at most. ISO 8601, UTC. */
+    acknowledged?: { by: string; comment?: string; at: string; until: string }
     /** Of a digest that comes every day or week. */
     period?: 'day' | 'week'
     /** Of such a digest: all that it is about, also what `alerts` doesn't show. */

@@ -54,6 +54,7 @@ export async function acknowledge(
   const deps = { ...services, acknowledgeForMs: config.alerts.acknowledgeFor }
   const outcome = await acknowledgeAlert(deps, seen, by, clock.now())
   if (outcome.is === 'acknowledged') {
+    await wakeNow(services, 'alerts')
     const detail = `${inTheNameOf(by.by, who).trim()} ${by.comment ?? ''}`.trim()
     const deed = { action: 'alert.acknowledged', who, hubId: accountOf(seen), subject: seen.id, detail } as const
     await audit.note(deed, { alert: seen.id, author: by.by })

@@ -6,6 +6,7 @@ import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest-store.ts'
 import { readFleetFacts } from '../checks/facts.ts'
 import { outsideReport } from '../checks/outside.ts'
+import { EventStore } from '../delivery/event-store.ts'
 import type { AddresseeOf, Receiver } from '../delivery/receiver.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
@@ -18,7 +19,7 @@ import { pollBudgetText } from '../redis/steps.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcers } from './announcers.ts'
-import { createReceivers, mailLinks } from './receivers.ts'
+import { createReceivers, mailLinks, receiversThatTake } from './receivers.ts'
 import { openResources, type Resources } from './resources.ts'
 import { alertSettings, digestSettings, historyKeep, installerMails, pageOf, routingSettings } from './settings.ts'
 import { type AppInput, buildStores, type Stores } from './stores.ts'
@@ -59,7 +60,12 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: { ...alertSettings(config), pageOf: pageOf(config) },
-    relay: { store, keys, ...routingSettings(config), receivers: Object.keys(config.receivers), silences, log },
+    relay: { store, keys, ...routingSettings(config), receivers: receiversThatTake(config, 'alerts'), silences, log },
+    events: new EventStore(store, keys),
+    eventReceivers: {
+      accounts: receiversThatTake(config, 'accounts'),
+      acknowledgements: receiversThatTake(config, 'acknowledgements'),
+    },
     digests: new DigestStore(store, keys),
     digest: digestSettings(config),
     heartbeats: new HeartbeatStore(store, keys),

@@ -10,6 +10,7 @@ export interface AccountSteps {
   dueTokens(due: string, ...args: Argument[]): Promise<string>
   /** Of every partition in the same turn, too. */
   readOutbox(account: string, most: number): Promise<[before: string, entries: [id: string, fields: string[]][]]>
+  readEvents(account: string, most: number): Promise<[id: string, fields: string[]][]>
 }
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
@@ -29,6 +30,7 @@ export function accountSteps(store: Store): AccountSteps {
     claimDue: gathered((...call) => store.claimDue(...call)),
     dueTokens: gathered((...call) => store.dueTokens(...call)),
     readOutbox: gathered((...call) => store.readOutbox(...call)),
+    readEvents: gathered((...call) => store.readEvents(...call)),
   }
   OF_STORE.set(store, steps)
   return steps

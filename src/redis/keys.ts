@@ -174,6 +174,10 @@ function deliveryKeys(out: string) {
     silences: `${out}:silences`,
     /** hash, expires: when a mail that asks to connect the account again was last made, ms, and its delivery */
     reconnectMail: (hubId: number) => `${out}:reconnect-mail:${hubId}`,
+    /** string, expires: the delivery of the last event of an account to a receiver: the next one goes behind it */
+    lastEvent: (receiver: string, hubId: number) => `${out}:last-event:${receiver}|${hubId}`,
+    /** hash: receiver and alert -> the delivery of its acknowledgement, which goes before newer messages of the alert */
+    acknowledging: `${out}:acknowledging`,
     ...groupKeys(out),
     /** hash: the message, attempts so far, the transitions that it carries, deliveries of the same alerts that go first */
     delivery: (id: string) => `${out}:delivery:${id}`,
@@ -229,6 +233,8 @@ function partitionKeys(tag: string) {
     log: `${tag}:log`,
     /** stream, capped: the newest connects, reconnects and uninstalls of its accounts */
     accountLog: `${tag}:account-log`,
+    /** stream: what happened to its accounts, and acknowledgements, until the receivers that want to know have them on their way */
+    accountEvents: `${tag}:account-events`,
   }
 }
 

@@ -54,6 +54,7 @@ export const LOG_CODES = [
   'reconnect-link.made',
   'account.forgotten',
   'install.failed',
+  'events.planned',
   'installer.asked',
   'install.parked',
   'install.unstored',

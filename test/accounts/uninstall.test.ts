@@ -477,7 +477,7 @@ describe('an account that was uninstalled', () => {
   async function leftOf(keys: Keys): Promise<string[]> {
     const names = Object.keys(await dump(redis.store, keys))
     return names.filter(
-      (name) => !/:(forgotten|outbox|domains-version|account-log|{grants}:order|left:123)$/.test(name),
+      (name) => !/:(forgotten|outbox|domains-version|account-log|account-events|{grants}:order|left:123)$/.test(name),
     )
   }
 

@@ -40,7 +40,8 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { group, groupState, groupTold, groupAccounts, delivery, receiver, collected, reconnectMail, ...fixed } =
+    const { group, groupState, groupTold, groupAccounts, delivery, receiver, collected, reconnectMail,
+      lastEvent, ...fixed } =
       keys.delivery
     const all = [
       ...Object.values(fixed),
@@ -52,6 +53,7 @@ describe('keys', () => {
       receiver('ops'),
       collected(1),
       reconnectMail(1),
+      lastEvent('ops', 1),
     ]
     expect(new Set(all.map(slotOf)).size).toBe(1)
     expect(new Set([keys.digests.due, keys.digests.of('ops'), keys.delivery.deliveriesDue].map(slotOf)).size).toBe(1)

@@ -21,7 +21,7 @@ test('the names that a step on an account makes for itself are those that everyb
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
   const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), watchKey(), samplesKey(), historyKey(), forecastKey(),
-    alertsKey(), alertingKey(), outboxKey(), logKey(), accountLogKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
+    alertsKey(), alertingKey(), outboxKey(), logKey(), accountLogKey(), accountEventsKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
@@ -32,6 +32,7 @@ test('the names that a step on an account makes for itself are those that everyb
         outbox,
         log,
         accountLog,
+        accountEvents,
         due,
         fresh,
         firstReadings,
@@ -42,7 +43,19 @@ test('the names that a step on an account makes for itself are those that everyb
       } = keys.partition(keys.partitionOf(hubId))
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
         ...[own.account, own.tokens, own.access, own.watch, own.samples, own.history, own.forecast, own.alerts],
-        ...[alerting, outbox, log, accountLog, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
+        ...[
+          alerting,
+          outbox,
+          log,
+          accountLog,
+          accountEvents,
+          due.refresh,
+          due.poll,
+          due.uninstall,
+          fresh,
+          firstReadings,
+          pollFailing,
+        ],
         nearest,
         domainsVersion,
         ...ACCOUNT_STATES.map((name) => state[name]),

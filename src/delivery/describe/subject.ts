@@ -17,6 +17,7 @@ export function subjectLine(message: Message): string {
   const [first] = alerts
   const badge = `[${badgeOfMessage(message)}] `
   if (type === 'alert.digest') return badge + digestOf(data)
+  if (data.account !== undefined) return `${badge}${shown(nameOf(data.account), 100)}: ${type.slice('account.'.length)}`
   // A newer message took over all that it showed.
   if (first === undefined) return `${badge}${countOf(data.truncated, 'more alert')}`
   const account = accountName(first)
@@ -52,6 +53,10 @@ function aboutOf({ kind, rule, cause, series }: Alert): Partial<Alert> {
   return { kind, rule, ...defined({ cause, series }) }
 }
 
+function nameOf(account: NonNullable<Alert['account']>): string {
+  return `${shortName(account)} (${account.hubId})`
+}
+
 function shortName({ hubId, hubDomain }: NonNullable<Alert['account']>): string {
   return cleanText(hubDomain, 80) || `account ${hubId}`
 }
@@ -73,6 +78,8 @@ function sharedEffect(alert: Alert): string {
 export function badgeOfMessage({ type, data }: Message): string {
   if (type === 'alert.digest') return 'DIGEST'
   if (type === 'alert.test') return 'TEST'
+  if (type === 'alert.acknowledged') return 'ACKNOWLEDGED'
+  if (data.account !== undefined) return 'ACCOUNT'
   const firing = data.alerts.filter(({ status }) => status === 'firing')
   const worst = firing.find(({ level }) => level === 'critical') ?? firing[0]
   if (type === 'alert.resolved') return 'RESOLVED'

@@ -41,6 +41,9 @@ export interface ShownReceiver extends Receiver {
   show(message: Message, now: number): ShownMessage
 }
 
+/** Kinds of messages: about alerts, that one was acknowledged, and what happened to accounts. */
+export type TakenMessages = 'alerts' | 'acknowledgements' | 'accounts'
+
 /** All that is known of one type of receivers. Its methods take settings of this type alone. */
 export interface ReceiverKind<Settings> {
   /** The schema of its settings, `type` among them. */
@@ -51,6 +54,8 @@ export interface ReceiverKind<Settings> {
   reach(settings: Settings, how: Reach): Promise<Reached>
   /** What to do about an attempt that failed. `answer` is the one it got, `place` as in `Reach`. */
   wayOut(place: string, answer: number | undefined): string
+  /** Which messages it takes; default: those about alerts. */
+  takes?(settings: Settings): readonly TakenMessages[]
   /** What works as written but deserves a word, by the setting. */
   advise?(settings: Settings): Iterable<{ path: (string | number)[]; message: string }>
 }

@@ -57,6 +57,10 @@ const MESSAGES = {
   resolved: messageOf('alert.resolved', [ended(ALERTS.limit)]),
   several: messageOf('alert.firing', [ALERTS.limit, { ...ALERTS.token, account: { hubId: 7, hubDomain: '' } }], 3),
   digest: messageOf('alert.digest', [ALERTS.limit, ALERTS.token]),
+  acknowledged: withData(messageOf('alert.acknowledged', [ALERTS.limit]), {
+    acknowledged: { by: 'ann', comment: 'asked the customer', at: AT, until: AT },
+  }),
+  account: withData(messageOf('account.connected', []), { account: ACCOUNT }),
 } satisfies Record<string, Message>
 
 export type SampleName = keyof typeof MESSAGES
@@ -93,6 +97,10 @@ export function sampleLinks(publicUrl: string): MailLinks {
 
 function ended(alert: Alert): Alert {
   return { ...alert, status: 'resolved', reason: 'recovered' }
+}
+
+function withData(message: Message, more: Partial<Message['data']>): Message {
+  return { ...message, data: { ...message.data, ...more } }
 }
 
 function messageOf(type: Message['type'], alerts: Alert[], truncated = 0): Message {

@@ -37,9 +37,12 @@ const MOST_TEXT = 20_000
 const MOST_WORD = 120
 
 const MESSAGE: Fields<ShownMessage> = {
-  type: { is: 'what the message is: `alert.firing`, `alert.resolved`, `alert.digest`, `alert.test`', of: typeOf },
+  type: {
+    is: 'what the message is: `alert.firing`, `alert.resolved`, `alert.digest`, `alert.test`, and with `events` `alert.acknowledged`, `account.connected` and so on',
+    of: typeOf,
+  },
   badge: {
-    is: '`CRITICAL`, `WARNING`, `RESOLVED`, `DIGEST` or `TEST`',
+    is: '`CRITICAL`, `WARNING`, `RESOLVED`, `DIGEST`, `TEST`, `ACKNOWLEDGED` or `ACCOUNT`',
     of: ({ message }) => badgeOfMessage(message),
   },
   subject: {
@@ -61,6 +64,14 @@ const MESSAGE: Fields<ShownMessage> = {
   truncated: { is: 'how many of them are left out of `alerts`', of: ({ message }) => message.data.truncated },
   'account.id': { is: 'the hub id, where the message is about one account', of: (shown) => onlyAccount(shown)?.hubId },
   'account.domain': { is: 'the domain of that account', of: (shown) => domainOf(onlyAccount(shown)) },
+  'acknowledged.by': {
+    is: 'who acknowledged, of `alert.acknowledged`',
+    of: ({ message }) => word(message.data.acknowledged?.by),
+  },
+  'acknowledged.comment': {
+    is: 'what is being done',
+    of: ({ message }) => word(message.data.acknowledged?.comment),
+  },
   alert: { is: 'the first of `alerts`', of: ({ alerts }) => alerts[0] },
   alerts: { is: 'a list of alerts, the worst first', of: ({ alerts }) => alerts },
 }
@@ -164,6 +175,7 @@ function typeOf({ message }: ShownMessage): string {
 }
 
 function onlyAccount({ message: { data } }: ShownMessage): Alert['account'] {
+  if (data.account !== undefined) return data.account
   const [first, ...others] = Map.groupBy(data.alerts, ({ account }) => account?.hubId).values()
   return others.length > 0 ? undefined : first?.[0]?.account
 }

@@ -9,6 +9,8 @@
 -- have arrived, and its next copy is passed over by receivers that know its id. So what earlier ones carry of these alerts, on
 -- their way or given up, goes along with this one.
 -- Where its receiver asked to be left alone for a while nothing goes out before that is over, but the last attempt.
+-- An event of an account waits for the one before until that has arrived or is given up. An acknowledgement goes before newer
+-- messages of its alert: it is tried at once, and overtaken if that fails.
 -- KEYS: ledger. ARGV: id, now, how long the attempt may take (ms), when to look again (ms), how long after its making the last
 --   attempt is (ms), when to look again at a receiver that asked for more time than that (ms).
 -- Returns the fields of the delivery, {} where there is nothing to send, 'held', or when it is due again (ms).
@@ -16,7 +18,7 @@ local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local KEY = deliveryKey(id)
 
 local known = redis.call('HMGET', KEY, 'message', 'state', 'heldUntil', 'after', 'createdAt', 'attempts', 'shows',
-  'receiver')
+  'receiver', 'behind', 'acknowledges')
 if not known[1] or known[2] then
   redis.call('ZREM', DELIVERIES_DUE, id)
   return {}
@@ -40,6 +42,14 @@ local till = math.min(pausedUntil(receiverKey(known[8])), tonumber(known[5]) + t
 if till > now then
   redis.call('ZADD', DELIVERIES_DUE, till, id)
   return till
+end
+
+local before = redis.call('HMGET', deliveryKey(known[9] or ''), 'message', 'state', 'heldUntil')
+if before[1] and not before[2] then
+  local due = isUnderWay(before[3]) and 0 or tonumber(redis.call('ZSCORE', DELIVERIES_DUE, known[9]) or '0')
+  due = math.min(math.max(due, tonumber(ARGV[4])), tonumber(ARGV[6]))
+  redis.call('ZADD', DELIVERIES_DUE, due, id)
+  return due
 end
 
 local earlier, waited = words(known[4] or ''), now - tonumber(known[5] or '0')
@@ -92,7 +102,38 @@ local function takeOver()
   redis.call('HSET', KEY, 'transitions', table.concat(older, ' '), 'changed', 1)
 end
 
+if known[10] and redis.call('HGET', ACKNOWLEDGING, known[10]) ~= id and not redis.call('ZSCORE', TOLD, known[10]) then
+  -- Replayed after the end of its alert.
+  leave(id, KEY, 'acknowledges', {})
+  return {}
+end
+
+-- Whether one goes before this.
+local function waitsForAcknowledgement()
+  if known[10] or redis.call('EXISTS', ACKNOWLEDGING) == 0 then return false end
+  for _, one in ipairs(words(redis.call('HGET', KEY, 'transitions') or '')) do
+    local field = known[8] .. '|' .. alertOf(one)
+    local other = redis.call('HGET', ACKNOWLEDGING, field)
+    local found = other and redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'begunAt') or {}
+    if found[1] and not found[2] then
+      if isUnderWay(found[3]) then return true end
+      if not found[4] or tonumber(found[4]) < tonumber(known[5]) then
+        redis.call('ZADD', DELIVERIES_DUE, now, other)
+        return true
+      end
+      leave(other, deliveryKey(other), 'acknowledges', {})
+    end
+    if other then redis.call('HDEL', ACKNOWLEDGING, field) end
+  end
+  return false
+end
+if waitsForAcknowledgement() then
+  redis.call('ZADD', DELIVERIES_DUE, ARGV[4], id)
+  return tonumber(ARGV[4])
+end
+
 if #earlier > 0 then takeOver() end
+if known[10] then redis.call('HSET', KEY, 'begunAt', now) end
 redis.call('HSET', KEY, 'heldUntil', now + claim)
 redis.call('ZADD', DELIVERIES_DUE, now + claim, id)
 return redis.call('HGETALL', KEY)
@@ -100,7 +141,7 @@ return redis.call('HGETALL', KEY)
 --!step handBackDelivery
 -- A delivery that was taken but not tried: due again, for whoever is first.
 -- KEYS: delivery, deliveries due. ARGV: id, when.
-redis.call('HDEL', KEYS[1], 'heldUntil')
+redis.call('HDEL', KEYS[1], 'heldUntil', 'begunAt')
 return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 
 --!step recordAttempt
@@ -144,6 +185,8 @@ if outcome == 'retry' then
 end
 redis.call('ZREM', DELIVERIES_DUE, id)
 settle(refsOf(words(redis.call('HGET', KEY, 'transitions') or '')), state, outcome, reason, now)
+local acknowledges = redis.call('HGET', KEY, 'acknowledges')
+if acknowledges then redis.call('HDEL', ACKNOWLEDGING, acknowledges) end
 redis.call('HSET', KEY, 'state', outcome, 'endedAt', now, 'lastReason', reason)
 if outcome == 'delivered' then
   redis.call('HDEL', KEY, 'message')

@@ -95,3 +95,14 @@ test('a retry goes on behind what was taken, where the service takes a few event
   // 16 were asked for at first, of which four were refused; no event was sent again that was taken.
   expect(arrived).toHaveLength(16 + 8)
 })
+
+test('an acknowledgement is one there, of the incident of its alert, and nothing more', async () => {
+  const { arrived, url } = await aFarSide(answers(202))
+  const message = aMessage([anAlert()], { type: 'alert.acknowledged' })
+  expect(await sendThrough({ type: 'pagerduty', routingKey: 'k', url }, message)).toMatchObject({
+    outcome: 'delivered',
+  })
+  expect(arrived.map(({ body }) => JSON.parse(body))).toEqual([
+    { routing_key: 'k', event_action: 'acknowledge', dedup_key: 'a' },
+  ])
+})

@@ -181,6 +181,49 @@ describe('a payload', () => {
   })
 })
 
+test('a message about an account, and an acknowledgement, have their fields in a payload, and their own shape without', async () => {
+  const account = sampleMessage('account')
+  const payload = {
+    type: '{{ type }}',
+    account: '{{ account.id }}',
+    by: '{{ acknowledged.by }}',
+    level: '{{ alert.level }}',
+    subject: '{{ subject }}',
+  }
+  for (const [message, made] of [
+    [
+      account,
+      {
+        type: 'account.connected',
+        account: 1234567,
+        by: null,
+        level: null,
+        subject: '[ACCOUNT] acme.example.com (1234567): connected',
+      },
+    ],
+    [
+      sampleMessage('acknowledged'),
+      {
+        type: 'alert.acknowledged',
+        account: 1234567,
+        by: 'ann',
+        level: 'critical',
+        subject: expect.stringContaining('[ACKNOWLEDGED] acme'),
+      },
+    ],
+  ] as const) {
+    const { arrived, url } = await aFarSide(answers(200))
+    await sendThrough({ type: 'webhook', url, payload, events: ['alerts', 'accounts'] }, message)
+    await sendThrough({ type: 'webhook', url, secrets: ['MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'] }, message)
+    expect(JSON.parse(arrived[0]?.body ?? '')).toEqual(made)
+    expect(arrived[1]?.headers['webhook-signature']).toMatch(/^v1,/)
+    if (message === account)
+      expect(JSON.parse(arrived[1]?.body ?? '').data).toEqual({
+        account: { hubId: 1234567, hubDomain: 'acme.example.com' },
+      })
+  }
+})
+
 test('what would be sent is shown without being sent, and without secrets', async () => {
   for (const [name, given] of Object.entries(POSTED)) {
     const receiver = openReceiver({

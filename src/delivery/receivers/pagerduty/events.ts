@@ -25,6 +25,8 @@ type TextsOf = (message: Message) => TemplateTexts
 export function eventsOf(message: Message, context: BodyContext, textsOf: TextsOf = () => ({})): AlertEvents[] {
   return inOrder(message).map((alert, n) => {
     const key = { dedup_key: shorten(alertOf(alert), 255) }
+    if (message.type === 'alert.acknowledged')
+      return { transition: alert.id, events: [{ event_action: 'acknowledge', ...key }] }
     const resolve = { event_action: 'resolve', ...key }
     const left = n === 0 ? message.data.truncated : 0
     const texts = textsOf({ ...message, data: { ...message.data, truncated: 0, alerts: [alert] } })

@@ -1,6 +1,7 @@
 import type { Message } from '../../../alerts/alert.ts'
 
-/** The message as it is. */
+/** The message as it is; what happened to an account has no alerts. */
 export function plimsollBody({ type, timestamp, data }: Message): string {
-  return JSON.stringify({ type, timestamp, data })
+  const { account } = data
+  return JSON.stringify({ type, timestamp, data: account === undefined ? data : { account } })
 }

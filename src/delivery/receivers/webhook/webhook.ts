@@ -31,10 +31,20 @@ const webhookSettings = posted(
         'The body in a shape of your own: a group whose texts are Liquid templates ' +
           '([what they may name](#template-fields)), so that it is always valid JSON. A text that is one field keeps its type.',
       ),
+    events: z
+      .array(z.enum(['alerts', 'accounts']))
+      .min(1, 'must have at least one')
+      .exactOptional()
+      .describe(
+        'What is sent: alerts, with their acknowledgements; accounts, one message for each that was connected, must reconnect, ' +
+          'works again or was uninstalled. Without it alerts, without acknowledgements.',
+      ),
     digest: digest().exactOptional(),
     insecure: insecureHttp(),
   }),
   (given, report) => {
+    if (given.events !== undefined && given.format !== 'plimsoll')
+      report(['events'], `has no meaning in the format ${given.format}: leave format out, or events`)
     if (given.payload !== undefined && given.format !== 'plimsoll')
       report(['payload'], 'is a shape of its own: leave format out')
     if (
@@ -52,6 +62,10 @@ export const webhook = {
   create({ url, secrets, format, payload }, { receiver: name, ...context }) {
     const links = linksOfChannel(context.links)
     return createWebhookReceiver({ name, url, secrets: [...secrets], format, payload, context: { ...context, links } })
+  },
+  takes({ events }) {
+    if (events === undefined) return ['alerts']
+    return events.flatMap((name) => (name === 'alerts' ? (['alerts', 'acknowledgements'] as const) : ['accounts']))
   },
   reach: reachAddress,
   wayOut: (place, answer) =>

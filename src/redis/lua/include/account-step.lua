@@ -36,12 +36,20 @@ local function accountLogKey() return AT .. ':account-log' end
 local function forgottenKey() return AT .. ':forgotten' end
 local function leftKey() return AT .. ':left:' .. OF end
 
+local function accountEventsKey() return AT .. ':account-events' end
+
 local function inState(state)
   return AT .. ':accounts:' .. state
 end
 
+-- For receivers that want to know: an account came, was lost, works again or went, or an alert was acknowledged (details: JSON).
+local function noteEvent(hubId, event, details)
+  redis.call('XADD', accountEventsKey(), '*', 'hubId', hubId, 'event', event, 'details', details or '')
+end
+
 -- An account came, came back or went. Its domain is not part of it: that is forgotten with the account.
 local function logAccount(hubId, event, now)
+  if event ~= 'uninstalled' then noteEvent(hubId, 'connected') end
   redis.call('XADD', accountLogKey(), 'MAXLEN', '~', MOST_ACCOUNT_EVENTS, '*', 'hubId', hubId, 'event', event, 'at', now)
 end
 
@@ -94,6 +102,9 @@ local function setState(hubId, to)
   if from then redis.call('ZREM', inState(from), hubId) else redis.call('INCR', domainsVersionKey()) end
   redis.call('HSET', ACCOUNT, 'state', to)
   redis.call('ZADD', inState(to), hubId, hubId)
+  if to == 'reauthorize' then noteEvent(hubId, 'reauthorize')
+  elseif to == 'active' and from == 'reauthorize' then noteEvent(hubId, 'recovered')
+  elseif to == 'uninstalling' and isLive(from) then noteEvent(hubId, 'uninstalled') end
 end
 
 local function setFields(fields)

@@ -7,6 +7,8 @@ local GROUPS_DUE, HELD, HELD_DUE = AT .. ':groups', AT .. ':held', AT .. ':held-
 local TOLD, OVER = AT .. ':told', AT .. ':over'
 -- Of what is in TOLD: order of the transition that was sent last, the delivery that shows it, and its group.
 local LAST_SENT = AT .. ':last-sent'
+-- Receiver and alert -> the delivery of its acknowledgement.
+local ACKNOWLEDGING = AT .. ':acknowledging'
 local DELIVERIES_DUE, DEAD, DELIVERED = AT .. ':due', AT .. ':dead', AT .. ':delivered'
 local ATTEMPTS, DISABLED, RECEIVERS = AT .. ':log', AT .. ':disabled', AT .. ':receivers'
 -- As many elements as are safely handed to one command.
@@ -21,6 +23,7 @@ local function groupToldKey(group) return AT .. ':group-told:' .. group end
 local function groupAccountsKey(group, what) return AT .. ':group-accounts:' .. what .. ':' .. group end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
+local function lastEventKey(receiver, hubId) return AT .. ':last-event:' .. receiver .. '|' .. hubId end
 local function digestKey(receiver) return AT .. ':digest:' .. receiver end
 
 -- The newest are at the end, and asked for most.

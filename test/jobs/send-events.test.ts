@@ -1,0 +1,293 @@
+import { expect, test } from 'vitest'
+import { sendEvents } from '../../jobs/send-events.ts'
+import { acknowledgeAlert, unacknowledgeAlert } from '../../src/alerts/acknowledge.ts'
+import { alertOf } from '../../src/alerts/alert.ts'
+import { decodeState, encodeState, openedState, TOKEN_FIELD, transitionOf } from '../../src/alerts/alert-state.ts'
+import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
+import { EventStore } from '../../src/delivery/event-store.ts'
+import { accountSteps } from '../../src/redis/account-steps.ts'
+import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { aRelay, INTERVAL, WAIT } from '../alerts/a-relay.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { redisOfFile } from '../support/of-file.ts'
+
+const redis = redisOfFile()
+const HUB = 123
+const URL = 'https://plimsoll.example.com/accounts/123'
+
+function world(eventReceivers = { accounts: ['hook'], acknowledgements: [] as string[] }) {
+  const { store } = redis
+  const keys = redis.freshKeys()
+  const clock = new HandClock(Date.now())
+  const relay = aRelay(store, keys, { routes: [{ to: ['pager'] }], receivers: ['hook', 'pager', 'mail'] })
+  const events = new EventStore(store, keys)
+  const digest = { rules: [], pageOf: () => URL, page: URL, schedules: new Map(), routes: [], max: 200 }
+  const deps = { eventReceivers, events, digest, relay: relay.deps, store, keys, clock, log: relay.lines.log }
+  const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
+  const record = async (id: string, outcome: AttemptRecord['outcome'], nextAt: number | null = null) => {
+    const begun = await relay.deliveries.begin(id, clock.now())
+    if (typeof begun !== 'object') return begun
+    await relay.deliveries.record(begun, { outcome, nextAt, reason: 'so', ms: 1 }, clock.now())
+    return begun.message
+  }
+  let operation = 0
+  return {
+    ...{ store, keys, clock, relay, deps, waiting, record },
+    sweep: () => sendEvents(deps),
+    /** What is on its way to a receiver, in the order of its making, and arrives. */
+    arrive: async () => {
+      const types: string[] = []
+      for (let round = 0; round < 20; round++) {
+        for (const id of await waiting()) {
+          const message = await record(id, 'delivered')
+          if (typeof message === 'object') types.push(message.type)
+        }
+        clock.move(BEHIND_MS)
+      }
+      return types
+    },
+    import: (replace = '') =>
+      store.importAccount(
+        ...[keys.own(HUB), HUB, clock.now(), 'token', replace, JSON.stringify({ hubDomain: 'acme.example.com' })],
+        ...[`op${++operation}`, ''],
+      ),
+    lose: async () => {
+      const generation = (await store.hget(keys.own(HUB), 'generation')) ?? ''
+      const fields = JSON.stringify({ rejectedAt: String(clock.now()) })
+      return store.recordRefreshFailure(
+        ...[
+          keys.own(HUB),
+          HUB,
+          'me',
+          generation,
+          'reauthorize',
+          clock.now(),
+          'never',
+          fields,
+          stepJson(NO_ALERT_WRITES),
+        ],
+      )
+    },
+    recover: async () => {
+      const [generation = '', grants = ''] = await store.hmget(keys.own(HUB), 'generation', 'grants')
+      const now = clock.now()
+      const line = [HUB, `o${++operation}`, generation, now, now + 1e6, now + 5e5, '-', '-', '-', grants].join(' ')
+      return accountSteps(store).storeTokens(keys.own(HUB), line, 'access', '', '')
+    },
+    uninstall: async () =>
+      store.beginUninstall(
+        ...[keys.own(HUB), HUB, clock.now(), 'asked', await store.hlen(keys.account(HUB).alerts)],
+        ...[stepJson(NO_ALERT_WRITES), 'cli', '', `op${++operation}`, ''],
+      ),
+  }
+}
+
+test('what happens to an account is sent in order, each once, though it is put on its way again and again', async () => {
+  const one = world()
+  await one.import()
+  await one.lose()
+  await one.lose()
+  await one.recover()
+  await one.sweep()
+  await one.sweep()
+  await one.uninstall()
+  await one.uninstall()
+  await one.sweep()
+  expect(await one.arrive()).toEqual([
+    'account.connected',
+    'account.reauthorize',
+    'account.recovered',
+    'account.uninstalled',
+  ])
+  await one.sweep()
+  expect(await one.arrive()).toEqual([])
+  one.clock.move(60_000)
+  await one.sweep()
+  expect(await one.store.xlen(one.keys.partition(HUB % 64).accountEvents)).toBe(0)
+})
+
+test('a message about an account has its name, and nothing of an alert', async () => {
+  const one = world()
+  await one.import()
+  await one.sweep()
+  const [id = ''] = await one.waiting()
+  expect(await one.record(id, 'delivered')).toMatchObject({
+    type: 'account.connected',
+    data: { account: { hubId: HUB, hubDomain: 'acme.example.com' }, alerts: [] },
+  })
+})
+
+test('one that fails is waited for by the next of its account, and by no other; one that is given up is not', async () => {
+  const one = world()
+  await one.import()
+  await one.sweep()
+  const [first = ''] = await one.waiting()
+  await one.lose()
+  await one.sweep()
+  const [second = ''] = (await one.waiting()).filter((id) => id !== first)
+  const now = one.clock.now()
+  expect(await one.relay.deliveries.begin(second, now)).toBe(now + BEHIND_MS)
+  expect(await one.record(first, 'retry', now + 120_000)).toMatchObject({ type: 'account.connected' })
+  expect(await one.relay.deliveries.begin(second, now)).toBe(now + 120_000)
+  one.clock.move(120_000)
+  await one.record(first, 'dead')
+  expect(await one.record(second, 'delivered')).toMatchObject({ type: 'account.reauthorize' })
+})
+
+test('a daemon that dies after it put them on their way, and a node that forgets them, cost nothing', async () => {
+  const one = world()
+  await one.import()
+  await one.sweep()
+  const [id = ''] = await one.waiting()
+  await one.store.del(one.keys.delivery.delivery(id))
+  await one.store.zrem(one.keys.delivery.deliveriesDue, id)
+  await one.sweep()
+  expect(await one.waiting()).toEqual([id])
+})
+
+test('without a receiver that wants them they are not kept, and what nobody here wrote is dropped', async () => {
+  const one = world({ accounts: [], acknowledgements: [] })
+  const { accountEvents } = one.keys.partition(HUB % 64)
+  await one.import()
+  await one.store.xadd(accountEvents, '*', 'hubId', 'x', 'event', 'connected')
+  await one.store.xadd(accountEvents, '*', 'strange', '1')
+  await one.sweep()
+  expect(await one.store.xlen(accountEvents)).toBe(0)
+  expect(await one.waiting()).toEqual([])
+})
+
+/** An open alert of an account, which `pager` is sent. */
+async function withAlert(one: ReturnType<typeof world>) {
+  const account = { hubId: HUB, hubDomain: 'acme.example.com' }
+  const { alerts } = one.keys.account(HUB)
+  const now = one.clock.now()
+  let state = openedState('critical', 'token', now)
+  const sent = { level: 'critical' as const, reason: 'entered' as const, at: now, url: URL }
+  const alert = transitionOf(account, TOKEN_FIELD, state, sent)
+  await one.store.hset(alerts, TOKEN_FIELD, encodeState(state))
+  state = decodeState((await one.store.hget(alerts, TOKEN_FIELD)) ?? '')
+  await one.relay.commit({ alert })
+  await one.relay.collect(now)
+  const deps = { ...one.relay.deps, acknowledgeForMs: 86_400_000 }
+  return {
+    alert,
+    close: () => one.relay.close(one.clock.now() + WAIT),
+    acknowledge: () =>
+      acknowledgeAlert(deps, { id: alertOf(alert), hubId: HUB, level: 'critical' }, { by: 'ann' }, one.clock.now()),
+    withdraw: () => unacknowledgeAlert(deps, { id: alertOf(alert), hubId: HUB }, one.clock.now()),
+    end: async () => {
+      await one.store.hdel(alerts, TOKEN_FIELD)
+      const id = alert.id.replace(/\d+$/, '9')
+      await one.relay.commit({ alert: { ...alert, id, status: 'resolved', reason: 'recovered' } })
+      await one.relay.collect(one.clock.now())
+      one.clock.move(WAIT + INTERVAL)
+      await one.relay.close(one.clock.now())
+    },
+  }
+}
+
+const ACKS = { accounts: [], acknowledgements: ['pager', 'hook'] }
+
+test('an acknowledgement is sent to who was sent the alert, after it', async () => {
+  const one = world(ACKS)
+  const { acknowledge, close } = await withAlert(one)
+  await acknowledge()
+  await one.sweep()
+  // It is not sent yet.
+  expect(await one.waiting()).toEqual([])
+  await close()
+  await one.sweep()
+  expect(await one.waiting()).toHaveLength(1)
+  const [firing = ''] = await one.waiting()
+  await one.record(firing, 'delivered')
+  await one.sweep()
+  await one.sweep()
+  const [id = '', ...others] = await one.waiting()
+  expect(others).toEqual([])
+  expect(await one.relay.deliveries.head(id)).toMatchObject({ receiver: 'pager', type: 'alert.acknowledged' })
+  expect(await one.record(id, 'delivered')).toMatchObject({
+    data: { alerts: [{ kind: 'token', level: 'critical' }], acknowledged: { by: 'ann' } },
+  })
+  await one.sweep()
+  expect(await one.waiting()).toEqual([])
+})
+
+test('one that is withdrawn, or whose alert is over, before it could be sent, is not', async () => {
+  for (const undo of ['withdraw', 'end'] as const) {
+    const one = world(ACKS)
+    const alert = await withAlert(one)
+    await alert.acknowledge()
+    await one.sweep()
+    await alert[undo]()
+    await alert.close()
+    for (const id of await one.waiting()) await one.record(id, 'delivered')
+    await one.sweep()
+    expect(await one.waiting()).toEqual([])
+    one.clock.move(60_000)
+    await one.sweep()
+    expect(await one.store.xlen(one.keys.partition(HUB % 64).accountEvents)).toBe(0)
+  }
+})
+
+/** It is on its way, and so is the end of its alert. */
+async function acknowledgedAndOver() {
+  const one = world(ACKS)
+  const alert = await withAlert(one)
+  await alert.close()
+  const [firing = ''] = await one.waiting()
+  await one.record(firing, 'delivered')
+  await alert.acknowledge()
+  await one.sweep()
+  const [ack = ''] = await one.waiting()
+  one.clock.move(1)
+  await alert.end()
+  const [end = ''] = (await one.waiting()).filter((id) => id !== ack)
+  return { one, ack, end }
+}
+
+test('the end of an alert waits for its acknowledgement, which is tried at once', async () => {
+  const { one, ack, end } = await acknowledgedAndOver()
+  const now = one.clock.now()
+  expect(await one.relay.deliveries.begin(end, now)).toBe(now + BEHIND_MS)
+  expect(await one.record(ack, 'delivered')).toMatchObject({ type: 'alert.acknowledged' })
+  expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
+})
+
+test('the end waits for an attempt that a dead daemon took with it, then for the one after it', async () => {
+  const { one, ack, end } = await acknowledgedAndOver()
+  await one.relay.deliveries.begin(ack, one.clock.now())
+  expect(await one.relay.deliveries.begin(end, one.clock.now())).toBe(one.clock.now() + BEHIND_MS)
+  one.clock.move(CLAIM_MS + 1)
+  // Tried since the end was made, and it may have arrived: it is not sent behind the end.
+  expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
+  expect(await one.relay.deliveries.begin(ack, one.clock.now())).toBeUndefined()
+})
+
+test('an acknowledgement that failed since the end is overtaken by it, and never sent any more', async () => {
+  const { one, ack, end } = await acknowledgedAndOver()
+  expect(await one.record(ack, 'retry', one.clock.now() + 3_600_000)).toMatchObject({ type: 'alert.acknowledged' })
+  one.clock.move(1)
+  expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
+  expect(await one.waiting()).toEqual([])
+  expect(await one.relay.deliveries.head(ack)).toBeUndefined()
+})
+
+test('one that failed before the end was made is tried again before the end, however long its pause', async () => {
+  const one = world(ACKS)
+  const alert = await withAlert(one)
+  await alert.close()
+  const [firing = ''] = await one.waiting()
+  await one.record(firing, 'delivered')
+  await alert.acknowledge()
+  await one.sweep()
+  const [ack = ''] = await one.waiting()
+  await one.record(ack, 'retry', one.clock.now() + 3_600_000)
+  one.clock.move(60_000)
+  await alert.end()
+  const [end = ''] = (await one.waiting()).filter((id) => id !== ack)
+  const now = one.clock.now()
+  expect(await one.relay.deliveries.begin(end, now)).toBe(now + BEHIND_MS)
+  expect(await one.relay.deliveries.claim(now, 10)).toMatchObject({ ids: expect.arrayContaining([ack]) })
+  expect(await one.record(ack, 'delivered')).toMatchObject({ type: 'alert.acknowledged' })
+  expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
+})
