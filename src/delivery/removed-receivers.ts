@@ -25,13 +25,26 @@ export async function dropRemovedReceivers(deps: RemovedReceiversWork, now: numb
 
 /** Dying in between does the rest again: its name goes last. */
 async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string, now: number): Promise<void> {
-  const { ledger, told, lastSent, over, held, deliveriesDue, dead, delivery, disabled, receiver, receivers } =
-    keys.delivery
+  const {
+    ledger,
+    told,
+    lastSent,
+    over,
+    held,
+    acknowledging,
+    deliveriesDue,
+    dead,
+    delivery,
+    disabled,
+    receiver,
+    receivers,
+  } = keys.delivery
   const ofName = (field: string) => field.startsWith(`${name}|`)
   for (const zset of [told, over]) {
     for (const some of chunksOf((await store.zrange(zset, 0, '-1')).filter(ofName))) await store.zrem(zset, ...some)
   }
-  for (const some of chunksOf((await store.hkeys(lastSent)).filter(ofName))) await store.hdel(lastSent, ...some)
+  for (const hash of [lastSent, acknowledging])
+    for (const some of chunksOf((await store.hkeys(hash)).filter(ofName))) await store.hdel(hash, ...some)
   for (const some of chunksOf((await store.hkeys(held)).filter(ofName)))
     await store.dropHeld(ledger, now, `the receiver ${name} is no longer in the config`, ...some)
   for (const zset of [deliveriesDue, dead]) {

@@ -36,6 +36,7 @@ test('a payload needs no secrets, and keeps what it is made of', () => {
 
 test.each([
   ['payload: { a: { b: ["{{ alert.nme }}"] } }', 'receivers.ops.payload.a.b[0]: there is no field nme'],
+  [`payload: [${Array(201).fill('x').join(', ')}]`, 'receivers.ops.payload: must have at most 200 texts'],
   ['payload: "{{ subject }}"', 'receivers.ops.payload: must be a group or a list'],
   ['payload: { "{{ subject }}": 1 }', 'a name is no template'],
   ['payload: { a: "${KEY} {{ subject }}" }', 'receivers.ops.payload.a: has a value from the environment'],
@@ -49,4 +50,10 @@ test('what comes from the environment is a secret in a payload', () => {
   expect(config.receivers.ops).toMatchObject({ payload: { a: expect.any(Secret) } })
   expect(JSON.stringify(configInForce(config))).not.toContain('s3cret')
   expect(JSON.stringify(configInForce(config))).toContain('"payload":{"a":"[secret]","b":"{{ subject }}"}')
+})
+
+test('a template from the environment is not quoted', () => {
+  const text = slack('{ title: "${TITLE}" }')
+  const problems = problemsOf(text, { env: { TITLE: '{% for s3cret of x %}' } })
+  expect(problems).toEqual(['receivers.ops.template.title: is no template that can be used'])
 })

@@ -28,6 +28,7 @@ const ENV = {
   TEAMS_KEY: 'x',
   TELEGRAM_TOKEN: '1:x',
   APPRISE_KEY: 'x',
+  DESK_KEY: 'x',
   WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
 

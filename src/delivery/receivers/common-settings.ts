@@ -1,6 +1,16 @@
 import * as z from 'zod'
 import { checkPlainHttp, secretAddress } from '../../../config/secrets.ts'
-import { forms, related, says, timeOfDay, timeZone, toggle, type Unchecked, weekday } from '../../../config/values.ts'
+import {
+  forms,
+  type IssueFacts,
+  related,
+  says,
+  timeOfDay,
+  timeZone,
+  toggle,
+  type Unchecked,
+  weekday,
+} from '../../../config/values.ts'
 import { faultOfTemplate } from '../templates/check-template.ts'
 
 export const digest = () =>
@@ -54,12 +64,15 @@ const TEXTS = {
 
 const optionalText = () => templateText().exactOptional()
 
+/** What is said of a template that came from outside the file: a fault may quote it. */
+const NOT_QUOTED = { secret: false, unquoted: 'is no template that can be used' } satisfies IssueFacts
+
 function templateText() {
   return z
     .string(says('must be text'))
     .superRefine((source, context) => {
       const message = faultOfTemplate(source)
-      if (message !== undefined) context.addIssue({ code: 'custom', message })
+      if (message !== undefined) context.addIssue({ code: 'custom', message, params: NOT_QUOTED })
     })
     .register(forms, { text: true, type: 'template' })
 }

@@ -10,6 +10,8 @@ import type { BodyContext } from '../receiver-kind.ts'
 
 /** Larger bodies are refused by many. */
 const MOST_CHARACTERS = 500_000
+/** Each may take a while. */
+const MOST_TEXTS = 200
 const SHOWN_SECRET = '[secret]'
 
 /**
@@ -22,6 +24,10 @@ export function payload() {
     .superRefine((given, context) => {
       if (typeof given !== 'object' || given === null || given instanceof Secret)
         context.addIssue({ code: 'custom', message: 'must be a group or a list' })
+      if (countTexts(given) > MOST_TEXTS) {
+        context.addIssue({ code: 'custom', message: `must have at most ${MOST_TEXTS} texts` })
+        return
+      }
       for (const { path, message } of faultsIn(given, []))
         context.addIssue({ code: 'custom', path: [...path], message })
     })
@@ -52,6 +58,15 @@ function* faultsIn(
 
 function shownOf(given: unknown): never {
   return mapLeaves(given, (leaf) => (leaf instanceof Secret ? SHOWN_SECRET : leaf)) as never
+}
+
+function countTexts(given: unknown): number {
+  let count = 0
+  mapLeaves(given, (leaf) => {
+    if (typeof leaf === 'string') count++
+    return null
+  })
+  return count
 }
 
 type Leaf = string | number | boolean | null | Secret
