@@ -40,9 +40,18 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { group, groupState, groupTold, groupAccounts, delivery, receiver, collected, reconnectMail,
-      lastEvent, ...fixed } =
-      keys.delivery
+    const {
+      group,
+      groupState,
+      groupTold,
+      groupAccounts,
+      delivery,
+      receiver,
+      collected,
+      reconnectMail,
+      lastEvent,
+      ...fixed
+    } = keys.delivery
     const all = [
       ...Object.values(fixed),
       group('ops|rule=x'),
