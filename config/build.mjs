@@ -31,7 +31,7 @@ const CODE = /\.(ts|mjs)$/
 const ASSETS =
   /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|runbook|deploy\/(README|monitoring))\.md)$/
 /** These bring files of their own that they look for beside their code. */
-const AS_PACKAGES = ['@bull-board/ui', 'pino-pretty']
+const AS_PACKAGES = ['@bull-board/ui', 'liquidjs', 'pino-pretty']
 
 /**
  * Each with all that it imports, in one file: to find and link a file takes a short command a millisecond. What comes first
