@@ -35,6 +35,7 @@ export class PollChunk {
   readonly #hubIds: readonly number[]
   readonly #begun = new Map<number, Promise<BegunOr>>()
   #waiting: Waiting[] = []
+  #committing: Promise<void> = Promise.resolve()
 
   constructor(deps: PollWork, claims: ChunkClaims, hubIds: readonly number[]) {
     this.#deps = deps
@@ -61,10 +62,6 @@ export class PollChunk {
         one,
         answers.then((all) => all[n] ?? 'gone'),
       )
-    // Each account hears of it by itself, if it still asks.
-    answers.catch(() => {
-      for (const one of some) this.#begun.delete(one)
-    })
   }
 
   /** Decides a poll that was made, and has it committed with the next ones. */
@@ -89,7 +86,7 @@ export class PollChunk {
     return decidePoll(rules, poll, facts, deps.endpoint.mayRetry(), now)
   }
 
-  /** CommittedPoll with those that wait already; `done` is called with what came of it. */
+  /** Committed with those that wait already; `done` is called with what came of it. */
   async commit(waiting: Waiting): Promise<void> {
     this.#waiting.push(waiting)
     if (this.#waiting.length >= TOGETHER) await this.flush()
@@ -100,13 +97,21 @@ export class PollChunk {
     return this.#deps.clock.every(LATEST_MS, () => this.flush())
   }
 
-  async flush(): Promise<void> {
+  /** Resolves once all are committed, also those that others have under way. */
+  flush(): Promise<void> {
     const some = this.#waiting
-    if (some.length === 0) return
     this.#waiting = []
+    if (some.length > 0) {
+      const before = this.#committing
+      this.#committing = Promise.all([before, this.#commitAll(some)]).then(() => {})
+    }
+    return this.#committing
+  }
+
+  async #commitAll(some: readonly Waiting[]): Promise<void> {
     const claims = this.#claims.ends
     const results = some.map(({ result }) => ({ ...result, claims }))
-    const answers = await this.#deps.polls.commit(results).catch((error: unknown) => results.map(() => error as Error))
+    const answers = await this.#deps.polls.commit(results)
     let areAlerts = false
     for (const [n, one] of some.entries()) {
       const { hubId, more } = one.result

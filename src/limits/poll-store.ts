@@ -121,9 +121,14 @@ export class PollStore {
     return begun === 'gone' ? undefined : begun
   }
 
-  /** What polls of these accounts start from, in their order. What can't be read of one is its own trouble. */
+  /**
+   * What polls of these accounts start from, in their order. What can't be read of one is its own trouble, and a node of a Cluster
+   * that is away is that of its accounts: it never rejects.
+   */
   async begin(hubIds: readonly number[]): Promise<BegunOr[]> {
-    const parts = await Promise.all(this.#bySlot(hubIds).map((some) => this.#beginTogether(some)))
+    const parts = await Promise.all(
+      this.#bySlot(hubIds).map((some) => this.#beginTogether(some).catch((error: unknown) => allFailed(some, error))),
+    )
     const all = new Map(parts.flat())
     return hubIds.map((hubId) => all.get(hubId) ?? 'gone')
   }
@@ -239,12 +244,15 @@ export class PollStore {
     await this.#store.pauseCalls(this.#keys.account(hubId).paused, now, Math.ceil(until))
   }
 
-  /** What these polls found, one step for as many as share a slot. Of each what came of it, in their order. */
+  /** What these polls found, one step for as many as share a slot. Of each what came of it, in their order; it never rejects. */
   async commit(results: readonly PollResult[]): Promise<CommittedPoll[]> {
-    const bySlot = this.#bySlot(results.map(({ hubId }) => hubId))
     const of = new Map(results.map((result) => [result.hubId, result]))
     const parts = await Promise.all(
-      bySlot.map((hubIds) => this.#commitTogether(hubIds.flatMap((id) => of.get(id) ?? []))),
+      this.#bySlot([...of.keys()]).map((hubIds) =>
+        this.#commitTogether(hubIds.flatMap((id) => of.get(id) ?? [])).catch((error: unknown) =>
+          allFailed(hubIds, error),
+        ),
+      ),
     )
     const all = new Map(parts.flat())
     return results.map(({ hubId }) => all.get(hubId) ?? 'lost')
@@ -262,6 +270,10 @@ export class PollStore {
     const parts = [...byPartition.values()]
     return isCluster(this.#store) || parts.length === 0 ? parts : [parts.flat()]
   }
+}
+
+function allFailed(hubIds: readonly number[], error: unknown): [number, Error][] {
+  return hubIds.map((hubId) => [hubId, error as Error])
 }
 
 const NOT_POLLED = new Set(['uninstalling', 'uninstalled', 'reauthorize'])
