@@ -89,7 +89,7 @@ export class Deliveries {
   /** Ids of deliveries whose next attempt is due, and when the earliest of the rest is. */
   async claim(now: number, limit: number): Promise<{ ids: string[]; next: number | undefined }> {
     const { deliveriesDue } = this.#keys.delivery
-    const [ids, next] = await accountSteps(this.#store).claimDue(deliveriesDue, now, limit, CLAIM_MS)
+    const [ids, next] = await accountSteps(this.#store).claimDue(deliveriesDue, now, limit, now + CLAIM_MS)
     return { ids, next: next === '' ? undefined : Number(next) }
   }
 

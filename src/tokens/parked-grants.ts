@@ -109,7 +109,7 @@ export async function noteOfGrant(
 
 /** Ids of those that are due; they are let be for a while. */
 export async function claimGrants({ store, keys }: InRedis, now: number): Promise<string[]> {
-  const [claimed] = await accountSteps(store).claimDue(keys.grants.due, now, MOST, GRANT_CLAIM_MS)
+  const [claimed] = await accountSteps(store).claimDue(keys.grants.due, now, MOST, now + GRANT_CLAIM_MS)
   return claimed
 }
 

@@ -22,10 +22,10 @@ async function chunk(hubIds: readonly number[]) {
   const { log, lines } = logLines()
   const due = new DueSets(redis.store, keys)
   for (const hubId of hubIds) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
-  await due.claim('poll', clock.now(), 1_000_000)
+  const { until: claimedUntil } = await due.claim('poll', clock.now(), 1_000_000)
   const dueNow = () => due.countDue('poll', clock.now())
   expect(await dueNow()).toBe(0)
-  return { deps: { due, clock, log, mend: async () => {} }, due, clock, lines, dueNow }
+  return { deps: { due, clock, log, mend: async () => {} }, due, clock, lines, dueNow, claimedUntil }
 }
 
 /** Work on accounts that ends when the test says so. */
@@ -74,8 +74,7 @@ describe('a chunk of accounts', () => {
 
 describe('the claims of a chunk', () => {
   test('that ran out while it waited are left to whom they went to; what nobody has taken is worked on', async () => {
-    const { deps, due, clock } = await chunk(MANY)
-    const claimedUntil = clock.now() + ACCOUNT_CLAIM_MS.poll
+    const { deps, due, clock, claimedUntil } = await chunk(MANY)
     clock.move(ACCOUNT_CLAIM_MS.poll + 1)
     const taken = (await due.claimOldest('poll', clock.now(), 30)).hubIds
     await due.plan('poll', [1_099], clock.now() + 900_000)
@@ -87,8 +86,7 @@ describe('the claims of a chunk', () => {
   })
 
   test('are renewed while it is worked on, but for what has another plan', async () => {
-    const { deps, due, clock } = await chunk(MANY)
-    const claimedUntil = clock.now() + ACCOUNT_CLAIM_MS.poll
+    const { deps, due, clock, claimedUntil } = await chunk(MANY)
     let tick = async () => {}
     clock.every = (_, work) => {
       tick = work
@@ -112,8 +110,7 @@ describe('the claims of a chunk', () => {
   })
 
   test('are handed back at the signal to stop, and no others', async () => {
-    const { deps, due, clock } = await chunk([1, 2])
-    const claimedUntil = clock.now() + ACCOUNT_CLAIM_MS.poll
+    const { deps, due, clock, claimedUntil } = await chunk([1, 2])
     await due.plan('poll', [2], clock.now() + 900_000)
     const signal = AbortSignal.abort(new Error('SIGTERM'))
     await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: [1, 2], claimedUntil }), signal, work().on)
