@@ -64,7 +64,7 @@ export interface JobDeps
   /** How long a refresh token must have been refused to be taken for an uninstall. */
   uninstallAfterRefusedMs: number | 'never'
   registry: Registry
-  relay: AlertsDeps
+  sending: AlertsDeps
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
   receiverStore: ReceiverStore

@@ -3,8 +3,8 @@ import type { Account } from '../src/accounts/account.ts'
 import { installerOf } from '../src/accounts/contact.ts'
 import type { Alert, Message } from '../src/alerts/alert.ts'
 import { currentAcknowledgement, readableState, TOKEN_FIELD, transitionOf } from '../src/alerts/alert-state.ts'
-import { type Circumstances, KEEPS_FROM_REFRESHING, readCircumstances } from '../src/alerts/groups/held.ts'
 import { receiversOf } from '../src/alerts/route.ts'
+import { type Circumstances, KEEPS_FROM_REFRESHING, readCircumstances } from '../src/alerts/sending/hold.ts'
 import { silenceOf } from '../src/alerts/silence.ts'
 import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { reconnectMailEvery } from '../src/tokens/ask-to-reconnect.ts'
@@ -12,7 +12,7 @@ import type { JobDeps } from './job-deps.ts'
 
 type InstallersWork = Pick<
   JobDeps,
-  'installerMails' | 'registry' | 'store' | 'keys' | 'relay' | 'queues' | 'clock' | 'log'
+  'installerMails' | 'registry' | 'store' | 'keys' | 'sending' | 'queues' | 'clock' | 'log'
 >
 
 /** An account that must reconnect, and whose customer can be asked to. */
@@ -32,12 +32,12 @@ const REMEMBERED_MS = 14 * 86_400_000
  * is handled by an operator is left to them, and while no tokens can be refreshed at all nothing is asked of customers.
  */
 export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
-  const { installerMails, registry, relay, clock } = deps
+  const { installerMails, registry, sending, clock } = deps
   if (installerMails === undefined) return
   const now = clock.now()
   const lost = await lostAccounts(deps)
   if (lost.length === 0) return
-  const circumstances = await readCircumstances(relay, now)
+  const circumstances = await readCircumstances(sending, now)
   if (circumstances.fleet.some((trouble) => KEEPS_FROM_REFRESHING.includes(trouble))) return
   const { uninstalling: _, uninstalled: __, ...live } = await registry.countByState()
   const accounts = Object.values(live).reduce((sum, count) => sum + count, 0)
@@ -63,7 +63,7 @@ async function lostAccounts({ registry }: InstallersWork): Promise<Account[]> {
 
 /** Undefined: nobody is to be asked now. */
 async function readAsked(
-  { store, keys, relay }: InstallersWork,
+  { store, keys, sending }: InstallersWork,
   account: Account,
   { silences }: Circumstances,
   now: number,
@@ -76,8 +76,8 @@ async function readAsked(
   const sent = { level: state.level, reason: 'repeat' as const, at: now, url: '' }
   const { url: _, ...alert } = transitionOf({ hubId, hubDomain }, TOKEN_FIELD, state, sent)
   if (silenceOf(silences, alert, now) !== undefined) return undefined
-  const receivers = receiversOf(relay.routes, alert, contact !== null)
-  const isSentAlert = receivers.some((receiver) => relay.group.contacts?.includes(receiver))
+  const receivers = receiversOf(sending.routes, alert, contact !== null)
+  const isSentAlert = receivers.some((receiver) => sending.group.contacts?.includes(receiver))
   return { hubId, since: refusedSince, isSentAlert, alert }
 }
 

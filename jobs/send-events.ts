@@ -11,7 +11,7 @@ import type { JobDeps } from './job-deps.ts'
 
 export type EventsWork = Pick<
   JobDeps,
-  'eventReceivers' | 'events' | 'digest' | 'relay' | 'store' | 'keys' | 'clock' | 'log'
+  'eventReceivers' | 'events' | 'digest' | 'sending' | 'store' | 'keys' | 'clock' | 'log'
 >
 
 /** Taken from one partition at a time. */
@@ -97,7 +97,7 @@ async function sendAcknowledgement(
   waiting: WaitingEvent,
   now: number,
 ): Promise<boolean> {
-  const { eventReceivers, relay, events } = deps
+  const { eventReceivers, sending, events } = deps
   if (eventReceivers.acknowledgements.length === 0) return true
   const found = await readAcknowledged(deps, waiting, now)
   if (found === undefined) return true
@@ -117,8 +117,8 @@ async function sendAcknowledgement(
       },
     },
   }
-  const routed = receiversOf(relay.routes, alert, false)
-  const newestSentBy = relay.group.waitMs + relay.group.intervalMs + WAITS_FOR_NEWEST_MS
+  const routed = receiversOf(sending.routes, alert, false)
+  const newestSentBy = sending.group.waitMs + sending.group.intervalMs + WAITS_FOR_NEWEST_MS
   let isDone = true
   for (const receiver of eventReceivers.acknowledgements) {
     const planned = { id: idFor(partition, waiting, receiver), receiver, message }

@@ -1,10 +1,8 @@
 import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
-import { closeGroups } from '../src/alerts/groups/close-groups.ts'
-import { checkHeld } from '../src/alerts/groups/held.ts'
 import { announceCoverage } from '../src/alerts/kinds/fleet-alert.ts'
-import { collectOutbox } from '../src/alerts/relay.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
+import { tellAlerts } from '../src/alerts/sending/tell-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
@@ -155,26 +153,21 @@ async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
-export type AlertsWork = Pick<JobDeps, 'relay' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
+export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
 
 /** Deliveries handed on at a time. */
 const BATCH = 500
 
-/**
- * Outbox into groups, what was held back into them again, closed groups into deliveries, due deliveries into jobs. Returns
- * when the next work is due.
- */
+/** What receivers do not know of alerts into deliveries, due deliveries into jobs. Returns when the next work is due. */
 export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined> {
-  // One node of a cluster that is away, or one group that can't be read, holds up nothing that is further on.
+  // One node of a cluster that is away, or what can't be read of one receiver, holds up nothing that is further on.
   const failures = new Failures()
-  const relayed = await failures.of(() => collectOutbox(deps.relay, deps.clock.now()))
-  deps.metrics.alertsRelayed.inc(relayed ?? 0)
-  const nextHeld = await failures.of(() => checkHeld(deps.relay, deps.clock.now()))
-  const nextGroup = await failures.of(() => closeGroups(deps.relay, deps.clock.now()))
+  const told = await failures.of(() => tellAlerts(deps.sending, deps.clock.now()))
+  deps.metrics.alertsRelayed.inc(told?.found ?? 0)
   const next = await handOnDeliveries(deps)
   await deps.deliveries.forgetDead(deps.clock.now())
   failures.throwFirst()
-  const moments = [nextHeld, nextGroup, next].filter((moment) => moment !== undefined)
+  const moments = [told?.next, next].filter((moment) => moment !== undefined)
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 

@@ -54,7 +54,9 @@ const ROOMS: RoomTable = {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
     files: [
-      ...['alert', 'changes', 'ledger', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
+      ...['alert', 'changes', 'transition-log', 'series-name', 'evaluation/because'].map(
+        (name) => `src/alerts/${name}.ts`,
+      ),
       // What the settings of a receiver are made of.
       ...['addresses', 'secrets', 'values'].map((name) => `config/${name}.ts`),
     ],

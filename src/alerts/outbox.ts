@@ -1,10 +1,8 @@
-import { accountSteps } from '../redis/account-steps.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Alert } from './alert.ts'
+import { stepJson } from '../redis/steps.ts'
+import { type Alert, alertOf } from './alert.ts'
 import type { SeriesState } from './alert-state.ts'
-import type { AlertsDeps } from './deps.ts'
 
-/** What is committed to the outbox. */
+/** A transition as it is committed, with what its way to receivers depends on. */
 export interface OutboxEntry {
   alert: Alert
   /** The alert belongs to an account's very first reading. */
@@ -21,125 +19,51 @@ export function entryOf(alert: Alert, { wasAtBoth }: Pick<SeriesState, 'wasAtBot
   return wasAtBoth === true && getsBetter ? { alert, toBothLevels: true } : { alert }
 }
 
+/** As `lua/include/append-transitions.lua` takes it: the transition's id, then all of it as JSON. That alone is stored. */
 export function encodeEntry(entry: OutboxEntry): string {
-  return JSON.stringify(entry)
+  return `${entry.alert.id} ${stepJson(entry)}`
 }
 
 export function decodeEntry(stored: string): OutboxEntry {
-  return JSON.parse(stored) as OutboxEntry
+  return JSON.parse(stored.slice(stored.indexOf('{'))) as OutboxEntry
 }
 
-/** A transition as it is in the outbox, or in the log of its partition. */
+/** The number of the transition among those of its alert. */
+export function numberOf({ id }: Pick<Alert, 'id'>): number {
+  return Number(/-(\d+)$/.exec(id)?.[1] ?? 1)
+}
+
+/** Those of an alert after one transition and before another, the oldest first. */
+export function idsBetween(alert: Alert, after: number): string[] {
+  const [own, last] = [alertOf(alert), numberOf(alert)]
+  return Array.from({ length: Math.max(0, last - 1 - after) }, (_, n) => `${own}-${after + 1 + n}`)
+}
+
+/** A transition as it is in the log of its partition. */
 export interface Committed {
-  /** In the stream. */
-  id: string
-  /** Its id in its partition: its place in the log. */
-  name: string
+  /** Its place in the log, which no other transition of the partition ever has. */
+  place: string
   entry: OutboxEntry
-}
-
-/** What of a partition is to be collected, oldest first. */
-export interface Uncollected {
-  partition: number
-  /** Of what was collected right before these; '' where that is not known. */
-  before: string
-  /** Left the outbox, so it was collected; the node of the deliveries lost it again. */
-  lost: Committed[]
-  /** In the outbox, `most` at most. */
-  waiting: Committed[]
-  /** Ids of what is in the outbox and is no transition. */
-  unreadable: string[]
-  /** There may be more. */
-  isFull: boolean
-}
-
-type OutboxStore = Pick<AlertsDeps, 'store' | 'keys'>
-
-export async function readUncollected(
-  deps: OutboxStore,
-  partitions: readonly number[],
-  most: number,
-  now: number,
-): Promise<Uncollected[]> {
-  const { store, keys } = deps
-  const read = await Promise.all(
-    partitions.map(async (partition) => {
-      // The partition is the number of one of its accounts, too.
-      const [before, found] = await accountSteps(store).readOutbox(keys.own(partition), most)
-      const waiting = committedIn(found)
-      const isRead = new Set(waiting.map(({ id }) => id))
-      const unreadable = found.map(([id]) => id).filter((id) => !isRead.has(id))
-      return { partition, before, lost: [], waiting, unreadable, isFull: found.length === most }
-    }),
-  )
-  const left = read.flatMap(({ partition, before }) => (before === '' ? [] : [partition, before]))
-  const forgotten = left.length === 0 ? [] : await store.findForgotten(keys.delivery.ledger, ...left)
-  return Promise.all(
-    read.map(async (one) =>
-      forgotten.includes(String(one.partition)) ? { ...one, ...(await readLost(deps, one, now)) } : one,
-    ),
-  )
-}
-
-/** Lost with a crash or a failover: what is older was lost otherwise, and may be over for long. */
-const RECENT_MS = 86_400_000
-/** Where nothing is known to have been collected, more than so many are no loss of a moment: all that was known is gone. */
-const FEW = 20
-
-export function isRecent({ entry }: Committed, now: number): boolean {
-  return now - Date.parse(entry.alert.measuredAt) < RECENT_MS
-}
-
-/** What the log has up to `before` and is not known as collected. */
-async function readLost(
-  { store, keys }: OutboxStore,
-  { partition, before }: Uncollected,
-  now: number,
-): Promise<Pick<Uncollected, 'before' | 'lost'>> {
-  const nothing = { before: '', lost: [] }
-  const { log } = keys.partition(partition)
-  // Where nothing is to be had, all of it would be read with each sweep.
-  const [newest] = await readLog(store, log, [before, before])
-  if (newest === undefined || !isRecent(newest, now)) return nothing
-  const collected = await readCollected({ store, keys }, partition)
-  if (collected.size === 0 && (await readLog(store, log, ['-', before], FEW + 1)).length > FEW) return nothing
-  const logged = await readLog(store, log, ['-', before])
-  const lost = logged.filter((one) => !collected.has(one.name) && isRecent(one, now))
-  return { before: logged.findLast(({ name }) => collected.has(name))?.name ?? '', lost }
-}
-
-/** Names of what was collected of a partition. */
-export async function readCollected({ store, keys }: OutboxStore, partition: number): Promise<Set<string>> {
-  return new Set(await store.lrange(keys.delivery.collected(partition), 0, -1))
-}
-
-async function readLog(
-  store: Store,
-  log: string,
-  [from, to]: [from: string, to: string],
-  most = 10_000,
-): Promise<Committed[]> {
-  return committedIn(await store.xrange(log, from, to, 'COUNT', most))
 }
 
 type StreamEntry = [id: string, fields: string[]]
 
 /** What can't be read of them, nobody here wrote: it is passed over. */
 export function committedIn(entries: readonly StreamEntry[]): Committed[] {
-  return entries.flatMap((one) => decodeCommitted(one) ?? [])
+  return entries.flatMap(([place, [, stored = '']]) => {
+    const entry = readableEntry(stored)
+    return entry === undefined ? [] : { place, entry }
+  })
 }
 
-/** In the log the place is the name. */
-function decodeCommitted([id, fields]: StreamEntry): Committed | undefined {
+/** Undefined for what is none. */
+export function readableEntry(stored: string): OutboxEntry | undefined {
   try {
-    const [, stored = '', , name = id] = fields
     const entry = decodeEntry(stored)
-    const { id: alert, kind, status, level, rule, measuredAt } = entry.alert
-    const areTexts = [alert, kind, status, level, rule, measuredAt].every((text) => typeof text === 'string')
-    return areTexts && !Number.isNaN(Date.parse(measuredAt)) && PLACE.test(name) ? { id, name, entry } : undefined
+    const { id, kind, status, level, rule, measuredAt } = entry.alert
+    const areTexts = [id, kind, status, level, rule, measuredAt].every((text) => typeof text === 'string')
+    return areTexts && !Number.isNaN(Date.parse(measuredAt)) ? entry : undefined
   } catch {
     return undefined
   }
 }
-
-const PLACE = /^\d+(-\d+)?$/

@@ -2,7 +2,6 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { type ReadSince, readSince } from '../redis/read-since.ts'
 import type { Alert } from './alert.ts'
-import { refOf, type TransitionRef } from './ledger.ts'
 import { committedIn } from './outbox.ts'
 
 /** The log of a partition is not cut before it has so many transitions. */
@@ -29,5 +28,45 @@ function readLogged(partition: number, entry: [id: string, fields: string[]]): L
   const [committed] = committedIn([entry])
   if (committed === undefined) return undefined
   const { alert } = committed.entry
-  return { at: Date.parse(alert.measuredAt), transition: refOf(partition, committed.name), alert }
+  return { at: Date.parse(alert.measuredAt), transition: refOf(partition, committed.place), alert }
+}
+
+/** A transition by its partition and its place in the log there: `17-1732183200000-0`. */
+export type TransitionRef = string
+
+export function refOf(partition: number, place: string): TransitionRef {
+  return `${partition}-${place}`
+}
+
+export function partitionOfRef(ref: TransitionRef): number {
+  return Number(ref.slice(0, ref.indexOf('-')))
+}
+
+/** Of one partition, in the order in which they were committed. */
+export function byCommit(one: TransitionRef, other: TransitionRef): number {
+  const [[, at = 0, n = 0], [, otherAt = 0, otherN = 0]] = [partsOf(one), partsOf(other)]
+  return at - otherAt || n - otherN
+}
+
+function partsOf(ref: TransitionRef): number[] {
+  return ref.split('-').map(Number)
+}
+
+/** As deliveries carry them: ids, those that the message shows with their place. */
+export function joinCarried(transitions: readonly { id: string; ref?: TransitionRef }[]): string {
+  return transitions.map(({ id, ref }) => (ref === undefined ? id : `${ref}=${id}`)).join(' ')
+}
+
+/** Places of those that have one. */
+export function refsIn(joined: string): TransitionRef[] {
+  return wordsOf(joined).flatMap((one) => (one.includes('=') ? one.slice(0, one.indexOf('=')) : []))
+}
+
+/** Ids of the transitions that a delivery carries. */
+export function carriedIds(joined: string): string[] {
+  return wordsOf(joined).map((one) => one.slice(one.indexOf('=') + 1))
+}
+
+function wordsOf(joined: string): string[] {
+  return joined.split(' ').filter((word) => word !== '')
 }

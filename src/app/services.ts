@@ -60,7 +60,7 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: { ...alertSettings(config), pageOf: pageOf(config) },
-    relay: { store, keys, ...routingSettings(config), receivers: receiversThatTake(config, 'alerts'), silences, log },
+    sending: { store, keys, ...routingSettings(config), receivers: receiversThatTake(config, 'alerts'), silences, log },
     events: new EventStore(store, keys),
     eventReceivers: {
       accounts: receiversThatTake(config, 'accounts'),

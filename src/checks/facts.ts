@@ -2,7 +2,8 @@ import type { ReceiverHealth } from '../delivery/receiver-health.ts'
 import { type Daemon, DaemonStore } from '../heartbeat/daemons.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import type { Store } from '../redis/connect.ts'
-import { type AccountState, everyPartition, type Keys } from '../redis/keys.ts'
+import type { AccountState, Keys } from '../redis/keys.ts'
+import { readNewsDue } from '../redis/news-due.ts'
 import {
   type QueueDepth,
   readCoverage,
@@ -119,10 +120,9 @@ export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
 const READ_OF_EACH_END = 200
 
 async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>): Promise<OutboxFacts> {
-  const { groupsDue, deliveriesDue, delivery } = keys.delivery
-  const [entries, groups, first, last] = await Promise.all([
-    everyPartition(keys, ({ outbox }) => store.xrange(outbox, '-', '+', 'COUNT', 1)),
-    store.zrange(groupsDue, 0, '0', 'WITHSCORES'),
+  const { deliveriesDue, delivery } = keys.delivery
+  const [news, first, last] = await Promise.all([
+    readNewsDue({ store, keys }),
     store.zrange(deliveriesDue, 0, String(READ_OF_EACH_END - 1), 'WITHSCORES'),
     store.zrange(deliveriesDue, -READ_OF_EACH_END, '-1'),
   ])
@@ -136,8 +136,8 @@ async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>):
   // What an earlier config sent to a receiver that is gone waits for it to be there again: that is no trouble.
   const waiting = deliveries.filter(({ receiver, createdAt }) => known.has(receiver) && Number.isFinite(createdAt))
   return {
-    oldestEntryAt: earliest(entries.flatMap(([entry]) => (entry === undefined ? [] : [Number.parseInt(entry[0], 10)]))),
-    groupDueAt: earliest(groups.slice(1).map(Number)),
+    oldestEntryAt: news.newSince,
+    groupDueAt: news.dueAt,
     attemptDueAt: earliest(first.slice(1, 2).map(Number)),
     oldestDelivery: waiting.sort((a, b) => a.createdAt - b.createdAt)[0] ?? null,
   }

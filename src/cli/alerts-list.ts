@@ -4,7 +4,7 @@ import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import type { Stores } from '../app/stores.ts'
 import { formatMoment, formatTime } from '../text/format-time.ts'
-import { forgottenUntil, readAlertLog, transitionJson, whyOf, whyPending } from '../views/alert-log.ts'
+import { forgottenUntil, readAlertLog, transitionJson } from '../views/alert-log.ts'
 import { findAlerts, type OpenAlertFilter, timedAlert } from '../views/find-alerts.ts'
 import type { AccountArgument, CommonOptions, Moment } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
@@ -82,7 +82,7 @@ const DAY_MS = 86_400_000
 export async function listTransitions(io: Io, options: LogOptions): Promise<void> {
   const now = io.clock.now()
   const { since: from = (until) => until - DAY_MS, account, level } = options
-  const { since, found, held, forgotten } = await withStore(io, options, async (parts) => {
+  const { since, found, forgotten } = await withStore(io, options, async (parts) => {
     const since = from(now)
     const query = {
       since,
@@ -90,31 +90,33 @@ export async function listTransitions(io: Io, options: LogOptions): Promise<void
       ...(level === undefined ? {} : { level }),
     }
     const logged = await readAlertLog(parts, query)
-    const receivers = Object.keys(parts.config.receivers)
-    const [held, forgotten] = await Promise.all([
-      whyPending({ ...parts, receivers }, logged),
-      forgottenUntil(parts, query),
-    ])
-    return { since, found: logged, held, forgotten }
+    return { since, found: logged, forgotten: await forgottenUntil(parts, query) }
   })
   if (forgotten !== undefined) {
     io.err(
       `plimsoll: what alerts did before ${formatMoment(forgotten)} is not all kept: some of it may be missing here\n`,
     )
   }
-  const json = () => found.map((one) => transitionJson(one, held))
+  const json = () => found.map(transitionJson)
   if (options.json === true) return printJson(io, 'alerts log', json())
   if (found.length === 0) return say(io, `no alert changed since ${formatMoment(since)}`)
   printTable(
     io,
     [
       ...[whole('AGE'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
-      ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare(whole('AT')), spare('ID')],
+      ...[
+        spare(number('USAGE')),
+        state('FATE'),
+        prose('WHY'),
+        spare(whole('AT')),
+        spare('ID'),
+        spare(prose('RECEIVERS')),
+      ],
     ],
-    found.map(({ transition, alert, fate }) => [
+    found.map(({ alert, fate, receivers }) => [
       ...[ageCell(alert.measuredAt, now), alert.level, alert.reason, ...accountCells(alert.account ?? { hubId: null })],
-      ...[whatOf(alert), usageCell(alert), fate.is, whyOf({ transition, alert, fate }, held)],
-      ...[formatTime(alert.measuredAt), alert.id],
+      ...[whatOf(alert), usageCell(alert), fate.is, fate.why],
+      ...[formatTime(alert.measuredAt), alert.id, receivers.map(({ receiver, is }) => `${receiver} ${is}`).join(', ')],
     ]),
   )
 }

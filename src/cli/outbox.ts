@@ -6,7 +6,7 @@ import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { outboxJson } from '../views/outbox-balance.ts'
 import type { OutboxProofShape } from '../views/shapes/delivery.ts'
-import { type Astray, type OutboxProof, type Unresolved, verifyOutbox } from '../views/verify-outbox.ts'
+import { type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import type { CommonOptions, Moment } from './arguments.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
@@ -28,7 +28,7 @@ const MOST_NAMED = 50
 /** `plimsoll outbox verify`. */
 export async function verify(io: Io, options: CommonOptions): Promise<void> {
   const proof = await withStore(io, options, async ({ store, keys, registry, clock }) => {
-    const progress = showProgress(io, 'transitions traced')
+    const progress = showProgress(io, 'alerts compared')
     const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
     const readOpen = async () => readOpenIds(store, keys, await registry.alerting())
     return verifyOutbox({ ...deps, readOpen }).finally(progress.end)
@@ -38,26 +38,27 @@ export async function verify(io: Io, options: CommonOptions): Promise<void> {
   if (!proof.balanced) throw new ExitCode(1)
 }
 
-function jsonOf({ where, astray, unresolved, missing, ...balance }: OutboxProof): OutboxProofShape {
-  return { ...outboxJson(balance), where, astray, unresolved, missing }
+function jsonOf({ balanced, open, waits, missing, unresolved, ...balance }: OutboxProof): OutboxProofShape {
+  return { ...outboxJson(balance), balanced, open, waits, missing, unresolved }
 }
 
 function factsOf(proof: OutboxProof): Fact[] {
-  const { committed, withheld, opened, delivered, pending, dead, where, balanced, oldestPendingAt } = proof
-  const { missing, astray, unresolved } = proof
-  const lost = missing.map((one) => `${one}: committed, and nowhere to be found`)
-  const places = Object.entries(where).flatMap(([place, count]) => (count > 0 ? [`${count} in ${PLACE[place]}`] : []))
+  const { open, waits, inOutbox, waiting, deliveries, dead, balanced, oldestPendingAt, missing, unresolved } = proof
+  const places = [
+    [inOutbox, 'new'],
+    [waiting, 'waiting'],
+    [deliveries, 'in messages'],
+  ] as const
   return [
-    ['committed', `${committed}, of which ${withheld} withheld`],
-    ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
-    ['pending', places.join(', ')],
+    ['open', countOf(open, 'alert')],
+    ['on their way', places.flatMap(([number, place]) => (number > 0 ? [`${number} ${place}`] : [])).join(', ')],
     ['oldest pending', momentCell(oldestPendingAt)],
-    ['dead', dead > 0 ? DEAD_WAY_OUT : ''],
-    ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
-    ...lost.slice(0, MOST_NAMED).map(fact('missing')),
-    ...astray.slice(0, MOST_NAMED).map(astrayText).map(fact('astray')),
+    ['dead', dead > 0 ? `${countOf(dead, 'message')}: ${DEAD_WAY_OUT}` : ''],
+    ['balanced', balanced ? 'yes: every receiver knows, or waits' : `no: ${MISSING_WAY_OUT}`],
+    ...missing.slice(0, MOST_NAMED).map(missingText).map(fact('missing')),
     ...unresolved.slice(0, MOST_NAMED).map(unresolvedText).map(fact('unresolved')),
-    ['more', [missing, astray, unresolved].some(({ length }) => length > MOST_NAMED) ? '--json has all of them' : ''],
+    ...waits.slice(0, MOST_NAMED).map(waitsText).map(fact('waits')),
+    ['more', [waits, missing, unresolved].some(({ length }) => length > MOST_NAMED) ? '--json has all of them' : ''],
   ]
 }
 
@@ -65,20 +66,18 @@ const DEAD_WAY_OUT = 'plimsoll alerts log shows why; plimsoll outbox replay --si
 const MISSING_WAY_OUT =
   'was Redis restored, or did it lose writes? plimsoll alerts list shows what still fires: it is sent again after alerts.repeatEvery'
 
-const PLACE: Record<string, string> = {
-  outbox: 'the outbox',
-  groups: 'groups',
-  held: 'what is held back',
-  deliveries: 'deliveries',
+type Of = OutboxProof['missing'][number]
+
+function missingText({ receiver, alert }: Of): string {
+  return `${receiver} was sent alert ${alert}, which is open, and does not know of it`
 }
 
-function astrayText({ transition, ledger, found }: Astray): string {
-  const of = (count: { pending: number; dead: number }) => `${count.pending} pending, ${count.dead} dead`
-  return `${transition}: ${of(ledger)} by the ledger, ${of(found)} found`
-}
-
-function unresolvedText({ receiver, alert }: Unresolved): string {
+function unresolvedText({ receiver, alert }: Of): string {
   return `${receiver} was sent alert ${alert} as firing; it is over, and no end is on its way`
+}
+
+function waitsText({ receiver, alert, why }: OutboxProof['waits'][number]): string {
+  return `${receiver} does not know of alert ${alert} yet: ${why}`
 }
 
 /** `plimsoll outbox replay`. */

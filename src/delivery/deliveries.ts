@@ -1,5 +1,5 @@
 import { alertOf, alertOfTransition, type Message } from '../alerts/alert.ts'
-import { carriedIds, splitRefs } from '../alerts/ledger.ts'
+import { carriedIds, refsIn, type TransitionRef } from '../alerts/transition-log.ts'
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -27,8 +27,10 @@ export interface DeliveryHead {
   endedAt: number | null
   /** What the last attempt brought. */
   reason: string
-  /** All that it carries, as the ledger knows them. */
-  transitions: string[]
+  /** Ids of all transitions that it carries, also of those that were overtaken by one that it shows. */
+  carried: string[]
+  /** Those of which the newest of each alert is, by partition and place in its log. */
+  shown: TransitionRef[]
 }
 
 /** An attempt as the log keeps it. */
@@ -100,7 +102,7 @@ export class Deliveries {
    */
   async begin(id: string, now: number): Promise<Delivery | 'held' | number | undefined> {
     const waits = [now + BEHIND_MS, GIVE_UP_AFTER, now + PAUSED_MS]
-    const taken = await this.#store.beginAttempt(this.#keys.delivery.ledger, id, now, CLAIM_MS, ...waits)
+    const taken = await this.#store.beginAttempt(this.#keys.delivery.deliveriesDue, id, now, CLAIM_MS, ...waits)
     if (!Array.isArray(taken)) return taken
     return deliveryOf(id, byName(taken))
   }
@@ -108,7 +110,13 @@ export class Deliveries {
   record(delivery: Delivery, record: AttemptRecord, now: number): Promise<Recorded> {
     const keys = this.#keys.delivery
     return this.#store.recordAttempt(
-      ...[keys.ledger, delivery.id, now, record.outcome, record.nextAt === null ? '' : Math.round(record.nextAt)],
+      ...[
+        keys.deliveriesDue,
+        delivery.id,
+        now,
+        record.outcome,
+        record.nextAt === null ? '' : Math.round(record.nextAt),
+      ],
       ...[record.reason, delivery.receiver, delivery.message.type, DELIVERED_KEPT_MS],
       ...[record.ms ?? '', record.answer ?? '', record.address ?? '', record.pausedUntil ?? ''],
     )
@@ -165,7 +173,7 @@ export class Deliveries {
       state: state === 'dead' || state === 'delivered' ? state : 'pending',
       endedAt: endedAt == null ? null : Number(endedAt),
       reason: reason ?? '',
-      transitions: splitRefs(transitions ?? ''),
+      ...{ carried: carriedIds(transitions ?? ''), shown: refsIn(transitions ?? '') },
     }
   }
 
@@ -183,7 +191,7 @@ export class Deliveries {
       const head = await this.head(id)
       if (head === undefined || Object.hasOwn(disabled, head.receiver)) continue
       if (receiver !== undefined && head.receiver !== receiver) continue
-      const is = await this.#store.replayDelivery(this.#keys.delivery.ledger, id, now)
+      const is = await this.#store.replayDelivery(this.#keys.delivery.deliveriesDue, id, now)
       if (is === 'replayed') replayed++
     }
     return replayed
@@ -212,9 +220,9 @@ export class Deliveries {
 
   /** Those that were given up too long ago to be sent again. */
   async forgetDead(now: number): Promise<void> {
-    const { dead, ledger } = this.#keys.delivery
+    const { dead, deliveriesDue } = this.#keys.delivery
     const ids = await this.#store.zrangebyscore(dead, '-inf', now - DEAD_KEPT_MS, 'LIMIT', 0, CHUNK)
-    for (const id of ids) await this.#store.forgetDelivery(ledger, id, now, 'dead')
+    for (const id of ids) await this.#store.forgetDelivery(deliveriesDue, id, 'dead')
   }
 
   /** The newest attempts, newest first. */
@@ -235,15 +243,15 @@ export class Deliveries {
    */
   async enable(receivers: readonly Addressed[], now: number): Promise<void> {
     if (receivers.length === 0) return
-    const { ledger, dead } = this.#keys.delivery
+    const { deliveriesDue, dead } = this.#keys.delivery
     const marks = receivers.map(({ name, address = '' }) => [name, address] as const)
-    await this.#store.enableReceivers(ledger, now, ...marks.flat())
+    await this.#store.enableReceivers(deliveriesDue, now, ...marks.flat())
     const addresses = new Map(marks)
     for (const id of await this.#store.zrange(dead, '0', '-1')) {
       const [receiver, refusedBy] = await this.#store.hmget(this.#keys.delivery.delivery(id), 'receiver', 'refusedBy')
       const address = addresses.get(receiver ?? '')
       if (refusedBy != null && address !== undefined && address !== refusedBy)
-        await this.#store.replayDelivery(ledger, id, now)
+        await this.#store.replayDelivery(deliveriesDue, id, now)
     }
   }
 

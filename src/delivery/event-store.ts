@@ -51,7 +51,7 @@ export class EventStore {
   async plan(events: readonly PlannedEvent[], now: number): Promise<number> {
     if (events.length === 0) return 0
     return this.#store.planEvents(
-      ...[this.#keys.delivery.ledger, now, BEFORE_KEPT_MS],
+      ...[this.#keys.delivery.deliveriesDue, now, BEFORE_KEPT_MS],
       ...events.flatMap(({ id, receiver, hubId, message }) => [
         ...[id, receiver, hubId, message.type, JSON.stringify(message)],
       ]),
@@ -64,8 +64,8 @@ export class EventStore {
     { alert, newest }: { alert: string; newest: string },
     now: number,
   ) {
-    const { ledger } = this.#keys.delivery
-    return this.#store.planAcknowledgement(ledger, now, id, receiver, alert, newest, JSON.stringify(message))
+    const { deliveriesDue } = this.#keys.delivery
+    return this.#store.planAcknowledgement(deliveriesDue, now, id, receiver, alert, newest, JSON.stringify(message))
   }
 
   async forget(partition: number, ids: readonly string[]): Promise<void> {

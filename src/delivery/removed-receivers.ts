@@ -19,40 +19,24 @@ export async function dropRemovedReceivers(deps: RemovedReceiversWork, now: numb
   const here = unseen.filter((name) => deps.receivers.includes(name))
   if (here.length > 0) await store.zadd(keys.delivery.receivers, ...here.flatMap((name) => [now, name]))
   const removed = unseen.filter((name) => !deps.receivers.includes(name))
-  for (const name of removed) await dropReceiver(deps, name, now)
+  for (const name of removed) await dropReceiver(deps, name)
   return removed
 }
 
 /** Dying in between does the rest again: its name goes last. */
-async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string, now: number): Promise<void> {
-  const {
-    ledger,
-    told,
-    lastSent,
-    over,
-    held,
-    acknowledging,
-    deliveriesDue,
-    dead,
-    delivery,
-    disabled,
-    receiver,
-    receivers,
-  } = keys.delivery
+async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string): Promise<void> {
+  const { known, over, lately, waiting, acknowledging, deliveriesDue, dead, delivery, disabled, receiver, receivers } =
+    keys.delivery
   const ofName = (field: string) => field.startsWith(`${name}|`)
-  for (const zset of [told, over]) {
-    for (const some of chunksOf((await store.zrange(zset, 0, '-1')).filter(ofName))) await store.zrem(zset, ...some)
-  }
-  for (const hash of [lastSent, acknowledging])
-    for (const some of chunksOf((await store.hkeys(hash)).filter(ofName))) await store.hdel(hash, ...some)
-  for (const some of chunksOf((await store.hkeys(held)).filter(ofName)))
-    await store.dropHeld(ledger, now, `the receiver ${name} is no longer in the config`, ...some)
+  for (const some of chunksOf((await store.zrange(waiting, 0, '-1')).filter(ofName))) await store.zrem(waiting, ...some)
+  for (const some of chunksOf((await store.hkeys(acknowledging)).filter(ofName)))
+    await store.hdel(acknowledging, ...some)
   for (const zset of [deliveriesDue, dead]) {
     for (const id of await store.zrange(zset, 0, '-1')) {
-      if ((await store.hget(delivery(id), 'receiver')) === name) await store.forgetDelivery(ledger, id, now, 'any')
+      if ((await store.hget(delivery(id), 'receiver')) === name) await store.forgetDelivery(deliveriesDue, id, 'any')
     }
   }
   await store.hdel(disabled, name)
-  await store.del(receiver(name))
+  await store.del(known(name), over(name), lately(name), receiver(name))
   await store.zrem(receivers, name)
 }

@@ -94,10 +94,8 @@ function registerFleetGauges(deps: WebDeps, facts: ReadFacts): void {
 }
 
 const OUTBOX_PARTS = {
-  opened: 'Transitions of alerts that were committed and not withheld.',
-  delivered: 'Of these, those that every receiver has.',
-  pending: 'Of these, those that a receiver still waits for.',
-  dead: 'Of these, those whose delivery was given up for a receiver.',
+  pending: 'Alerts on their way: new ones, each that a receiver waits for, and messages.',
+  dead: 'Messages that were given up, and can be sent again.',
 }
 
 /** The way of an alert from its transition to its receivers. */
@@ -106,12 +104,10 @@ function registerOutboxGauges(deps: WebDeps): void {
   const balance = sharedRead(() => readOutboxBalance(deps, clock.now()))
   const secondsSince = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1_000)
 
-  for (const part of ['opened', 'delivered', 'pending', 'dead'] as const) {
+  for (const part of ['pending', 'dead'] as const) {
     value(metrics, `outbox_${part}`, OUTBOX_PARTS[part], async () => (await balance())[part])
   }
-  const balanced = 'Whether opened = delivered + pending + dead: 1 or 0.'
-  value(metrics, 'outbox_balanced', balanced, async () => (await balance()).balanced)
-  const oldest = 'Age of the oldest transition that a receiver waits for, held back or not; 0 where there is none.'
+  const oldest = 'Age of the oldest alert that a receiver waits for, held back or not; 0 where there is none.'
   value(metrics, 'outbox_oldest_pending_seconds', oldest, async () => secondsSince((await balance()).oldestPendingAt))
   const late = 'By how long the oldest overdue step of the outbox is late; 0 where nothing is late.'
   value(metrics, 'outbox_late_seconds', late, async () => secondsSince((await balance()).lateSince))

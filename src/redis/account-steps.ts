@@ -9,8 +9,9 @@ export interface AccountSteps {
   claimDue(due: string, now: number, most: number, until: number): Promise<[claimed: string[], next: string]>
   dueTokens(due: string, ...args: Argument[]): Promise<string>
   /** Of every partition in the same turn, too. */
-  readOutbox(account: string, most: number): Promise<[before: string, entries: [id: string, fields: string[]][]]>
   readEvents(account: string, most: number): Promise<[id: string, fields: string[]][]>
+  readNews(account: string, most: number): Promise<string[]>
+  lookAgain(account: string, now: number): Promise<number>
 }
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
@@ -29,8 +30,9 @@ export function accountSteps(store: Store): AccountSteps {
     storeTokens: gathered((...call) => store.storeTokens(...call)),
     claimDue: gathered((...call) => store.claimDue(...call)),
     dueTokens: gathered((...call) => store.dueTokens(...call)),
-    readOutbox: gathered((...call) => store.readOutbox(...call)),
     readEvents: gathered((...call) => store.readEvents(...call)),
+    readNews: gathered((...call) => store.readNews(...call)),
+    lookAgain: gathered((...call) => store.lookAgain(...call)),
   }
   OF_STORE.set(store, steps)
   return steps

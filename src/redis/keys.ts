@@ -1,7 +1,7 @@
 /**
  * Every key of Plimsoll, in one place. An account's keys carry the hash tag of its partition, so that any atomic step
  * on one account touches one slot of a Redis Cluster and the accounts spread over its nodes. What belongs to no account
- * (groups and deliveries, queues) has tags of its own.
+ * (deliveries and what receivers know, queues) has tags of its own.
  */
 
 /** Fixed for ever: with a different number every account would be in the wrong place. */
@@ -129,33 +129,18 @@ function grantKeys(tag: string) {
 
 function deliveryKeys(out: string) {
   return {
-    /** zset: group -> when it closes, ms */
-    groupsDue: `${out}:groups`,
-    /** zset: delivery id -> next attempt, ms */
+    /** zset: delivery id -> next attempt, ms. The steps on deliveries declare it alone, and make the names of the others in its slot themselves. */
     deliveriesDue: `${out}:due`,
-    /**
-     * hash: transition not yet ended -> of its receivers, how many wait for it, have it, had it given up for them, and had
-     * that forgotten. The steps on it declare it alone, and make the names of the others in its slot themselves.
-     */
-    ledger: `${out}:ledger`,
-    /** zset: transition that a receiver still waits for -> when it happened, ms */
-    pending: `${out}:pending`,
-    /** hash: how many transitions were collected, and ended, by how; the order given out last */
-    counts: `${out}:counts`,
-    /** stream, capped: how transitions ended */
-    ends: `${out}:ends`,
-    /** list, capped: names of the transitions of a partition that were collected last */
-    collected: (partition: number) => `${out}:collected:${partition}`,
-    /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
-    told: `${out}:told`,
-    /** hash: the same -> the transition that was sent last, by its order, the delivery that shows it, and its group */
-    lastSent: `${out}:last-sent`,
-    /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
-    over: `${out}:over`,
-    /** hash: receiver and alert -> what is held back from that receiver */
-    held: `${out}:held`,
-    /** zset: the same -> when to check again, ms */
-    heldDue: `${out}:held-due`,
+    /** hash: alert -> what the receiver was sent of it last, or waits for (JSON); until a while after its end */
+    known: (receiver: string) => `${out}:known:${receiver}`,
+    /** zset: alert -> when the receiver was sent its end, or not sent anything of it any more, ms; kept for three days */
+    over: (receiver: string) => `${out}:over:${receiver}`,
+    /** zset, expires: groups, and series with their level, of which the receiver was sent something -> when, ms; no longer than the groups' interval */
+    lately: (receiver: string) => `${out}:lately:${receiver}`,
+    /** zset: receiver and alert that it waits for -> when that happened, ms */
+    waiting: `${out}:waiting`,
+    /** zset: delivery of alerts that has not arrived and was not given up -> when the oldest of them happened, ms */
+    underWay: `${out}:under-way`,
     /** zset: id of a delivery that was given up -> when, ms */
     dead: `${out}:dead`,
     /** zset: id of a delivery that arrived -> when, ms; kept for a week */
@@ -178,23 +163,8 @@ function deliveryKeys(out: string) {
     lastEvent: (receiver: string, hubId: number) => `${out}:last-event:${receiver}|${hubId}`,
     /** hash: receiver and alert -> the delivery of its acknowledgement, which goes before newer messages of the alert */
     acknowledging: `${out}:acknowledging`,
-    ...groupKeys(out),
     /** hash: the message, attempts so far, the transitions that it carries, deliveries of the same alerts that go first */
     delivery: (id: string) => `${out}:delivery:${id}`,
-  }
-}
-
-/** Groups of alerts that become messages. */
-function groupKeys(out: string) {
-  return {
-    /** hash: transition -> alert that waits for the group to close */
-    group: (key: string) => `${out}:group:${key}`,
-    /** hash: when the group was last closed, how often an alert was taken out of it, how urgent its last message was */
-    groupState: (key: string) => `${out}:group-state:${key}`,
-    /** zset: what was sent at which level -> when, ms; no longer than the group's interval */
-    groupTold: (key: string) => `${out}:group-told:${key}`,
-    /** zset, capped, expires: of a rule's group: group of an account where an alert of the rule began, or ended -> when, ms */
-    groupAccounts: (key: string, what: 'firing' | 'resolved') => `${out}:group-accounts:${what}:${key}`,
   }
 }
 
@@ -227,8 +197,10 @@ function partitionKeys(tag: string) {
     accountPrefix: `${tag}:account:`,
     /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
     tended: `${tag}:tended`,
-    /** stream: transitions committed and not yet collected, each with its place in the log */
-    outbox: `${tag}:outbox`,
+    /** hash: alert -> its newest transition, see `lua/include/append-transitions.lua`; until it is over and all know that */
+    news: `${tag}:news`,
+    /** zset: alert of which somebody may not know the newest -> when it is looked at, ms; below 0: new since then */
+    newsDue: `${tag}:news-due`,
     /** stream, capped: the newest transitions that were committed */
     log: `${tag}:log`,
     /** stream, capped: the newest connects, reconnects and uninstalls of its accounts */

@@ -1,3 +1,4 @@
+import { keepAlertsByState } from './alerts-by-state.ts'
 import type { Store } from './connect.ts'
 import { hubIdsIn, type Keys, PARTITIONS } from './keys.ts'
 import { isOfOtherType, unlessOfOtherType } from './other-type.ts'
@@ -29,6 +30,7 @@ export const UPGRADES: readonly Upgrade[] = [
     // As it was, under one key: each poll writes that of its account in the new form.
     run: (store, keys) => eachAccount(store, keys, (commands, account) => commands.moveWatch(account)),
   },
+  { what: 'alerts are kept by what is new and by what each receiver knows', run: keepAlertsByState },
 ]
 
 /** Accounts whose commands travel together. */

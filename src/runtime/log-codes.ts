@@ -124,7 +124,6 @@ export const LOG_CODES = [
   'alert.unacknowledged',
   'silence.added',
   'silence.ended',
-  'outbox.recovered',
   'outbox.unreadable',
   'delivery.delivered',
   'delivery.retry',

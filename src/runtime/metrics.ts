@@ -108,7 +108,7 @@ function accountMetrics({ counter, outcomes, histogram }: Makers) {
 
 function deliveryMetrics({ counter, histogram }: Makers) {
   return {
-    alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),
+    alertsRelayed: counter('alerts_relayed', 'Alerts with news that a daemon has read.'),
     /** outcome: delivered, retry, dead */
     deliveries: counter('deliveries', 'Attempts to deliver, by receiver and outcome.', ['receiver', 'outcome']),
     deliveryDuration: histogram('delivery_attempt_duration', 'How long attempts to deliver took, by receiver.', CALL, [

@@ -1,10 +1,15 @@
 import { type Alert, type AlertLevel, alertOf } from '../alerts/alert.ts'
-import { decodeHeld, type HeldBecause, heldField } from '../alerts/groups/group.ts'
-import { byCommit, type Fate, partitionOfRef, readFates, refOf, type TransitionRef } from '../alerts/ledger.ts'
-import { committedIn } from '../alerts/outbox.ts'
-import { MOST_LOGGED, readLoggedSince } from '../alerts/transition-log.ts'
+import { committedIn, numberOf } from '../alerts/outbox.ts'
+import {
+  byCommit,
+  MOST_LOGGED,
+  partitionOfRef,
+  readLoggedSince,
+  refOf,
+  type TransitionRef,
+} from '../alerts/transition-log.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
-import { formatMoment } from '../text/format-time.ts'
+import { type FateSources, type ReceiverFate, readReceiverFates } from './receiver-fates.ts'
 import type { TransitionShape } from './shapes/alert.ts'
 import type { ViewDeps } from './view-deps.ts'
 
@@ -12,8 +17,16 @@ import type { ViewDeps } from './view-deps.ts'
 export interface LoggedTransition {
   transition: TransitionRef
   alert: Alert
-  /** `unknown`: it ended too long ago for that to be remembered. */
-  fate: Fate | { is: 'pending'; inOutbox: true } | { is: 'unknown' }
+  fate: Fate
+  /** For each receiver that it meant anything to. */
+  receivers: ReceiverFate[]
+}
+
+/** `isNew`: nobody has looked yet who gets it; `unknown`: it ended too long ago for that to be remembered. */
+export interface Fate {
+  is: ReceiverFate['is'] | 'unknown'
+  why: string
+  isNew?: true
 }
 
 export interface AlertLogQuery {
@@ -28,7 +41,10 @@ type Sources = Pick<ViewDeps, 'store' | 'keys'>
 const PAGE = 200
 
 /** The transitions of all accounts since a moment, oldest first. Each partition remembers so many: of a storm the newest. */
-export async function readAlertLog(deps: Sources, { since, hubId, level }: AlertLogQuery): Promise<LoggedTransition[]> {
+export async function readAlertLog(
+  deps: FateSources,
+  { since, hubId, level }: AlertLogQuery,
+): Promise<LoggedTransition[]> {
   const partitions = partitionsOf(deps.keys, hubId)
   const found = await Promise.all(partitions.map(async (number) => (await readLoggedSince(deps, number, since)).found))
   const wanted = found
@@ -38,15 +54,18 @@ export async function readAlertLog(deps: Sources, { since, hubId, level }: Alert
         (hubId === undefined || (alert.account?.hubId ?? 0) === hubId) &&
         (level === undefined || alert.level === level),
     )
-  // The outbox first: what leaves it after that stands in the ledger, or has ended, by the time that is read.
-  const inOutbox = new Set((await Promise.all(partitions.map((number) => readOutbox(deps, number)))).flat())
-  const refs = wanted.map(({ transition }) => transition)
-  const fates = await readFates(deps, refs, since)
+  // What is new first: what is looked at after that is known to somebody by the time that is read.
+  const isNew = new Set((await Promise.all(partitions.map((number) => readNew(deps, number)))).flat())
+  const asked = wanted.map(({ alert }) => ({ id: alert.id, number: numberOf(alert), alert: alertOf(alert) }))
+  if (wanted.length === 0) return []
+  const moments = wanted.map(({ at }) => at)
+  const receivers = await readReceiverFates(deps, asked, least(moments))
+  const kept = greatest(moments) - KEPT_MS
   return wanted
-    .map(({ transition, alert }) => ({
-      ...{ transition, alert },
-      fate: fates.get(transition) ?? (inOutbox.has(transition) ? IN_OUTBOX : { is: 'unknown' as const }),
-    }))
+    .map(({ transition, alert, at }, n) => {
+      const each = receivers[n] ?? []
+      return { transition, alert, receivers: each, fate: fateOf(each, isNew.has(alertOf(alert)), at >= kept) }
+    })
     .sort((a, b) => timeOf(a.alert) - timeOf(b.alert) || byCommit(a.transition, b.transition))
 }
 
@@ -74,11 +93,37 @@ function partitionsOf(keys: Keys, hubId: number | undefined): number[] {
   return hubId === undefined ? Array.from({ length: PARTITIONS }, (_, number) => number) : [keys.partitionOf(hubId)]
 }
 
-const IN_OUTBOX = { is: 'pending', inOutbox: true } as const
+/** As long as it is known of every transition what became of it. */
+const KEPT_MS = 3 * 86_400_000
 
-async function readOutbox({ store, keys }: Sources, number: number): Promise<TransitionRef[]> {
-  const waiting = await store.xrange(keys.partition(number).outbox, '-', '+')
-  return committedIn(waiting).map(({ name }) => refOf(number, name))
+/** Loops: there may be more of them than a call takes arguments. */
+function least(moments: readonly number[]): number {
+  return moments.reduce((one, at) => Math.min(one, at), Number.POSITIVE_INFINITY)
+}
+
+function greatest(moments: readonly number[]): number {
+  return moments.reduce((one, at) => Math.max(one, at), 0)
+}
+
+/** One that waits for anybody is pending; of the others the worst end counts. */
+function fateOf(receivers: readonly ReceiverFate[], isNew: boolean, isRecent: boolean): Fate {
+  for (const is of ['pending', 'dead', 'delivered', 'withheld'] as const) {
+    const some = receivers.filter((one) => one.is === is)
+    if (some.length > 0) return { is, why: whyOf(is, some) }
+  }
+  if (isNew) return { is: 'pending', why: '', isNew }
+  return isRecent ? { is: 'withheld', why: 'no route is for it' } : { is: 'unknown', why: '' }
+}
+
+function whyOf(is: ReceiverFate['is'], some: readonly ReceiverFate[]): string {
+  const said = some.filter(({ why }) => why !== '')
+  if (is === 'pending') return said.map(({ why, receiver }) => `${why} (${receiver})`).join('; ')
+  return said[0]?.why ?? ''
+}
+
+/** Alerts with news that nobody has looked at. */
+async function readNew({ store, keys }: Sources, number: number): Promise<string[]> {
+  return store.zrangebyscore(keys.partition(number).newsDue, '-inf', '(0')
 }
 
 /** Of a partition so many at most are gone through for those that are asked for. */
@@ -97,12 +142,12 @@ export async function readTransitions(
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
       const decoded = committedIn(page)
-      for (const { name, entry } of decoded) {
-        const ref = refOf(number, name)
+      for (const { place, entry } of decoded) {
+        const ref = refOf(number, place)
         if (wanted.has(ref)) found.set(ref, entry.alert)
       }
       const last = decoded.at(-1)
-      const isPast = last !== undefined && byCommit(refOf(number, last.name), oldest) <= 0
+      const isPast = last !== undefined && byCommit(refOf(number, last.place), oldest) <= 0
       if (page.length < PAGE || isPast) return
       before = `(${page.at(-1)?.[0] ?? ''}`
     }
@@ -115,59 +160,10 @@ function timeOf({ measuredAt }: Alert): number {
   return Date.parse(measuredAt)
 }
 
-/** A transition as API and command line tell it; `held`: why those that are pending are held back. */
-export function transitionJson(one: LoggedTransition, held: ReadonlyMap<TransitionRef, string>): TransitionShape {
-  const { transition, alert, fate } = one
-  const why = whyOf(one, held)
-  return { at: alert.measuredAt, transition, fate: fate.is, ...(why === '' ? {} : { why }), alert }
-}
-
-/** What it ended by, or what holds it back; '' where there is nothing to say. */
-export function whyOf({ transition, fate }: LoggedTransition, held: ReadonlyMap<TransitionRef, string>): string {
-  return 'why' in fate ? fate.why : (held.get(transition) ?? '')
-}
-
-/** Asked for in one call. */
-const MOST_FIELDS = 500
-
-/** Of the transitions that are pending, why they are held back, and from whom; those that are only on their way have no entry. */
-export async function whyPending(
-  { store, keys, receivers }: Pick<ViewDeps, 'store' | 'keys' | 'receivers'>,
-  transitions: readonly LoggedTransition[],
-): Promise<Map<TransitionRef, string>> {
-  const places = transitions
-    .filter(({ fate }) => fate.is === 'pending')
-    .flatMap(({ transition, alert }) =>
-      receivers.map((receiver) => ({ transition, receiver, field: heldField(receiver, alertOf(alert)) })),
-    )
-  const why = new Map<TransitionRef, string>()
-  for (let first = 0; first < places.length; first += MOST_FIELDS) {
-    const some = places.slice(first, first + MOST_FIELDS)
-    const stored = await store.hmget(keys.delivery.held, ...some.map(({ field }) => field))
-    some.forEach(({ transition, receiver }, n) => {
-      const text = stored[n]
-      if (text == null) return
-      const { of, held } = decodeHeld(text)
-      if (!of.some(([ref]) => ref === transition)) return
-      const before = why.get(transition)
-      why.set(transition, `${before === undefined ? '' : `${before}; `}${untilText(held)} (${receiver})`)
-    })
-  }
-  return why
-}
-
-function untilText(held: HeldBecause): string {
-  const until = held.is === 'fleet' ? '' : ` until ${formatMoment(held.until)}`
-  return `${heldText(held)}${until}`
-}
-
-export function heldText(held: HeldBecause): string {
-  switch (held.is) {
-    case 'silence':
-      return `silence ${held.id}`
-    case 'quiet-hours':
-      return 'quiet hours'
-    case 'fleet':
-      return `the alert about all accounts (${held.trouble})`
+/** A transition as API and command line tell it. */
+export function transitionJson({ transition, alert, fate, receivers }: LoggedTransition): TransitionShape {
+  return {
+    ...{ at: alert.measuredAt, transition, fate: fate.is, ...(fate.why === '' ? {} : { why: fate.why }), alert },
+    receivers: receivers.map(({ receiver, is, why }) => ({ receiver, fate: is, ...(why === '' ? {} : { why }) })),
   }
 }

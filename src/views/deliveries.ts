@@ -48,12 +48,12 @@ export async function carriedBy(
 ): Promise<Map<string, Carried>> {
   const heads = await Promise.all([...new Set(ids)].map((id) => deps.deliveries.head(id)))
   const known = heads.filter((head): head is DeliveryHead => head !== undefined)
-  const named = known.flatMap(({ transitions }) => transitions.slice(0, MOST_NAMED))
+  const named = known.flatMap(({ shown }) => shown.slice(0, MOST_NAMED))
   const alerts = await readTransitions(deps, named)
   return new Map(
-    known.map(({ id, transitions }) => {
-      const first = transitions.slice(0, MOST_NAMED).flatMap((ref) => alerts.get(ref) ?? [])
-      return [id, { alerts: first, more: transitions.length - first.length }]
+    known.map(({ id, shown }) => {
+      const first = shown.slice(0, MOST_NAMED).flatMap((ref) => alerts.get(ref) ?? [])
+      return [id, { alerts: first, more: shown.length - first.length }]
     }),
   )
 }

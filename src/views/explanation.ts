@@ -1,5 +1,5 @@
-import { readCircumstances } from '../alerts/groups/held.ts'
 import { storedStates } from '../alerts/open-alerts.ts'
+import { readCircumstances } from '../alerts/sending/hold.ts'
 import { iso } from '../text/format-time.ts'
 import {
   type AccountSources,
@@ -35,7 +35,7 @@ export async function explainView(
   const [states, { silences, fleet }, log] = await Promise.all([
     storedStates(deps.store, deps.keys, account.hubId),
     readCircumstances({ ...deps, routes: explain.routes }, now),
-    readNotifications({ ...deps, group: explain.group }, account.hubId, most),
+    readNotifications(deps, account.hubId, most),
   ])
   const series = withBucketSeries(read, account, { rules: explain.rules, states }, now)
   return explainFacts(explain, { account, series, states, silences, fleet, log }, now)

@@ -1,18 +1,18 @@
-import { type Alert, alertOf } from '../alerts/alert.ts'
+import type { Alert } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import type { GroupSettings } from '../alerts/deps.ts'
-import { decodeHeld, groupingFor, groupKey, heldField, homesOf, isDigest } from '../alerts/groups/group.ts'
 import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
-import type { Fate, TransitionRef } from '../alerts/ledger.ts'
+import { DIGEST } from '../alerts/sending/group.ts'
 import type { Silence } from '../alerts/silence.ts'
+import type { TransitionRef } from '../alerts/transition-log.ts'
 import type { DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import { seriesId } from '../limits/series.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
-import { heldText, readAlertLog } from './alert-log.ts'
+import { type Fate, readAlertLog } from './alert-log.ts'
+import { heldText, type ReceiverFate } from './receiver-fates.ts'
 import type { ViewDeps } from './view-deps.ts'
 
-type Sources = Pick<ViewDeps, 'store' | 'keys' | 'deliveries' | 'receivers'> & { group: GroupSettings }
+type Sources = Pick<ViewDeps, 'store' | 'keys' | 'deliveries'>
 
 /** How much is looked up. */
 export interface MostNotifications {
@@ -28,20 +28,19 @@ const ALL: MostNotifications = { transitions: 200, attempts: 10_000 }
 /** What an account was told of, newest first, and what became of it. */
 export async function readNotifications(deps: Sources, hubId: number, most = ALL): Promise<Notification[]> {
   const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-most.transitions)
-  const [oldest] = logged
-  if (oldest === undefined) return []
-  const since = Date.parse(oldest.alert.measuredAt)
-  const [heads, attempts] = await Promise.all([deps.deliveries.heads(since), deps.deliveries.log(most.attempts)])
+  if (logged.length === 0) return []
+  const attempts = await deps.deliveries.log(most.attempts)
   const found = await Promise.all(
-    logged.map(async ({ transition: ref, alert, fate }): Promise<Notification> => {
-      const carrying = heads.filter(({ transitions }) => transitions.includes(ref))
+    logged.map(async ({ transition: ref, alert, fate, receivers }): Promise<Notification> => {
+      const waiting = receivers.filter(({ is }) => is === 'pending').map((one) => waitingFor(deps, one))
       return {
         ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },
-        fate: fate.is,
-        why: 'why' in fate ? fate.why : '',
-        waiting:
-          fate.is !== 'pending' ? [] : 'inOutbox' in fate ? IN_OUTBOX : await waitingFor(deps, ref, alert, carrying),
-        attempts: attemptsOf(carrying, attempts),
+        ...{ fate: fate.is, why: fate.is === 'pending' ? '' : fate.why },
+        waiting: fate.isNew === true ? IN_OUTBOX : await Promise.all(waiting),
+        attempts: attemptsOf(
+          receivers.flatMap(({ delivery }) => delivery ?? []),
+          attempts,
+        ),
       }
     }),
   )
@@ -70,46 +69,16 @@ function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly Logged
     .sort((a, b) => a.at - b.at)
 }
 
-async function waitingFor(
-  deps: Sources,
-  ref: TransitionRef,
-  alert: Alert,
-  carrying: readonly DeliveryHead[],
-): Promise<WaitingFor[]> {
-  const places = await Promise.all(deps.receivers.map((receiver) => placeFor(deps, ref, alert, receiver)))
-  const deliveries = carrying
-    .filter(({ state }) => state === 'pending')
-    .map(async ({ id, receiver }): Promise<WaitingFor> => {
-      const until = await deps.store.zscore(deps.keys.delivery.deliveriesDue, id)
-      return { receiver, where: 'delivery', until: until === null ? null : Number(until) }
-    })
-  return [...places.filter((place) => place !== undefined), ...(await Promise.all(deliveries))]
-}
-
-/** Where it waits for one receiver: in a group, or held back. */
-async function placeFor(
-  { store, keys, group }: Sources,
-  ref: TransitionRef,
-  alert: Alert,
-  receiver: string,
-): Promise<WaitingFor | undefined> {
-  const { delivery } = keys
-  const homes = homesOf(receiver, { alert }, groupingFor(group, receiver)).filter((key) => key !== '')
-  for (const key of [...homes, groupKey(receiver, { alert, firstReading: true }, groupingFor(group, receiver))]) {
-    const [waits, closesAt] = await Promise.all([
-      store.hexists(delivery.group(key), ref),
-      store.zscore(delivery.groupsDue, key),
-    ])
-    if (waits === 1) {
-      return { receiver, where: isDigest(key) ? 'digest' : 'group', until: closesAt === null ? null : Number(closesAt) }
-    }
+/** What a receiver waits for, and where. */
+async function waitingFor({ store, keys }: Sources, { receiver, waits, delivery }: ReceiverFate): Promise<WaitingFor> {
+  if (waits?.is === 'held' && waits.held !== undefined) {
+    const { held } = waits
+    return { receiver, where: 'held', until: held.is === 'fleet' ? null : held.until, because: heldText(held) }
   }
-  const field = heldField(receiver, alertOf(alert))
-  const stored = await store.hget(delivery.held, field)
-  if (stored === null) return undefined
-  const { of, held } = decodeHeld(stored)
-  if (!of.some(([one]) => one === ref)) return undefined
-  return { receiver, where: 'held', until: held.is === 'fleet' ? null : held.until, because: heldText(held) }
+  if (waits !== undefined)
+    return { receiver, where: waits.group === DIGEST ? 'digest' : 'group', until: waits.until ?? null }
+  const until = await store.zscore(keys.delivery.deliveriesDue, delivery?.id ?? '')
+  return { receiver, where: 'delivery', until: until === null ? null : Number(until) }
 }
 
 /** All that is read of an account to say why it was told of, or was not. */
@@ -136,7 +105,7 @@ export interface Notification {
   field: string
   alert: Alert
   /** Where it is: waiting for somebody, told, given up, or withheld from everybody; `unknown`: that is no longer remembered. */
-  fate: Fate['is'] | 'unknown'
+  fate: Fate['is']
   /** What it ended by; empty where there is nothing to say. */
   why: string
   /** Who still waits for it, and where. */

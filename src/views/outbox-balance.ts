@@ -1,78 +1,57 @@
-import { type LedgerCounts, readLedger } from '../alerts/ledger.ts'
-import { committedIn } from '../alerts/outbox.ts'
 import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import { everyPartition, type Keys } from '../redis/keys.ts'
+import { readNewsDue } from '../redis/news-due.ts'
 import { iso } from '../text/format-time.ts'
 import type { OutboxShape } from './shapes/delivery.ts'
 
-/**
- * What became of all transitions that were ever committed: opened = delivered + pending + dead, where opened is what was
- * committed and not withheld.
- */
+/** How many alerts are on their way, and whether anything is late. */
 export interface OutboxBalance {
-  committed: number
-  withheld: number
-  opened: number
-  delivered: number
   pending: number
-  /** Of the pending ones, those that were not collected yet. */
+  /** Of these, alerts with news that nobody has looked at. */
   inOutbox: number
+  /** Alerts that a receiver waits for, each counted for each: in a group, or held back. */
+  waiting: number
+  /** Messages on their way. */
+  deliveries: number
+  /** Messages that were given up, and can be sent again. */
   dead: number
-  balanced: boolean
-  /** When the oldest transition that somebody waits for happened, ms; held back ones and those of a receiver that is down too. */
+  /** When the oldest of it happened, ms; held back or not. */
   oldestPendingAt: number | null
-  /** Since when something should have moved on and has not, ms: a transition in the outbox, a group, a delivery. */
+  /** Since when something should have moved on and has not, ms: news, a group, a delivery. */
   lateSince: number | null
 }
 
-/**
- * From counters alone. What was collected and has not left the outbox yet counts twice, as committed and as pending, unless
- * the caller has looked how many are `inOutbox` without those.
- */
+/** From counters alone. */
 export async function readOutboxBalance(
   { store, keys }: { store: Store; keys: Keys },
   now: number,
-  inOutbox?: number,
 ): Promise<OutboxBalance> {
-  const outboxes = await Promise.all(
-    Array.from({ length: PARTITIONS }, (_, number) => readOutbox(store, keys.partition(number).outbox)),
-  )
-  return balanceOf(outboxes, await readLedger(store, keys), now, inOutbox)
-}
-
-interface Outbox {
-  waiting: number
-  oldestAt: number | null
-}
-
-async function readOutbox(store: Store, outbox: string): Promise<Outbox> {
-  const waiting = await store.xlen(outbox)
-  if (waiting === 0) return { waiting, oldestAt: null }
-  const [first] = committedIn(await store.xrange(outbox, '-', '+', 'COUNT', 1))
-  return { waiting, oldestAt: first === undefined ? null : Date.parse(first.entry.alert.measuredAt) }
-}
-
-function balanceOf(
-  outboxes: readonly Outbox[],
-  ledger: LedgerCounts,
-  now: number,
-  inOutbox = outboxes.reduce((sum, { waiting }) => sum + waiting, 0),
-): OutboxBalance {
-  const { collected, ended } = ledger
-  const committed = collected + inOutbox
-  const pending = inOutbox + ledger.pending
-  const dead = ended.dead + ledger.open - ledger.pending
-  const opened = committed - ended.withheld
-  const oldest = [ledger.oldestPendingAt, ...outboxes.map(({ oldestAt }) => oldestAt)].filter((at) => at !== null)
-  const late = [ledger.groupDueAt, ledger.deliveryDueAt, ...outboxes.map(({ oldestAt }) => oldestAt)].filter(
-    (at) => at !== null && at < now,
-  )
+  const { deliveriesDue, dead, waiting, underWay } = keys.delivery
+  const [due, news, waits, [, oldest], [, oldestSent], deliveries, [, attempt], givenUp] = await Promise.all([
+    readNewsDue({ store, keys }),
+    everyPartition(keys, ({ newsDue }) => store.zcount(newsDue, '-inf', '(0')),
+    store.zcard(waiting),
+    store.zrange(waiting, 0, '0', 'WITHSCORES'),
+    store.zrange(underWay, 0, '0', 'WITHSCORES'),
+    store.zcard(deliveriesDue),
+    store.zrange(deliveriesDue, 0, '0', 'WITHSCORES'),
+    store.zcard(dead),
+  ])
+  const inOutbox = news.reduce((sum, count) => sum + count, 0)
+  const late = [due.newSince, due.dueAt, momentOf(attempt)].filter((at) => at !== null && at < now)
   return {
-    ...{ committed, withheld: ended.withheld, opened, delivered: ended.delivered, pending, inOutbox, dead },
-    balanced: opened === ended.delivered + pending + dead,
-    oldestPendingAt: oldest.length === 0 ? null : Math.min(...oldest),
-    lateSince: late.length === 0 ? null : Math.min(...late.filter((at) => at !== null)),
+    ...{ pending: inOutbox + waits + deliveries, inOutbox, waiting: waits, deliveries, dead: givenUp },
+    ...{ oldestPendingAt: earliest([due.newSince, momentOf(oldest), momentOf(oldestSent)]), lateSince: earliest(late) },
   }
+}
+
+function momentOf(score: string | undefined): number | null {
+  return score === undefined ? null : Number(score)
+}
+
+function earliest(moments: readonly (number | null)[]): number | null {
+  const known = moments.filter((at) => at !== null)
+  return known.length === 0 ? null : Math.min(...known)
 }
 
 /** The same as API and command line tell it: times in ISO 8601. */

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
-import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { checkHeld, checkHeldNow } from '../../src/alerts/groups/held.ts'
 import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox.ts'
-import { collectOutbox } from '../../src/alerts/relay.ts'
+import { decodeKnown } from '../../src/alerts/sending/known.ts'
+import { lookAgain } from '../../src/alerts/sending/read-news.ts'
+import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
 import { type AttemptRecord, Deliveries, type Delivery } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -47,22 +47,29 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     for (const { alert } of entries) open[alert.status === 'firing' ? 'add' : 'delete'](alertOf(alert))
     return commit(store, keys, ...entries)
   }
+  /** When the first group is sent that somebody waits for. */
+  const closesAt = async () => {
+    const names = [...new Set([...deps.receivers, ...deps.routes.flatMap(({ to }) => to)])]
+    const known = await Promise.all(names.map((name) => store.hvals(keys.delivery.known(name))))
+    const moments = known.flat().flatMap((stored) => decodeKnown(stored).waits?.until ?? [])
+    return moments.length === 0 ? undefined : Math.min(...moments)
+  }
+  /** Says when the next look is due. */
+  const look = async (now: number, through = deps) => (await tellAlerts(through, now)).next
   return {
-    ...{ store, keys, deps, deliveries, silences, verify, pending, lines },
+    ...{ store, keys, deps, deliveries, silences, verify, pending, lines, closesAt },
     commit: commitAll,
     /** From the commit to the end of the wait of its group. */
     pass: async (now: number, ...entries: OutboxEntry[]) => {
       await commitAll(...entries)
-      await collectOutbox(deps, now)
-      return closeGroups(deps, now + WAIT)
+      await look(now)
+      return look(now + WAIT)
     },
     /** As if its account's state said so. */
     open: (alert: Alert) => open.add(alertOf(alert)),
     resolve: (alert: Alert) => open.delete(alertOf(alert)),
-    collect: (now: number) => collectOutbox(deps, now),
-    close: (now: number) => closeGroups(deps, now),
-    checkHeld: (now: number) => checkHeld(deps, now),
-    checkHeldNow: (now: number) => checkHeldNow(deps, now),
+    look,
+    lookAgain: (now: number) => lookAgain(deps, now),
     silence: (endsAt: number, createdAt = NOW - 1) => {
       const silence = { id: `s${silences.length + 1}`, matchers: [], author: 'me', comment: '', createdAt, endsAt }
       silences.push(silence)
@@ -83,7 +90,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     told: async () => (await pending()).flatMap(({ message }) => idsOf(message)),
     /** All adds up, and this is how. */
     expectBalance: async (expected: object) => {
-      expect(await verify()).toMatchObject({ balanced: true, missing: [], astray: [], ...expected })
+      expect(await verify()).toMatchObject({ balanced: true, missing: [], unresolved: [], ...expected })
     },
   }
 }

@@ -31,9 +31,9 @@ async function toldTo(entries: ReturnType<typeof passing>) {
   let now = NOW
   for (const entry of entries) {
     await one.commit(entry)
-    await one.collect(now)
+    await one.look(now)
     now += WAIT + INTERVAL
-    await one.close(now)
+    await one.look(now)
     for (const { receiver, message } of await one.pending())
       told.push(`${receiver} ${message.data.alerts.map(({ reason }) => reason).join()}`)
     await one.record('delivered', now)

@@ -26,8 +26,8 @@ async function world() {
   /** Committed, collected, and closed. */
   const pass = async (...alerts: Alert[]) => {
     for (const alert of alerts) await relay.commit({ alert })
-    await relay.collect(NOW)
-    await relay.close(NOW + WAIT)
+    await relay.look(NOW)
+    await relay.look(NOW + WAIT)
     return sent()
   }
   /** hubIds of each message, by receiver. */
@@ -60,28 +60,29 @@ describe('a route to contacts', () => {
   })
 
   test('leaves first readings, and what only operators can act on, to the next route', async () => {
-    const { commit, collect, close, sent } = await world()
+    const { commit, look, sent } = await world()
     await commit({ alert: of(1), firstReading: true })
     await commit({ alert: of(2, { kind: 'token', rule: 'token', level: 'critical', cause: 'foreign' }) })
     await commit({ alert: of(3, { kind: 'token', rule: 'uninstall' }) })
-    await collect(NOW)
-    await close(NOW + WAIT)
+    await look(NOW)
+    await look(NOW + WAIT)
     expect(await sent()).toEqual([1, 2, 3].map((hubId) => ['ops', [hubId]]))
   })
 
   test('sends an end to who was sent the beginning, though the contact was removed meanwhile', async () => {
-    const { pass, record, close, sent, store, keys } = await world()
+    const { pass, record, look, sent, store, keys } = await world()
     const alert = of(1, { id: 'a-1' })
     await pass(alert)
     await record('delivered', NOW + WAIT)
+    await look(NOW + WAIT + 60_000)
     await store.hdel(keys.account(1).account, 'contact')
     await pass({ ...alert, id: 'a-2', status: 'resolved', reason: 'recovered' })
-    await close(NOW + WAIT + INTERVAL)
+    await look(NOW + WAIT + INTERVAL)
     expect(await sent()).toEqual([[OWNER, [1]]])
   })
 
   test('holds alerts about tokens back while no tokens of any account can be refreshed', async () => {
-    const { pass, store, keys, sent, checkHeld, close } = await world()
+    const { pass, store, keys, sent, look } = await world()
     const { alerts } = keys.account(NOBODY)
     await store.hset(alerts, 'token-endpoint', encodeState(openedState('critical', 'fleet', NOW)))
     const lost = { kind: 'token', rule: 'token', level: 'critical' } as const
@@ -90,8 +91,8 @@ describe('a route to contacts', () => {
       ['ops', [20]],
     ])
     await store.del(alerts)
-    await checkHeld(NOW + 60_000)
-    await close(NOW + 120_000)
+    await look(NOW + 60_000)
+    await look(NOW + 120_000)
     expect(await sent()).toContainEqual([OWNER, [1]])
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { quietUntil } from '../../src/alerts/groups/held.ts'
 import { endOfQuietTime, type QuietHours } from '../../src/alerts/route.ts'
+import { quietUntil } from '../../src/alerts/sending/hold.ts'
 import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 import { anAlert } from './an-alert.ts'
 

@@ -3,9 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { withTags } from '../../src/accounts/match-account.ts'
 import type { Alert } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
-import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { checkHeld } from '../../src/alerts/groups/held.ts'
-import { collectOutbox } from '../../src/alerts/relay.ts'
+import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
 import { parseMatcher } from '../../src/alerts/silence.ts'
 import { silenceAlerts, unsilence } from '../../src/app/alert-actions.ts'
 import { openServices } from '../../src/app/services.ts'
@@ -49,9 +47,8 @@ routes: ${routes}
   const passes = async (ms: number) => {
     for (const part of [ms, 30_000]) {
       clock.move(part)
-      await collectOutbox(relay, clock.now())
-      await checkHeld(relay, clock.now())
-      await closeGroups(relay, clock.now())
+      await tellAlerts(relay, clock.now())
+      await tellAlerts(relay, clock.now())
     }
   }
   const told = async () => {

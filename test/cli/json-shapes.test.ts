@@ -132,7 +132,7 @@ test('what the fleet is like: status, check, outbox, plan, doctor', async () => 
   expect((await told('status')).alerts).toMatchObject({ critical: 1, handled: 0, worst: [{ id }] })
   expect(await told('check', [], 2)).toMatchObject({ status: 'critical', exitCode: 2 })
   expect((await told('check', ['--all', ACME, '77'], 2)).accounts).toHaveLength(2)
-  expect(await told('outbox verify')).toMatchObject({ balanced: true, where: { outbox: 1 } })
+  expect(await told('outbox verify')).toMatchObject({ balanced: true, inOutbox: 1 })
   expect(await told('outbox replay', ['--since', '2h'])).toEqual({ replayed: 0, disabled: [] })
   const plan = await told('thresholds plan', [worse])
   expect(plan).toMatchObject({ ok: true, accounts: [{ hubId: 1, changes: [{ move: 'warning' }] }] })

@@ -35,11 +35,11 @@ async function twoReceivers() {
   const drop = (now: number) => dropRemovedReceivers(one.deps, now)
   /** What names the receiver, but for heads of what arrived: those end by themselves. */
   const left = async () => {
-    const { told, lastSent, over, held, heldDue, disabled, receiver, receivers } = one.keys.delivery
+    const { known, over, lately, waiting, disabled, receiver, receivers } = one.keys.delivery
     const lists = await Promise.all([
-      ...[told, over, heldDue, receivers].map((key) => redis.store.zrange(key, 0, '-1')),
-      ...[lastSent, held, disabled].map((key) => redis.store.hkeys(key)),
-      redis.store.keys(receiver('old')),
+      ...[waiting, receivers].map((key) => redis.store.zrange(key, 0, '-1')),
+      redis.store.hkeys(disabled),
+      ...[known('old'), over('old'), lately('old'), receiver('old')].map((key) => redis.store.keys(key)),
     ])
     const heads = await one.deliveries.heads()
     return [
@@ -50,7 +50,7 @@ async function twoReceivers() {
   return { one, receiverStore, drop, left }
 }
 
-test('of a receiver that no daemon has had for three days nothing is left, and the ledger balances', async () => {
+test('of a receiver that no daemon has had for three days nothing is left, and nobody waits for it', async () => {
   const { one, receiverStore, drop, left } = await twoReceivers()
   const before = (await left()).length
   const later = NOW + 3 * DAY
@@ -59,8 +59,8 @@ test('of a receiver that no daemon has had for three days nothing is left, and t
   await receiverStore.see(['alive'], later)
   expect(await drop(later)).toEqual(['old'])
   expect(await left()).toEqual([])
-  await one.expectBalance({ pending: 2, dead: 1 })
-  expect(await redis.store.zrange(one.keys.delivery.told, 0, '-1')).toHaveLength(3)
+  await one.expectBalance({ waiting: 1, deliveries: 1, dead: 1 })
+  expect(await redis.store.hkeys(one.keys.delivery.known('alive'))).toHaveLength(4)
 })
 
 test('a receiver that this daemon has is not dropped, however long it was not reported', async () => {
@@ -72,10 +72,16 @@ test('a receiver that this daemon has is not dropped, however long it was not re
 
 test('an end that a receiver does not get because it left the config does not keep the proof from being green', async () => {
   const { one, receiverStore } = await twoReceivers()
-  await one.pass(NOW + INTERVAL, {
+  await one.look(NOW + WAIT + INTERVAL)
+  await receiverStore.see(['alive'], NOW + WAIT + 11 * MINUTE)
+  await one.pass(NOW + 11 * MINUTE, {
     alert: anAlert({ id: 'got-2', rule: 'got', status: 'resolved', reason: 'recovered' }),
   })
-  expect(await one.verify()).toMatchObject({ balanced: false, unresolved: [{ receiver: 'old', alert: 'got' }] })
-  await receiverStore.see(['alive'], NOW + WAIT + 11 * MINUTE)
+  await one.look(NOW + 13 * MINUTE)
   expect(await one.verify()).toMatchObject({ balanced: true, unresolved: [] })
+  expect((await one.pending()).filter(({ message }) => message.type === 'alert.resolved')).toMatchObject([
+    { receiver: 'alive' },
+  ])
+  await receiverStore.see(['old', 'alive'], NOW + 14 * MINUTE)
+  expect(await one.verify()).toMatchObject({ balanced: false, unresolved: [{ receiver: 'old', alert: 'got' }] })
 })

@@ -37,9 +37,9 @@ describe('what an earlier config held back', () => {
     const now = Date.now()
     one.silence(now + DAY)
     await one.commit({ alert: anAlert({ id: 'aaaa-1' }) })
-    await one.collect(now - WAIT - INTERVAL)
-    await one.close(now)
-    await one.expectBalance({ where: { outbox: 0, groups: 0, held: 1, deliveries: 0 } })
+    await one.look(now - WAIT - INTERVAL)
+    await one.look(now)
+    await one.expectBalance({ waiting: 1, deliveries: 0 })
     await scene.daemon()
     await eventually('the alert is told', async () => {
       const told = (await hooksOf(scene.sandbox.url)).flatMap(({ body }) => body.data.alerts.map(({ id }) => id))

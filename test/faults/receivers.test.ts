@@ -59,24 +59,26 @@ test('a receiver that is dead for days holds up no other; what was for it is giv
     await path.live(HOUR / 2)
     await path.poll(n % 2 === 0 ? 900 : 500)
   }
-  expect(await proof()).toMatchObject({ committed: 48, delivered: 0, pending: 48, dead: 0, balanced: true })
+  expect(await proof()).toMatchObject({ inOutbox: 1, waiting: 0, dead: 0, balanced: true })
   await path.live(2 * 24 * HOUR)
   const midway = await proof()
   expect(midway.balanced).toBe(true)
   expect(midway.dead).toBe(0)
   await path.live(2 * 24 * HOUR)
-  expect(await proof()).toMatchObject({ committed: 48, delivered: 0, pending: 0, dead: 48, balanced: true })
+  const { dead, ...given } = await proof()
+  expect(given).toMatchObject({ pending: 0, missing: [], unresolved: [], balanced: true })
+  expect(dead).toBeGreaterThan(0)
   // The other one had each within the group's wait.
   expect(arrived.alive).toHaveLength(48)
   expect(Math.max(...arrived.alive)).toBeLessThanOrEqual(30_000)
 
   isDead = false
   await path.deliveries.replay({ since: begun, receiver: 'dead' }, clock.now())
-  expect(await proof()).toMatchObject({ pending: 48, dead: 0, balanced: true })
+  expect(await proof()).toMatchObject({ pending: dead, dead: 0, balanced: true })
   await path.live(MINUTE)
   expect(arrived.dead.size).toBe(48)
   expect(arrived.alive).toHaveLength(48)
-  expect(await proof()).toMatchObject({ delivered: 48, pending: 0, dead: 0, balanced: true })
+  expect(await proof()).toMatchObject({ pending: 0, dead: 0, balanced: true })
 })
 
 test.concurrent('a receiver that takes 15 seconds and more for each message delays nobody else', async (context) => {
@@ -106,7 +108,7 @@ test.concurrent('a receiver that takes 15 seconds and more for each message dela
   expect(await hooksOf(url)).toEqual([])
 })
 
-test.concurrent('a Redis that crashes amid all this and loses its last seconds: the ledger balances, and the last of each series is told', async (context) => {
+test.concurrent('a Redis that crashes amid all this and loses its last seconds: the last of each series is told', async (context) => {
   const scene = await sceneFor(context, { accounts: 20, tokenLifetimeMs: 3_600_000 })
   const { sandbox, redis: own } = scene
   const settings = {
@@ -152,23 +154,23 @@ test.concurrent('a Redis that crashes amid all this and loses its last seconds: 
     async () => {
       await impatience.look(Date.now())
       const { out } = await plimsollHere(['outbox', 'verify', '--json', '--config', config], scene.folder)
-      const found = JSON.parse(out) as { pending: number; committed: number; delivered: number; unresolved: unknown[] }
+      const found = JSON.parse(out) as { pending: number; unresolved: unknown[] }
       return found.pending === 0 && found
       // A connection that the crash took along without a word is replaced after 13 s, its worker after 15.
     },
     90_000,
   )
   say(
-    `a Redis that lost ${lost} bytes of its file: ${proof.committed} of ${series.moved} transitions committed in the end, ` +
+    `a Redis that lost ${lost} bytes of its file, of ${series.moved} transitions: ` +
       `${proof.unresolved.length} that were told have no end`,
   )
   // What was told and then lost with its account's state has no end: that alone may be amiss.
-  expect(proof).toMatchObject({ missing: [], astray: [], dead: 0, opened: proof.delivered })
+  expect(proof).toMatchObject({ missing: [], dead: 0 })
   expect(lost).toBeGreaterThan(0)
 
-  // Forgotten is what was sent after the newest end that is known from before, up to the return of Redis: a request that was
+  // Forgotten is what was sent after the newest attempt that is known from before, up to the return of Redis: a request that was
   // under way when it crashed still arrives.
-  const [known] = await store.xrevrange(keys.delivery.ends, downAt, '-', 'COUNT', 1)
+  const [known] = await store.xrevrange(keys.delivery.log, downAt, '-', 'COUNT', 1)
   const knownUntil = Number.parseInt(known?.[0] ?? '0', 10)
   const told = new Map<string, { at: number; level: string; isForgotten: boolean }>()
   for (const { time, body } of await hooksOf(sandbox.url)) {

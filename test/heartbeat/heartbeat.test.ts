@@ -117,14 +117,14 @@ const BOUNDS: [what: string, says: RegExp, cross: Cross, back: Cross][] = [
   [
     'an alert in the outbox',
     /waited in the outbox for 16 min/,
-    (store, keys, now) => store.xadd(keys.partition(9).outbox, `${now - 15 * MINUTE}-0`, 'alert', '{}'),
-    (store, keys) => store.del(keys.partition(9).outbox),
+    (store, keys, now) => store.zadd(keys.partition(9).newsDue, 15 * MINUTE - now, 'a1b2'),
+    (store, keys) => store.del(keys.partition(9).newsDue),
   ],
   [
     'a group that is due',
     /A group of alerts should have been sent 16 min ago/,
-    (store, keys, now) => store.zadd(keys.delivery.groupsDue, now - 15 * MINUTE, 'ops-mail|rule=x'),
-    (store, keys) => store.del(keys.delivery.groupsDue),
+    (store, keys, now) => store.zadd(keys.partition(9).newsDue, now - 15 * MINUTE, 'a1b2'),
+    (store, keys) => store.del(keys.partition(9).newsDue),
   ],
   [
     'an attempt that is due',
@@ -273,11 +273,11 @@ test('a verdict is logged when it changes, not each time', async () => {
   const { store, keys, clock, nextBeat, last, logs } = await aFleet()
   await nextBeat()
   await nextBeat()
-  await store.zadd(keys.delivery.groupsDue, clock.now() - HOUR, 'ops-mail|rule=x')
+  await store.zadd(keys.partition(9).newsDue, clock.now() - HOUR, 'a1b2')
   for (let n = 0; n < 3; n++) await nextBeat()
   const since = new Date(clock.now() - 2 * MINUTE).toISOString()
   expect(await last()).toMatchObject({ ok: false, since, at: new Date(clock.now()).toISOString() })
-  await store.del(keys.delivery.groupsDue)
+  await store.del(keys.partition(9).newsDue)
   await nextBeat()
   await nextBeat()
   const told = logs.lines().filter(({ code }) => String(code).startsWith('heartbeat.'))

@@ -189,7 +189,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       },
       silence: (silence) => silences.add(silence),
       unsilence: (id) =>
-        endSilence({ silences, held: { checkHeldNow: async (at) => void looks.push(at) } }, id, clock.now()),
+        endSilence({ silences, held: { lookAgain: async (at) => void looks.push(at) } }, id, clock.now()),
       poll: async (hubId) => ({ account: await new Registry(store, keys).get(hubId), reason: undefined }),
       refresh: async (hubId) => {
         const account = await new Registry(store, keys).get(hubId)

@@ -23,11 +23,11 @@ function world() {
   const silences: Silence[] = []
   const { log, lines } = logLines()
   const group = { by: ['account' as const], waitMs: 1, intervalMs: 1, max: 200, contacts: ['owner'] }
-  const relay = {
+  const sending = {
     ...{ store, keys, log, group, routes: [{ to: ['ops'] }], receivers: ['ops', 'owner'] },
     silences: { active: async () => silences },
   }
-  const deps = { installerMails: { receiver: 'owner' }, registry, store, keys, relay, clock, log }
+  const deps = { installerMails: { receiver: 'owner' }, registry, store, keys, sending, clock, log }
   const queues = { wake: async () => {} } as never
   const setState = async (hubId: number, state: string) => {
     for (const other of ['active', 'reauthorize'])

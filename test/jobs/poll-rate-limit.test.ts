@@ -152,7 +152,7 @@ test('a pair that has something to tell for the first time is no first reading w
   sources = named('0-1')
   one.clock.move(await one.waits())
   await one.poll()
-  const entries = await redis.store.xrange(one.keys.partition(one.keys.partitionOf(HUB)).outbox, '-', '+')
+  const entries = await redis.store.xrange(one.keys.partition(one.keys.partitionOf(HUB)).log, '-', '+')
   expect(entries.map(([, fields]) => JSON.parse(fields[1] ?? ''))).toMatchObject([
     { alert: { series: { metric: 'associations.atLimit' }, reason: 'entered' } },
   ])

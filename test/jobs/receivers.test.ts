@@ -83,7 +83,7 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
       }
     },
     told: async (): Promise<(Alert & { notTo?: string | undefined })[]> => {
-      const entries = await redis.store.xrange(keys.partition(0).outbox, '-', '+')
+      const entries = await redis.store.xrange(keys.partition(0).log, '-', '+')
       return entries.map(([, fields]) => decodeEntry(fields[1] ?? '')).map(({ alert, notTo }) => ({ ...alert, notTo }))
     },
   }

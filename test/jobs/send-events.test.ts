@@ -22,7 +22,7 @@ function world(eventReceivers = { accounts: ['hook'], acknowledgements: [] as st
   const relay = aRelay(store, keys, { routes: [{ to: ['pager'] }], receivers: ['hook', 'pager', 'mail'] })
   const events = new EventStore(store, keys)
   const digest = { rules: [], pageOf: () => URL, page: URL, schedules: new Map(), routes: [], max: 200 }
-  const deps = { eventReceivers, events, digest, relay: relay.deps, store, keys, clock, log: relay.lines.log }
+  const deps = { eventReceivers, events, digest, sending: relay.deps, store, keys, clock, log: relay.lines.log }
   const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
   const record = async (id: string, outcome: AttemptRecord['outcome'], nextAt: number | null = null) => {
     const begun = await relay.deliveries.begin(id, clock.now())
@@ -167,11 +167,11 @@ async function withAlert(one: ReturnType<typeof world>) {
   await one.store.hset(alerts, TOKEN_FIELD, encodeState(state))
   state = decodeState((await one.store.hget(alerts, TOKEN_FIELD)) ?? '')
   await one.relay.commit({ alert })
-  await one.relay.collect(now)
+  await one.relay.look(now)
   const deps = { ...one.relay.deps, acknowledgeForMs: 86_400_000 }
   return {
     alert,
-    close: () => one.relay.close(one.clock.now() + WAIT),
+    close: () => one.relay.look(one.clock.now() + WAIT),
     acknowledge: () =>
       acknowledgeAlert(deps, { id: alertOf(alert), hubId: HUB, level: 'critical' }, { by: 'ann' }, one.clock.now()),
     withdraw: () => unacknowledgeAlert(deps, { id: alertOf(alert), hubId: HUB }, one.clock.now()),
@@ -179,9 +179,9 @@ async function withAlert(one: ReturnType<typeof world>) {
       await one.store.hdel(alerts, TOKEN_FIELD)
       const id = alert.id.replace(/\d+$/, '9')
       await one.relay.commit({ alert: { ...alert, id, status: 'resolved', reason: 'recovered' } })
-      await one.relay.collect(one.clock.now())
+      await one.relay.look(one.clock.now())
       one.clock.move(WAIT + INTERVAL)
-      await one.relay.close(one.clock.now())
+      await one.relay.look(one.clock.now())
     },
   }
 }

@@ -8,12 +8,12 @@ import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
 
-test('a partition that cannot be read, and a group, are said to be so, and hold up no delivery', async () => {
-  const one = aRelay(redis.store, redis.freshKeys())
+test('a partition that cannot be read, and a receiver, are said to be so, and hold up no delivery', async () => {
+  const one = aRelay(redis.store, redis.freshKeys(), { routes: [{ to: ['mail', 'hook'] }] })
   const handedOn: string[] = []
   const sweep = (now: number) =>
     sweepAlerts({
-      ...{ relay: one.deps, deliveries: one.deliveries, metrics: createMetrics(), clock: new HandClock(now) },
+      ...{ sending: one.deps, deliveries: one.deliveries, metrics: createMetrics(), clock: new HandClock(now) },
       queues: {
         deliver: {
           addBulk: async (jobs: { data: { deliveryId: string } }[]) =>
@@ -23,13 +23,13 @@ test('a partition that cannot be read, and a group, are said to be so, and hold 
     })
   await one.commit({ alert: anAlert() })
   await sweep(NOW)
-  await redis.store.set(one.keys.partition(7).outbox, 'no stream')
+  await redis.store.set(one.keys.delivery.known('hook'), 'no hash')
   await expect(sweep(NOW + WAIT)).rejects.toThrow('WRONGTYPE')
   expect(handedOn).toHaveLength(1)
-  await redis.store.set(one.keys.delivery.group('mail|rule=other'), 'no hash')
-  await redis.store.zadd(one.keys.delivery.groupsDue, NOW, 'mail|rule=other')
   await one.commit({ alert: anAlert() })
-  await one.collect(NOW + WAIT).catch(() => undefined)
-  await expect(sweep(NOW + 2 * WAIT + INTERVAL)).rejects.toThrow('WRONGTYPE')
-  expect(handedOn.length).toBeGreaterThan(1)
+  await one.look(NOW + WAIT).catch(() => undefined)
+  await one.look(NOW + WAIT + INTERVAL).catch(() => undefined)
+  await redis.store.set(one.keys.partition(7).newsDue, 'no sorted set')
+  await expect(sweep(NOW + WAIT + INTERVAL)).rejects.toThrow('WRONGTYPE')
+  expect(new Set(handedOn).size).toBe(2)
 })

@@ -67,7 +67,7 @@ test('slots are moved to and fro for two minutes: no token and no alert is lost,
 /** Of the partitions and of the deliveries: where anything of ours lies. */
 async function ownSlots(): Promise<number[]> {
   const keys = createKeys('plimsoll')
-  const some = [...Array.from({ length: PARTITIONS }, (_, n) => keys.partition(n).outbox), keys.delivery.ledger]
+  const some = [...Array.from({ length: PARTITIONS }, (_, n) => keys.partition(n).news), keys.delivery.deliveriesDue]
   return Promise.all(some.map(async (key) => Number(await cluster.masters[0]?.admin.cluster('KEYSLOT', key))))
 }
 

@@ -46,7 +46,7 @@ describe('a connection', () => {
     // Whatever they make of an account that has nothing: it is the way there that counts.
     await Promise.allSettled([
       ...[store.claimDue(1, account, Date.now(), 1, 1), store.dueTokens(1, account, Date.now(), 1)],
-      ...[store.beginRefreshBuffer(1, account), store.storeTokens(1, account), store.readOutbox(1, account, 1)],
+      ...[store.beginRefreshBuffer(1, account), store.storeTokens(1, account), store.readNews(1, account, 1)],
     ])
     expect(pipelines).not.toHaveBeenCalled()
     await Promise.all([store.get('one'), store.get('other')])

@@ -33,7 +33,7 @@ test.each([
     const move = await beginSlotMove(cluster, slot, to)
     await move.moveKey(own[first])
 
-    const writes = { changes: [['overall', 'as it was', 'as it is']], entries: ['{}'] }
+    const writes = { changes: [['overall', 'as it was', 'as it is']], entries: ['a-1 {}'] }
     const changing = store.changeAlerts(keys.own(hubId), hubId, stepJson(writes))
     // Asked and answered behind the step, wherever that would run.
     await store.hget(own.account, 'state')

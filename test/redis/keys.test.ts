@@ -40,27 +40,14 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const {
-      group,
-      groupState,
-      groupTold,
-      groupAccounts,
-      delivery,
-      receiver,
-      collected,
-      reconnectMail,
-      lastEvent,
-      ...fixed
-    } = keys.delivery
+    const { known, over, lately, delivery, receiver, reconnectMail, lastEvent, ...fixed } = keys.delivery
     const all = [
       ...Object.values(fixed),
-      group('ops|rule=x'),
-      groupState('ops|rule=x'),
-      groupTold('ops'),
-      groupAccounts('ops|rule=x', 'firing'),
+      known('ops'),
+      over('ops'),
+      lately('ops'),
       delivery('m'),
       receiver('ops'),
-      collected(1),
       reconnectMail(1),
       lastEvent('ops', 1),
     ]
@@ -89,9 +76,7 @@ describe('keys', () => {
   })
 
   test('spread over the slots of a cluster', () => {
-    expect(new Set(Array.from({ length: PARTITIONS }, (_, n) => slotOf(keys.partition(n).outbox))).size).toBe(
-      PARTITIONS,
-    )
+    expect(new Set(Array.from({ length: PARTITIONS }, (_, n) => slotOf(keys.partition(n).news))).size).toBe(PARTITIONS)
   })
 
   test('begin with the prefix, also those of the queues behind their tag', () => {

@@ -21,7 +21,7 @@ test('the names that a step on an account makes for itself are those that everyb
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
   const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), watchKey(), samplesKey(), historyKey(), forecastKey(),
-    alertsKey(), alertingKey(), outboxKey(), logKey(), accountLogKey(), accountEventsKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
+    alertsKey(), alertingKey(), accountLogKey(), accountEventsKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
@@ -29,8 +29,6 @@ test('the names that a step on an account makes for itself are those that everyb
       const own = keys.account(hubId)
       const {
         alerting,
-        outbox,
-        log,
         accountLog,
         accountEvents,
         due,
@@ -45,8 +43,6 @@ test('the names that a step on an account makes for itself are those that everyb
         ...[own.account, own.tokens, own.access, own.watch, own.samples, own.history, own.forecast, own.alerts],
         ...[
           alerting,
-          outbox,
-          log,
           accountLog,
           accountEvents,
           due.refresh,
@@ -64,18 +60,39 @@ test('the names that a step on an account makes for itself are those that everyb
   }
 })
 
-test('the names that a step on the ledger makes for itself are those that everybody else uses', async () => {
-  const shared = readFileSync(new URL('../../src/redis/lua/include/ledger-step.lua', import.meta.url), 'utf8')
-  const script = `${shared} return {LEDGER, PENDING, COUNTS, ENDS, GROUPS_DUE, HELD, HELD_DUE, LAST_SENT, DELIVERIES_DUE, DEAD,
-    DELIVERED, ATTEMPTS, collectedKey(1), groupKey('a'), groupStateKey('a'), groupToldKey('a'), deliveryKey('a')}`
-  for (const prefix of ['plimsoll', 'a:ledger']) {
-    const { delivery: own } = createKeys(prefix)
-    expect(await redis.connect().eval(script, 1, own.ledger)).toEqual([
-      ...[own.ledger, own.pending, own.counts, own.ends, own.groupsDue, own.held, own.heldDue, own.lastSent],
-      ...[own.deliveriesDue, own.dead, own.delivered, own.log, own.collected(1)],
-      ...[own.group('a'), own.groupState('a'), own.groupTold('a'), own.delivery('a')],
+test('the names that a step on deliveries makes for itself are those that everybody else uses', async () => {
+  const shared = readFileSync(new URL('../../src/redis/lua/include/delivery-step.lua', import.meta.url), 'utf8')
+  const script = `${shared} return {DELIVERIES_DUE, DEAD, DELIVERED, WAITING, UNDER_WAY, ATTEMPTS, DISABLED, RECEIVERS, knownKey('a'),
+    overKey('a'), latelyKey('a'), deliveryKey('a'), receiverKey('a'), digestKey('a')}`
+  for (const prefix of ['plimsoll', 'a:due']) {
+    const { delivery: own, digests } = createKeys(prefix)
+    expect(await redis.connect().eval(script, 1, own.deliveriesDue)).toEqual([
+      ...[own.deliveriesDue, own.dead, own.delivered, own.waiting, own.underWay, own.log, own.disabled, own.receivers],
+      ...[own.known('a'), own.over('a'), own.lately('a'), own.delivery('a'), own.receiver('a'), digests.of('a')],
     ])
   }
+})
+
+test('transitions go where everybody looks for them: to the log of their partition, and to its news', async () => {
+  const keys = createKeys('appended')
+  const store = redis.connect()
+  const append = async (id: string) => {
+    const writes = { changes: [], entries: [`${id} {"alert":{"id":"${id}"}}`] }
+    await store.changeAlerts(keys.own(1), 1, stepJson(writes))
+  }
+  const { log, news, newsDue } = keys.partition(1)
+  await append('a-1')
+  await append('b-4')
+  const since = Number(await store.zscore(newsDue, 'a'))
+  expect(since).toBeLessThan(-1_700_000_000_000)
+  await append('a-2')
+  // Nobody has looked since then.
+  expect(Number(await store.zscore(newsDue, 'a'))).toBe(since)
+  const places = (await store.xrange(log, '-', '+')).map(([place]) => place)
+  expect(await store.hgetall(news)).toEqual({
+    a: `${places[2]} 0 - 0 {"alert":{"id":"a-2"}}`,
+    b: `${places[1]} 3 - 0 {"alert":{"id":"b-4"}}`,
+  })
 })
 
 const TOKENS = 'test:{1}:tokens:1'
@@ -162,7 +179,7 @@ function endpoint() {
 test('the state is changed only as it was read, and the alerts with it or not at all', async () => {
   const { keys, change } = endpoint()
   expect(await change('', 'one')).toBeNull()
-  const alerts = { changes: [['clock', '', '{}'] as [string, string, string]], entries: ['{"alert":{"id":"a"}}'] }
+  const alerts = { changes: [['clock', '', '{}'] as [string, string, string]], entries: ['a {"alert":{"id":"a"}}'] }
   for (const wrong of ['', 'two', 'ONE']) expect(await change(wrong, 'three', alerts)).toBe('one')
   expect(await redis.store.get(keys.endpoint)).toBe('one')
   expect(await outboxOf(redis.store, keys, 0)).toEqual([])
@@ -183,7 +200,7 @@ test('an alert that was acknowledged since it was read is decided on anew', asyn
   await change('', 'one')
   const closing = (stored: string): AlertWrites => ({
     changes: [['clock', stored, '']],
-    entries: ['{"alert":{"id":"a"}}'],
+    entries: ['a {"alert":{"id":"a"}}'],
   })
   expect(await change('one', 'two', closing('firing'))).toBe('one')
   expect(await redis.store.hgetall(alerts)).toEqual({ clock: 'acknowledged' })

@@ -4,9 +4,9 @@ import { pollWanted } from '../../jobs/poll-limits.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
 import { acknowledgeAlert } from '../../src/alerts/acknowledge.ts'
 import type { GroupBy } from '../../src/alerts/deps.ts'
-import { checkHeldNow } from '../../src/alerts/groups/held.ts'
 import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { openStatesOf } from '../../src/alerts/open-alerts.ts'
+import { lookAgain } from '../../src/alerts/sending/read-news.ts'
 import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
@@ -100,7 +100,7 @@ export function alertParts(
       sending: {
         ...{ clock, log, deliveries, queues, metrics: deps.metrics, random: () => 0.5, turns },
         receivers: new Map([...receivers].map(([name, receiver]) => [name, receiver.clientFor(world, process)])),
-        relay: {
+        sending: {
           ...{ store, keys, log, silences, routes: [{ to: names, ...hours }], receivers: names },
           group: { by, waitMs: 30_000, intervalMs: 300_000, max: 200 },
         },
@@ -121,7 +121,7 @@ export function alertParts(
     },
     endSilence: async () => {
       const [first] = await silences.active(clock.now())
-      const held = { checkHeldNow: (now: number) => checkHeldNow({ store, keys }, now) }
+      const held = { lookAgain: (now: number) => lookAgain({ store, keys }, now) }
       return first && endSilence({ silences, held }, first.id, clock.now())
     },
     acknowledge: async (hubId) => {
@@ -132,7 +132,7 @@ export function alertParts(
     },
     reloadAlerts: async () => {
       void inForce.replace(services())
-      await Promise.all([checkHeldNow({ store, keys }, clock.now()), enableAll()])
+      await Promise.all([lookAgain({ store, keys }, clock.now()), enableAll()])
     },
     replay: async () => {
       await enableAll()

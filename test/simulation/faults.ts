@@ -112,12 +112,12 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
   },
   /** A replica that is behind becomes the master. */
   failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20), ALL),
-  /** The same of the node of a Cluster that has groups, deliveries and the ledger. */
+  /** The same of the node of a Cluster that has deliveries and what receivers know. */
   'failover of deliveries': (world, outside) => outside.loseWrites(1 + world.dice.below(60), '*:{delivery}:*'),
 }
 
 const WRITES =
-  /^(connect|import|begin|store|finish|purge|park|forget|take|record|commit|collect|close|hold|release|move|withhold|retire|report|multi)/
+  /^(connect|import|begin|store|finish|purge|park|forget|take|record|commit|settle|tell|move|retire|report|multi)/
 
 function oneOf(world: World, fits: (process: Process) => boolean): Process | undefined {
   const found = world.living.filter(fits)

@@ -1,7 +1,6 @@
 import { type Alert, alertOf } from '../../src/alerts/alert.ts'
-import { refOf } from '../../src/alerts/ledger.ts'
 import { readOpenIds } from '../../src/alerts/open-alerts.ts'
-import { decodeEntry } from '../../src/alerts/outbox.ts'
+import { decodeEntry, numberOf } from '../../src/alerts/outbox.ts'
 import { readAccess } from '../../src/tokens/stored-access.ts'
 import { keyIdOf, openToken } from '../../src/tokens/vault.ts'
 import { verifyOutbox } from '../../src/views/verify-outbox.ts'
@@ -11,7 +10,6 @@ import type { Intent, Intents } from './intents.ts'
 import type { Mix } from './mixes.ts'
 import { askedForUsed } from './partitions.ts'
 import type { IssuedToken } from './provider.ts'
-import { numberOf } from './receiver.ts'
 import { OLD_KEY } from './rekey-parts.ts'
 
 /** What the last step that was to store tokens of an account answered. */
@@ -101,7 +99,7 @@ async function storedTokens({ real, keys, vault, provider }: Scene, hubId: numbe
 export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: Mix): Promise<Violation[]> {
   const violations: Violation[] = []
   const found = (what: string, hubId = 0) => violations.push({ what, hubId })
-  for (const { got, outOfOrder, withheld } of scene.receivers.values()) {
+  for (const { got, outOfOrder, endless, withheld } of scene.receivers.values()) {
     const alerts = [...got.values()].flat()
     const named = new Set(alerts.flatMap(({ id, supersedes = [] }) => [id, ...supersedes]))
     // Where it was lost that something was told, it is told again.
@@ -110,21 +108,22 @@ export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: 
     // By clocks that are minutes apart a delivery is taken over while another daemon sends it.
     const isInOrder = mix.loses !== true && !mix.faults.includes('clock far apart')
     if (outOfOrder.length > 0 && isInOrder) found('an older transition comes after a newer one')
+    if (endless.length > 0) found('an end comes without a beginning')
     for (const hubId of hubIds) {
       const own = alerts.filter(({ kind, account }) => kind === 'limit' && account?.hubId === hubId)
       const firing = lastOfEach(own).filter(({ status }) => status === 'firing')
       const wrong = judgeFiring(firing, levelOf(scene.config.alerts, scene.provider.usage.get(hubId) ?? 0))
       if (wrong !== undefined) found(wrong, hubId)
       const committed = await readCommittedOf(scene, hubId)
-      const isLost = ({ ref, alert }: { ref: string; alert: Alert }) => !named.has(alert.id) && !withheld.has(ref)
+      const isLost = (alert: Alert) => !named.has(alert.id) && numberOf(alert) > (withheld.get(alertOf(alert)) ?? 0)
       if (committed.some(isLost)) found('what was committed is never told', hubId)
     }
   }
-  if (!(await isBalanced(scene, hubIds))) found('the ledger does not balance')
+  if (!(await isBalanced(scene, hubIds))) found('somebody does not know what he should')
   const { real, keys } = scene
   const partitions = new Set(hubIds.map(keys.partitionOf))
-  const left = await Promise.all([...partitions].map((number) => real.xlen(keys.partition(number).outbox)))
-  if (left.some((count) => count > 0)) found('the outbox is never emptied')
+  const left = await Promise.all([...partitions].map((number) => real.zcard(keys.partition(number).newsDue)))
+  if (left.some((count) => count > 0)) found('news is never settled')
   const endless = await readEndless(scene)
   if (endless !== undefined) found(`${endless} is never forgotten`)
   return violations
@@ -150,18 +149,18 @@ function lastOfEach(alerts: readonly Alert[]): Alert[] {
   return [...Map.groupBy(alerts, alertOf).values()].flatMap(newest)
 }
 
-async function readCommittedOf({ real, keys }: Scene, hubId: number): Promise<{ ref: string; alert: Alert }[]> {
+async function readCommittedOf({ real, keys }: Scene, hubId: number): Promise<Alert[]> {
   const partition = keys.partitionOf(hubId)
   const entries = await real.xrange(keys.partition(partition).log, '-', '+')
   return entries
-    .map(([name, fields]) => ({ ref: refOf(partition, name), alert: decodeEntry(fields[1] ?? '').alert }))
-    .filter(({ alert }) => alert.account?.hubId === hubId)
+    .map(([, fields]) => decodeEntry(fields[1] ?? '').alert)
+    .filter((alert) => alert.account?.hubId === hubId)
 }
 
 /** What is made for each group, or delivery, goes by itself one day. */
 async function readEndless({ real, keys }: Scene): Promise<string | undefined> {
-  const { groupState, groupTold, delivery } = keys.delivery
-  for (const prefix of [groupState(''), groupTold(''), delivery('')]) {
+  const { lately, delivery } = keys.delivery
+  for (const prefix of [lately(''), delivery('')]) {
     for (const key of await real.keys(`${prefix}*`)) {
       if ((await real.pttl(key)) === -1) return key.slice(0, prefix.length).replace(/^.*}:|:$/g, '')
     }

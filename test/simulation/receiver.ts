@@ -1,4 +1,5 @@
 import { type Alert, alertOf } from '../../src/alerts/alert.ts'
+import { numberOf } from '../../src/alerts/outbox.ts'
 import type { AttemptOutcome, Receiver } from '../../src/delivery/receiver.ts'
 import type { Process, World } from './world.ts'
 
@@ -22,8 +23,10 @@ export class StandInReceiver {
   readonly got = new Map<string, Alert[]>()
   /** Alerts of which an older transition came after a newer one. */
   readonly outOfOrder: string[] = []
-  /** Transitions that were kept from it for good. */
-  readonly withheld = new Set<string>()
+  /** Alerts that were kept from it for good, each up to the number of a transition. */
+  readonly withheld = new Map<string, number>()
+  /** Alerts of which it was sent the end, and never the beginning. */
+  readonly endless: string[] = []
   mood: ReceiverMood = 'well'
   /** Where it is now: at those from before nobody is any more. */
   address = 1
@@ -56,13 +59,11 @@ export class StandInReceiver {
     this.got.set(id, alerts)
     for (const alert of alerts) {
       const [name, number] = [alertOf(alert), numberOf(alert)]
-      if (number < (this.#newest.get(name) ?? 0)) this.outOfOrder.push(alert.id)
+      const before = this.#newest.get(name)
+      // One message may say both.
+      if (before === undefined && alert.status === 'resolved' && alert.supersedes === undefined) this.endless.push(name)
+      if (number < (before ?? 0)) this.outOfOrder.push(alert.id)
       else this.#newest.set(name, number)
     }
   }
-}
-
-/** Transitions of an alert are numbered. */
-export function numberOf({ id }: Alert): number {
-  return Number(/\d+$/.exec(id)?.[0])
 }

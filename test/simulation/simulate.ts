@@ -1,3 +1,4 @@
+import { decodeKnown } from '../../src/alerts/sending/known.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -199,7 +200,7 @@ class Simulation {
     await this.#finish(last.replay())
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#finish(last.sweepAlerts())
-      const isIdle = jobs.length === 0 && (await real.zcard(keys.delivery.heldDue)) === 0
+      const isIdle = jobs.length === 0 && (await real.zcard(keys.delivery.waiting)) === 0
       await this.#finish(Promise.all(jobs.splice(0).map((job) => last.deliver(job))))
       if (next === undefined && isIdle) return true
       await this.#move(Math.max(30_000, (next ?? 0) - world.now))
@@ -455,14 +456,20 @@ class Simulation {
     await world.move(ms)
   }
 
-  /** Of each that was: its places in the group, its transitions, why. */
-  #noteWithheld([, group = '', , , , , , ...each]: string[]): void {
-    const receiver = this.scene.receivers.get(group.slice(0, group.indexOf('|')))
-    for (let n = 1; n < each.length; n += 3) for (const ref of each[n]?.split(' ') ?? []) receiver?.withheld.add(ref)
+  /** What is not sent for good, and why: of each alert up to which of its transitions. */
+  #noteWithheld([, name = '', , , , lately = '0', ...rest]: string[]): void {
+    const receiver = this.scene.receivers.get(name)
+    const count = Number(rest[Number(lately)])
+    for (let n = Number(lately) + 1; n < Number(lately) + 1 + 5 * count; n += 5) {
+      const { told } = decodeKnown(rest[n + 2])
+      if (told?.why === undefined) continue
+      receiver?.withheld.set(rest[n] ?? '', told.number)
+      if (!SPARED.test(told.why)) this.troubles.push({ what: `an alert is not sent: ${told.why}`, hubId: 0 })
+    }
   }
 
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
-    if (step === 'withholdAlerts' && answer !== 'lost') this.#noteWithheld(args.map(String))
+    if (step === 'tellAlerts' && answer !== 'lost') this.#noteWithheld(args.map(String))
     if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
     if (step === 'storeTokens') this.stored.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)
@@ -470,6 +477,8 @@ class Simulation {
   }
 }
 
+/** The only reasons for which somebody is not sent what was committed. */
+const SPARED = /^(ended before (silence|the quiet hours)|sent a short while ago)/
 const GRANTING: ReadonlySet<Actor> = new Set(['connect', 'connect by the other link', 'import'])
 /** None so near to what is used that a level stays for its margin. */
 const THRESHOLDS = [

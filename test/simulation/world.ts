@@ -34,6 +34,8 @@ export interface Process {
 /** Of a delivery, or of a grant whose account is not known yet. */
 const RANDOM_NAME = /^msg_[0-9a-f]{24}$|(?<=^|:grant:)(?![\d-]+$)[\w-]{22}$/
 const LONGEST_KEY = 80
+/** What a receiver knows names the delivery that brings it. */
+const KNOWN = /^\{"told":/
 
 /** Turns of the event loop in which whoever was answered asks for more: steps that travel together leave in the next one. */
 const TURNS = 3
@@ -128,6 +130,8 @@ export class World {
   /** What is due at one moment is in the order of names, which are random: here they are numbered. */
   namesInOrder(args: readonly unknown[]): unknown[] {
     return args.map((arg) => {
+      if (typeof arg === 'string' && KNOWN.test(arg))
+        return arg.replace(/msg_[0-9a-f]{24}/, (name) => this.#numbered(name))
       const name = typeof arg === 'string' && arg.length < LONGEST_KEY ? RANDOM_NAME.exec(arg)?.[0] : undefined
       return name === undefined ? arg : `${String(arg).slice(0, -name.length)}${this.#numbered(name)}`
     })

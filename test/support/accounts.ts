@@ -96,9 +96,9 @@ export async function storedTokens(store: Store, keys: Keys, hubId = 123) {
   }
 }
 
-/** Every alert that waits in an account's outbox. */
+/** Every transition that was committed of an account, and of others in its partition. */
 export async function outboxOf(store: Store, keys: Keys, hubId = 123): Promise<Record<string, unknown>[]> {
-  const entries = await store.xrange(keys.partition(keys.partitionOf(hubId)).outbox, '-', '+')
+  const entries = await store.xrange(keys.partition(keys.partitionOf(hubId)).log, '-', '+')
   return entries.map(([, fields]) => JSON.parse(fields[1] ?? '').alert)
 }
 

@@ -75,7 +75,7 @@ export async function openAlertPath(
   const work = {
     ...{ clock, deliveries, metrics, random: () => 0.5, log: logLines().log, queues: queues as never },
     ...{ receivers: new Map(receivers), turns: new Turns() },
-    relay: {
+    sending: {
       ...{ store, keys, group, log: logLines().log, silences: { active: async () => [] } },
       ...{ routes: [{ to: Object.keys(says) }], receivers: Object.keys(says) },
     },

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { findAlert } from '../../alerts/acknowledge.ts'
 import { type OpenState, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { NOBODY } from '../../redis/steps.ts'
-import { type LoggedTransition, readAlertLog, transitionJson, whyPending } from '../../views/alert-log.ts'
+import { type LoggedTransition, readAlertLog, transitionJson } from '../../views/alert-log.ts'
 import {
   alertPlaceText,
   findAlerts,
@@ -152,9 +152,8 @@ export const alertRoutes = [
       const logged = (await readAlertLog(deps, asked)).toSorted(byMoment)
       const rest = logged.filter((one) => after === undefined || comesAfter(after, momentOf(one), one.transition))
       const page = rest.slice(0, limit)
-      const held = await whyPending(deps, page)
       const last = rest.length > limit ? page.at(-1) : undefined
-      const items = page.map((one) => transitionJson(one, held))
+      const items = page.map(transitionJson)
       return { json: { items, ...nextOf(last && `${momentOf(last)}.${last.transition}`) } }
     },
   }),

@@ -34,7 +34,7 @@ const statusRoutes = [
   route('showOutbox', 'GET /outbox', {
     summary: 'Whether any alert was lost',
     description: 'From counters; `plimsoll outbox verify` checks each transition.',
-    answers: { 200: { description: 'The outcome of all transitions.', json: OutboxShape } },
+    answers: { 200: { description: 'How many alerts are on their way.', json: OutboxShape } },
     answer: async (deps) => ({ json: outboxJson(await readOutboxBalance(deps, deps.clock.now())) }),
   }),
 ]

@@ -1,7 +1,7 @@
 -- Messages on their way to receivers.
 
 --!step beginAttempt
---!include ledger-step
+--!include delivery-step
 --!include note-attempt
 -- Takes a delivery for one attempt: no other caller gets it until the attempt is recorded or handed back, or the claim ends
 -- because its daemon died. Earlier deliveries of the same alerts go first: one that is under way is waited for, one that was
@@ -11,7 +11,7 @@
 -- Where its receiver asked to be left alone for a while nothing goes out before that is over, but the last attempt.
 -- An event of an account waits for the one before until that has arrived or is given up. An acknowledgement goes before newer
 -- messages of its alert: it is tried at once, and overtaken if that fails.
--- KEYS: ledger. ARGV: id, now, how long the attempt may take (ms), when to look again (ms), how long after its making the last
+-- KEYS: deliveries due. ARGV: id, now, how long the attempt may take (ms), when to look again (ms), how long after its making the last
 --   attempt is (ms), when to look again at a receiver that asked for more time than that (ms).
 -- Returns the fields of the delivery, {} where there is nothing to send, 'held', or when it is due again (ms).
 local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -68,6 +68,7 @@ local function leave(other, key, field, kept)
   noteAttempt(ATTEMPTS, '', { at = now, id = other, receiver = of[1], type = of[2], attempt = of[3], outcome = 'overtaken',
     reason = 'a newer message has all that it had: ' .. id, ms = '' })
   redis.call('DEL', key)
+  redis.call('ZREM', UNDER_WAY, other)
   redis.call('ZREM', DELIVERIES_DUE, other)
   redis.call('ZREM', DEAD, other)
 end
@@ -91,7 +92,6 @@ local function takeOver()
         local into = mine[alertOf(one)] and taken or kept
         into[#into + 1] = one
       end
-      if found[2] == 'dead' then settle(refsOf(taken), 'dead', 'pending', '', now) end
       for _, one in ipairs(taken) do older[#older + 1] = one end
       if #taken > 0 then leave(other, key, 'transitions', kept) end
     end
@@ -102,7 +102,7 @@ local function takeOver()
   redis.call('HSET', KEY, 'transitions', table.concat(older, ' '), 'changed', 1)
 end
 
-if known[10] and redis.call('HGET', ACKNOWLEDGING, known[10]) ~= id and not redis.call('ZSCORE', TOLD, known[10]) then
+if known[10] and redis.call('HGET', ACKNOWLEDGING, known[10]) ~= id and not sentLast(known[8], string.match(known[10], '|(.*)$')) then
   -- Replayed after the end of its alert.
   leave(id, KEY, 'acknowledges', {})
   return {}
@@ -145,12 +145,12 @@ redis.call('HDEL', KEYS[1], 'heldUntil', 'begunAt')
 return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 
 --!step recordAttempt
---!include ledger-step
+--!include delivery-step
 --!include note-attempt
 -- What came of one attempt to deliver, and so of the transitions that it carries. Recorded after sending, never before: a
 -- crash in between sends a second copy with the same id rather than none. Of one that arrived a head is kept. The config may
 -- have another address by now: what the old one answered says nothing about that, which is tried as well.
--- KEYS: ledger. ARGV: id, now, 'delivered' | 'retry' | 'dead' | 'refused' (its address wants no more), next attempt ('' = none),
+-- KEYS: deliveries due. ARGV: id, now, 'delivered' | 'retry' | 'dead' | 'refused' (its address wants no more), next attempt ('' = none),
 --   reason, receiver, type, how long the head is kept (ms), how long it took (ms, '' = nothing was tried), what was answered
 --   ('' = nothing), mark of the address that was asked ('' = not known), until when it asked to be left alone (ms, '' = it did not).
 -- Returns 'recorded' | 'unknown' | 'moved' (it wants no more, but is not the address any more: tried again) | 'disabled'.
@@ -184,7 +184,7 @@ if outcome == 'retry' then
   return answer
 end
 redis.call('ZREM', DELIVERIES_DUE, id)
-settle(refsOf(words(redis.call('HGET', KEY, 'transitions') or '')), state, outcome, reason, now)
+redis.call('ZREM', UNDER_WAY, id)
 local acknowledges = redis.call('HGET', KEY, 'acknowledges')
 if acknowledges then redis.call('HDEL', ACKNOWLEDGING, acknowledges) end
 redis.call('HSET', KEY, 'state', outcome, 'endedAt', now, 'lastReason', reason)
@@ -210,9 +210,9 @@ redis.call('HDEL', KEYS[2], 'pausedAt', 'pausedUntil')
 return redis.call('HDEL', KEYS[3], ARGV[3]) == 1 and 'enabled' or 'recorded'
 
 --!step replayDelivery
---!include ledger-step
+--!include delivery-step
 -- A delivery that was given up is on its way again, under its id, as if it were new.
--- KEYS: ledger. ARGV: id, now. Returns 'replayed' | 'lost' (it is not dead any more).
+-- KEYS: deliveries due. ARGV: id, now. Returns 'replayed' | 'lost' (it is not dead any more).
 local id, now = ARGV[1], ARGV[2]
 local KEY = deliveryKey(id)
 
@@ -221,22 +221,19 @@ redis.call('HDEL', KEY, 'state', 'endedAt', 'refusedBy')
 redis.call('HSET', KEY, 'createdAt', now, 'attempts', 0)
 redis.call('ZREM', DEAD, id)
 redis.call('ZADD', DELIVERIES_DUE, now, id)
-settle(refsOf(words(redis.call('HGET', KEY, 'transitions') or '')), 'dead', 'pending', '', now)
+redis.call('ZADD', UNDER_WAY, now, id)
 return 'replayed'
 
 --!step forgetDelivery
---!include ledger-step
--- A delivery that was given up long ago, or whose receiver is gone: it can't be replayed any more, and its transitions are dead
--- for good.
--- KEYS: ledger. ARGV: id, now, 'dead' (only as long as it is that) | 'any'. Returns 'forgotten' | 'lost' (it is not dead any more).
-local id, now = ARGV[1], ARGV[2]
-local KEY = deliveryKey(id)
+--!include delivery-step
+-- A delivery that was given up long ago, or whose receiver is gone: it can't be replayed any more.
+-- KEYS: deliveries due. ARGV: id, 'dead' (only as long as it is that) | 'any'. Returns 'forgotten' | 'lost' (it is not dead any more).
+local id = ARGV[1]
 
-if redis.call('ZREM', DEAD, id) == 0 and ARGV[3] == 'dead' then return 'lost' end
+if redis.call('ZREM', DEAD, id) == 0 and ARGV[2] == 'dead' then return 'lost' end
 redis.call('ZREM', DELIVERIES_DUE, id)
-local delivery = redis.call('HMGET', KEY, 'transitions', 'lastReason', 'state')
-settle(refsOf(words(delivery[1] or '')), delivery[3] or 'pending', 'forgotten', delivery[2] or '', now)
-redis.call('DEL', KEY)
+redis.call('ZREM', UNDER_WAY, id)
+redis.call('DEL', deliveryKey(id))
 return 'forgotten'
 
 --!step planDrill
@@ -280,10 +277,10 @@ redis.call('ZADD', KEYS[2], now, ARGV[3])
 return 'planned'
 
 --!step enableReceivers
---!include ledger-step
+--!include delivery-step
 -- Gives receivers another chance, at the addresses that they have now; how one that was switched off, or had another address,
 -- fared before says nothing about it.
--- KEYS: ledger. ARGV: now, then of each: receiver, mark of its address ('' = not known).
+-- KEYS: deliveries due. ARGV: now, then of each: receiver, mark of its address ('' = not known).
 for n = 2, #ARGV, 2 do
   redis.call('ZADD', RECEIVERS, ARGV[1], ARGV[n])
   local key = receiverKey(ARGV[n])
@@ -322,13 +319,3 @@ if KEYS[4] then
   redis.call('ZADD', KEYS[3], now, id)
 end
 return 'moved'
-
---!step readLedger
---!include ledger-step
--- How the ledger stands at one moment. Reads only.
--- KEYS: ledger. Returns { counts, transitions that have not ended, the oldest that somebody waits for with its moment,
--- the earliest moment a group closes or '', the earliest moment a delivery is tried or '', transitions that are waited for }.
-return { redis.call('HGETALL', COUNTS),
-  redis.call('HLEN', LEDGER), redis.call('ZRANGE', PENDING, 0, 0, 'WITHSCORES'),
-  redis.call('ZRANGE', GROUPS_DUE, 0, 0, 'WITHSCORES')[2] or '', redis.call('ZRANGE', DELIVERIES_DUE, 0, 0, 'WITHSCORES')[2] or '',
-  redis.call('ZCARD', PENDING) }

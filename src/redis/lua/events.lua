@@ -6,10 +6,10 @@ local AT = string.match(KEYS[1], '^(.*}):account:')
 return redis.call('XRANGE', AT .. ':account-events', '-', '+', 'COUNT', ARGV[1])
 
 --!step planEvents
---!include ledger-step
+--!include delivery-step
 -- Events of accounts go on their way, each behind the one before of its account. An id that is known is passed over, so that it can
 -- be done again at any time.
--- KEYS: ledger. ARGV: now, how long what goes before is remembered (ms), then of each, in their order: id, receiver, hubId, type,
+-- KEYS: deliveries due. ARGV: now, how long what goes before is remembered (ms), then of each, in their order: id, receiver, hubId, type,
 --   message (JSON). Returns how many are new.
 local now, kept, planned = ARGV[1], ARGV[2], 0
 
@@ -28,17 +28,17 @@ end
 return planned
 
 --!step planAcknowledgement
---!include ledger-step
+--!include delivery-step
 -- An acknowledgement goes on its way to a receiver that has the alert, in its newest state: neither before that nor after its end.
--- KEYS: ledger. ARGV: now, id, receiver, alert, its newest transition ('' = whatever was sent last will do), message (JSON).
+-- KEYS: deliveries due. ARGV: now, id, receiver, alert, its newest transition ('' = whatever was sent last will do), message (JSON).
 -- Returns 'planned' | 'known' | 'wait' (what was sent last is on its way) | 'older' (its newest state was not sent yet) | 'not-sent'.
 local now, id, receiver, alert, newest = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local field = receiver .. '|' .. alert
 
 if redis.call('EXISTS', deliveryKey(id)) == 1 then return 'known' end
-if not redis.call('ZSCORE', TOLD, field) then return 'not-sent' end
-local sent = string.match(redis.call('HGET', LAST_SENT, field) or '', '^%S+ (%S+)') or ''
-local last = redis.call('HMGET', deliveryKey(sent), 'message', 'state', 'transitions')
+local told = sentLast(receiver, alert)
+if not told then return 'not-sent' end
+local last = redis.call('HMGET', deliveryKey(told.delivery or ''), 'message', 'state', 'transitions')
 if last[1] and not last[2] then return 'wait' end
 if newest ~= '' and last[3] then
   local isSent = false

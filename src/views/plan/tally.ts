@@ -1,13 +1,11 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Alert } from '../../alerts/alert.ts'
 import type { GroupSettings } from '../../alerts/deps.ts'
-import { groupingFor, homesOf } from '../../alerts/groups/group.ts'
 import { receiversOf } from '../../alerts/route.ts'
+import { MASS } from '../../alerts/sending/decide-sending.ts'
+import { groupingFor, homesOf } from '../../alerts/sending/group.ts'
 import type { RuleSet } from '../view-deps.ts'
 import type { ReplayedNotification } from './replay-series.ts'
-
-/** As many accounts under one rule within `alerts.group.wait` are one message. */
-const MASS = 5
 
 /** A transition on its way to one receiver. */
 interface Sent extends Pick<ReplayedNotification, 'at'> {
@@ -47,8 +45,9 @@ export class Tally {
     const isUrgent = !inDigest && (reason === 'escalated' || (reason === 'entered' && level === 'critical'))
     for (const receiver of receiversOf(routes, alert)) {
       const entry = inDigest ? { alert, firstReading: true as const } : { alert }
-      const [own, mass] = homesOf(receiver, entry, groupingFor(group, receiver))
-      this.#sent.push({ at, receiver, hubId, own, mass, isUrgent, status })
+      const [own, mass] = homesOf(entry, groupingFor(group, receiver))
+      const named = (name: string) => (name === '' ? '' : `${receiver}|${name}`)
+      this.#sent.push({ at, receiver, hubId, own: `${receiver}|${own}`, mass: named(mass), isUrgent, status })
     }
   }
 

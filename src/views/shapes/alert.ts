@@ -192,6 +192,15 @@ export const TransitionShape = shape('Transition', 'One change of an alert, and 
   fate,
   why: strangersText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
   alert: AlertShape,
+  receivers: z
+    .array(
+      z.object({
+        receiver: text('Its name in the config.'),
+        fate,
+        why: strangersText('The same of this receiver.').exactOptional(),
+      }),
+    )
+    .describe('The outcome for each receiver that it meant anything to.'),
 })
 export type TransitionShape = z.infer<typeof TransitionShape>
 

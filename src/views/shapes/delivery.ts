@@ -46,37 +46,29 @@ export const ReceiverTestShape = shape('ReceiverTest', 'What came of a test mess
 })
 export type ReceiverTestShape = z.infer<typeof ReceiverTestShape>
 
-export const OutboxShape = shape('Outbox', 'The outcome of all transitions, from counters.', {
-  committed: count('Transitions that were ever committed.'),
-  withheld: count('Of these: no route is for them, or they ended before they were sent.'),
-  opened: count('Committed and not withheld.'),
-  delivered: count('All their receivers have them.'),
-  pending: count('A receiver waits for them.'),
-  inOutbox: count('Of these, not collected yet.'),
-  dead: count('A delivery of them was given up.'),
-  balanced: z.boolean().describe('opened = delivered + pending + dead.'),
-  oldestPendingAt: momentOrNull('When the oldest transition that a receiver waits for happened.'),
+export const OutboxShape = shape('Outbox', 'How many alerts are on their way, from counters.', {
+  pending: count('On their way: the next three together.'),
+  inOutbox: count('Alerts with news that no daemon has read.'),
+  waiting: count('Alerts that a receiver waits for, in a group or held back; each counts for each receiver.'),
+  deliveries: count('Messages on their way.'),
+  dead: count('Messages that were given up.'),
+  oldestPendingAt: momentOrNull('When the oldest of it happened.'),
   lateSince: momentOrNull('Since when an overdue step is late.'),
 })
 export type OutboxShape = z.infer<typeof OutboxShape>
 
-const places = z.object({ pending: z.int(), dead: z.int() })
+const ofReceiver = { receiver: text('Its name in the config.'), alert: text('The id of the alert.') }
 
-export const OutboxProofShape = shape('OutboxProof', 'The same, proved by a check of each transition.', {
+export const OutboxProofShape = shape('OutboxProof', 'The same, and what each receiver knows of each alert.', {
   ...OutboxShape.shape,
-  where: z
-    .object({ outbox: z.int(), groups: z.int(), held: z.int(), deliveries: z.int() })
-    .describe('Where those are that a receiver waits for.'),
-  astray: z
-    .array(
-      z.object({ transition: text('Its partition and its place in the log there.'), ledger: places, found: places }),
-    )
-    .describe('Transitions that the ledger records otherwise than they are found.'),
-  missing: z
-    .array(text('Its partition and its place in the log there.'))
-    .describe('Transitions of the last day that were committed and are nowhere but in the log.'),
+  balanced: z.boolean().describe('Nothing is `missing` or `unresolved`.'),
+  open: count('Alerts that are open.'),
+  waits: z
+    .array(z.object({ ...ofReceiver, why: text('What it waits for.') }))
+    .describe('Alerts that receivers do not know yet, and why.'),
+  missing: z.array(z.object(ofReceiver)).describe('Open alerts that receivers were sent, and do not know.'),
   unresolved: z
-    .array(z.object({ receiver: text('Who was sent it.'), alert: text('Its id.') }))
+    .array(z.object(ofReceiver))
     .describe('Alerts that receivers were sent as firing and that are over, with no end on its way to them.'),
 })
 export type OutboxProofShape = z.infer<typeof OutboxProofShape>

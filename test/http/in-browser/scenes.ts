@@ -1,5 +1,4 @@
 import { encodeState } from '../../../src/alerts/alert-state.ts'
-import { encodeEntry } from '../../../src/alerts/outbox.ts'
 import { DaemonStore, ROLES } from '../../../src/heartbeat/daemons.ts'
 import { countOutcomes } from '../../../src/limits/forecast/track-record.ts'
 import type { Samples } from '../../../src/limits/samples.ts'
@@ -32,9 +31,9 @@ export async function makeBad(world: World): Promise<World> {
   }
   await fleetAlerts({ clock: openState('warning', 'fleet', clock.now() - 60_000) })
   await deps.receiverStore.see(['ops-hook', 'ops-mail'], clock.now())
-  await delivery(world, 'd-waits', 'ops-mail', '1-5', 'retry')
-  await delivery(world, 'd-dead', 'ops-hook', '1-6', 'dead')
-  await delivery(world, 'd-dead-2', 'ops-mail', '1-7', 'dead')
+  await delivery(world, 'd-waits', 'ops-mail', 1, 'retry')
+  await delivery(world, 'd-dead', 'ops-hook', 1, 'dead')
+  await delivery(world, 'd-dead-2', 'ops-mail', 1, 'dead')
   await queues.refreshTokens.add('chunk', { hubIds: [1001, 1002] })
   return world
 }
@@ -44,7 +43,7 @@ async function delivery(
   { steps, keys, clock, deps }: World,
   id: string,
   receiver: string,
-  transition: string,
+  partition: number,
   outcome: 'retry' | 'dead',
 ): Promise<void> {
   const at = new Date(clock.now()).toISOString()
@@ -52,11 +51,15 @@ async function delivery(
     ...{ level: 'critical', rule: 'properties', measuredAt: at, since: at },
     ...{ account: { hubId: 1001, hubDomain: 'acme.example.com' }, series: { metric: 'customProperties.overall' } },
   })
-  const [partition, number] = transition.split('-').map(Number) as [number, number]
-  await steps.xadd(keys.partition(partition).log, '*', 'alert', encodeEntry({ alert }), 'number', number)
+  const place = await steps.xadd(keys.partition(partition).log, '*', 'alert', JSON.stringify({ alert }))
   const message = { type: 'alert.firing', timestamp: at, data: { groupKey: 'x', truncated: 0, alerts: [alert] } }
   await steps.hset(keys.delivery.delivery(id), {
-    ...{ receiver, type: 'alert.firing', message: JSON.stringify(message), transitions: transition },
+    ...{
+      receiver,
+      type: 'alert.firing',
+      message: JSON.stringify(message),
+      transitions: `${partition}-${place}=${alert.id}`,
+    },
     ...{ createdAt: clock.now(), attempts: 0 },
   })
   await steps.zadd(keys.delivery.deliveriesDue, clock.now(), id)

@@ -40,7 +40,7 @@ export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise
   const { id, hubId } = asked
   const [silences, notified, found] = await Promise.all([
     deps.silences.active(now),
-    readNotifications({ ...deps, group: deps.explain.group }, hubId),
+    readNotifications(deps, hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const ofId = found.filter((one) => one.id === id)

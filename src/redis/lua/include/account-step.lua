@@ -1,10 +1,9 @@
 --!include redis-now
+--!include append-transitions
 -- What every step on an account shares. KEYS[1] is the account's own, and declares the slot; the names of its others and
 -- of its partition's, all of that slot, are made here as `keys.ts` makes them. Each is made where it is wanted: a step
 -- wants six of them, and making all was a tenth of it.
 local AT, OF, ACCOUNT
--- Of each partition's log. A transition takes some 0.7 kB there: 45 MB for all 64 partitions, once they are full.
-local MOST_LOGGED = 1000
 -- Of each partition's log of accounts. An entry takes some 30 bytes; all of a fleet of 100,000 that was imported at once are in it.
 local MOST_ACCOUNT_EVENTS = 2000
 
@@ -30,8 +29,6 @@ local function pollFailingKey() return AT .. ':poll-failing' end
 local function nearestKey() return AT .. ':nearest' end
 local function domainsVersionKey() return AT .. ':domains-version' end
 local function alertingKey() return AT .. ':alerting' end
-local function outboxKey() return AT .. ':outbox' end
-local function logKey() return AT .. ':log' end
 local function accountLogKey() return AT .. ':account-log' end
 local function forgottenKey() return AT .. ':forgotten' end
 local function leftKey() return AT .. ':left:' .. OF end
@@ -214,26 +211,12 @@ local function alertsAreAsRead(changes)
   return true
 end
 
--- A place in the log that none had before. A node that took over, with writes lost and its clock behind, comes by the same
--- millisecond again: what is said is part of the place. Of one millisecond they add up, far below 2^53.
-local function placeInLog(entry)
-  local at, n = redisNow(), tonumber(string.sub(redis.sha1hex(entry), 1, 6), 16)
-  local newest = redis.call('XREVRANGE', logKey(), '+', '-', 'COUNT', 1)[1]
-  local lastAt, lastN = string.match(newest and newest[1] or '0-0', '(%d+)-(%d+)')
-  if tonumber(lastAt) >= at then at, n = lastAt, lastN + 1 + n end
-  return string.format('%.0f-%.0f', at, n)
-end
-
 local function writeAlerts(hubId, writes)
   for _, change in ipairs(writes.changes) do
     if change[3] == '' then redis.call('HDEL', alertsKey(), change[1])
     else redis.call('HSET', alertsKey(), change[1], change[3]) end
   end
-  -- A transition is named by its place in the log, also where it waits.
-  for _, entry in ipairs(writes.entries) do
-    local name = redis.call('XADD', logKey(), 'MAXLEN', '~', MOST_LOGGED, placeInLog(entry), 'alert', entry)
-    redis.call('XADD', outboxKey(), '*', 'alert', entry, 'name', name)
-  end
+  appendTransitions(AT, writes.entries)
   if #writes.changes > 0 then
     if redis.call('EXISTS', alertsKey()) == 1 then redis.call('SADD', alertingKey(), hubId)
     else redis.call('SREM', alertingKey(), hubId) end

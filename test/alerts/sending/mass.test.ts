@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../../src/alerts/deps.ts'
-import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import { tellAlerts } from '../../../src/alerts/sending/tell-alerts.ts'
 import { readNotifications } from '../../../src/views/notifications.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../a-relay.ts'
@@ -26,22 +26,23 @@ test('four accounts in one trouble are a message each, of all that an account ha
   for (const hubId of [1, 2, 3, 4])
     await one.pass(NOW, of(hubId), of(hubId, { id: `${hubId}x-1`, rule: `other ${hubId}` }))
   expect((await sent(one)).sort()).toEqual([1, 2, 3, 4].map((n) => [`account=${n}`, [`${n}-1`, `${n}x-1`]]))
-  await one.expectBalance({ pending: 8, where: { outbox: 0, groups: 0, held: 0, deliveries: 8 } })
+  await one.expectBalance({ waiting: 0, deliveries: 4 })
 })
 
 test('five are one message by their rule, when the first of them would have had its own; what else they have is theirs', async () => {
   const one = relay()
   await one.commit(of(1), of(2), of(2, { id: '2x-1', rule: 'other' }))
-  await one.collect(NOW)
+  await one.look(NOW)
   await one.commit(of(3), of(4), of(5), of(6))
-  await one.collect(NOW + WAIT - 1)
-  await one.close(NOW + WAIT)
+  await one.look(NOW + WAIT - 1)
+  await one.look(NOW + WAIT)
   expect((await sent(one)).sort()).toEqual([
     ['account=2', ['2x-1']],
     ['rule=customProperties.overall', [1, 2, 3, 4, 5, 6].map((n) => `${n}-1`)],
   ])
-  expect(await one.close(NOW + WAIT)).toBeUndefined()
-  await one.expectBalance({ pending: 7, where: { outbox: 0, groups: 0, held: 0, deliveries: 7 } })
+  await one.look(NOW + WAIT)
+  expect(await one.closesAt()).toBeUndefined()
+  await one.expectBalance({ waiting: 0, deliveries: 2 })
 })
 
 test('five that begin further apart than a group waits are no mass', async () => {
@@ -49,20 +50,20 @@ test('five that begin further apart than a group waits are no mass', async () =>
   for (let n = 1; n <= 8; n++) {
     await one.commit(of(n))
     const at = NOW + (n - 1) * (WAIT / 4 + 1)
-    await one.collect(at)
-    await one.close(at)
+    await one.look(at)
+    await one.look(at)
   }
-  await one.close(NOW + 3 * WAIT)
+  await one.look(NOW + 3 * WAIT)
   expect((await sent(one)).map(([group]) => group).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((n) => `account=${n}`))
 })
 
 test('what follows a mass within the interval is of it; later it is not', async () => {
   const one = await sentMass()
   await one.commit(of(6))
-  await one.collect(NOW + INTERVAL)
+  await one.look(NOW + WAIT + INTERVAL)
   await one.commit(of(7))
-  await one.collect(NOW + INTERVAL + 1)
-  await one.close(NOW + 2 * INTERVAL)
+  await one.look(NOW + WAIT + INTERVAL + 1)
+  await one.look(NOW + 2 * INTERVAL)
   expect((await sent(one)).slice(1).sort()).toEqual([
     ['account=7', ['7-1']],
     ['rule=customProperties.overall', ['6-1']],
@@ -106,13 +107,13 @@ test('what was sent with a mass repeats and ends with it, as polls bring it; wha
     const later = NOW + (more.reason === 'repeat' ? 10 : 20) * INTERVAL
     for (const n of mass) {
       await one.commit(of(n, { id: `${n}-${number}`, ...more }))
-      await one.collect(later + n * WAIT)
+      await one.look(later + n)
     }
     if (more.reason === 'repeat') {
       await one.commit(...[7, 8, 9, 10, 11].map((n) => of(n, { id: `${n}-2`, ...more })))
-      await one.collect(later)
+      await one.look(later + 10)
     }
-    await one.close(later + INTERVAL)
+    await one.look(later + 10 + WAIT)
     const own = more.reason === 'repeat' ? [10, 11, 7, 8, 9].map((n) => [`account=${n}`, [`${n}-2`]]) : []
     expect((await sent(one)).slice(before).sort()).toEqual([
       ...own,
@@ -128,16 +129,14 @@ async function sentMass() {
   return one
 }
 
-test('an end waits for its beginning that is still in the group of the mass', async () => {
+test('an end is sent with its beginning that waits for the mass', async () => {
   const one = await sentMass()
-  // Its own group closes at once, that of the mass when the interval is over.
   await one.commit(of(6))
-  await one.collect(NOW + 2 * WAIT)
-  await redis.store.hdel(one.keys.delivery.groupState('mail|rule=customProperties.overall'), 'firingMassAt')
+  await one.look(NOW + 2 * WAIT)
   await one.commit(of(6, { id: '6-2', status: 'resolved', reason: 'recovered' }))
-  await one.collect(NOW + 2 * WAIT)
-  await one.close(NOW + 3 * WAIT)
-  expect((await sent(one)).at(-1)).toEqual(['account=6', ['6-2']])
+  await one.look(NOW + 3 * WAIT)
+  await one.look(NOW + WAIT + INTERVAL)
+  expect((await sent(one)).at(-1)).toEqual(['rule=customProperties.overall', ['6-2']])
   expect((await one.pending()).at(-1)?.message.data.alerts).toMatchObject([{ supersedes: ['6-1'] }])
 })
 
@@ -147,12 +146,12 @@ test('what a silence held back of many accounts comes as one message', async () 
   for (let n = 1; n <= 6; n++) {
     await one.commit(of(n))
     // Too far apart to be a mass.
-    await one.collect(NOW - (8 - n) * INTERVAL)
-    await one.close(NOW - (8 - n) * INTERVAL + WAIT)
+    await one.look(NOW - (8 - n) * INTERVAL)
+    await one.look(NOW - (8 - n) * INTERVAL + WAIT)
   }
   expect(await one.pending()).toEqual([])
-  await one.checkHeld(NOW + INTERVAL)
-  await one.close(NOW + INTERVAL + WAIT)
+  await one.look(NOW + INTERVAL)
+  await one.look(NOW + INTERVAL + WAIT)
   expect(await sent(one)).toEqual([['rule=customProperties.overall', [1, 2, 3, 4, 5, 6].map((n) => `${n}-1`)]])
 })
 
@@ -165,30 +164,29 @@ test('first readings are no mass: they have a digest', async () => {
 test('a clock that was ahead makes no mass of what comes after', async () => {
   const one = relay()
   await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
-  await one.collect(NOW + 365 * 86_400_000)
-  await one.close(NOW)
-  await one.close(NOW + WAIT)
+  await one.look(NOW + 365 * 86_400_000)
+  await one.look(NOW + 365 * 86_400_000 + WAIT)
   await one.commit(of(6))
-  await one.collect(NOW + WAIT)
-  await one.close(NOW + 2 * WAIT)
-  expect((await sent(one)).map(([group]) => group)).toEqual(['rule=customProperties.overall', 'account=6'])
+  await one.look(NOW + WAIT)
+  await one.look(NOW + 2 * WAIT)
+  expect((await sent(one)).map(([group]) => group)).toEqual(['account=6', 'rule=customProperties.overall'])
 })
 
 test('what an account is notified of names where its alert waits: the group of the mass', async () => {
   const one = relay()
   await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
-  await one.collect(NOW)
-  const { store, keys, deliveries, deps } = one
-  const [found] = await readNotifications({ store, keys, deliveries, receivers: deps.receivers, group: deps.group }, 1)
+  await one.look(NOW)
+  const { store, keys, deliveries } = one
+  const [found] = await readNotifications({ store, keys, deliveries }, 1)
   expect(found).toMatchObject({ fate: 'pending', waiting: [{ receiver: 'mail', where: 'group', until: NOW + WAIT }] })
 })
 
-test('as many ends as a mass has accounts do not ask Redis one by one where else they wait', async () => {
+test('a mass is not asked for in Redis one by one', async () => {
   const one = relay()
   const hubIds = Array.from({ length: 200 }, (_, n) => n + 1)
   await one.pass(NOW, ...hubIds.map((n) => of(n)))
   await one.commit(...hubIds.map((n) => of(n, { id: `${n}-2`, status: 'resolved', reason: 'recovered' })))
-  await one.collect(NOW + 2 * WAIT)
+  await one.look(NOW + 2 * WAIT)
   let asked = 0
   const store = new Proxy(redis.store, {
     get: (real, name) => {
@@ -200,7 +198,7 @@ test('as many ends as a mass has accounts do not ask Redis one by one where else
       }
     },
   })
-  await closeGroups({ ...one.deps, store }, NOW + WAIT + INTERVAL)
+  await tellAlerts({ ...one.deps, store }, NOW + WAIT + INTERVAL)
   expect((await sent(one)).at(-1)).toEqual(['rule=customProperties.overall', hubIds.map((n) => `${n}-2`).sort()])
   expect(asked).toBeLessThan(30)
 })
@@ -219,23 +217,13 @@ test.each([
 test('what waits under a name that its rule had is not sent after what is newer', async () => {
   const one = await sentMass()
   await one.commit(of(6))
-  await one.collect(NOW + 2 * WAIT)
+  await one.look(NOW + 2 * WAIT)
   // SIGHUP renamed the rule.
   await one.commit(of(6, { id: '6-2', level: 'critical', reason: 'escalated', rule: 'renamed' }))
-  await one.collect(NOW + 3 * WAIT)
-  await one.close(NOW + 4 * WAIT)
+  await one.look(NOW + 3 * WAIT)
+  await one.look(NOW + 4 * WAIT)
   expect((await sent(one)).at(-1)).toEqual(['account=6', ['6-2']])
-  await one.close(NOW + 2 * INTERVAL)
+  await one.look(NOW + 2 * INTERVAL)
   expect(await sent(one)).toHaveLength(2)
-  await one.expectBalance({ pending: 6, withheld: 1, where: { outbox: 0, groups: 0, held: 0, deliveries: 6 } })
-})
-
-test('nothing of a group, a mass or a digest is kept for good', async () => {
-  const one = await sentMass()
-  await one.pass(NOW + INTERVAL, of(6), { ...of(7), firstReading: true })
-  await one.pass(NOW + INTERVAL, of(8, { level: 'critical' }))
-  await one.close(NOW + 3 * INTERVAL)
-  const kept = await redis.store.keys(one.keys.delivery.groupState('*').replace('group-state', 'group-*'))
-  expect(kept.filter((key) => key.includes('group-state')).length).toBeGreaterThan(2)
-  expect(await Promise.all(kept.map((key) => redis.store.pttl(key)))).not.toContain(-1)
+  await one.expectBalance({ waiting: 0, deliveries: 2 })
 })

@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import type { Alert, Message } from '../../src/alerts/alert.ts'
-import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
-import { deliveryAnnouncer } from '../../src/alerts/kinds/delivery-alert.ts'
-import { collectOutbox } from '../../src/alerts/relay.ts'
-import type { Route } from '../../src/alerts/route.ts'
-import type { Store } from '../../src/redis/connect.ts'
-import type { Keys } from '../../src/redis/keys.ts'
-import { NOBODY, stepJson } from '../../src/redis/steps.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { aRelay, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from './a-relay.ts'
-import { anAlert } from './an-alert.ts'
+import type { Alert, Message } from '../../../src/alerts/alert.ts'
+import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
+import type { Route } from '../../../src/alerts/route.ts'
+import { tellAlerts } from '../../../src/alerts/sending/tell-alerts.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import { NOBODY, stepJson } from '../../../src/redis/steps.ts'
+import { redisOfFile } from '../../support/of-file.ts'
+import { aRelay, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from '../a-relay.ts'
+import { anAlert } from '../an-alert.ts'
 
 const redis = redisOfFile()
+const SETTLED_AFTER = 60_000
 /** Alerts on their way to `ops-mail`, unless routes say otherwise. */
 function relay(more: Parameters<typeof aRelay>[2] = {}) {
   const receivers = ['ops-mail', 'ops-hook', 'pager']
@@ -39,28 +38,30 @@ async function deliveries(keys: Keys): Promise<{ receiver: string; message: Mess
 }
 
 describe('an alert on its way out', () => {
-  test('is not held up by what else was written into its outbox and log, however much: that is dropped, and logged', async () => {
+  test('is not held up by what else was written where its news is, however much: that is dropped, and logged', async () => {
     const one = relay()
-    const { outbox, log } = one.keys.partition(123 % 64)
-    for (const stream of [outbox, log]) {
-      for (let n = 0; n < 501; n++) await redis.store.xadd(stream, '*', 'a', 'b')
-    }
-    await redis.store.xadd(outbox, '*', 'alert', '{"alert":{}}', 'name', '1-1')
+    const { news, newsDue } = one.keys.partition(123 % 64)
+    for (let n = 0; n < 2_001; n++) await redis.store.zadd(newsDue, 'NX', -1e13, `x${n}`)
+    for (const [alert, stored] of Object.entries({ x1: 'a b', x2: '', x3: '1-1 0 - 0 {"alert":{}}' }))
+      await redis.store.hset(news, alert, stored)
     await one.commit(anAlert())
-    expect(await one.collect(NOW)).toBe(1)
-    expect(await redis.store.xlen(outbox)).toBe(0)
-    expect(one.lines.lines()).toContainEqual(expect.objectContaining({ code: 'outbox.unreadable', count: 500 }))
-    await one.close(NOW + WAIT)
+    await one.look(NOW)
+    expect(one.lines.lines()).toContainEqual(expect.objectContaining({ code: 'outbox.unreadable', count: 2_000 }))
+    await one.look(NOW)
+    expect(await redis.store.zcard(newsDue)).toBe(1)
+    expect(await redis.store.hlen(news)).toBe(1)
+    await one.look(NOW + WAIT)
     expect(await one.deliveries()).toHaveLength(1)
   })
 
-  test('leaves the outbox for the group of every receiver that its route names, and closes into a delivery each', async () => {
+  test('waits in the group of every receiver that its route names, and closes into a delivery each', async () => {
     const one = relay({ routes: [{ to: ['ops-mail', 'ops-hook'] }] })
     const alert = anAlert()
     await one.commit(alert)
-    expect(await one.collect(NOW)).toBe(1)
-    expect(await redis.store.xlen(one.keys.partition(123 % 64).outbox)).toBe(0)
-    expect(await one.close(NOW + WAIT)).toBeUndefined()
+    expect(await tellAlerts(one.deps, NOW)).toEqual({ next: NOW + WAIT, found: 1 })
+    expect(await tellAlerts(one.deps, NOW + WAIT)).toEqual({ next: NOW + WAIT + SETTLED_AFTER, found: 0 })
+    expect(await tellAlerts(one.deps, NOW + WAIT + SETTLED_AFTER)).toEqual({ next: undefined, found: 0 })
+    expect(await redis.store.zcard(one.keys.partition(123 % 64).newsDue)).toBe(0)
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['ops-hook', 'ops-mail'])
     for (const { message, at } of made) {
@@ -73,30 +74,28 @@ describe('an alert on its way out', () => {
     }
   })
 
-  test('is collected once per receiver though the relay dies before it takes it off the outbox, again and again', async () => {
+  test('is sent once to each receiver though whoever looks dies before that is settled, again and again', async () => {
     const one = relay({ routes: [{ to: ['a', 'b'] }] })
     const alert = anAlert()
     await one.commit(alert)
-    const dying = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
-    await expect(collectOutbox(dying, NOW)).rejects.toThrow('dead')
-    await expect(collectOutbox(dying, NOW + 1_000)).rejects.toThrow('dead')
-    await one.close(NOW + WAIT)
-    await expect(collectOutbox(dying, NOW + 48 * 3_600_000)).rejects.toThrow('dead')
-    expect(await one.collect(NOW + 48 * 3_600_000)).toBe(0)
-    await one.close(NOW + 49 * 3_600_000)
+    const dying = { ...one.deps, store: dyingAt(redis.store, 'settleNews', 'before') }
+    for (const now of [NOW, NOW + 1_000, NOW + WAIT, NOW + WAIT + 1_000, NOW + SETTLED_AFTER + INTERVAL])
+      await expect(tellAlerts(dying, now)).rejects.toThrow('dead')
+    expect(await tellAlerts(one.deps, NOW + INTERVAL + SETTLED_AFTER)).toMatchObject({ next: undefined })
+    await one.look(NOW + 49 * 3_600_000)
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['a', 'b'])
     expect(made.flatMap(({ message }) => idsOf(message))).toEqual([alert.id, alert.id])
   })
 
-  test('of whatever partition, and however many, is collected', async () => {
+  test('of whatever partition, and however many, is sent', async () => {
     const one = relay()
     const alerts = Array.from({ length: 1_300 }, (_, n) =>
       anAlert({ account: { hubId: n < 1_100 ? 64 : n, hubDomain: '' } }),
     )
     await Promise.all(alerts.map((alert) => one.commit(alert)))
-    expect(await one.collect(NOW)).toBe(1_300)
-    await one.close(NOW + WAIT)
+    expect(await tellAlerts(one.deps, NOW)).toMatchObject({ found: 1_300 })
+    await one.look(NOW + WAIT)
     const [made] = await one.deliveries()
     expect(made?.message.data).toMatchObject({ truncated: 1_100 })
     expect(made?.message.data.alerts).toHaveLength(200)
@@ -107,12 +106,13 @@ describe('a group', () => {
   test('waits for more before its first message, counted from its first alert', async () => {
     const one = relay()
     await one.commit(anAlert())
-    await one.collect(NOW)
+    await one.look(NOW)
     await one.commit(anAlert())
-    await one.collect(NOW + 20_000)
-    expect(await one.close(NOW + WAIT - 1)).toBe(NOW + WAIT)
+    await one.look(NOW + 20_000)
+    await one.look(NOW + WAIT - 1)
+    expect(await one.closesAt()).toBe(NOW + WAIT)
     expect(await one.deliveries()).toEqual([])
-    await one.close(NOW + WAIT)
+    await one.look(NOW + WAIT)
     expect((await one.deliveries()).map(({ message }) => message.data.alerts.length)).toEqual([2])
   })
 
@@ -120,10 +120,11 @@ describe('a group', () => {
     const one = relay()
     await one.pass(NOW, anAlert())
     await one.commit(anAlert())
-    await one.collect(NOW + WAIT + 1_000)
-    expect(await one.close(NOW + 2 * WAIT + 1_000)).toBe(NOW + WAIT + INTERVAL)
+    await one.look(NOW + WAIT + 1_000)
+    await one.look(NOW + 2 * WAIT + 1_000)
+    expect(await one.closesAt()).toBe(NOW + WAIT + INTERVAL)
     expect(await one.deliveries()).toHaveLength(1)
-    await one.close(NOW + WAIT + INTERVAL)
+    await one.look(NOW + WAIT + INTERVAL)
     expect(await one.deliveries()).toHaveLength(2)
   })
 
@@ -132,8 +133,9 @@ describe('a group', () => {
     await one.pass(NOW, anAlert())
     await one.commit(anAlert())
     const later = NOW + 10 * INTERVAL
-    await one.collect(later)
-    expect(await one.close(later)).toBe(later + WAIT)
+    await one.look(later)
+    await one.look(later)
+    expect(await one.closesAt()).toBe(later + WAIT)
   })
 
   test.each([
@@ -143,11 +145,12 @@ describe('a group', () => {
     const one = relay()
     await one.pass(NOW, anAlert())
     await one.commit(anAlert())
-    await one.collect(NOW + WAIT + 1_000)
+    await one.look(NOW + WAIT + 1_000)
     await one.commit({ ...urgent, id: `${urgent.id}-again` })
-    await one.collect(NOW + WAIT + 2_000)
-    expect(await one.close(NOW + WAIT + 2_000)).toBe(NOW + 2 * WAIT + 2_000)
-    await one.close(NOW + 2 * WAIT + 2_000)
+    await one.look(NOW + WAIT + 2_000)
+    await one.look(NOW + WAIT + 2_000)
+    expect(await one.closesAt()).toBe(NOW + 2 * WAIT + 2_000)
+    await one.look(NOW + 2 * WAIT + 2_000)
     const made = await one.deliveries()
     expect(made.at(-1)?.message.data.alerts.map(({ level }) => level)).toEqual(['critical', 'warning'])
   })
@@ -206,16 +209,16 @@ describe('a group', () => {
     const alerts = Array.from({ length: 200 }, (_, n) => anAlert({ account: { hubId: n, hubDomain: '' } }))
     let closing = true
     const closer = (async () => {
-      while (closing) await one.close(NOW)
+      while (closing) await one.look(NOW)
     })()
     for (const alert of alerts) {
       await one.commit(alert)
-      await one.collect(NOW)
+      await one.look(NOW)
     }
     closing = false
     await closer
-    await one.close(NOW)
-    await one.close(NOW + 1)
+    await one.look(NOW)
+    await one.look(NOW + 1)
     const ids = (await one.deliveries()).flatMap(({ message }) => idsOf(message))
     expect(ids.sort()).toEqual(alerts.map(({ id }) => id).sort())
   })
@@ -223,20 +226,18 @@ describe('a group', () => {
   test.each([
     ['sends it as soon as anything urgent', 1, NOW + 2 * WAIT],
     ['lets it wait for the interval where the message was full of such', 20, NOW + WAIT + INTERVAL],
-  ])('that closes while something urgent is collected %s', async (_, urgent, expected) => {
+  ])('that closes while something urgent is committed %s', async (_, urgent, expected) => {
     const one = relay()
     let hubId = 0
     const critical = () => anAlert({ level: 'critical', account: { hubId: ++hubId, hubDomain: '' } })
     await one.commit(anAlert())
     for (let n = 0; n < urgent; n++) await one.commit(critical())
-    await one.collect(NOW)
-    const store = overtakenAt(redis.store, 'closeGroup', async () => {
-      await one.commit(critical())
-      await one.collect(NOW + WAIT)
-    })
-    const next = await closeGroups({ ...one.deps, store }, NOW + WAIT)
+    await one.look(NOW)
+    const store = overtakenAt(redis.store, 'tellAlerts', () => one.commit(critical()))
+    await tellAlerts({ ...one.deps, store }, NOW + WAIT)
     expect(await one.deliveries()).toHaveLength(1)
-    expect(next).toBe(expected)
+    await one.look(NOW + WAIT)
+    expect(await one.closesAt()).toBe(expected)
   })
 })
 
@@ -247,7 +248,7 @@ describe('where levels have groups of their own', () => {
     await one.pass(NOW, anAlert())
     await one.commit(anAlert({ id: 'a-1' }))
     await one.commit(anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }))
-    await one.collect(NOW + WAIT)
+    await one.look(NOW + WAIT)
     return one
   }
 
@@ -258,51 +259,22 @@ describe('where levels have groups of their own', () => {
 
   test('the one that closes first takes along what the alert did before, and the other one says nothing of it', async () => {
     const one = await escalated()
-    await one.close(NOW + 2 * WAIT)
-    expect(await one.close(NOW + WAIT + INTERVAL)).toBeUndefined()
+    await one.look(NOW + 2 * WAIT)
+    await one.look(NOW + WAIT + INTERVAL)
+    expect(await one.closesAt()).toBeUndefined()
     await expectTakenAlong(one)
   })
 
-  test('the answer of the step that takes it along is lost, and the step is sent again', async () => {
-    const one = await escalated()
-    const store = new Proxy(redis.store, {
-      get: (target, name) =>
-        name === 'moveWaiting'
-          ? async (...args: Parameters<Store['moveWaiting']>) => {
-              await redis.store.moveWaiting(...args)
-              return redis.store.moveWaiting(...args)
-            }
-          : Reflect.get(target, name, target),
-    })
-    await closeGroups({ ...one.deps, store }, NOW + 2 * WAIT)
-    await expectTakenAlong(one)
-  })
-
-  test('what joins while it takes along what another alert did before is told with its own beginning', async () => {
-    const one = await escalated()
-    let joins = 1
-    const store = overtakenAt(redis.store, 'moveWaiting', async () => {
-      if (joins-- < 1) return
-      await one.commit(anAlert({ id: 'b-1', level: 'warning' }))
-      await one.commit(anAlert({ id: 'b-2', level: 'critical', status: 'resolved', reason: 'recovered' }))
-      await one.collect(NOW + 2 * WAIT)
-    })
-    await closeGroups({ ...one.deps, store }, NOW + 2 * WAIT)
-    await one.close(NOW + WAIT + INTERVAL)
-    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
-    expect(told.find(({ id }) => id === 'b-2')).toMatchObject({ supersedes: ['b-1'] })
-  })
-
-  test('what an alert did since is told after what it did before', async () => {
+  test('what an alert did since is sent in the place of what it did before', async () => {
     const one = relay({ group: { by: ['level'] } })
     await one.commit(anAlert({ id: 'b-1', level: 'critical' }))
-    await one.collect(NOW)
+    await one.look(NOW)
     await one.commit(anAlert({ id: 'b-2', level: 'warning', reason: 'eased' }))
-    await one.collect(NOW + 1)
-    await one.close(NOW + WAIT)
-    await one.close(NOW + WAIT + INTERVAL)
-    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts.map(({ id }) => id))
-    expect(told.sort()).toEqual(['b-1', 'b-2'])
+    await one.look(NOW + 1)
+    await one.look(NOW + WAIT)
+    await one.look(NOW + WAIT + INTERVAL)
+    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
+    expect(told).toMatchObject([{ id: 'b-2', supersedes: ['b-1'], reason: 'entered' }])
   })
 })
 
@@ -327,11 +299,12 @@ describe('the digest of first readings', () => {
     const one = relay()
     for (let now = NOW; now < NOW + INTERVAL + WAIT; now += 20_000) {
       await one.first()
-      await one.collect(now)
-      await one.close(now)
+      await one.look(now)
+      await one.look(now)
       const expected = Math.min(now + WAIT, NOW + INTERVAL)
       if (now < NOW + INTERVAL) {
-        expect(await one.close(now)).toBe(expected)
+        await one.look(now)
+        expect(await one.closesAt()).toBe(expected)
         expect(await one.deliveries()).toEqual([])
       }
     }
@@ -341,26 +314,29 @@ describe('the digest of first readings', () => {
   test('waits while accounts are still being connected, but not for ever', async () => {
     const one = relay()
     await one.first()
-    await one.collect(NOW)
+    await one.look(NOW)
     await redis.store.set(one.keys.delivery.connectedAt, NOW + 25_000)
-    expect(await one.close(NOW + WAIT)).toBe(NOW + 25_000 + WAIT)
+    await one.look(NOW + WAIT)
+    expect(await one.closesAt()).toBe(NOW + 25_000 + WAIT)
     expect(await one.deliveries()).toEqual([])
     await redis.store.set(one.keys.delivery.connectedAt, NOW + INTERVAL)
-    expect(await one.close(NOW + 25_000 + WAIT)).toBe(NOW + INTERVAL)
-    await one.close(NOW + INTERVAL)
+    await one.look(NOW + 25_000 + WAIT)
+    expect(await one.closesAt()).toBe(NOW + INTERVAL)
+    await one.look(NOW + INTERVAL)
     expect(await one.deliveries()).toHaveLength(1)
   })
 
   test('waits while imported accounts are still to be read, but not for ever', async () => {
     const one = relay()
     await one.first()
-    await one.collect(NOW)
+    await one.look(NOW)
     const { firstReadings } = one.keys.partition(7)
     await redis.store.zadd(firstReadings, 0, 7, 1, 71)
-    expect(await one.close(NOW + WAIT)).toBe(NOW + 2 * WAIT)
+    await one.look(NOW + WAIT)
+    expect(await one.closesAt()).toBe(NOW + 2 * WAIT)
     expect(await one.deliveries()).toEqual([])
     await redis.store.zadd(firstReadings, 0, 71)
-    await one.close(NOW + 2 * WAIT)
+    await one.look(NOW + 2 * WAIT)
     expect(await one.deliveries()).toHaveLength(1)
   })
 
@@ -369,13 +345,13 @@ describe('the digest of first readings', () => {
     await one.first(anAlert({ id: 'over-1' }))
     await one.first(anAlert({ id: 'worse-1' }))
     await one.first(anAlert({ id: 'still-1' }))
-    await one.collect(NOW)
+    await one.look(NOW)
     await one.commit(anAlert({ id: 'over-2', status: 'resolved', reason: 'recovered' }))
     await one.commit(anAlert({ id: 'worse-2', level: 'critical', reason: 'escalated' }))
     await redis.store.set(one.keys.delivery.connectedAt, NOW + WAIT)
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
-    await one.close(NOW + 2 * WAIT)
+    await one.look(NOW)
+    await one.look(NOW + WAIT)
+    await one.look(NOW + 2 * WAIT)
     const told = (await one.deliveries()).flatMap(({ message: { type, data } }) =>
       data.alerts.map(({ id, supersedes }) => [type, id, supersedes]),
     )
@@ -389,13 +365,14 @@ describe('the digest of first readings', () => {
   test('of later accounts is another one', async () => {
     const one = relay()
     await one.first()
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.look(NOW)
+    await one.look(NOW + WAIT)
     const later = NOW + 2 * INTERVAL
     await one.first()
-    await one.collect(later)
-    expect(await one.close(later)).toBe(later + WAIT)
-    await one.close(later + WAIT)
+    await one.look(later)
+    await one.look(later)
+    expect(await one.closesAt()).toBe(later + WAIT)
+    await one.look(later + WAIT)
     expect((await one.deliveries()).map(({ message }) => message.type)).toEqual(['alert.digest', 'alert.digest'])
   })
 })
@@ -441,8 +418,8 @@ async function commitNews(keys: Keys, receiver: string): Promise<void> {
 describe('an alert about a receiver', () => {
   const off = async (one: ReturnType<typeof relay>, receiver: string) => {
     await commitNews(one.keys, receiver)
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
+    await one.look(NOW)
+    await one.look(NOW + WAIT)
     return one.deliveries()
   }
 

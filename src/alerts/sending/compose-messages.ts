@@ -1,0 +1,98 @@
+import { type Alert, type AlertLevel, byConsequence, type Message } from '../alert.ts'
+import { idsBetween, numberOf } from '../outbox.ts'
+import { joinCarried, refOf } from '../transition-log.ts'
+import { hurries, type Item, LATELY, MASS } from './decide-sending.ts'
+import { DIGEST } from './group.ts'
+
+/** So many urgent alerts at once are one event: what follows them is sent together, when the interval is over. */
+const BURST = 20
+
+/** One message of a group that closes. */
+export interface Composed {
+  message: Message
+  /** All that it is about, also what it only counts. */
+  items: Item[]
+  /** The transitions that it carries, as deliveries keep them. */
+  carried: string
+}
+
+/** What a group's members become: what fires and what is resolved apart, ranked by consequence and cut at `max`, the rest counted. */
+export function composeMessages(group: string, members: readonly Item[], max: number, now: number): Composed[] {
+  const sorted = members.toSorted((a, b) => byConsequence(a.news.entry.alert, b.news.entry.alert))
+  const of = (status: Alert['status']) => sorted.filter(({ news }) => news.entry.alert.status === status)
+  const parts: [Message['type'], Item[]][] = [
+    [group === DIGEST ? 'alert.digest' : 'alert.firing', of('firing')],
+    ['alert.resolved', of('resolved')],
+  ]
+  return parts
+    .filter(([, items]) => items.length > 0)
+    .map(([type, items]) => ({
+      message: {
+        type,
+        timestamp: new Date(now).toISOString(),
+        data: {
+          groupKey: group,
+          truncated: Math.max(0, items.length - max),
+          alerts: items.slice(0, max).map(toTell),
+        },
+      },
+      items,
+      carried: joinCarried(items.flatMap(carriedOf)),
+    }))
+}
+
+/** As it was committed, with the transitions that it supersedes. The first message about an alert names its beginning, unless others had that. */
+function toTell(item: Item): Alert {
+  const { news, known } = item
+  const { alert } = news.entry
+  const isNew = known.told === undefined || known.told.isOver === true
+  const wasTold = alert.reason === 'escalated' && (known.waits?.first ?? numberOf(alert)) === numberOf(alert)
+  const isBeginning = isNew && alert.status === 'firing' && hasEnd(alert) && !wasTold
+  const supersedes = supersededBy(item)
+  return {
+    ...alert,
+    ...(isBeginning ? { reason: 'entered' as const } : {}),
+    ...(supersedes.length === 0 ? {} : { supersedes }),
+  }
+}
+
+/** Those that came before and that the receiver was not sent, and need not be. */
+function supersededBy({ news, known }: Item): string[] {
+  return idsBetween(news.entry.alert, known.told?.number ?? news.settled)
+}
+
+function carriedOf(item: Item): { id: string; ref?: string }[] {
+  const { partition, place, entry } = item.news
+  const earlier = supersededBy(item).map((id) => ({ id }))
+  return [...earlier, { id: entry.alert.id, ref: refOf(partition, place) }]
+}
+
+/** Whether the alert is resolved one day: a changed limit and a test are events without an end. */
+export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
+  return kind !== 'limit-changed' && kind !== 'test'
+}
+
+/** What is remembered for a while of a group that was sent. */
+export function latelyOf(group: string, members: readonly Item[]): string[] {
+  const alerts = members.map(({ news }) => news.entry.alert)
+  // Also what is over by now hurried while it fired.
+  const levels = members.flatMap((item) => {
+    const level = hurriedLevel(item)
+    return level === undefined ? [] : LATELY.level({ ...item.news.entry.alert, level })
+  })
+  const accounts = (status: Alert['status']) =>
+    new Set(alerts.flatMap((alert) => (alert.status === status ? (alert.account?.hubId ?? []) : []))).size
+  return [
+    LATELY.group(group),
+    ...new Set(levels),
+    ...(new Set(levels).size >= BURST ? [LATELY.burst(group)] : []),
+    ...(accounts('firing') >= MASS ? [LATELY.mass(group)] : []),
+    ...(accounts('resolved') >= MASS ? [LATELY.ended(group)] : []),
+  ]
+}
+
+function hurriedLevel({ news, known }: Item): AlertLevel | undefined {
+  const { alert } = news.entry
+  const isOver = alert.status === 'resolved' && known.told === undefined && alert.level === 'critical'
+  return hurries(alert) || isOver ? alert.level : known.waits?.hurried
+}

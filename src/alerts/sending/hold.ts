@@ -1,0 +1,109 @@
+import { COVERAGE } from '../../limits/coverage.ts'
+import { NOBODY } from '../../redis/steps.ts'
+import type { Alert } from '../alert.ts'
+import { decodeState } from '../alert-state.ts'
+import type { AlertsDeps } from '../deps.ts'
+import type { FleetTrouble } from '../kinds/fleet-alert.ts'
+import { endOfQuietTime, type Route, receiversOf, routeTo } from '../route.ts'
+import { type Silence, silenceOf } from '../silence.ts'
+
+/** Why an alert is not sent for now. Times are ms. */
+export type HeldBecause =
+  | { is: 'silence'; id: string; until: number }
+  | { is: 'quiet-hours'; until: number }
+  | { is: 'fleet'; trouble: string }
+
+/** Why what was held back is never sent. */
+export function endedBefore(because: HeldBecause): string {
+  switch (because.is) {
+    case 'silence':
+      return `ended before silence ${because.id} did`
+    case 'quiet-hours':
+      return 'ended before the quiet hours did'
+    case 'fleet':
+      return `ended before the alert about all accounts did (${because.trouble})`
+  }
+}
+
+/** What may keep an alert from being sent. */
+export interface Circumstances {
+  silences: readonly Silence[]
+  routes: readonly Route[]
+  /** Troubles of all accounts whose alert is open. */
+  fleet: readonly FleetTrouble[]
+  /** Receivers that send to each account's own contact. */
+  contacts?: readonly string[] | undefined
+}
+
+/** Why an alert that fires is not sent to a receiver for now; undefined: it is sent. */
+export function holdOf(
+  alert: Alert,
+  receiver: string,
+  { silences, routes, fleet, contacts = [] }: Circumstances,
+  now: number,
+): HeldBecause | undefined {
+  const silence = silenceOf(silences, alert, now)
+  if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
+  const isContact = contacts.includes(receiver)
+  const covers = (open: FleetTrouble) => speaksFor(open, alert) || (isContact && mayBeOurs(open, alert))
+  const trouble = isContact || getsFleetAlerts(routes, receiver) ? fleet.find(covers) : undefined
+  if (trouble !== undefined) return { is: 'fleet', trouble }
+  const until = quietUntil(routes, alert, now, receiver)
+  return until === undefined ? undefined : { is: 'quiet-hours', until }
+}
+
+/** A receiver that does not get fleet alerts learns of the trouble only by those of the accounts. */
+function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
+  return receiversOf(routes, { kind: 'fleet', level: 'critical', rule: 'fleet' }).includes(receiver)
+}
+
+/**
+ * Whether the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
+ * scopes don't do, has a trouble of its own.
+ */
+export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
+  switch (trouble) {
+    case 'token-endpoint':
+    case 'clock':
+      return (kind === 'token' && level === 'warning') || kind === 'poll'
+    case 'coverage':
+      return kind === 'poll' && (cause === 'failing' || cause === 'unauthorized')
+    case 'calls':
+    case 'data':
+      return false
+  }
+}
+
+/** Customers are not asked to connect again while no token of any account can be refreshed. */
+function mayBeOurs(trouble: FleetTrouble, { kind }: Pick<Alert, 'kind'>): boolean {
+  return kind === 'token' && KEEPS_FROM_REFRESHING.includes(trouble)
+}
+
+/** What keeps all accounts' tokens from being refreshed. */
+export const KEEPS_FROM_REFRESHING: readonly FleetTrouble[] = ['token-endpoint', 'clock']
+
+const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
+
+type CircumstancesSources = Pick<AlertsDeps, 'store' | 'keys' | 'silences' | 'routes'> & Partial<AlertsDeps>
+
+/** What may keep alerts from being sent now. */
+export async function readCircumstances(
+  { store, keys, silences, routes, group }: CircumstancesSources,
+  now: number,
+): Promise<Circumstances> {
+  const [active, states] = await Promise.all([
+    silences.active(now),
+    store.hmget(keys.account(NOBODY).alerts, ...TROUBLES),
+  ])
+  const fleet = TROUBLES.filter((_, n) => {
+    const stored = states[n]
+    return stored != null && decodeState(stored).level !== 'ok'
+  })
+  return { silences: active, routes, fleet, contacts: group?.contacts }
+}
+
+/** Until when an alert is not sent because its route is quiet; undefined where it may be sent now. */
+export function quietUntil(routes: readonly Route[], alert: Alert, now: number, receiver: string): number | undefined {
+  const { quiet = [] } = routeTo(routes, alert, receiver) ?? {}
+  return endOfQuietTime(quiet, now)
+}

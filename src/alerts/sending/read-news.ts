@@ -1,0 +1,66 @@
+import { accountSteps } from '../../redis/account-steps.ts'
+import { everyAccount } from '../../redis/news-due.ts'
+import type { AlertsDeps } from '../deps.ts'
+import { readableEntry } from '../outbox.ts'
+import type { AlertNews } from './decide-sending.ts'
+
+type NewsStore = Pick<AlertsDeps, 'store' | 'keys'>
+
+/** AlertNews that is looked at, with when it was to be (below 0: it is new). */
+export interface DueNews extends AlertNews {
+  dueAt: number
+}
+
+/** What can't be read: nobody here wrote it. */
+export interface UnreadableNews {
+  alert: string
+  partition: number
+  /** What it begins with. */
+  place: string
+}
+
+/** In the place of receivers. */
+export const NO_RECEIVER = '-'
+
+/** Of a partition at a time: what is looked at later comes with a later look. */
+const MOST = 2_000
+
+export interface FoundNews {
+  news: DueNews[]
+  unreadable: UnreadableNews[]
+  /** Else there is more in some partition. */
+  isAll: boolean
+}
+
+/** All that somebody may not know. */
+export async function readNews(deps: NewsStore): Promise<FoundNews> {
+  const news: DueNews[] = []
+  let isAll = true
+  const unreadable: UnreadableNews[] = []
+  const read = everyAccount(deps.keys, async (account, partition) => {
+    const found = await accountSteps(deps.store).readNews(account, MOST)
+    if (found.length >= 3 * MOST) isAll = false
+    for (let n = 0; n + 2 < found.length; n += 3) {
+      const [alert = '', dueAt = '', stored = ''] = found.slice(n, n + 3)
+      const one = decodeNews(partition, alert, stored)
+      if (one === undefined) unreadable.push({ alert, partition, place: stored.split(' ', 1)[0] ?? '' })
+      else news.push({ ...one, dueAt: Number(dueAt) })
+    }
+  })
+  await Promise.all(read)
+  return { news, unreadable, isAll }
+}
+
+/** As `lua/include/append-transitions.lua` writes it. */
+export function decodeNews(partition: number, alert: string, stored: string): AlertNews | undefined {
+  const [, place, settled, to = '', first, text = ''] = /^(\d+-\d+) (\d+) (\S+) ([01]) (.*)$/s.exec(stored) ?? []
+  const entry = readableEntry(text)
+  if (place === undefined || entry === undefined) return undefined
+  const knownTo = to === NO_RECEIVER ? [] : to.split(',')
+  return { alert, partition, place, settled: Number(settled), beganWithFirstReading: first === '1', knownTo, entry }
+}
+
+/** All that waits is looked at now: what kept it may be gone, as when a silence ends early or the config is another one. */
+export async function lookAgain(deps: NewsStore, now: number): Promise<void> {
+  await Promise.all(everyAccount(deps.keys, (account) => accountSteps(deps.store).lookAgain(account, now)))
+}

@@ -1,0 +1,71 @@
+import { readNewFleet } from '../../limits/coverage.ts'
+import { readContacts } from '../../redis/read-contacts.ts'
+import { NOBODY } from '../../redis/steps.ts'
+import type { AlertLevel } from '../alert.ts'
+import type { AlertsDeps } from '../deps.ts'
+import { numberOf } from '../outbox.ts'
+import { isOursAlone, receiversOf } from '../route.ts'
+import type { ReceiverLook } from './decide-sending.ts'
+import { readCircumstances } from './hold.ts'
+import type { DueNews } from './read-news.ts'
+
+/** All that a look goes by. */
+export interface Scene extends Pick<ReceiverLook, 'circumstances' | 'connectedAt'> {
+  news: readonly DueNews[]
+  /** Of each alert, by the routes. */
+  routed: readonly ReadonlyMap<string, true | 'beginning'>[]
+  /** In the config, or in its routes. */
+  receivers: readonly string[]
+  /** That another daemon has in its config. */
+  others: readonly string[]
+}
+
+export async function readScene(deps: AlertsDeps, news: readonly DueNews[], now: number): Promise<Scene> {
+  const [circumstances, contacts, seen, connectedAt] = await Promise.all([
+    readCircumstances(deps, now),
+    readContactsOf(deps, news),
+    deps.store.zrange(deps.keys.delivery.receivers, 0, '-1'),
+    readConnectedAt(deps, news, now),
+  ])
+  const receivers = [...new Set([...deps.receivers, ...deps.routes.flatMap(({ to }) => to)])]
+  const others = seen.filter((name) => !receivers.includes(name))
+  const routed = news.map((one) => routedTo(deps, one, contacts))
+  return { ...{ news, routed, receivers, others, circumstances, connectedAt } }
+}
+
+/** Of the accounts in question, where any receiver sends to contacts. */
+async function readContactsOf(deps: AlertsDeps, news: readonly DueNews[]): Promise<ReadonlyMap<number, string>> {
+  if (deps.group.contacts === undefined || deps.group.contacts.length === 0) return new Map()
+  return readContacts(deps, [...new Set(news.flatMap(({ entry }) => entry.alert.account?.hubId ?? []))])
+}
+
+/** When the connecting of a fleet last went on: its digest waits for that. */
+async function readConnectedAt({ store, keys }: AlertsDeps, news: readonly DueNews[], now: number): Promise<number> {
+  if (!news.some(({ entry }) => entry.firstReading === true)) return 0
+  const [connectedAt, fleet] = await Promise.all([store.get(keys.delivery.connectedAt), readNewFleet(store, keys)])
+  return fleet === undefined ? Number(connectedAt) : now
+}
+
+/**
+ * By the routes; what is about a receiver goes to others, any others if need be. Whoever gets one level is to know that it began, also
+ * where it was at the other by the time that anybody looked.
+ */
+function routedTo(
+  deps: AlertsDeps,
+  news: DueNews,
+  contacts: ReadonlyMap<number, string>,
+): ReadonlyMap<string, true | 'beginning'> {
+  const { alert, notTo, firstReading, toBothLevels } = news.entry
+  const isUnseen = alert.reason === 'escalated' && news.settled < numberOf(alert) - 1
+  const levels = toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
+  // What new accounts' first readings show is the operators' digest, not a message to each customer.
+  const hasContact = firstReading !== true && !isOursAlone(alert) && contacts.has(alert.account?.hubId ?? NOBODY)
+  const at = (level: AlertLevel) => receiversOf(deps.routes, { ...alert, level }, hasContact)
+  const routed = new Map<string, true | 'beginning'>(isUnseen ? at('warning').map((name) => [name, 'beginning']) : [])
+  for (const level of levels) for (const name of at(level)) routed.set(name, true)
+  if (notTo === undefined) return routed
+  routed.delete(notTo)
+  if (routed.size > 0) return routed
+  const others = deps.receivers.filter((receiver) => receiver !== notTo && !deps.group.contacts?.includes(receiver))
+  return new Map(others.map((name) => [name, true]))
+}

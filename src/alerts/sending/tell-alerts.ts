@@ -1,0 +1,315 @@
+import { randomBytes } from 'node:crypto'
+import { readNewsDue } from '../../redis/news-due.ts'
+import { stepJson } from '../../redis/steps.ts'
+import { chunksOf } from '../../runtime/chunks-of.ts'
+import { Failures } from '../../runtime/concurrency.ts'
+import { defined } from '../../runtime/defined.ts'
+import type { Alert } from '../alert.ts'
+import type { AlertsDeps } from '../deps.ts'
+import { numberOf } from '../outbox.ts'
+import { type Composed, composeMessages, hasEnd, latelyOf } from './compose-messages.ts'
+import { decideSending, hurries, type Item, type SendVerdict } from './decide-sending.ts'
+import type { HeldBecause } from './hold.ts'
+import { decodeKnown, encodeKnown, type Known } from './known.ts'
+import { type DueNews, NO_RECEIVER, readNews, type UnreadableNews } from './read-news.ts'
+import { readScene, type Scene } from './read-scene.ts'
+
+/**
+ * What every receiver has known for so long is settled. A failover takes the last writes back: until then a look finds what it lost,
+ * and sends again.
+ */
+const SETTLED_AFTER_MS = 60_000
+/**
+ * How long an end may go unnoticed that came before its time: the fleet's trouble has none that is known before, a silence may be
+ * ended while a look that has just read it holds an alert back, and quiet hours may be gone from the config.
+ */
+const LATEST_MS = 30_000
+/** What goes on is not checked again at once. */
+const SOONEST_MS = 1_000
+/** Ends are known for so long after they were sent: a look that comes late must not send the beginning. */
+const ENDS_KNOWN_MS = 3 * 86_400_000
+/** Notes of one step. */
+const CHUNK = 500
+
+/**
+ * Compares what is with what each receiver knows, and sends the difference. Dying anywhere does the rest at the next look: news is
+ * due until every receiver knows it. Returns when the next look is due, and how many transitions were new.
+ */
+export async function tellAlerts(deps: AlertsDeps, now: number): Promise<{ next: number | undefined; found: number }> {
+  const { dueAt, newSince } = await readNewsDue(deps)
+  // What is due this late is by a clock that was ahead.
+  const latest = now + Math.max(deps.group.waitMs + deps.group.intervalMs, SETTLED_AFTER_MS)
+  if (newSince === null && (dueAt === null || (dueAt > now && dueAt <= latest)))
+    return { next: dueAt ?? undefined, found: 0 }
+  const { news, unreadable, isAll } = await readNews(deps)
+  if (unreadable.length > 0) await dropUnreadable(deps, unreadable)
+  const scene = await readScene(deps, news, now)
+  const outcome = news.map((): Outcome => ({ knownSince: 0, next: undefined, to: [], knownTo: [] }))
+  const failures = new Failures()
+  for (const receiver of scene.receivers) {
+    const is = await failures.of(() => tellReceiver(deps, receiver, scene, outcome, now))
+    // Nobody knows what it knows.
+    if (is === undefined) for (const one of outcome) one.next = now
+  }
+  await leaveToOthers(deps, scene, outcome, now)
+  await settle(deps, news, outcome, now)
+  note(deps, news, outcome)
+  failures.throwFirst()
+  const moments = outcome.flatMap(({ next }) => next ?? [])
+  if (!isAll) moments.push(...(await dueLater(deps, now)))
+  const found = news.filter(({ dueAt }) => dueAt < 0).length
+  return { next: moments.length === 0 ? undefined : Math.min(...moments), found }
+}
+
+/** When the rest is looked at. */
+async function dueLater(deps: AlertsDeps, now: number): Promise<number[]> {
+  const { newSince, dueAt } = await readNewsDue(deps)
+  if (newSince !== null) return [now]
+  return dueAt === null ? [] : [dueAt]
+}
+
+/** What came of an alert, for all receivers. */
+interface Outcome {
+  /** When the last of them was told, ms. */
+  knownSince: number
+  /** When it is looked at next. */
+  next: number | undefined
+  /** Who is sent it, or waits for it. */
+  to: string[]
+  /** Who was sent the alert, and not its end. */
+  knownTo: string[]
+}
+
+/** They would take the places of those that wait behind them. */
+async function dropUnreadable(deps: AlertsDeps, unreadable: readonly UnreadableNews[]): Promise<void> {
+  const alerts = unreadable.slice(0, 10).map(({ alert }) => alert)
+  deps.log.error({ code: 'outbox.unreadable', alerts, count: unreadable.length }, 'dropped: no alerts')
+  for (const { alert, partition, place } of unreadable)
+    await deps.store.settleNews(deps.keys.own(partition), alert, place, 'over', 0)
+}
+
+/** An alert of one receiver, with where it stands among all. */
+interface Told extends Item {
+  n: number
+  /** As it was read. */
+  stored: string
+}
+
+async function tellReceiver(
+  deps: AlertsDeps,
+  receiver: string,
+  scene: Scene,
+  outcome: Outcome[],
+  now: number,
+): Promise<'done'> {
+  const [stored, lately] = await Promise.all([readStored(deps, receiver, scene.news), readLately(deps, receiver)])
+  const items = scene.news.flatMap((news, n): Told[] => {
+    const text = stored[n] ?? ''
+    const isFor = scene.routed[n]?.get(receiver) ?? false
+    return isFor !== false || text !== '' ? [{ n, news, isFor, stored: text, known: decodeKnown(text) }] : []
+  })
+  const { circumstances, connectedAt } = scene
+  const verdicts = decideSending({ receiver, items, lately, circumstances, group: deps.group, connectedAt, now })
+  const notes: Change[] = []
+  const groups = new Map<string, Told[]>()
+  for (const [n, item] of items.entries()) {
+    const verdict = verdicts[n] ?? { is: 'knows' }
+    if (verdict.is === 'sent') groups.set(verdict.group, push(groups.get(verdict.group), item))
+    else {
+      const known = knownAfter(item, verdict, now)
+      if (known !== item.known) notes.push({ item, known })
+    }
+    noteOutcome(outcome[item.n], receiver, item, verdict, now)
+  }
+  const lookAgain = (some: readonly Told[]) => {
+    for (const { n } of some) if (outcome[n] !== undefined) outcome[n].next = now
+  }
+  const failures = new Failures()
+  for (const some of chunksOf(notes, CHUNK)) {
+    const is = await failures.of(() => tell(deps, receiver, now, some))
+    if (is !== 'told') lookAgain(some.map(({ item }) => item))
+  }
+  for (const [group, members] of groups) {
+    const is = await failures.of(() => sendGroup(deps, receiver, group, members, now))
+    if (is !== 'told') lookAgain(members)
+  }
+  failures.throwFirst()
+  return 'done'
+}
+
+function push<T>(list: T[] | undefined, one: T): T[] {
+  if (list === undefined) return [one]
+  list.push(one)
+  return list
+}
+
+/** Read at a time. */
+const FIELDS = 1_000
+
+async function readStored({ store, keys }: AlertsDeps, receiver: string, news: readonly { alert: string }[]) {
+  const ids = news.map(({ alert }) => alert)
+  const found = chunksOf(ids, FIELDS).map((some) => store.hmget(keys.delivery.known(receiver), ...some))
+  return (await Promise.all(found)).flat()
+}
+
+async function readLately({ store, keys }: AlertsDeps, receiver: string): Promise<Map<string, number>> {
+  const found = await store.zrange(keys.delivery.lately(receiver), 0, '-1', 'WITHSCORES')
+  return new Map(found.flatMap((what, n) => (n % 2 === 0 ? [[what, Number(found[n + 1])] as const] : [])))
+}
+
+/** As long as it waits for the same, it is the same object. */
+function knownAfter({ known, news }: Item, verdict: Exclude<SendVerdict, { is: 'sent' }>, now: number): Known {
+  const { told, waits } = known
+  const first = waits?.first ?? numberOf(news.entry.alert)
+  switch (verdict.is) {
+    case 'knows':
+      return waits === undefined ? known : { ...(told && { told }) }
+    case 'skips':
+      return { told: verdict.told }
+    case 'held': {
+      const { held } = verdict
+      if (waits?.is === 'held' && JSON.stringify(waits.held) === JSON.stringify(held)) return known
+      return { ...(told && { told }), waits: { is: 'held', since: waits?.since ?? now, first, held } }
+    }
+    case 'waits': {
+      const { group, since, until } = verdict
+      const { alert } = news.entry
+      const hurried = hurries(alert) ? alert.level : waits?.hurried
+      const isSame = waits?.is === 'group' && waits.since === since && waits.until === until && waits.group === group
+      if (isSame && waits.hurried === hurried) return known
+      return {
+        ...(told && { told }),
+        waits: { is: 'group', since, first, until, group, ...defined({ hurried, held: waits?.held }) },
+      }
+    }
+  }
+}
+
+function noteOutcome(
+  outcome: Outcome | undefined,
+  receiver: string,
+  item: Item,
+  verdict: SendVerdict,
+  now: number,
+): void {
+  if (outcome === undefined) return
+  const { told } = item.known
+  if (verdict.is === 'knows') {
+    if (told === undefined) return
+    outcome.knownSince = Math.max(outcome.knownSince, Math.min(told.at, now))
+    if (told.isOver !== true) outcome.knownTo.push(receiver)
+    return
+  }
+  if (verdict.is === 'skips') outcome.knownSince = now
+  else outcome.to.push(receiver)
+  const until = untilOf(verdict, now)
+  outcome.next = Math.min(outcome.next ?? until, until)
+}
+
+function untilOf(verdict: Exclude<SendVerdict, { is: 'knows' }>, now: number): number {
+  switch (verdict.is) {
+    case 'held':
+      return checkAgainAt(verdict.held, now)
+    case 'waits':
+      return verdict.until
+    default:
+      return now + SETTLED_AFTER_MS
+  }
+}
+
+/** When to check what is held back again, ms. */
+function checkAgainAt(because: HeldBecause, now: number): number {
+  const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
+  return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
+}
+
+interface Change {
+  item: Told
+  known: Known
+}
+
+interface Delivery extends Composed {
+  id: string
+}
+
+function sendGroup(deps: AlertsDeps, receiver: string, group: string, members: readonly Told[], now: number) {
+  const deliveries: Delivery[] = composeMessages(group, members, deps.group.max, now).map((composed) => ({
+    ...composed,
+    id: `msg_${randomBytes(12).toString('hex')}`,
+  }))
+  const bringing = new Map(deliveries.flatMap(({ id, items }) => items.map((item) => [item, id] as const)))
+  const changes = members.map((item): Change => {
+    const { place, entry } = item.news
+    const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
+    const told = { place, number: numberOf(entry.alert), at: now, ...(isOver && { isOver: true as const }) }
+    return { item, known: { told: { ...told, group, delivery: bringing.get(item) ?? '' } } }
+  })
+  return tell(deps, receiver, now, changes, latelyOf(group, members), deliveries)
+}
+
+function tell(
+  { store, keys, group }: AlertsDeps,
+  receiver: string,
+  now: number,
+  changes: readonly Change[],
+  lately: readonly string[] = [],
+  deliveries: readonly Delivery[] = [],
+): Promise<'told' | 'lost'> {
+  return store.tellAlerts(
+    ...[keys.delivery.deliveriesDue, receiver, now, group.intervalMs, ENDS_KNOWN_MS, lately.length, ...lately],
+    changes.length,
+    ...changes.flatMap(({ item, known }) => {
+      const waitsSince = known.waits === undefined ? '' : happenedAt(item.news.entry.alert, now)
+      return [item.news.alert, item.stored, encodeKnown(known), waitsSince, known.told?.isOver === true ? '1' : '']
+    }),
+    ...deliveries.flatMap(({ id, message, carried, items }) => {
+      const before = new Set(items.flatMap(({ known }) => known.told?.delivery ?? []))
+      const happened = items.map(({ news }) => happenedAt(news.entry.alert, now))
+      const oldest = happened.reduce((least, at) => Math.min(least, at), now)
+      return [id, message.type, stepJson(message), carried, [...before].join(' '), oldest]
+    }),
+  )
+}
+
+function happenedAt({ measuredAt }: Alert, now: number): number {
+  const at = Date.parse(measuredAt)
+  return Number.isNaN(at) ? now : at
+}
+
+/** What a receiver waits for that only another daemon has in its config is not settled. */
+async function leaveToOthers(deps: AlertsDeps, scene: Scene, outcome: Outcome[], now: number): Promise<void> {
+  for (const receiver of scene.others) {
+    for (const [n, stored] of (await readStored(deps, receiver, scene.news)).entries()) {
+      const one = outcome[n]
+      if (one !== undefined && decodeKnown(stored).waits !== undefined)
+        one.next = Math.min(one.next ?? now + LATEST_MS, now + LATEST_MS)
+    }
+  }
+}
+
+/** When each alert is looked at again, or that it need not be. */
+async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outcome[], now: number): Promise<void> {
+  const byPartition = Map.groupBy(news.entries(), ([, { partition }]) => partition)
+  const settling = [...byPartition].map(async ([partition, some]) => {
+    const args = some.flatMap(([n, { alert, place, dueAt, entry }]) => {
+      const one = outcome[n] ?? { knownSince: now, next: now, to: [], knownTo: [] }
+      const settledAt = one.knownSince === 0 ? now : one.knownSince + SETTLED_AFTER_MS
+      if (one.next === undefined && settledAt > now) one.next = settledAt
+      if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
+      const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
+      const knownTo = one.knownTo.length === 0 ? NO_RECEIVER : one.knownTo.join(',')
+      return [alert, place, isOver ? 'over' : 'known', `${numberOf(entry.alert)} ${knownTo}`]
+    })
+    for (const part of chunksOf(args, 4 * CHUNK)) await deps.store.settleNews(deps.keys.own(partition), ...part)
+  })
+  await Promise.all(settling)
+}
+
+function note({ log }: AlertsDeps, news: readonly DueNews[], outcome: readonly Outcome[]): void {
+  for (const [n, { dueAt, entry }] of news.entries()) {
+    if (dueAt >= 0) continue
+    const { id, status, level, reason, rule, account } = entry.alert
+    const to = outcome[n]?.to ?? []
+    log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
+  }
+}

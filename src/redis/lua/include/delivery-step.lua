@@ -1,0 +1,36 @@
+-- What every step on deliveries, and on what receivers know, shares. KEYS[1] is the set of deliveries that are due, and declares
+-- the slot; the names of the others, all of that slot, are made here as `keys.ts` makes them.
+local DELIVERIES_DUE, AT = KEYS[1], string.match(KEYS[1], '^(.*}):due$')
+local DEAD, DELIVERED, WAITING, UNDER_WAY = AT .. ':dead', AT .. ':delivered', AT .. ':waiting', AT .. ':under-way'
+local ATTEMPTS, DISABLED, RECEIVERS = AT .. ':log', AT .. ':disabled', AT .. ':receivers'
+-- Receiver and alert -> the delivery of its acknowledgement.
+local ACKNOWLEDGING = AT .. ':acknowledging'
+-- As many elements as are safely handed to one command.
+local CHUNK = 500
+
+local function knownKey(receiver) return AT .. ':known:' .. receiver end
+local function overKey(receiver) return AT .. ':over:' .. receiver end
+local function latelyKey(receiver) return AT .. ':lately:' .. receiver end
+local function deliveryKey(id) return AT .. ':delivery:' .. id end
+local function receiverKey(name) return AT .. ':receiver:' .. name end
+local function lastEventKey(receiver, hubId) return AT .. ':last-event:' .. receiver .. '|' .. hubId end
+local function digestKey(receiver) return AT .. ':digest:' .. receiver end
+
+local function words(text)
+  local found = {}
+  for word in string.gmatch(text, '%S+') do found[#found + 1] = word end
+  return found
+end
+
+-- A delivery carries the ids of transitions, those that its message shows with their place: `17-1732183200000-0=a1b2c3-2`.
+local function alertOf(carried)
+  local id = string.match(carried, '=(.*)$') or carried
+  return string.match(id, '^(.*)%-%d+$') or id
+end
+
+-- What a receiver was sent last of an alert that is not over for it.
+local function sentLast(receiver, alert)
+  local known = redis.call('HGET', knownKey(receiver), alert)
+  local told = known and cjson.decode(known).told
+  return told and not told.isOver and told or nil
+end

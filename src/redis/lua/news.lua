@@ -1,0 +1,113 @@
+-- Alerts on their way to their receivers: what is news of them, and what each receiver knows.
+
+--!step readNews
+-- What somebody may not know yet, that to be looked at first at the beginning. Reads only.
+-- KEYS: any account of the partition. ARGV: most (0 = none, only when).
+-- Returns { alert, when it is to be looked at (ms; below 0 = it is new), its news or '', ... }, or { the earliest such moment of
+--   what is not new or '', since when (ms) something is new or '' }.
+local AT = string.match(KEYS[1], '^(.*}):account:')
+local NEWS, DUE = AT .. ':news', AT .. ':news-due'
+if ARGV[1] == '0' then
+  local due = redis.call('ZRANGEBYSCORE', DUE, '(0', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  local new = redis.call('ZREVRANGEBYSCORE', DUE, 0, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  return { due or '', new and string.sub(new, 2) or '' }
+end
+local found = redis.call('ZRANGE', DUE, 0, ARGV[1] - 1, 'WITHSCORES')
+local all = {}
+for n = 1, #found, 2 do
+  all[#all + 1], all[#all + 2], all[#all + 3] = found[n], found[n + 1], redis.call('HGET', NEWS, found[n]) or ''
+end
+return all
+
+--!step settleNews
+-- What came of a look at alerts of a partition. What is newer by now is looked at anew.
+-- KEYS: any account of the partition. ARGV: of each: alert, place of its news as read, 'due' (it is looked at again) | 'known' (every
+--   receiver knows all) | 'over' (and nothing more will come), when (ms) | number of its transition and who was sent it.
+-- Returns how many were as read.
+local AT = string.match(KEYS[1], '^(.*}):account:')
+local NEWS, DUE = AT .. ':news', AT .. ':news-due'
+local settled = 0
+for n = 1, #ARGV, 4 do
+  local alert, place, is, value = unpack(ARGV, n, n + 3)
+  local news = redis.call('HGET', NEWS, alert)
+  if (string.match(news or '', '^%S+') or '') == place then
+    settled = settled + 1
+    if is == 'due' then redis.call('ZADD', DUE, 'XX', value, alert)
+    else
+      redis.call('ZREM', DUE, alert)
+      if is == 'over' then redis.call('HDEL', NEWS, alert)
+      else redis.call('HSET', NEWS, alert, place .. ' ' .. value .. string.match(news, '^%S+ %d+ %S+(.*)$')) end
+    end
+  end
+end
+return settled
+
+--!step lookAgain
+-- All that waits in a partition is looked at now: what kept it may be gone.
+-- KEYS: any account of the partition. ARGV: now.
+local DUE = string.match(KEYS[1], '^(.*}):account:') .. ':news-due'
+for _, alert in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(0', '+inf')) do
+  redis.call('ZADD', DUE, 'XX', ARGV[1], alert)
+end
+return 0
+
+--!step tellAlerts
+--!include delivery-step
+-- What a receiver knows of alerts, or waits for, and the deliveries that bring it: all or nothing. Of two that look at once the
+-- second looks again. What is over is known for a while, for looks that come late.
+-- KEYS: deliveries due. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how many things it was sent lately
+--   and these, how many alerts, and of each: its id, what is known of it as read ('' = nothing), and from now on, when it
+--   happened if the receiver waits for it ('' = it does not), whether it is over ('1'), then of each delivery: id, type, message
+--   (JSON), transitions with their ids, deliveries of the same alerts that go first (with spaces between), when the oldest of them
+--   happened.
+-- Returns 'told' | 'lost'.
+local receiver, now, interval, kept = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local KNOWN, OVER, LATELY = knownKey(receiver), overKey(receiver), latelyKey(receiver)
+local firstAlert = 7 + ARGV[5]
+local firstDelivery = firstAlert + 5 * ARGV[firstAlert - 1]
+
+for n = firstAlert, firstDelivery - 1, 5 do
+  if (redis.call('HGET', KNOWN, ARGV[n]) or '') ~= ARGV[n + 1] then return 'lost' end
+end
+for n = firstAlert, firstDelivery - 1, 5 do
+  local alert, _, after, waitsSince, isOver = unpack(ARGV, n, n + 4)
+  if after == '' then redis.call('HDEL', KNOWN, alert) else redis.call('HSET', KNOWN, alert, after) end
+  if waitsSince == '' then redis.call('ZREM', WAITING, receiver .. '|' .. alert)
+  else redis.call('ZADD', WAITING, waitsSince, receiver .. '|' .. alert) end
+  if isOver == '1' then redis.call('ZADD', OVER, now, alert) else redis.call('ZREM', OVER, alert) end
+end
+for _, alert in ipairs(redis.call('ZRANGEBYSCORE', OVER, '-inf', now - kept, 'LIMIT', 0, CHUNK)) do
+  redis.call('HDEL', KNOWN, alert)
+  redis.call('ZREM', OVER, alert)
+end
+redis.call('ZADD', RECEIVERS, 'NX', now, receiver)
+if firstDelivery > #ARGV then return 'told' end
+
+-- Deliveries that have not arrived, and the receiver's last digest, which shows alerts as firing. One that was not tried yet has
+-- others before it: they go before this one, too.
+local function notArrived(ids)
+  local checked, left = {}, {}
+  local function see(id)
+    if not id or checked[id] then return end
+    checked[id] = true
+    local known = redis.call('HMGET', deliveryKey(id), 'message', 'state', 'after')
+    if not known[1] or known[2] == 'delivered' then return end
+    left[#left + 1] = id
+    for _, other in ipairs(words(known[3] or '')) do see(other) end
+  end
+  for _, id in ipairs(ids) do see(id) end
+  see(redis.call('HGET', digestKey(receiver), 'delivery'))
+  return table.concat(left, ' ')
+end
+
+for n = 6, firstAlert - 2 do redis.call('ZADD', LATELY, now, ARGV[n]) end
+redis.call('ZREMRANGEBYSCORE', LATELY, '-inf', '(' .. now - interval)
+redis.call('PEXPIRE', LATELY, interval + 60000)
+for n = firstDelivery, #ARGV, 6 do
+  local id, type, message, transitions, after, happenedAt = unpack(ARGV, n, n + 5)
+  redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', type, 'message', message, 'transitions', transitions,
+    'createdAt', now, 'attempts', 0, 'after', notArrived(words(after)))
+  redis.call('ZADD', DELIVERIES_DUE, now, id)
+  redis.call('ZADD', UNDER_WAY, happenedAt, id)
+end
+return 'told'

@@ -1,0 +1,25 @@
+import { accountSteps } from './account-steps.ts'
+import type { Store } from './connect.ts'
+import { type Keys, PARTITIONS } from './keys.ts'
+
+/** When alerts that somebody may not know of are to be looked at, ms; null: there are none. */
+export interface NewsDue {
+  /** Since when something is new that nobody has looked at. */
+  newSince: number | null
+  /** When the first of the rest is looked at. */
+  dueAt: number | null
+}
+
+export async function readNewsDue({ store, keys }: { store: Store; keys: Keys }): Promise<NewsDue> {
+  const found = await Promise.all(everyAccount(keys, (account) => accountSteps(store).readNews(account, 0)))
+  const least = (place: 0 | 1) => {
+    const moments = found.flatMap((due) => (due[place] === '' ? [] : Number(due[place])))
+    return moments.length === 0 ? null : Math.min(...moments)
+  }
+  return { dueAt: least(0), newSince: least(1) }
+}
+
+/** An account of each partition: its number is one of them. */
+export function everyAccount<T>(keys: Keys, ask: (account: string, partition: number) => Promise<T>): Promise<T>[] {
+  return Array.from({ length: PARTITIONS }, (_, number) => ask(keys.own(number), number))
+}

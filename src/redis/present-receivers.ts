@@ -1,0 +1,12 @@
+import type { Store } from './connect.ts'
+import type { Keys } from './keys.ts'
+
+/** A receiver that no daemon has had in its config for so long is gone. */
+const GONE_AFTER_MS = 10 * 60_000
+
+/** Receivers that a daemon has in its config. While no daemon runs, those of the last. */
+export async function readPresentReceivers(store: Store, keys: Keys): Promise<string[]> {
+  const { receivers } = keys.delivery
+  const [, newest] = await store.zrevrange(receivers, 0, 0, 'WITHSCORES')
+  return store.zrangebyscore(receivers, Number(newest ?? 0) - GONE_AFTER_MS, '+inf')
+}

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Alert } from '../../../src/alerts/alert.ts'
+import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-alert.ts'
+import { numberOf } from '../../../src/alerts/outbox.ts'
+import { composeMessages, latelyOf } from '../../../src/alerts/sending/compose-messages.ts'
+import { type Item, LATELY } from '../../../src/alerts/sending/decide-sending.ts'
+import { holdOf } from '../../../src/alerts/sending/hold.ts'
+import type { Known } from '../../../src/alerts/sending/known.ts'
+import { carriedIds, refsIn } from '../../../src/alerts/transition-log.ts'
+import { NOW } from '../a-relay.ts'
+import { anAlert } from '../an-alert.ts'
+
+const item = (alert: Alert, known: Known = {}, settled = 0): Item => ({
+  news: {
+    ...{ alert: alert.id.replace(/-\d+$/, ''), partition: 7, place: `${numberOf(alert)}-1`, settled },
+    ...{ beganWithFirstReading: false, knownTo: [], entry: { alert } },
+  },
+  ...{ isFor: true, known },
+})
+
+const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, max, NOW)
+const told = (number: number): Known => ({ told: { place: '0-0', number, at: NOW, group: '', delivery: 'msg_1' } })
+
+test('what is most urgent comes first: critical, few days left, full', () => {
+  const series = { metric: 'customProperties.overall' }
+  const ids = compose(
+    [
+      anAlert({ id: 'warning', series, percent: 99, daysLeft: 0 }),
+      anAlert({ id: 'fuller', series, level: 'critical', percent: 97 }),
+      anAlert({ id: 'full', series, level: 'critical', percent: 96 }),
+      anAlert({ id: 'soon', series, level: 'critical', percent: 50, daysLeft: 2 }),
+      anAlert({ id: 'sooner', series, level: 'critical', percent: 40, daysLeft: 1 }),
+    ].map((alert) => item(alert)),
+  )[0]?.message.data.alerts.map(({ id }) => id)
+  expect(ids).toEqual(['sooner', 'soon', 'fuller', 'full', 'warning'])
+})
+
+const state = fc.record({
+  status: fc.constantFrom('firing' as const, 'resolved' as const),
+  level: fc.constantFrom('warning' as const, 'critical' as const),
+  number: fc.integer({ min: 1, max: 9 }),
+  known: fc.integer({ min: 0, max: 8 }),
+  percent: fc.nat(120),
+})
+
+test('whatever a receiver knows: it is sent the newest of each alert, and all in between are named', () => {
+  fc.assert(
+    fc.property(fc.array(state, { maxLength: 30 }), (states) => {
+      const items = states.map(({ number, known, ...more }, n) =>
+        item(anAlert({ ...more, id: `a${n}-${number}` }), known === 0 ? {} : told(Math.min(known, number - 1))),
+      )
+      const composed = compose(items)
+      const alerts = composed.flatMap(({ message }) => message.data.alerts)
+      expect(alerts.map(({ id }) => id).sort()).toEqual(states.map(({ number }, n) => `a${n}-${number}`).sort())
+      const named = alerts.flatMap(({ id, supersedes = [] }) => [...supersedes, id])
+      const missing = states.flatMap(({ number, known }, n) =>
+        Array.from({ length: number }, (_, at) => at + 1).flatMap((at) =>
+          at > Math.min(known, number - 1) ? `a${n}-${at}` : [],
+        ),
+      )
+      expect(named.sort()).toEqual(missing.sort())
+      expect(composed.flatMap(({ carried }) => carriedIds(carried)).sort()).toEqual(missing.sort())
+    }),
+  )
+})
+
+test('what fires and what is over are two messages; one that is cut carries, and counts, all', () => {
+  const over = anAlert({ id: 'o-2', status: 'resolved', reason: 'recovered' })
+  const [firing, resolved] = compose([...[1, 2, 3].map((n) => item(anAlert({ id: `f${n}-1` }))), item(over)], 1)
+  expect(firing).toMatchObject({ message: { type: 'alert.firing', data: { truncated: 2, alerts: [{}] } } })
+  expect(carriedIds(firing?.carried ?? '')).toEqual(['f1-1', 'f2-1', 'f3-1'])
+  expect(resolved).toMatchObject({ message: { type: 'alert.resolved', data: { alerts: [{ supersedes: ['o-1'] }] } } })
+  expect(resolved?.carried).toBe('o-1 7-2-1=o-2')
+  expect(refsIn(resolved?.carried ?? '')).toEqual(['7-2-1'])
+})
+
+test.each<[string, Item, Alert['reason']]>([
+  ['first message about an alert names its beginning', item(anAlert({ id: 'a-3', reason: 'repeat' })), 'entered'],
+  ['next one does not', item(anAlert({ id: 'a-3', reason: 'repeat' }), told(2)), 'repeat'],
+  [
+    'first one after its end does again',
+    item(anAlert({ id: 'a-3', reason: 'repeat' }), {
+      told: { place: '2-1', number: 2, at: NOW, isOver: true },
+    }),
+    'entered',
+  ],
+  [
+    'first one does not where others had it until it escalated',
+    item(anAlert({ id: 'a-2', reason: 'escalated' })),
+    'escalated',
+  ],
+  [
+    'first one does where it waited itself before that',
+    item(anAlert({ id: 'a-2', reason: 'escalated' }), { waits: { is: 'group', since: NOW, first: 1 } }),
+    'entered',
+  ],
+  ['message about an event does not', item(anAlert({ id: 'a-1', kind: 'limit-changed', reason: 'worse' })), 'worse'],
+])('the %s', (_, one, reason) => {
+  expect(compose([one])[0]?.message.data.alerts[0]?.reason).toBe(reason)
+})
+
+test('it is remembered what was sent: urgent levels, also of what is over by then; many of them; many accounts', () => {
+  const of = (n: number, more: Partial<Alert> = {}) =>
+    anAlert({ id: `h${n}-1`, level: 'critical', account: { hubId: n, hubDomain: '' }, ...more })
+  const over = { status: 'resolved', reason: 'recovered' } as const
+  const many = (count: number, more: Partial<Alert> = {}) =>
+    Array.from({ length: count }, (_, n) => item(of(n + 1, more)))
+  expect(latelyOf('g', many(2))).toEqual([LATELY.group('g'), LATELY.level(of(1)), LATELY.level(of(2))])
+  expect(latelyOf('g', many(2, { reason: 'repeat' }))).toEqual([LATELY.group('g')])
+  expect(latelyOf('g', many(1, { id: 'x-2', ...over }))).toEqual([LATELY.group('g'), LATELY.level(of(1))])
+  expect(latelyOf('g', [item(of(1, { id: 'x-2', ...over }), told(1))])).toEqual([LATELY.group('g')])
+  const eased = item(of(1, { id: 'x-3', level: 'warning', reason: 'eased' }), {
+    waits: { is: 'group', since: NOW, hurried: 'critical' },
+  })
+  expect(latelyOf('g', [eased])).toEqual([LATELY.group('g'), LATELY.level(of(1))])
+  expect(latelyOf('g', many(19))).not.toContain(LATELY.burst('g'))
+  expect(latelyOf('g', many(20))).toContain(LATELY.burst('g'))
+  const quiet = { level: 'warning' } as const
+  expect(latelyOf('g', many(4, quiet))).not.toContain(LATELY.mass('g'))
+  expect(latelyOf('g', many(5, quiet))).toEqual([LATELY.group('g'), LATELY.mass('g')])
+  expect(latelyOf('g', many(5, { ...quiet, ...over }))).toEqual([LATELY.group('g'), LATELY.ended('g')])
+})
+
+test.each([
+  ['token-endpoint', { kind: 'token', level: 'warning' }, true],
+  ['token-endpoint', { kind: 'token', level: 'critical' }, false],
+  ['token-endpoint', { kind: 'poll', cause: 'failing' }, true],
+  ['clock', { kind: 'token', level: 'warning' }, true],
+  ['clock', { kind: 'poll', cause: 'scopes' }, true],
+  ['coverage', { kind: 'poll', cause: 'failing' }, true],
+  ['coverage', { kind: 'poll', cause: 'scopes' }, false],
+  ['coverage', { kind: 'token', level: 'warning' }, false],
+  ['coverage', { kind: 'limit' }, false],
+  ['token-endpoint', { kind: 'fleet' }, false],
+] satisfies [FleetTrouble, Partial<Alert>, boolean][])(
+  'the trouble %s and an alert %o: held %s',
+  (trouble, alert, held) => {
+    const found = holdOf(anAlert(alert), 'mail', { silences: [], routes: [{ to: ['mail'] }], fleet: [trouble] }, NOW)
+    expect(found).toEqual(held ? { is: 'fleet', trouble } : undefined)
+  },
+)
+
+test("whoever does not get the fleet's alert is told of its accounts", () => {
+  const routes = [{ match: { kind: ['fleet' as const] }, to: ['ops'] }, { to: ['mail', 'ops'] }]
+  const hold = (receiver: string) =>
+    holdOf(anAlert({ kind: 'token' }), receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
+  expect(hold('ops')).toEqual({ is: 'fleet', trouble: 'token-endpoint' })
+  expect(hold('mail')).toBeUndefined()
+})

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import { redisOfFile } from '../../support/of-file.ts'
+import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../a-relay.ts'
+import { anAlert } from '../an-alert.ts'
+
+const redis = redisOfFile()
+const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
+
+describe('a clock that was ahead and is set back', () => {
+  test('keeps no group from closing within its wait', async () => {
+    const one = relay()
+    await one.commit({ alert: anAlert() })
+    await one.look(NOW + DAY)
+    await one.look(NOW)
+    expect(await one.closesAt()).toBe(NOW + WAIT)
+    await one.look(NOW + WAIT)
+    expect(await one.told()).toHaveLength(1)
+  })
+
+  test('keeps no digest of first readings from being told', async () => {
+    const one = relay()
+    await redis.store.set(one.keys.delivery.connectedAt, NOW + DAY)
+    await one.commit({ alert: anAlert(), firstReading: true })
+    await one.look(NOW + DAY)
+    await one.look(NOW)
+    await one.look(NOW + WAIT)
+    expect(await one.told()).toHaveLength(1)
+  })
+
+  test('leaves a group alone that waits for its interval to be over', async () => {
+    const one = relay()
+    await one.pass(NOW, { alert: anAlert() })
+    await one.commit({ alert: anAlert({ reason: 'repeat' }) })
+    await one.look(NOW + WAIT)
+    await one.look(NOW + WAIT)
+    expect(await one.closesAt()).toBe(NOW + WAIT + INTERVAL)
+  })
+})
+
+test('what cannot be read of one receiver is said to be so, and keeps nothing from another', async () => {
+  const one = relay({ routes: [{ to: ['mail', 'hook'] }] })
+  await one.commit({ alert: anAlert() })
+  await redis.store.set(one.keys.delivery.known('mail'), 'no hash')
+  await expect(one.look(NOW)).rejects.toThrow('WRONGTYPE')
+  await expect(one.look(NOW + WAIT)).rejects.toThrow('WRONGTYPE')
+  expect((await one.pending()).map(({ receiver }) => receiver)).toEqual(['hook'])
+  await redis.store.del(one.keys.delivery.known('mail'))
+  await one.look(NOW + WAIT)
+  await one.look(NOW + 2 * WAIT)
+  expect((await one.pending()).map(({ receiver }) => receiver).sort()).toEqual(['hook', 'mail'])
+})
+
+test('very many groups close at one look', async () => {
+  const one = relay({ group: { by: ['account'] } })
+  const count = 600
+  for (let n = 1; n <= count; n++) {
+    await one.commit({ alert: anAlert({ rule: `rule ${n}`, account: { hubId: n, hubDomain: '' } }) })
+  }
+  await one.look(NOW)
+  await one.look(NOW + WAIT)
+  expect(await one.told()).toHaveLength(count)
+})
+
+test('a series that flaps at critical hurries once within an interval, each time under another id', async () => {
+  const one = relay()
+  let messages = 0
+  for (let n = 0; n < 20; n++) {
+    const now = NOW + n * 60_000
+    await one.pass(now, { alert: anAlert({ level: 'critical' }) })
+  }
+  messages = (await one.pending()).length
+  expect(messages).toBeLessThanOrEqual(1 + Math.ceil((20 * 60_000) / INTERVAL))
+  expect(messages).toBeGreaterThanOrEqual(4)
+})
+
+test('a mass event hurries once; what follows waits for the interval', async () => {
+  const one = relay()
+  const more = (count: number, from: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      alert: anAlert({ level: 'critical', account: { hubId: 64 * (from + n), hubDomain: '' } }),
+    }))
+  await one.pass(NOW, ...more(20, 1))
+  await one.commit(...more(20, 100))
+  await one.look(NOW + WAIT)
+  await one.look(NOW + 2 * WAIT)
+  expect(await one.closesAt()).toBe(NOW + WAIT + INTERVAL)
+  await one.look(NOW + WAIT + INTERVAL)
+  expect(await one.pending()).toHaveLength(2)
+})
+
+test('a clock that was set back does not keep a group from closing', async () => {
+  const one = relay()
+  const ahead = NOW + 365 * 86_400_000
+  await one.pass(ahead, { alert: anAlert() })
+  await one.commit({ alert: anAlert() })
+  await one.look(NOW)
+  expect(await one.closesAt()).toBe(NOW + WAIT)
+  await one.look(NOW + WAIT)
+  expect(await one.pending()).toHaveLength(2)
+})
+
+test('of an alert that is over it is known for three days that it is, and nothing else is kept', async () => {
+  const one = relay()
+  const passOf = async (id: string, now: number) => {
+    await one.pass(now, { alert: anAlert({ id: `${id}-1` }) })
+    await one.pass(now + INTERVAL, { alert: anAlert({ id: `${id}-2`, status: 'resolved', reason: 'recovered' }) })
+    await one.look(now + 2 * INTERVAL)
+    await one.look(now + 3 * INTERVAL)
+  }
+  const { known, over, waiting } = one.keys.delivery
+  const kept = async () => [
+    ...(await redis.store.hkeys(known('mail'))).sort(),
+    ...(await redis.store.zrange(over('mail'), '0', '-1')),
+    ...(await redis.store.zrange(waiting, '0', '-1')),
+  ]
+  await passOf('a', NOW)
+  expect(await kept()).toEqual(['a', 'a'])
+  await passOf('b', NOW + DAY)
+  expect(await kept()).toEqual(['a', 'b', 'a', 'b'])
+  await passOf('c', NOW + 3 * DAY + INTERVAL)
+  expect(await kept()).toEqual(['b', 'c', 'b', 'c'])
+  const { news, newsDue } = one.keys.partition(123 % 64)
+  expect(await redis.store.exists(news, newsDue)).toBe(0)
+})
+
+test('nothing of what was sent lately is kept for good', async () => {
+  const one = relay()
+  await one.pass(NOW, { alert: anAlert({ level: 'critical' }) }, { alert: anAlert(), firstReading: true })
+  const ttl = await redis.store.pttl(one.keys.delivery.lately('mail'))
+  expect(ttl).toBeGreaterThan(INTERVAL)
+  expect(ttl).toBeLessThanOrEqual(INTERVAL + 60_000)
+})
