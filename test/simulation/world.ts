@@ -240,8 +240,9 @@ function shortly(value: unknown): string {
   if (Array.isArray(value)) return `[${value.length > 6 ? value.length : value.map(shortly)}]`
   if (typeof value === 'object' && value !== null) return 'ok' in value && value.ok === false ? 'failed' : 'ok'
   // Redis names the entries of a stream by its own clock; names of operations, and of a grant whose account is not known yet, are
-  // made of chance.
+  // made of chance, and so is the fraction of a claim.
   return String(value)
+    .replace(/(?<=\d{13})\.\d+/g, '')
     .replace(/(?<=^|,)[\w-]{16}(?=,|$)/g, 'operation')
     .slice(0, 30)
     .replace(/\d{13}-\d+$/, 'id')
