@@ -19,6 +19,7 @@ const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 
 /** What a moment of this size leaves for a fraction: a claim is none where it is not whole. */
 const FRACTIONS = 4096
+const freshChance = () => freshBytes(2).readUInt16BE() / 65_536
 
 /** Due accounts of a partition that are compared to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
@@ -58,16 +59,19 @@ export interface DueOutlook {
 export class DueSets {
   readonly #store: Store
   readonly #keys: Keys
+  readonly #chance: () => number
   #longWalk: { at: number; nearest: number | undefined } | undefined
 
-  constructor(store: Store, keys: Keys) {
+  /** `chance`: a number from 0 up to, and not including, 1. */
+  constructor(store: Store, keys: Keys, chance = freshChance) {
     this.#store = store
     this.#keys = keys
+    this.#chance = chance
   }
 
   /** The end of claims that begin, or are renewed, at `now`, ms: no plan, and hardly another claim, is at that very moment. */
   claimEnd(kind: Exclude<DueKind, 'refresh'>, now: number): number {
-    const mark = 1 + (freshBytes(2).readUInt16BE() % (FRACTIONS - 1))
+    const mark = 1 + Math.floor(this.#chance() * (FRACTIONS - 1))
     return Math.round(now) + ACCOUNT_CLAIM_MS[kind] + mark / FRACTIONS
   }
 

@@ -67,7 +67,7 @@ export const SEEN = { answers: 'answers_', said: 'names___', records: 'records_'
 
 export const writes = (before: string, after: string, alert = 'a'): AlertWrites => ({
   changes: [['overall', before, after]],
-  entries: [JSON.stringify({ alert: { id: alert } })],
+  entries: [`${alert}-1 ${JSON.stringify({ alert: { id: alert } })}`],
 })
 
 export const begunOf = (begun: Begun | 'gone' | Error | undefined): Begun => {

@@ -89,7 +89,8 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
   // Real time is no part of a run.
   const clock = world.clockOf(process)
   const vault = createVault(vaultKeys)
-  const due = new DueSets(store, keys)
+  // No two claims are alike, and a seed that is run again has the same ones.
+  const due = new DueSets(store, keys, () => (world.claims++ % 4_095) / 4_095)
   const deps: RefreshWork & UninstallWork = {
     ...{ store, keys, vault, clock, due, log, metrics },
     provider: provider.clientFor(world, process),

@@ -148,6 +148,9 @@ export class World {
     this.schedule.push(line)
   }
 
+  /** How many were taken. */
+  claims = 0
+
   noteFault(kind: string, line: string): void {
     this.faults[kind] = (this.faults[kind] ?? 0) + 1
     this.note(`FAULT ${kind}: ${line}`)
