@@ -104,6 +104,14 @@ describe('what is sent', () => {
     expect(two?.headers['webhook-signature']).not.toBe(one?.headers['webhook-signature'])
   })
 
+  test('has the headers of the config beside its own, which they can not take the place of', async () => {
+    const { seen, port } = await aSink()
+    const headers = { Authorization: new Secret('Bearer hush'), 'X-Team': new Secret('ops') }
+    const receiver = aReceiver(`http://name:word@127.0.0.1:${port}/`, { headers, secrets: [new Secret(FIRST_SECRET)] })
+    await receiver.send(delivery(), never)
+    expect(seen[0]?.headers).toMatchObject({ authorization: 'Bearer hush', 'x-team': 'ops', 'webhook-id': 'd-1' })
+  })
+
   test('carries user and password of the URL as a header, also where they hold strange characters', async () => {
     const { seen, port } = await aSink()
     await aReceiver(`http://ops:p%40ss%zz@127.0.0.1:${port}/`).send(delivery(), never)

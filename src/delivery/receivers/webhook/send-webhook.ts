@@ -13,6 +13,8 @@ import { plimsollBody } from './plimsoll.ts'
 export interface WebhookOptions extends PostOptions {
   /** None: it is not signed. */
   secrets: Secret[]
+  /** Beside those that it has anyway. */
+  headers?: Readonly<Record<string, Secret>> | undefined
   format: WebhookFormat
   /** A shape of its own, in place of a format. */
   payload?: unknown
@@ -29,6 +31,7 @@ export function createWebhookReceiver(options: WebhookOptions): ShownReceiver {
   const shownOf = own?.shown ?? bodyOf
   const { post, ...asIs } = createPost(options)
   const keys = options.secrets.map(signingKey)
+  const more = Object.entries(options.headers ?? {}).map(([header, value]) => [header.toLowerCase(), value.reveal()])
   return {
     ...{ name, type: 'webhook', ...asIs },
     async send({ id, message, now }, signal) {
@@ -36,6 +39,7 @@ export function createWebhookReceiver(options: WebhookOptions): ShownReceiver {
       if (body instanceof TemplateFault) return { outcome: 'refuse', reason: `its payload ${body.message}` }
       const timestamp = Math.floor(now / 1000)
       const headers = {
+        ...Object.fromEntries(more),
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),
         ...(keys.length > 0 && { 'webhook-signature': sign(keys, id, timestamp, body) }),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { bytesInBase64, secret } from '../../../../config/secrets.ts'
+import { asGroup } from '../../../../config/values.ts'
 import type { Secret } from '../../../runtime/secret.ts'
 import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
 import { postWayOut, reachAddress } from '../http-post.ts'
@@ -25,6 +26,12 @@ const webhookSettings = posted(
         "The shape of the body: Plimsoll's own, or that of Alertmanager's webhooks (version 4). slack is the old way to " +
           'write `type: slack`.',
       ),
+    headers: z
+      .record(z.string(), secret())
+      .exactOptional()
+      .describe(
+        'More headers of each POST, for a service or a proxy that asks for them: a name, and what is never shown.',
+      ),
     payload: payload()
       .exactOptional()
       .describe(
@@ -43,6 +50,10 @@ const webhookSettings = posted(
     insecure: insecureHttp(),
   }),
   (given, report) => {
+    for (const name of Object.keys(asGroup(given.headers))) {
+      const fault = headerFault(name)
+      if (fault !== undefined) report(['headers', name], fault)
+    }
     if (given.events !== undefined && given.format !== 'plimsoll')
       report(['events'], `has no meaning in the format ${given.format}: leave format out, or events`)
     if (given.payload !== undefined && given.format !== 'plimsoll')
@@ -59,9 +70,10 @@ const webhookSettings = posted(
 
 export const webhook = {
   settings: webhookSettings,
-  create({ url, secrets, format, payload }, { receiver: name, ...context }) {
+  create({ url, secrets, headers, format, payload }, { receiver: name, ...context }) {
     const links = linksOfChannel(context.links)
-    return createWebhookReceiver({ name, url, secrets: [...secrets], format, payload, context: { ...context, links } })
+    const own = { url, secrets: [...secrets], headers, format, payload }
+    return createWebhookReceiver({ name, ...own, context: { ...context, links } })
   },
   takes({ events }) {
     if (events === undefined) return ['alerts']
@@ -87,6 +99,15 @@ export const webhook = {
     }
   },
 } satisfies ReceiverKind<SettingsOf<typeof webhookSettings>>
+
+/** Set by what sends it, or what a receiver trusts as ours. */
+const TAKEN =
+  /^(webhook-.*|content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|user-agent)$/i
+
+function headerFault(name: string): string | undefined {
+  if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name)) return 'must be the name of a header: letters, digits and -'
+  return TAKEN.test(name) ? 'is set by Plimsoll itself: leave it out' : undefined
+}
 
 function isSlack(url: Secret): boolean {
   return /(^|\.)slack(-gov)?\.com$/.test(URL.parse(url.reveal())?.hostname ?? '')
