@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Store } from './connect.ts'
 import { hubIdsIn, type Keys, PARTITIONS } from './keys.ts'
+import { unlessOfOtherType } from './other-type.ts'
 
 /**
  * Data in which alerts moved from the outbox to groups, to what was held back and to what was told, becomes data of what is new and
@@ -112,8 +113,10 @@ async function readOpenNumbers(store: Store, keys: Keys): Promise<Map<string, nu
   const numbers = new Map<string, number>()
   for (let partition = 0; partition < PARTITIONS; partition++) {
     for (const hubId of hubIdsIn(await store.smembers(keys.partition(partition).alerting))) {
-      for (const [field, stored] of Object.entries(await store.hgetall(keys.account(hubId).alerts))) {
-        const [, , since, transitions] = parsed<unknown[]>(stored) ?? []
+      const states = await unlessOfOtherType(store.hgetall(keys.account(hubId).alerts), {})
+      for (const [field, stored] of Object.entries(states)) {
+        const state = parsed<unknown>(stored)
+        const [, , since, transitions] = Array.isArray(state) ? state : []
         const id = createHash('sha256').update(`${hubId}|${field}|${since}`).digest('hex').slice(0, 16)
         if (typeof transitions === 'number') numbers.set(id, transitions)
       }

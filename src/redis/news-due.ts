@@ -11,13 +11,22 @@ export interface NewsDue {
 }
 
 export async function readNewsDue({ store, keys }: { store: Store; keys: Keys }): Promise<NewsDue> {
-  const found = await Promise.all(everyAccount(keys, (account) => accountSteps(store).readNews(account, 0)))
+  // What can't be read of a partition is found by who reads its news: nobody waits for it here.
+  const found = await Promise.all(
+    everyAccount(keys, (account) =>
+      accountSteps(store)
+        .readNews(account, 0)
+        .catch(() => UNREAD),
+    ),
+  )
   const least = (place: 0 | 1) => {
     const moments = found.flatMap((due) => (due[place] === '' ? [] : Number(due[place])))
     return moments.length === 0 ? null : Math.min(...moments)
   }
   return { dueAt: least(0), newSince: least(1) }
 }
+
+const UNREAD = ['', '0']
 
 /** An account of each partition: its number is one of them. */
 export function everyAccount<T>(keys: Keys, ask: (account: string, partition: number) => Promise<T>): Promise<T>[] {

@@ -178,9 +178,11 @@ function intoGroups(ready: readonly Ready[], look: ReceiverLook): Map<string, Re
   return new Map([...groups].map(([name, some]) => [name, some.map(({ one }) => one)]))
 }
 
-function countsAs({ news, known: { told } }: Item, own: string, mass: string): Counts {
+function countsAs({ news, known: { told, waits } }: Item, own: string, mass: string): Counts {
   const { status, reason } = news.entry.alert
-  if (status === 'firing' && !['repeat', 'worse', 'eased'].includes(reason)) return 'begins'
+  // What was held back begins for this receiver now, whatever came of it meanwhile.
+  const wasHeld = waits !== undefined && (waits.is === 'held' || waits.held !== undefined)
+  if (status === 'firing' && (wasHeld || !['repeat', 'worse', 'eased'].includes(reason))) return 'begins'
   const group = told?.isOver === true ? undefined : told?.group
   if (group === mass) return 'goes on'
   if (status === 'resolved') return 'ends'

@@ -1,5 +1,6 @@
 import { accountSteps } from '../../redis/account-steps.ts'
 import { everyAccount } from '../../redis/news-due.ts'
+import { Failures } from '../../runtime/concurrency.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { readableEntry } from '../outbox.ts'
 import type { AlertNews } from './decide-sending.ts'
@@ -30,6 +31,8 @@ export interface FoundNews {
   unreadable: UnreadableNews[]
   /** Else there is more in some partition. */
   isAll: boolean
+  /** Partitions that can't be read keep nothing from the others. */
+  failures: Failures
 }
 
 /** All that somebody may not know. */
@@ -37,8 +40,9 @@ export async function readNews(deps: NewsStore): Promise<FoundNews> {
   const news: DueNews[] = []
   let isAll = true
   const unreadable: UnreadableNews[] = []
+  const failures = new Failures()
   const read = everyAccount(deps.keys, async (account, partition) => {
-    const found = await accountSteps(deps.store).readNews(account, MOST)
+    const found = (await failures.of(() => accountSteps(deps.store).readNews(account, MOST))) ?? []
     if (found.length >= 3 * MOST) isAll = false
     for (let n = 0; n + 2 < found.length; n += 3) {
       const [alert = '', dueAt = '', stored = ''] = found.slice(n, n + 3)
@@ -48,7 +52,7 @@ export async function readNews(deps: NewsStore): Promise<FoundNews> {
     }
   })
   await Promise.all(read)
-  return { news, unreadable, isAll }
+  return { news, unreadable, isAll, failures }
 }
 
 /** As `lua/include/append-transitions.lua` writes it. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readNewsDue } from '../../redis/news-due.ts'
-import { stepJson } from '../../redis/steps.ts'
+import { stepJson, table } from '../../redis/steps.ts'
 import { chunksOf } from '../../runtime/chunks-of.ts'
 import { Failures } from '../../runtime/concurrency.ts'
 import { defined } from '../../runtime/defined.ts'
@@ -41,11 +41,10 @@ export async function tellAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   const latest = now + Math.max(deps.group.waitMs + deps.group.intervalMs, SETTLED_AFTER_MS)
   if (newSince === null && (dueAt === null || (dueAt > now && dueAt <= latest)))
     return { next: dueAt ?? undefined, found: 0 }
-  const { news, unreadable, isAll } = await readNews(deps)
+  const { news, unreadable, isAll, failures } = await readNews(deps)
   if (unreadable.length > 0) await dropUnreadable(deps, unreadable)
   const scene = await readScene(deps, news, now)
   const outcome = news.map((): Outcome => ({ knownSince: 0, next: undefined, to: [], knownTo: [] }))
-  const failures = new Failures()
   for (const receiver of scene.receivers) {
     const is = await failures.of(() => tellReceiver(deps, receiver, scene, outcome, now))
     // Nobody knows what it knows.
@@ -58,7 +57,7 @@ export async function tellAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   const moments = outcome.flatMap(({ next }) => next ?? [])
   if (!isAll) moments.push(...(await dueLater(deps, now)))
   const found = news.filter(({ dueAt }) => dueAt < 0).length
-  return { next: moments.length === 0 ? undefined : Math.min(...moments), found }
+  return { next: moments.reduce<number | undefined>((least, at) => Math.min(least ?? at, at), undefined), found }
 }
 
 /** When the rest is looked at. */
@@ -257,11 +256,13 @@ function tell(
 ): Promise<'told' | 'lost'> {
   return store.tellAlerts(
     ...[keys.delivery.deliveriesDue, receiver, now, group.intervalMs, ENDS_KNOWN_MS, lately.length, ...lately],
-    changes.length,
-    ...changes.flatMap(({ item, known }) => {
-      const waitsSince = known.waits === undefined ? '' : happenedAt(item.news.entry.alert, now)
-      return [item.news.alert, item.stored, encodeKnown(known), waitsSince, known.told?.isOver === true ? '1' : '']
-    }),
+    // In one: a call with as many arguments as a large group has members times five can't be made.
+    table(
+      changes.map(({ item, known }) => {
+        const waitsSince = known.waits === undefined ? '' : String(happenedAt(item.news.entry.alert, now))
+        return [item.news.alert, item.stored, encodeKnown(known), waitsSince, known.told?.isOver === true ? '1' : '']
+      }),
+    ),
     ...deliveries.flatMap(({ id, message, carried, items }) => {
       const before = new Set(items.flatMap(({ known }) => known.told?.delivery ?? []))
       const happened = items.map(({ news }) => happenedAt(news.entry.alert, now))
@@ -281,7 +282,10 @@ async function leaveToOthers(deps: AlertsDeps, scene: Scene, outcome: Outcome[],
   for (const receiver of scene.others) {
     for (const [n, stored] of (await readStored(deps, receiver, scene.news)).entries()) {
       const one = outcome[n]
-      if (one !== undefined && decodeKnown(stored).waits !== undefined)
+      const { told, waits } = decodeKnown(stored)
+      // Who comes back gets the end of what it was sent.
+      const lacksEnd = told !== undefined && told.isOver !== true && scene.news[n]?.entry.alert.status === 'resolved'
+      if (one !== undefined && (waits !== undefined || lacksEnd))
         one.next = Math.min(one.next ?? now + LATEST_MS, now + LATEST_MS)
     }
   }
@@ -295,7 +299,8 @@ async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outco
       const one = outcome[n] ?? { knownSince: now, next: now, to: [], knownTo: [] }
       const settledAt = one.knownSince === 0 ? now : one.knownSince + SETTLED_AFTER_MS
       if (one.next === undefined && settledAt > now) one.next = settledAt
-      if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
+      // What is looked at before that anyway need not be written anew.
+      if (one.next !== undefined) return dueAt > now && dueAt <= one.next ? [] : [alert, place, 'due', one.next]
       const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
       const knownTo = one.knownTo.length === 0 ? NO_RECEIVER : one.knownTo.join(',')
       return [alert, place, isOver ? 'over' : 'known', `${numberOf(entry.alert)} ${knownTo}`]

@@ -56,21 +56,21 @@ return 0
 -- What a receiver knows of alerts, or waits for, and the deliveries that bring it: all or nothing. Of two that look at once the
 -- second looks again. What is over is known for a while, for looks that come late.
 -- KEYS: deliveries due. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how many things it was sent lately
---   and these, how many alerts, and of each: its id, what is known of it as read ('' = nothing), and from now on, when it
---   happened if the receiver waits for it ('' = it does not), whether it is over ('1'), then of each delivery: id, type, message
+--   and these, a list, packed, of each alert: its id, what is known of it as read ('' = nothing), and from now on, when it
+--   happened if the receiver waits for it ('' = it does not), whether it is over ('1'); then of each delivery: id, type, message
 --   (JSON), transitions with their ids, deliveries of the same alerts that go first (with spaces between), when the oldest of them
 --   happened.
 -- Returns 'told' | 'lost'.
 local receiver, now, interval, kept = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local KNOWN, OVER, LATELY = knownKey(receiver), overKey(receiver), latelyKey(receiver)
-local firstAlert = 7 + ARGV[5]
-local firstDelivery = firstAlert + 5 * ARGV[firstAlert - 1]
+local lastLately = 5 + ARGV[5]
+local changes, firstDelivery = cmsgpack.unpack(ARGV[lastLately + 1]), lastLately + 2
 
-for n = firstAlert, firstDelivery - 1, 5 do
-  if (redis.call('HGET', KNOWN, ARGV[n]) or '') ~= ARGV[n + 1] then return 'lost' end
+for _, change in ipairs(changes) do
+  if (redis.call('HGET', KNOWN, change[1]) or '') ~= change[2] then return 'lost' end
 end
-for n = firstAlert, firstDelivery - 1, 5 do
-  local alert, _, after, waitsSince, isOver = unpack(ARGV, n, n + 4)
+for _, change in ipairs(changes) do
+  local alert, _, after, waitsSince, isOver = unpack(change)
   if after == '' then redis.call('HDEL', KNOWN, alert) else redis.call('HSET', KNOWN, alert, after) end
   if waitsSince == '' then redis.call('ZREM', WAITING, receiver .. '|' .. alert)
   else redis.call('ZADD', WAITING, waitsSince, receiver .. '|' .. alert) end
@@ -100,7 +100,7 @@ local function notArrived(ids)
   return table.concat(left, ' ')
 end
 
-for n = 6, firstAlert - 2 do redis.call('ZADD', LATELY, now, ARGV[n]) end
+for n = 6, lastLately do redis.call('ZADD', LATELY, now, ARGV[n]) end
 redis.call('ZREMRANGEBYSCORE', LATELY, '-inf', '(' .. now - interval)
 redis.call('PEXPIRE', LATELY, interval + 60000)
 for n = firstDelivery, #ARGV, 6 do

@@ -87,7 +87,8 @@ local partitionIn = function(n) return KEYS[n] and string.match(KEYS[n], '^(.*})
 local first = 1
 for n = 1, #ARGV / EACH do
   if n == #ARGV / EACH or partitionIn(n + 1) ~= partitionIn(first) then
-    commit(first, n)
+    local worked, reason = pcall(commit, first, n)
+    if not worked then for failed = first, n do answers[failed] = refusal(reason) end end
     first = n + 1
   end
 end

@@ -37,7 +37,9 @@ if type(samples) == 'string' and #samples == 6 and left > 0 then
   for place = 1, 6 do readAt = readAt * 256 + string.byte(samples, place) end
   fields.recordsReadAt, fields.recordsUntil = string.format('%.0f', readAt), string.format('%.0f', redisNow() + left)
 end
-local head = string.format('1version3 {"polledAt":%s,"fields":', string.match(fields.polledAt or '', '^%d+$') or '0')
+-- One that waits for its first reading begins anew.
+local mark = fields.firstReadingDue and 's' or '1'
+local head = string.format('%sversion3 {"polledAt":%s,"fields":', mark, string.match(fields.polledAt or '', '^%d+$') or '0')
 redis.call('SET', watchKey(), head .. cjson.encode(fields) .. '}\n' .. (readings or ''))
 redis.call('DEL', readingsKey)
 if isAny then redis.call('HDEL', ACCOUNT, unpack(FIELDS)) end
