@@ -81,13 +81,25 @@ export class ChunkClaims {
     const { due, clock } = this.#deps
     const waiting = this.#waiting.splice(0)
     if (this.#until === undefined) await due.plan(this.kind, waiting, clock.now())
-    else await due.moveClaims(this.kind, waiting, this.#until, clock.now())
+    else await this.#moveTo(waiting, clock.now())
+  }
+
+  /** One that is not done has another moment, unless somebody else has it by now. */
+  async move(hubId: number, at: number): Promise<void> {
+    await this.#moveTo([hubId], at)
+  }
+
+  async #moveTo(hubIds: readonly number[], at: number): Promise<void> {
+    for (const end of new Set(this.ends)) await this.#deps.due.moveClaims(this.kind, hubIds, end, at)
   }
 
   async renew(): Promise<void> {
     if (this.#until === undefined) return
     const { clock, due } = this.#deps
-    const after = due.claimEnd(this.kind as Exclude<DueKind, 'refresh'>, clock.now())
+    const now = clock.now()
+    // One that failed may have been done in part: the same end again finds all of them.
+    const isPending = this.#renewed !== undefined && this.#renewed !== this.#until && this.#renewed > now
+    const after = isPending ? (this.#renewed as number) : due.claimEnd(this.kind as Exclude<DueKind, 'refresh'>, now)
     this.#renewed = after
     const all = [...this.#waiting, ...this.#underWay]
     const ours = await due.moveClaims(this.kind, all, this.#until, after)

@@ -42,10 +42,13 @@ export async function eachAccount(
   }
   if (signal.aborted) handBack()
   signal.addEventListener('abort', handBack, { once: true })
-  await Promise.all(Array.from({ length: Math.min(LANES, claims.size) }, lane))
-  await atEnd()
-  signal.removeEventListener('abort', handBack)
-  endKeeping()
+  try {
+    await Promise.all(Array.from({ length: Math.min(LANES, claims.size) }, lane))
+    await atEnd()
+  } finally {
+    signal.removeEventListener('abort', handBack)
+    endKeeping()
+  }
   await handedBack
 }
 

@@ -24,10 +24,11 @@ export async function pollLimits(deps: PollWork, chunk: ChunkJob, signal: AbortS
   const endCommitting = polls.keepCommitting()
   const count = (outcome: PolledOutcome) => deps.metrics.polls.inc({ outcome })
   const work = (hubId: number) => pollOne({ deps, polls, claims, signal, occasion: 'due' }, hubId, count)
-  await eachAccount(deps, claims, signal, work, async () => {
+  try {
+    await eachAccount(deps, claims, signal, work, () => polls.flush())
+  } finally {
     endCommitting()
-    await polls.flush()
-  })
+  }
 }
 
 /** One account, counted, before its turn: a caller waits for it. What came of no poll leaves it its turn. */
@@ -92,13 +93,14 @@ async function pollOne(
     }
     case 'put off': {
       const { begun, nextAt, turn } = made
-      const result = { hubId, nextAt, watch: { ...begun.watch, turn }, readings: begun.readings.packed }
+      const isInterrupted = begun.record !== undefined
+      const result = { hubId, nextAt, watch: { ...begun.watch, turn }, readings: begun.readings.packed, isInterrupted }
       await polls.commit({ result, outcome: 'no-room', log: () => {}, done })
       return 'goes on'
     }
     default:
       // What claims it by another end, or has planned it anew, has it.
-      if (made.at !== undefined) await deps.due.moveClaims('poll', [hubId], claims.ends[0], Math.round(made.at))
+      if (made.at !== undefined) await claims.move(hubId, Math.round(made.at))
       done(made.is)
       return 'over'
   }

@@ -121,6 +121,8 @@ export async function replanPolls(deps: ReplanWork): Promise<void> {
 
 async function replanPoll({ polls, polling, clock }: ReplanWork, hubId: number): Promise<boolean> {
   const next = await polls.planned(hubId)
+  // A claim, which is no whole moment, is somebody's who polls it now.
+  if (next !== undefined && !Number.isInteger(next.at)) return false
   // One that is parked waits for as long as the provider asked.
   if (next === undefined || next.state === 'parked') return false
   const { everyMs } = pollSettingsOf(polling, { hubId, hubDomain: next.hubDomain })

@@ -77,6 +77,8 @@ export interface PollResult {
   watch: Watch
   /** Packed. */
   readings: Buffer | undefined
+  /** What interrupted its polls is not dealt with: this was none. */
+  isInterrupted?: boolean
   /** When the account counts as read, ms; undefined: nothing was. */
   freshAt?: number | undefined
   /** Undefined: it left all else as it was. */
@@ -218,9 +220,9 @@ export class PollStore {
   /** Gives an account another turn, unless it was polled, or claimed, since its plan was read. */
   async move(planned: PlannedPoll, { at, ...turn }: PollPlan): Promise<CommittedPoll> {
     const watch = { ...planned.watch, turn: shortTurn(turn) }
-    const { hubId, readings } = planned
+    const { hubId, readings, isInterrupted } = planned
     const [committed] = await this.commit([
-      { hubId, claims: [planned.at, planned.at], nextAt: Math.round(at), watch, readings },
+      { hubId, claims: [planned.at, planned.at], nextAt: Math.round(at), watch, readings, isInterrupted },
     ])
     return committed ?? 'lost'
   }
@@ -281,8 +283,13 @@ const NOT_POLLED = new Set(['uninstalling', 'uninstalled', 'reauthorize'])
 const NO_BYTES = ''
 
 /** As many for each, see `commitPolls` in poll.lua. */
-function argumentsOf({ claims, nextAt, watch, readings, freshAt, more }: PollResult): Argument[] {
-  const plain: Argument[] = [...claims, Math.round(nextAt), freshAt ?? NO_BYTES, encodeWatch(watch, readings)]
+function argumentsOf({ claims, nextAt, watch, readings, isInterrupted, freshAt, more }: PollResult): Argument[] {
+  const plain: Argument[] = [
+    ...claims,
+    Math.round(nextAt),
+    freshAt ?? NO_BYTES,
+    encodeWatch(watch, readings, isInterrupted),
+  ]
   if (more === undefined) return [...plain, NO_BYTES, NO_BYTES, NO_BYTES]
   const { record = NO_BYTES, samples, ...others } = more
   // From this poll on: some of them may be older, and are kept no longer for that.

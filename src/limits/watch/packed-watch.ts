@@ -21,14 +21,15 @@ const MARK = { written: 0x31, stopped: 0x73, granted: 0x67 } as const
 const HEAD_BYTES = 10
 const LINE_END = 0x0a
 
-export function encodeWatch(watch: Watch, readings: Buffer | undefined): Buffer {
+/** `isInterrupted`: as it was read; nobody has begun anew since. */
+export function encodeWatch(watch: Watch, readings: Buffer | undefined, isInterrupted = false): Buffer {
   // `bringForward` in due.lua finds the moment at the beginning of the line.
   const text = `{"polledAt":${watch.polledAt}${partsOf(watch)}}\n`
   const bytes = Buffer.byteLength(text)
   const packed = Buffer.allocUnsafe(HEAD_BYTES + bytes + (readings?.length ?? 0))
   packed.write(text, HEAD_BYTES)
   readings?.copy(packed, HEAD_BYTES + bytes)
-  packed.write(`1${checksum(packed)} `, 0, 'latin1')
+  packed.write(`${isInterrupted ? 's' : '1'}${checksum(packed)} `, 0, 'latin1')
   return packed
 }
 

@@ -31,7 +31,7 @@ async function accountOfVersion3(fields: Record<string, string>, packed: Buffer 
 }
 
 const FULL = {
-  ...{ polls: '7', polledAt: `${NOW}`, changedAt: `${NOW - 9}`, typesLeftOut: '4', firstReadingDue: '1' },
+  ...{ polls: '7', polledAt: `${NOW}`, changedAt: `${NOW - 9}`, typesLeftOut: '4' },
   pollBecause: `[${NOW + 5},0.25,{"is":"changed","at":${NOW - 9}}]`,
   ...{ pollFailures: '3', pollFailureReason: 'away\n"x"', pollFailureAt: `${NOW - 1}`, pollFailingSince: `${NOW - 8}` },
   ...{ pollBlocked: 'part', pollBlockedSince: `${NOW - 7}`, pollBlockedScopes: 'oauth crm.x' },
