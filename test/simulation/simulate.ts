@@ -2,6 +2,7 @@ import { decodeKnown } from '../../src/alerts/sending/known.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
+import { fromTable } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
 import { ALL, FAULTS, type Outside } from './faults.ts'
@@ -457,19 +458,18 @@ class Simulation {
   }
 
   /** What is not sent for good, and why: of each alert up to which of its transitions. */
-  #noteWithheld([, name = '', , , , lately = '0', ...rest]: string[]): void {
-    const receiver = this.scene.receivers.get(name)
-    const count = Number(rest[Number(lately)])
-    for (let n = Number(lately) + 1; n < Number(lately) + 1 + 5 * count; n += 5) {
-      const { told } = decodeKnown(rest[n + 2])
+  #noteWithheld([, name, , , , lately = 0, ...rest]: readonly unknown[]): void {
+    const receiver = this.scene.receivers.get(String(name))
+    for (const [alert = '', , known] of fromTable(rest[Number(lately)] as Buffer) as string[][]) {
+      const { told } = decodeKnown(known)
       if (told?.why === undefined) continue
-      receiver?.withheld.set(rest[n] ?? '', told.number)
+      receiver?.withheld.set(alert, told.number)
       if (!SPARED.test(told.why)) this.troubles.push({ what: `an alert is not sent: ${told.why}`, hubId: 0 })
     }
   }
 
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
-    if (step === 'tellAlerts' && answer !== 'lost') this.#noteWithheld(args.map(String))
+    if (step === 'tellAlerts' && answer !== 'lost') this.#noteWithheld(args)
     if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
     if (step === 'storeTokens') this.stored.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)

@@ -300,7 +300,8 @@ async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outco
       const settledAt = one.knownSince === 0 ? now : one.knownSince + SETTLED_AFTER_MS
       if (one.next === undefined && settledAt > now) one.next = settledAt
       // What is looked at before that anyway need not be written anew.
-      if (one.next !== undefined) return dueAt > now && dueAt <= one.next ? [] : [alert, place, 'due', one.next]
+      if (one.next !== undefined && dueAt > now) one.next = Math.min(one.next, dueAt)
+      if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
       const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
       const knownTo = one.knownTo.length === 0 ? NO_RECEIVER : one.knownTo.join(',')
       return [alert, place, isOver ? 'over' : 'known', `${numberOf(entry.alert)} ${knownTo}`]
