@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
+import { putAccess, sealedAccess } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { ADMIN_TOKEN, connectAccount, connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
@@ -118,7 +119,9 @@ describe('tokens of accounts, and named ones', () => {
     const [hubId] = hubIds as [number]
     const store = scene.redis.connect()
     const past = Date.now() - 1
-    await store.hset(createKeys('plimsoll').account(hubId).account, { obtainedAt: past - 1_800_000, expiresAt: past })
+    const keys = createKeys('plimsoll')
+    await store.hset(keys.account(hubId).account, { obtainedAt: past - 1_800_000, expiresAt: past })
+    await putAccess(store, keys, (await sealedAccess(store, keys, hubId)) ?? '', hubId)
     const before = await refreshesOf(hubId)
     const answers = await Promise.all(
       Array.from({ length: 200 }, async (_, n) => {
