@@ -75,7 +75,7 @@ function watchNear(at: number, calls: number): Partial<Watch> {
   }
   const seen = (what: string) => fingerprint(`${what} ${at}`)
   return {
-    ...{ changedAt: at, turn: { regularAt: at, urgency: 1, because }, calls: [at, calls] },
+    ...{ changedAt: at, turn: { regularAt: at, urgency: 1, because }, calls: [[at, calls]] },
     seen: { answers: seen('answers'), said: seen('said'), records: seen('records'), judged: NOT_JUDGED },
   }
 }

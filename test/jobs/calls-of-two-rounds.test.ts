@@ -42,5 +42,5 @@ test('a poll that asks again with a new token has no more calls in a window than
   // Two that were refused, one with the new token, and the last one once the window is over.
   expect(calledAt.map((at) => at - began)).toEqual([0, 0, 0, WINDOW_MS])
   const kept = await readWatch(redis.store, keys, HUB)
-  expect(kept).toMatchObject({ watch: { calls: [began + WINDOW_MS, 1], failing: undefined } })
+  expect(kept).toMatchObject({ watch: { calls: [[began + WINDOW_MS, 1]], failing: undefined } })
 })

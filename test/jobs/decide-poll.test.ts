@@ -65,7 +65,7 @@ const cases = fc.record<Case>({
     failing: fc.option(failing, { nil: undefined }),
     blocked: fc.option(blocked, { nil: undefined }),
     changedAt: fc.oneof(fc.constant(0), moment),
-    calls: fc.option(fc.tuple(moment, fc.integer({ min: 1, max: 5 })), { nil: undefined }),
+    calls: fc.option(fc.array(fc.tuple(moment, fc.integer({ min: 1, max: 5 })), { maxLength: 3 }), { nil: undefined }),
   }),
   known: fc.option(
     fc.array(fc.option(fc.integer({ min: 0, max: 9 }), { nil: undefined }), { minLength: 3, maxLength: 3 }),

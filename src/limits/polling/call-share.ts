@@ -7,8 +7,11 @@ export interface ShareSettings {
   perMs: number
 }
 
-/** Calls of an account's last poll: when the last of them was answered, ms, and how many count from then. */
-export type CallsMade = readonly [at: number, calls: number]
+/** Calls of an account's last polls, the oldest first: when the last of each was answered, ms, and how many count from then. */
+export type CallsMade = readonly (readonly [at: number, calls: number])[]
+
+/** Of more the oldest count as one, from the later moment. */
+const MOST_POLLS = 10
 
 /**
  * Whether a call that was answered `at` counts at `now`. What lies further ahead than daemons' clocks differ is from before a
@@ -26,12 +29,16 @@ export function shareLeft(
   now: number,
 ): { granted: number; waitMs: number } {
   const { requests, perMs } = share
-  const earlier = before !== undefined && counts(before[0], now, share) ? before : undefined
-  const made = own.filter((at) => counts(at, now, share))
-  const granted = requests - made.length - (earlier?.[1] ?? 0)
-  if (granted > 0) return { granted, waitMs: 0 }
-  const oldest = Math.min(...made, earlier?.[0] ?? Number.POSITIVE_INFINITY)
-  return { granted: 0, waitMs: Math.max(1, oldest + perMs - now) }
+  const made = [...(before ?? []), ...own.map((at) => [at, 1] as const)].filter(([at]) => counts(at, now, share))
+  const inAll = made.reduce((sum, [, calls]) => sum + calls, 0)
+  if (inAll < requests) return { granted: requests - inAll, waitMs: 0 }
+  // Until so many have fallen out of the window that one more fits.
+  let left = inAll
+  for (const [at, calls] of made.toSorted(([a], [b]) => a - b)) {
+    left -= calls
+    if (left < requests) return { granted: 0, waitMs: Math.max(1, at + perMs - now) }
+  }
+  return { granted: 0, waitMs: perMs }
 }
 
 /** What the next poll counts of the calls before it. */
@@ -42,6 +49,11 @@ export function callsAfter(
 ): CallsMade | undefined {
   const last = own.at(-1)
   if (last === undefined) return before
-  const earlier = before !== undefined && counts(before[0], last, share) ? before[1] : 0
-  return [last, own.filter((at) => counts(at, last, share)).length + earlier]
+  const calls = own.filter((at) => counts(at, last, share)).length
+  const all = [...(before ?? []).filter(([at]) => counts(at, last, share)), [last, calls] as const]
+  while (all.length > MOST_POLLS) {
+    const [[, first] = [0, 0], [at, second] = [last, 0], ...others] = all
+    all.splice(0, all.length, [at, first + second], ...others)
+  }
+  return all
 }

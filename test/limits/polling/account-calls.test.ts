@@ -81,7 +81,7 @@ describe('the calls of a poll', () => {
   test('leave to those of the polls before what was theirs', async () => {
     const { begin, clock } = account(3)
     const began = clock.now()
-    const poll = begin({ before: [began - 4_000, 2] })
+    const poll = begin({ before: [[began - 4_000, 2]] })
     const making = poll.make(calls(2))
     await clock.sleeper()
     expect(clock.waits).toEqual([6_000])

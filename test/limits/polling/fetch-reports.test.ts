@@ -129,7 +129,7 @@ describe('fetching the reports of an account', () => {
 
   test('makes no call when it is told to stop while it waits for its share', async () => {
     const { deps, provider, clock } = worker({}, 20)
-    const calls: CallsMade = [clock.now(), 20]
+    const calls: CallsMade = [[clock.now(), 20]]
     const stop = new AbortController()
     const fetching = fetchAndRead(deps, HUB, token, { ...listed(PAIRS), calls }, stop.signal)
     await clock.sleeper()

@@ -78,7 +78,7 @@ describe('what polls know of an account, packed', () => {
   test('is small: an account at rest has one line of less than 400 bytes', () => {
     const atRest: Watch = {
       ...NEW_WATCH,
-      ...{ polledAt: NOW, changedAt: NOW, hasAlerts: true, calls: [NOW, 3] },
+      ...{ polledAt: NOW, changedAt: NOW, hasAlerts: true, calls: [[NOW, 3]] },
       turn: { regularAt: NOW, urgency: 0.12, because: { is: 'still' } },
       bucket: { refused: 0, lastSeen: { used: 10, of: 110, intervalMs: 10_000, at: NOW } },
       seen: { answers: '12345678', said: '12345678', records: '12345678', judged: '12345678' },
@@ -98,7 +98,7 @@ describe('a mark', () => {
     gaps: { 'custom properties': ['x'] },
     notAvailable: { pipelines: NOW + 5 },
     companionsAwayUntil: NOW + 5,
-    calls: [NOW, 3],
+    calls: [[NOW, 3]],
     records: { readAt: NOW, until: NOW + 5 },
   }
   const readings = Buffer.from('numbers')

@@ -72,7 +72,7 @@ export const watches: fc.Arbitrary<Watch> = fc.oneof(
       seen: maybe(fc.record({ answers: text, said: text, records: text, judged: text })),
       hasAlerts: fc.boolean(),
       records: maybe(fc.record({ readAt: moment, until: moment })),
-      calls: maybe(fc.tuple(moment, fc.nat())),
+      calls: maybe(fc.array(fc.tuple(moment, fc.nat()), { maxLength: 3 })),
     }),
   },
 )
