@@ -64,6 +64,17 @@ describe('the claim of a poll', () => {
     expect(await dueAt()).toBe(NOW + 900_000)
   })
 
+  test('of a poll that was put off leaves it to the next one to deal with what interrupted it', async () => {
+    const { polls, store, own, claim } = await account()
+    await polls.commit([result(await claim())])
+    await store.setrange(own.watch, 0, 's')
+    const kept = { ...result(await claim(), {}), more: undefined, isInterrupted: true }
+    expect(await polls.commit([kept])).toEqual(['committed'])
+    expect(begunOf(await polls.read(HUB)).record).toMatchObject({ state: 'active' })
+    await polls.commit([{ ...result(await claim()), more: undefined }])
+    expect(begunOf(await polls.read(HUB)).record).toBeUndefined()
+  })
+
   test('that was committed and is sent again, by a connection that broke, changes nothing', async () => {
     const { polls, keys, store, claim } = await account()
     const found = result(await claim(), { alerts: writes('', 'new') })

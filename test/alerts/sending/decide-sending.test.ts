@@ -208,6 +208,14 @@ describe('a group', () => {
 })
 
 describe('a mass', () => {
+  test('is what was held back at many accounts, whatever came of it meanwhile', () => {
+    const held: Known = { waits: { is: 'held', since: LONG_AGO, held: { is: 'silence', until: NOW - 1 } as never } }
+    const some = [1, 2, 3, 4, 5].map((hubId) => item(of(hubId, { id: `h${hubId}-3`, reason: 'repeat' }), held))
+    const at = { ...BY_ACCOUNT, now: NOW }
+    expect(new Set(groupsOf(decide(some, at))).size).toBe(1)
+    expect(new Set(groupsOf(decide(some.slice(1), at))).size).toBe(4)
+  })
+
   const RULE = 'rule=customProperties.overall'
   const begun = (count: number, since = NOW) =>
     Array.from({ length: count }, (_, n) => item(of(n + 1), { waits: { is: 'group', since } }))
