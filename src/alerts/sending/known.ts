@@ -46,7 +46,8 @@ export function encodeKnown({ told, waits }: Known): string {
 export function decodeKnown(stored: string | null | undefined): Known {
   if (stored == null || stored === '') return {}
   try {
-    return JSON.parse(stored) as Known
+    const known: unknown = JSON.parse(stored)
+    return typeof known === 'object' && known !== null ? (known as Known) : {}
   } catch {
     return {}
   }

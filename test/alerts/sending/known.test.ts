@@ -399,3 +399,17 @@ test('a store that is overtaken while verify looks finds nothing wrong', async (
   const store = overtakenAt(redis.store, 'zrange', ends, one.keys.partition(63).newsDue)
   expect(await one.verify(store)).toMatchObject({ balanced: true })
 })
+
+test.each(['null', '5', '"told"', '[1]', '{'])(
+  '%s where a receiver knew an alert is nothing that it knows, and stops no other',
+  async (odd) => {
+    const one = relay()
+    const [first, second] = [anAlert({ id: 'a-1' }), anAlert({ id: 'b-1' })]
+    await one.commit({ alert: first }, { alert: second })
+    await redis.store.hset(one.keys.delivery.known('mail'), 'a', odd)
+    await one.look(NOW)
+    await one.look(NOW + WAIT)
+    const [delivery] = await one.pending()
+    expect(idsOf(delivery?.message).sort()).toEqual(['a-1', 'b-1'])
+  },
+)
