@@ -1,6 +1,6 @@
 import { accountSteps } from './account-steps.ts'
 import type { Store } from './connect.ts'
-import { type Keys, PARTITIONS } from './keys.ts'
+import { everyPartition, type Keys } from './keys.ts'
 
 /** When alerts that somebody may not know of are to be looked at, ms; null: there are none. */
 export interface NewsDue {
@@ -12,12 +12,10 @@ export interface NewsDue {
 
 export async function readNewsDue({ store, keys }: { store: Store; keys: Keys }): Promise<NewsDue> {
   // What can't be read of a partition is found by who reads its news: nobody waits for it here.
-  const found = await Promise.all(
-    everyAccount(keys, (account) =>
-      accountSteps(store)
-        .readNews(account, 0)
-        .catch(() => UNREAD),
-    ),
+  const found = await everyPartition(keys, (_, number) =>
+    accountSteps(store)
+      .readNews(keys.own(number), 0)
+      .catch(() => UNREAD),
   )
   const least = (place: 0 | 1) => {
     const moments = found.flatMap((due) => (due[place] === '' ? [] : Number(due[place])))
@@ -27,8 +25,3 @@ export async function readNewsDue({ store, keys }: { store: Store; keys: Keys })
 }
 
 const UNREAD = ['', '0']
-
-/** An account of each partition: its number is one of them. */
-export function everyAccount<T>(keys: Keys, ask: (account: string, partition: number) => Promise<T>): Promise<T>[] {
-  return Array.from({ length: PARTITIONS }, (_, number) => ask(keys.own(number), number))
-}

@@ -1,5 +1,5 @@
 import { accountSteps } from '../../redis/account-steps.ts'
-import { everyAccount } from '../../redis/news-due.ts'
+import { everyPartition } from '../../redis/keys.ts'
 import { Failures } from '../../runtime/concurrency.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { readableEntry } from '../outbox.ts'
@@ -41,8 +41,9 @@ export async function readNews(deps: NewsStore): Promise<FoundNews> {
   let isAll = true
   const unreadable: UnreadableNews[] = []
   const failures = new Failures()
-  const read = everyAccount(deps.keys, async (account, partition) => {
-    const found = (await failures.of(() => accountSteps(deps.store).readNews(account, MOST))) ?? []
+  // The account of a partition's own number is one of it.
+  await everyPartition(deps.keys, async (_, partition) => {
+    const found = (await failures.of(() => accountSteps(deps.store).readNews(deps.keys.own(partition), MOST))) ?? []
     if (found.length >= 3 * MOST) isAll = false
     for (let n = 0; n + 2 < found.length; n += 3) {
       const [alert = '', dueAt = '', stored = ''] = found.slice(n, n + 3)
@@ -51,7 +52,6 @@ export async function readNews(deps: NewsStore): Promise<FoundNews> {
       else news.push({ ...one, dueAt: Number(dueAt) })
     }
   })
-  await Promise.all(read)
   return { news, unreadable, isAll, failures }
 }
 
@@ -66,5 +66,5 @@ export function decodeNews(partition: number, alert: string, stored: string): Al
 
 /** All that waits is looked at now: what kept it may be gone, as when a silence ends early or the config is another one. */
 export async function lookAgain(deps: NewsStore, now: number): Promise<void> {
-  await Promise.all(everyAccount(deps.keys, (account) => accountSteps(deps.store).lookAgain(account, now)))
+  await everyPartition(deps.keys, (_, partition) => accountSteps(deps.store).lookAgain(deps.keys.own(partition), now))
 }
