@@ -1,82 +1,41 @@
 import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
-import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
+import { decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { judgeBucket, withoutBucket } from '../src/alerts/evaluation/judge-bucket.ts'
-import { hasPolledAlerts, isJudgedAlike, judgedBy, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
-import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
-import { type CoverageSettings, staleAfter } from '../src/limits/coverage.ts'
+import { hasPolledAlerts, judgedBy } from '../src/alerts/evaluation/judged-by.ts'
+import { staleAfter } from '../src/limits/coverage.ts'
 import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW } from '../src/limits/findings.ts'
-import { NOT_JUDGED, recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
+import { NOT_JUDGED } from '../src/limits/fingerprints.ts'
 import { decodeForecasts } from '../src/limits/forecast/forecast-account.ts'
 import { nearestLimit } from '../src/limits/forecast/outlook.ts'
 import type { Change } from '../src/limits/history/change.ts'
-import { movedTo, packedAt } from '../src/limits/history/packed-bytes.ts'
+import { movedTo } from '../src/limits/history/packed-bytes.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { Begun, KnownRefreshes, MoreOfPoll, PollResult } from '../src/limits/poll-store.ts'
-import { callsAfter, type ShareSettings } from '../src/limits/polling/call-share.ts'
-import { type Answers, type HeardReport, readAnswers } from '../src/limits/polling/fetch-reports.ts'
+import { callsAfter } from '../src/limits/polling/call-share.ts'
+import type { Answers } from '../src/limits/polling/fetch-reports.ts'
 import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
-import {
-  failingAfter,
-  failingAlertAt,
-  gapsAfter,
-  outcomeOf,
-  type PollOutcome,
-  reportsWithGaps,
-  troublesAfter,
-} from '../src/limits/polling/poll-outcome.ts'
+import { failingAfter, failingAlertAt, gapsAfter, troublesAfter } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { shortTurn } from '../src/limits/polling/poll-turn.ts'
-import { failuresOf, isFailure, reportOfKey } from '../src/limits/readings.ts'
+import { isFailure, reportOfKey } from '../src/limits/readings.ts'
 import type { ReadReport } from '../src/limits/reports/report.ts'
 import { mergeSamples, type SampleSettings, type Samples } from '../src/limits/samples.ts'
-import type { Fingerprints, KeptRecords, Watch } from '../src/limits/watch/watch.ts'
+import type { KeptRecords, Watch } from '../src/limits/watch/watch.ts'
 import { keptUse } from '../src/provider/bucket-use.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
-import type { PollWork } from './job-deps.ts'
 import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
-
-/** What polls are decided by: settings, and texts made from them. */
-export interface PollRules {
-  alerts: AlertSettings
-  samples: SampleSettings
-  share: ShareSettings
-  coverage: CoverageSettings
-  /** How long polls of an account must fail before an alert opens, ms. */
-  alertAfter: number
-  announcePoll: PollAnnouncer
-  announce: Pick<PollWork['announce'], 'failing'>
-}
-
-/** A poll whose calls were made, and the account as it was when it began. */
-export interface MadePoll {
-  hubId: number
-  begun: Begun
-  settings: AccountPollSettings
-  answers: Answers<HeardReport>
-  /** Never before the poll that came before, even if this machine's clock was set back. */
-  at: number
-  /** But the next one counts from when it really was. */
-  readAt: number
-}
-
-/** The same, its answers read as far as they have to be. */
-export type ReadPoll = MadePoll & (AtRest | Anew)
-
-/** Nothing can be new: of the answers no more is known, and no more is needed, than that. */
-interface AtRest {
-  is: 'at rest'
-  seen: Fingerprints
-}
-
-interface Anew {
-  is: 'anew'
-  read: Answers
-  outcome: PollOutcome
-  /** What the next poll may go by: only a poll that read everything saw it. */
-  saw: Omit<Fingerprints, 'judged'> | undefined
-}
+import {
+  type Anew,
+  type AtRest,
+  gapOf,
+  isAsJudged,
+  type MadePoll,
+  type PollRules,
+  type ReadPoll,
+  watchedBy,
+} from './read-poll.ts'
 
 /** What has to be asked of Redis for the decision about a few polls. */
 export interface Facts {
@@ -95,54 +54,6 @@ export interface Decided {
   result: Omit<PollResult, 'hubId' | 'claims'>
   /** The log lines, for after the commit. */
   log: (log: Logger) => void
-}
-
-/** Readings that are further apart than so many periods have a gap between them. */
-const GAP_PERIODS = 2
-
-/** Reads the answers, unless they are the ones of the last poll and nothing follows from that. */
-export function readPoll(rules: PollRules, made: MadePoll): ReadPoll {
-  const { begun, answers } = made
-  const { seen } = begun.watch
-  const rests = () => seen !== undefined && isAtRest(rules, made)
-  if (answers.fingerprint !== undefined && seen?.answers === answers.fingerprint && rests())
-    return { ...made, is: 'at rest', seen }
-  const read = readAnswers(answers)
-  const outcome = outcomeOf(read)
-  // A report with gaps is judged beside the last one, and must be read anew next time.
-  const isWhole = outcome.readAll && reportsWithGaps(read) === 0 && answers.fingerprint !== undefined
-  const said = isWhole ? saidFingerprint(read) : undefined
-  // Other bytes may mean the same.
-  if (said !== undefined && seen !== undefined && said === seen.said && rests())
-    return { ...made, is: 'at rest', seen: { ...seen, answers: answers.fingerprint as string } }
-  const records = () => recordsFingerprint(read, rules.samples.records)
-  const saw = said === undefined ? undefined : { answers: answers.fingerprint as string, said, records: records() }
-  return { ...made, is: 'anew', read, outcome, saw }
-}
-
-/** Whether a poll that sees what the last one saw has nothing to add but its moment. */
-function isAtRest({ alerts, samples }: PollRules, { begun, settings, at }: MadePoll): boolean {
-  const { watch } = begun
-  // The history records a gap.
-  if (at - watch.polledAt > gapOf(settings)) return false
-  // Records that are gone are stored anew.
-  const keepsRecords = samples.records !== 'none' && settings.pairs.length > 0
-  const hasRecords = watch.records !== undefined && watch.records.until > at
-  return (
-    hasRecords === keepsRecords && mayRest(alerts, begun, at) && isAsJudged({ alerts, samples }, begun, settings, at)
-  )
-}
-
-/** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
-function isAsJudged(
-  { alerts, samples }: Pick<PollRules, 'alerts' | 'samples'>,
-  begun: Begun,
-  settings: AccountPollSettings,
-  at: number,
-): boolean {
-  const { packed } = begun.readings
-  if (packed === undefined || packedAt(packed) !== begun.watch.polledAt) return false
-  return isJudgedAlike(alerts, begun, watchedBy(samples, settings), at)
 }
 
 /** Whether it has to be known how the account's refreshes go, what records were kept, and who speaks for the fleet. */
@@ -282,8 +193,8 @@ function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Deci
 }
 
 /** Nothing was read of it yet, or not since its grant. */
-function mayBeFirst({ record, watch }: Begun): boolean {
-  return record !== undefined || watch.polledAt === 0 || watch.failing !== undefined
+function mayBeFirst({ isInterrupted, watch }: Begun): boolean {
+  return isInterrupted || watch.polledAt === 0 || watch.failing !== undefined
 }
 
 function failingSinceAfter(before: Watch, { failing }: Watch): MoreOfPoll['failingSince'] {
@@ -360,15 +271,6 @@ function parkedBy(
   return { until, alerts: until > expiresAt ? announce.failing(account, failure.message) : NO_ALERT_WRITES }
 }
 
-function gapOf({ everyMs }: AccountPollSettings): number {
-  return GAP_PERIODS * everyMs
-}
-
-/** What is asked of an account, and kept of it. */
-export function watchedBy({ records }: SampleSettings, { reports, pairs }: AccountPollSettings): Watched {
-  return { reports, pairs, records }
-}
-
 function nearnessOf({ after }: Findings, { forecasts }: Begun, at: number): number | 'none' {
   return nearestLimit(after, decodeForecasts(forecasts), at)?.nearness ?? 'none'
 }
@@ -439,13 +341,4 @@ function pollAlertWrites(
     ...(refreshes && { refreshes }),
     isFleetTrouble,
   })
-}
-
-/** For the share of errors that is allowed: how many calls of a poll worked, and failed. A refusal for want of a scope is an answer. */
-export function answeredCalls(poll: ReadPoll): { worked: number; failed: number } {
-  if (poll.is === 'at rest') return { worked: poll.answers.calls.length, failed: 0 }
-  const { reports, troubles, calls, failedCalls } = poll.read
-  const refusals = [...failuresOf(reports.values()), ...troubles].filter(({ class: kind }) => kind === 'forbidden')
-  const failed = failedCalls - refusals.length
-  return { worked: calls.length - failed, failed }
 }

@@ -2,10 +2,10 @@ import type { Begun, BegunOr, CommittedPoll, PollResult } from '../src/limits/po
 import { reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { ChunkClaims } from './chunk-claims.ts'
-import type { Decided, MadePoll, PollRules } from './decide-poll.ts'
-import { answeredCalls, asksFor, decidePoll, NO_FACTS, readPoll } from './decide-poll.ts'
+import { asksFor, type Decided, decidePoll, NO_FACTS } from './decide-poll.ts'
 import { accountFailed } from './each-account.ts'
 import type { PollWork } from './job-deps.ts'
+import { answeredCalls, type MadePoll, type PollRules, readPoll } from './read-poll.ts'
 
 /** Accounts that are read together, and committed together: Redis does nothing else meanwhile, some 10 us for each. */
 const TOGETHER = 50

@@ -10,11 +10,11 @@ import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { CLOCK_SLACK_MS, type TokenTimes } from '../src/tokens/plan-refresh.ts'
 import { openToken } from '../src/tokens/vault.ts'
 import { ChunkClaims } from './chunk-claims.ts'
-import type { MadePoll } from './decide-poll.ts'
 import { eachAccount } from './each-account.ts'
 import type { PollWork } from './job-deps.ts'
 import { PollChunk, type PolledOutcome } from './poll-chunk.ts'
 import type { ChunkJob } from './queues.ts'
+import type { MadePoll } from './read-poll.ts'
 import { identifyOne, refreshOne } from './refresh-tokens.ts'
 
 /** A chunk of accounts whose limits are due to be polled. */
@@ -49,7 +49,7 @@ export async function pollWanted(deps: PollWork, hubId: number, signal: AbortSig
   } finally {
     endKeeping()
     // Whoever has planned or claimed it since is left alone.
-    for (const end of new Set(claims.ends)) await deps.due.moveClaims('poll', [hubId], end, before)
+    await claims.move(hubId, before)
   }
   deps.metrics.polls.inc({ outcome: is })
   return is
@@ -93,8 +93,8 @@ async function pollOne(
     }
     case 'put off': {
       const { begun, nextAt, turn } = made
-      const isInterrupted = begun.record !== undefined
-      const result = { hubId, nextAt, watch: { ...begun.watch, turn }, readings: begun.readings.packed, isInterrupted }
+      const { watch, readings, isInterrupted } = begun
+      const result = { hubId, nextAt, watch: { ...watch, turn }, readings: readings.packed, isInterrupted }
       await polls.commit({ result, outcome: 'no-room', log: () => {}, done })
       return 'goes on'
     }

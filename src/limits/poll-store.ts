@@ -11,6 +11,7 @@ import { shortTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
 import { encodeSamples, type Samples } from './samples.ts'
 import { decodeWatch, encodeWatch, type KeptWatch } from './watch/packed-watch.ts'
+import { readWatch } from './watch/read-watch.ts'
 import { NEW_WATCH, type Watch } from './watch/watch.ts'
 
 /** What a poll starts from. */
@@ -20,6 +21,8 @@ export interface Begun {
   /** Undefined: it has none, or none that can be read. */
   access: StoredAccess | undefined
   watch: Watch
+  /** It has none yet, or something ended its polling since: what the last poll saw, and its alerts, count no more. */
+  isInterrupted: boolean
   readings: KeptReadings
   /** As stored; '' = there are none. */
   forecasts: string
@@ -49,6 +52,15 @@ export class KeptReadings {
     this.#unpacked ??= { is: keptReadings(this.#hubId, this.#keys.account(this.#hubId), this.packed) }
     return this.#unpacked.is
   }
+}
+
+/** What one command brings of an account. */
+interface Stored {
+  hubId: number
+  kept: KeptWatch | undefined
+  access: StoredAccess | undefined
+  paused: Buffer | null | undefined
+  forecast: Buffer | null | undefined
 }
 
 /** `gone`: it is not polled: unknown, uninstalled, to be authorised again. */
@@ -155,31 +167,20 @@ export class PollStore {
     )
   }
 
-  async #complete({
-    hubId,
-    kept,
-    access,
-    paused,
-    forecast,
-  }: {
-    hubId: number
-    kept: KeptWatch | undefined
-    access: StoredAccess | undefined
-    paused: Buffer | null | undefined
-    forecast: Buffer | null | undefined
-  }): Promise<Begun | 'gone'> {
+  async #complete({ hubId, kept, access, paused, forecast }: Stored): Promise<Begun | 'gone'> {
     const begun: Begun = {
       hubId,
       hubDomain: access?.hubDomain ?? '',
       access,
       watch: kept?.watch ?? NEW_WATCH,
+      isInterrupted: kept?.isInterrupted ?? true,
       readings: new KeptReadings(hubId, this.#keys, kept?.readings),
       forecasts: forecast?.toString() ?? '',
       pausedUntil: Number(paused?.toString() ?? 0) || 0,
       alertStates: {},
       record: undefined,
     }
-    const isKnown = kept !== undefined && !kept.isInterrupted && access !== undefined
+    const isKnown = !begun.isInterrupted && access !== undefined
     if (isKnown && !begun.watch.hasAlerts) return begun
     const own = this.#keys.account(hubId)
     begun.alertStates = await this.#store.hgetall(own.alerts)
@@ -203,17 +204,19 @@ export class PollStore {
     }
   }
 
-  /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
+  /**
+   * When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled, or that can't be
+   * read: its next poll puts it aside.
+   */
   async planned(hubId: number): Promise<PlannedPoll | undefined> {
-    const { account, watch } = this.#keys.account(hubId)
+    const { account } = this.#keys.account(hubId)
     const { due } = this.#keys.partition(this.#keys.partitionOf(hubId))
-    const [at, [state, hubDomain], stored] = await Promise.all([
+    const [at, [state, hubDomain], kept] = await Promise.all([
       this.#store.zscore(due.poll, hubId),
       unlessOfOtherType(this.#store.hmget(account, 'state', 'hubDomain'), []),
-      unlessOfOtherType(this.#store.getBuffer(watch), null),
+      readWatch(this.#store, this.#keys, hubId),
     ])
-    if (at === null || state == null || stored === null) return undefined
-    const kept = this.#decode(hubId, stored)
+    if (at === null || state == null || kept === undefined || kept === 'unreadable') return undefined
     return { ...kept, hubId, state: state as AccountState, hubDomain: hubDomain ?? '', at: Number(at) }
   }
 

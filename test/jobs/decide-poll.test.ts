@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Decided, decidePoll, type MadePoll, NO_FACTS, type PollRules, readPoll } from '../../jobs/decide-poll.ts'
+import { type Decided, decidePoll, NO_FACTS } from '../../jobs/decide-poll.ts'
+import { type MadePoll, type PollRules, readPoll } from '../../jobs/read-poll.ts'
 import { answersFingerprint } from '../../src/limits/fingerprints.ts'
 import { decodeReadings, encodeReadings } from '../../src/limits/history/packed-readings.ts'
 import { type Begun, KeptReadings } from '../../src/limits/poll-store.ts'
@@ -108,7 +109,15 @@ function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): 
     ...{ notAvailable: {}, pausedUntil: undefined, pairsSeen: false, companionsAwayUntil: undefined },
   }
   const begun: Begun = {
-    ...{ hubId: HUB, hubDomain: 'a.example.com', access: undefined, watch, forecasts: '', pausedUntil: 0 },
+    ...{
+      hubId: HUB,
+      hubDomain: 'a.example.com',
+      access: undefined,
+      watch,
+      forecasts: '',
+      pausedUntil: 0,
+      isInterrupted: false,
+    },
     ...{ readings: new KeptReadings(HUB, keys, packed), alertStates: {}, record: undefined },
   }
   const settings = {

@@ -76,6 +76,17 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
 describe('a period that was made shorter in the config', () => {
   const shorter = { ...SETTINGS, every: 10 * MINUTE }
 
+  test('holds for the others where what is known of one account can not be read', async () => {
+    const one = await watched()
+    await one.poll()
+    const beside = HUB - 64
+    await redis.store.zadd(one.keys.partition(HUB % 64).due.poll, one.clock.now() + 900_000, beside)
+    await redis.store.hset(one.keys.account(beside).account, { state: 'active' })
+    await redis.store.set(one.keys.account(beside).watch, 'garbage')
+    await replanPolls({ ...one.job, polling: shorter })
+    expect(await one.waits()).toBeLessThan(10 * MINUTE)
+  })
+
   test('holds from the start, not from the turn on that the longer one had planned', async () => {
     const one = await watched()
     await one.poll()

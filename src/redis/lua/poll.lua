@@ -10,7 +10,9 @@
 --   as read ('' = nothing was), its watch, `MoreOfPoll` packed ('' = nothing of it), record for the history ('' = nothing changed),
 --   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
 -- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
-local EACH, CLAIM_MS = 8, 60000
+local EACH = 8
+-- How long a claim lasts, as in `due-sets.ts`.
+local CLAIM_MS = 60000
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
 
