@@ -211,7 +211,8 @@ async function meddle(keys: Keys, how: string, now: number): Promise<void> {
   }
   if (how === 'state gone') await redis.store.del(own.alerts)
   if (how === 'samples gone') await redis.store.del(own.samples)
-  if (how === 'readings gone') await redis.store.del(own.watch, own.history)
+  // With it goes when the records were last read: without it they are of the moment at which they were packed.
+  if (how === 'readings gone') await redis.store.del(own.watch, own.history, own.samples)
   if (how === 'forecast gone') await redis.store.del(own.forecast)
   if (how === 'domain') {
     const access = await readAccess(redis.store, keys, HUB)
