@@ -23,9 +23,8 @@ import { mergeSamples, type SampleSettings, type Samples } from '../src/limits/s
 import type { KeptRecords, Watch } from '../src/limits/watch/watch.ts'
 import { keptUse } from '../src/provider/bucket-use.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
-import type { Logger } from '../src/runtime/logger.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
-import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
+import { linesOfDisagreement, linesOfGaps, linesOfTypes, linesOfTypesLeftOut, type PollLine } from './poll-logs.ts'
 import {
   type Anew,
   type AtRest,
@@ -52,8 +51,8 @@ export const NO_FACTS: Facts = { samples: {}, refreshes: undefined, isFleetTroub
 export interface Decided {
   outcome: 'committed' | 'failed' | 'blocked'
   result: Omit<PollResult, 'hubId' | 'claims'>
-  /** The log lines, for after the commit. */
-  log: (log: Logger) => void
+  /** For after the commit. */
+  lines: readonly PollLine[]
 }
 
 /** Whether it has to be known how the account's refreshes go, what records were kept, and who speaks for the fleet. */
@@ -105,7 +104,7 @@ function stay(rules: PollRules, poll: MadePoll & AtRest, both: Pick<Watch, 'buck
         : { ...watch, seen },
       more: hasWritten || isLonger ? { alerts, samples: isLonger ? 'kept for longer' : undefined } : undefined,
     },
-    log: () => {},
+    lines: [],
   }
 }
 
@@ -183,12 +182,13 @@ function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Deci
         isFirst: mayBeFirst(begun) && (found !== undefined || after.blocked?.what === 'all') ? true : undefined,
       },
     },
-    log: (log) => {
-      logTroubles(log, poll, disagreement)
-      if (found !== undefined) logTypes(log, hubId, found.before, found.after)
-      logGaps(log, hubId, watch.gaps, after.gaps)
-      logTypesLeftOut(log, hubId, watch.typesLeftOut, after.typesLeftOut)
-    },
+    lines: [
+      ...linesOfTroubles(poll),
+      ...linesOfDisagreement(hubId, disagreement),
+      ...(found === undefined ? [] : linesOfTypes(hubId, found.before, found.after)),
+      ...linesOfGaps(hubId, watch.gaps, after.gaps),
+      ...linesOfTypesLeftOut(hubId, watch.typesLeftOut, after.typesLeftOut),
+    ],
   }
 }
 
@@ -203,16 +203,27 @@ function failingSinceAfter(before: Watch, { failing }: Watch): MoreOfPoll['faili
 }
 
 /** What becomes of the records behind the numbers; `shown`: those that are kept from now on, undefined: nothing was read. */
-function recordsAfter({ samples }: PollRules, { begun, saw, at }: MadePoll & Anew, shown: Samples | undefined) {
+function recordsAfter({ samples }: PollRules, { begun, read, saw, at }: MadePoll & Anew, shown: Samples | undefined) {
   const { records, seen } = begun.watch
   if (shown === undefined) return { kept: records, write: undefined }
+  if (isPartlyAsBefore(read)) return recordsKept(records, samples, at)
   if (Object.keys(shown).length === 0) return { kept: undefined, write: records && shown }
   if (saw === undefined || saw.records !== seen?.records || records === undefined || records.until <= at) {
     const readAt = Object.values(shown).reduce((last, one) => Math.max(last, one.at), 0)
     return { kept: { readAt, until: at + samples.keepMs }, write: shown }
   }
-  const kept = readAgain(records, samples, at)
-  return { kept, write: kept.until === records.until ? undefined : ('kept for longer' as const) }
+  return recordsKept(records, samples, at)
+}
+
+function recordsKept(records: KeptRecords | undefined, samples: SampleSettings, at: number) {
+  const kept = records && readAgain(records, samples, at)
+  return { kept, write: kept?.until === records?.until ? undefined : ('kept for longer' as const) }
+}
+
+/** Records of all reports are kept together: some were not read because none of any moved. */
+function isPartlyAsBefore({ reports }: Answers): boolean {
+  for (const report of reports.values()) if (!isFailure(report) && report.isAsBefore) return true
+  return false
 }
 
 /** By all that the judgement rests on beside the numbers. */
@@ -308,17 +319,19 @@ function typesLeftOut(before: Watch, { reports }: Answers): number {
   return naming.reduce((most, [, report]) => Math.max(most, (report as ReadReport).leftOut ?? 0), 0)
 }
 
-function logTroubles(log: Logger, { hubId, begun, outcome }: MadePoll & Anew, disagreement: string | undefined): void {
+function linesOfTroubles({ hubId, begun, outcome }: MadePoll & Anew): PollLine[] {
   const { failures, refused } = outcome
   const [failure] = failures
+  const lines: PollLine[] = []
   if (failure !== undefined) {
     const { class: kind, code: reason, message } = failure
-    log.warn({ code: `poll.${kind}`, hubId, reason, calls: failures.length }, message)
+    lines.push(['warn', { code: `poll.${kind}`, hubId, reason, calls: failures.length }, message])
   }
   if (refused !== undefined && begun.watch.blocked === undefined) {
-    log.warn({ code: 'poll.forbidden', hubId, ...refused }, 'a scope is missing: not everything can be read')
+    const fields = { code: 'poll.forbidden' as const, hubId, ...refused }
+    lines.push(['warn', fields, 'a scope is missing: not everything can be read'])
   }
-  logDisagreement(log, hubId, disagreement)
+  return lines
 }
 
 function failsForLong({ alertAfter }: PollRules, { begun, settings, outcome }: MadePoll & Anew, now: number): boolean {

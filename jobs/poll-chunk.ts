@@ -1,10 +1,10 @@
 import type { Begun, BegunOr, CommittedPoll, PollResult } from '../src/limits/poll-store.ts'
 import { reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
-import type { Logger } from '../src/runtime/logger.ts'
 import type { ChunkClaims } from './chunk-claims.ts'
 import { asksFor, type Decided, decidePoll, NO_FACTS } from './decide-poll.ts'
 import { accountFailed } from './each-account.ts'
 import type { PollWork } from './job-deps.ts'
+import { logPoll, type PollLine } from './poll-logs.ts'
 import { answeredCalls, type MadePoll, type PollRules, readPoll } from './read-poll.ts'
 
 /** Accounts that are read together, and committed together: Redis does nothing else meanwhile, some 10 us for each. */
@@ -16,7 +16,7 @@ const LATEST_MS = 1_000
 interface Waiting {
   result: Omit<PollResult, 'claims'>
   outcome: PolledOutcome
-  log: (log: Logger) => void
+  lines: readonly PollLine[]
   done: (outcome: PolledOutcome) => void
 }
 
@@ -33,7 +33,9 @@ export class PollChunk {
   readonly #rules: PollRules
   /** In the order in which they are begun. */
   readonly #hubIds: readonly number[]
-  readonly #begun = new Map<number, Promise<BegunOr>>()
+  /** Taken out by who asks for it: with its numbers it is large. */
+  readonly #begun = new Map<number, BegunOr>()
+  readonly #beginning = new Map<number, Promise<void>>()
   #waiting: Waiting[] = []
   #committing: Promise<void> = Promise.resolve()
 
@@ -46,9 +48,11 @@ export class PollChunk {
 
   /** What the poll of this account starts from; those that come after it are read with it. */
   async begin(hubId: number): Promise<Begun | undefined> {
-    if (!this.#begun.has(hubId)) this.#beginFrom(hubId)
-    const begun = await this.#begun.get(hubId)
+    if (!this.#beginning.has(hubId)) this.#beginFrom(hubId)
+    await this.#beginning.get(hubId)
+    const begun = this.#begun.get(hubId)
     this.#begun.delete(hubId)
+    this.#beginning.delete(hubId)
     if (begun instanceof Error) throw begun
     return begun === 'gone' ? undefined : begun
   }
@@ -56,12 +60,10 @@ export class PollChunk {
   #beginFrom(hubId: number): void {
     const at = this.#hubIds.indexOf(hubId)
     const some = this.#hubIds.slice(at, at + TOGETHER)
-    const answers = this.#deps.polls.begin(some)
-    for (const [n, one] of some.entries())
-      this.#begun.set(
-        one,
-        answers.then((all) => all[n] ?? 'gone'),
-      )
+    const beginning = this.#deps.polls.begin(some).then((all) => {
+      for (const [n, one] of some.entries()) this.#begun.set(one, all[n] ?? 'gone')
+    })
+    for (const one of some) this.#beginning.set(one, beginning)
   }
 
   /** Decides a poll that was made, and has it committed with the next ones. */
@@ -122,13 +124,13 @@ export class PollChunk {
     if (areAlerts) await this.#deps.queues.wake('alerts', this.#deps.clock.now())
   }
 
-  async #end({ result, outcome, log, done }: Waiting, committed: CommittedPoll): Promise<void> {
+  async #end({ result, outcome, lines, done }: Waiting, committed: CommittedPoll): Promise<void> {
     if (committed instanceof Error) {
       done('lost')
       await accountFailed(this.#deps, 'poll', result.hubId, committed)
       return
     }
-    if (committed === 'committed') log(this.#deps.log)
+    if (committed === 'committed') logPoll(this.#deps.log, lines)
     done(committed === 'committed' ? outcome : committed === 'stale' ? 'lost' : committed)
   }
 }

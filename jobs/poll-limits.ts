@@ -95,7 +95,7 @@ async function pollOne(
       const { begun, nextAt, turn } = made
       const { watch, readings, isInterrupted } = begun
       const result = { hubId, nextAt, watch: { ...watch, turn }, readings: readings.packed, isInterrupted }
-      await polls.commit({ result, outcome: 'no-room', log: () => {}, done })
+      await polls.commit({ result, outcome: 'no-room', lines: [], done })
       return 'goes on'
     }
     default:

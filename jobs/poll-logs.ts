@@ -4,32 +4,39 @@ import { gapLines, type ReportGaps } from '../src/provider/read.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { cleanText } from '../src/text/clean-text.ts'
 
+/** A line for the log, once the poll is committed. Made at once: what it is made from is far larger. */
+export type PollLine = [level: 'info' | 'warn', fields: Parameters<Logger['info']>[0], text: string]
+
+export function logPoll(log: Logger, lines: readonly PollLine[]): void {
+  for (const [level, fields, text] of lines) log[level](fields, text)
+}
+
 /** `disagreement`: what `disagreeingPercentage` found. */
-export function logDisagreement(log: Logger, hubId: number, disagreement: string | undefined): void {
-  if (disagreement === undefined) return
-  log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
+export function linesOfDisagreement(hubId: number, disagreement: string | undefined): PollLine[] {
+  if (disagreement === undefined) return []
+  return [['warn', { code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`]]
 }
 
 /** Each report once, until all of it is read again. */
-export function logGaps(log: Logger, hubId: number, before: ReportGaps, after: ReportGaps): void {
+export function linesOfGaps(hubId: number, before: ReportGaps, after: ReportGaps): PollLine[] {
   const news = Object.entries(after).filter(([report]) => before[report] === undefined)
-  if (news.length === 0) return
+  if (news.length === 0) return []
   const gaps = gapLines(Object.fromEntries(news))
-  log.warn({ code: 'poll.gaps', hubId, gaps }, 'read with gaps: what could not be read is not judged')
+  return [['warn', { code: 'poll.gaps', hubId, gaps }, 'read with gaps: what could not be read is not judged']]
 }
 
 /** Each way: an account that brings hundreds at once must not fill the log. */
 const MOST_NAMED = 10
 
 /** Object types that came or went are no growth, and no alert: the log and the history have them. */
-export function logTypes(log: Logger, hubId: number, before: Readings | undefined, after: Readings): void {
+export function linesOfTypes(hubId: number, before: Readings | undefined, after: Readings): PollLine[] {
   const { appeared, disappeared } = typeChanges(before, after)
-  if (appeared.length + disappeared.length === 0) return
+  if (appeared.length + disappeared.length === 0) return []
   const fields = {
     ...{ appeared: appeared.length, disappeared: disappeared.length },
     ...{ appearedIds: named(appeared), disappearedIds: named(disappeared) },
   }
-  log.info({ code: 'poll.types-changed', hubId, ...fields }, 'object types appeared or disappeared')
+  return [['info', { code: 'poll.types-changed', hubId, ...fields }, 'object types appeared or disappeared']]
 }
 
 /** Object types that a poll found new, and those that it missed; none at the first reading: everything would be new. */
@@ -48,8 +55,8 @@ function named(types: readonly string[]): string {
 }
 
 /** Once, until none is left out any more. */
-export function logTypesLeftOut(log: Logger, hubId: number, before: number, leftOut: number): void {
-  if (before > 0 || leftOut === 0) return
+export function linesOfTypesLeftOut(hubId: number, before: number, leftOut: number): PollLine[] {
+  if (before > 0 || leftOut === 0) return []
   const fields = { kept: MOST_OBJECT_TYPES, leftOut }
-  log.warn({ code: 'poll.types-left-out', hubId, ...fields }, 'more object types than are kept of one account')
+  return [['warn', { code: 'poll.types-left-out', hubId, ...fields }, 'more object types than are kept of one account']]
 }

@@ -2,15 +2,16 @@ import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
 import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { CoverageSettings } from '../src/limits/coverage.ts'
-import { recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
+import { PRINT, recordsFingerprint } from '../src/limits/fingerprints.ts'
 import { packedAt } from '../src/limits/history/packed-bytes.ts'
 import type { Begun } from '../src/limits/poll-store.ts'
 import type { ShareSettings } from '../src/limits/polling/call-share.ts'
-import { type Answers, type HeardReport, readAnswers } from '../src/limits/polling/fetch-reports.ts'
+import { type Answers, type HeardReport, readAnswers, readHeard } from '../src/limits/polling/fetch-reports.ts'
 import { outcomeOf, type PollOutcome, reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
-import { failuresOf } from '../src/limits/readings.ts'
-import type { SampleSettings } from '../src/limits/samples.ts'
+import { failuresOf, isFailure, type Reading, reportOfKey } from '../src/limits/readings.ts'
+import type { ReadReport, ReportedValue } from '../src/limits/reports/report.ts'
+import type { RecordChoice, SampleSettings } from '../src/limits/samples.ts'
 import type { Fingerprints } from '../src/limits/watch/watch.ts'
 import type { PollWork } from './job-deps.ts'
 
@@ -58,24 +59,88 @@ export interface Anew {
 /** Readings that are further apart than so many periods have a gap between them. */
 const GAP_PERIODS = 2
 
-/** Reads the answers, unless they are the ones of the last poll and nothing follows from that. */
+/** Reads what may be new in the answers; all of them where what was known of the account does not rest. */
 export function readPoll(rules: PollRules, made: MadePoll): ReadPoll {
   const { begun, answers } = made
   const { seen } = begun.watch
-  const rests = () => seen !== undefined && isAtRest(rules, made)
-  if (answers.fingerprint !== undefined && seen?.answers === answers.fingerprint && rests())
-    return { ...made, is: 'at rest', seen }
+  if (seen !== undefined && answers.fingerprint !== undefined && isAtRest(rules, made)) {
+    if (answers.fingerprint === seen.answers) return { ...made, is: 'at rest', seen }
+    const reports = readChanged(made, seen, rules.samples.records)
+    const saw = { answers: answers.fingerprint, records: seen.records }
+    // Other bytes may mean the same.
+    if (reports !== undefined && areAsBefore(reports)) return { ...made, is: 'at rest', seen: { ...seen, ...saw } }
+    if (reports !== undefined) return anew(made, { ...answers, reports }, saw)
+  }
   const read = readAnswers(answers)
-  const outcome = outcomeOf(read)
+  const poll = anew(made, read, undefined)
   // A report with gaps is judged beside the last one, and must be read anew next time.
-  const isWhole = outcome.readAll && reportsWithGaps(read) === 0 && answers.fingerprint !== undefined
-  const said = isWhole ? saidFingerprint(read) : undefined
-  // Other bytes may mean the same.
-  if (said !== undefined && seen !== undefined && said === seen.said && rests())
-    return { ...made, is: 'at rest', seen: { ...seen, answers: answers.fingerprint as string } }
-  const records = () => recordsFingerprint(read, rules.samples.records)
-  const saw = said === undefined ? undefined : { answers: answers.fingerprint as string, said, records: records() }
-  return { ...made, is: 'anew', read, outcome, saw }
+  if (!poll.outcome.readAll || reportsWithGaps(read) > 0 || answers.fingerprint === undefined) return poll
+  return { ...poll, saw: { answers: answers.fingerprint, records: recordsOf(read, rules.samples.records) } }
+}
+
+function anew(made: MadePoll, read: Answers, saw: Anew['saw']): MadePoll & Anew {
+  return { ...made, is: 'anew', read, outcome: outcomeOf(read), saw }
+}
+
+function recordsOf({ reports }: Answers, choice: RecordChoice): string {
+  let prints = ''
+  for (const report of reports.values()) if (!isFailure(report)) prints += recordsFingerprint(report, choice)
+  return prints
+}
+
+function areAsBefore(reports: ReadonlyMap<string, ReadReport>): boolean {
+  for (const { isAsBefore } of reports.values()) if (isAsBefore === undefined) return false
+  return true
+}
+
+/**
+ * Only the answers whose bytes are other ones are read, and of those only what moved is more than the numbers that are kept.
+ * Undefined: all have to be read, as records are kept of all reports together, and a gap hides what was there before.
+ */
+function readChanged(
+  { begun: { watch, readings }, answers: { reports, fingerprint = '' } }: MadePoll,
+  seen: Fingerprints,
+  choice: RecordChoice,
+): ReadonlyMap<string, ReadReport> | undefined {
+  const kept = readings.unpacked()
+  const read = new Map<string, ReadReport>()
+  if (kept === undefined || seen.answers.length !== fingerprint.length) return undefined
+  for (const [key, heard] of reports) {
+    const place = read.size * PRINT
+    const printIn = (prints: string) => prints.slice(place, place + PRINT)
+    const before = kept[key]
+    if (before === undefined) return undefined
+    const report = printIn(fingerprint) === printIn(seen.answers) ? undefined : readHeard(key, heard)
+    if (report !== undefined) {
+      if (isFailure(report) || report.gaps !== undefined || report.isPartial) return undefined
+      if (recordsFingerprint(report, choice) !== printIn(seen.records)) return undefined
+    }
+    const asBefore = asKept(before, reportOfKey(key)?.report.namesTypes ? watch.typesLeftOut : 0)
+    read.set(key, report === undefined || isSaidBefore(report, asBefore) ? asBefore : report)
+  }
+  return read
+}
+
+function asKept({ values }: Reading, leftOut: number): ReadReport {
+  return { values, leftOut, isAsBefore: true }
+}
+
+function isSaidBefore({ values, leftOut = 0 }: ReadReport, before: ReadReport): boolean {
+  if (leftOut !== before.leftOut || values.length !== before.values.length) return false
+  return values.every((value, n) => isSame(value, before.values[n]))
+}
+
+function isSame(one: ReportedValue, other: ReportedValue | undefined): boolean {
+  return (
+    one.usage === other?.usage &&
+    one.limit === other.limit &&
+    one.metric === other.metric &&
+    one.objectTypeId === other.objectTypeId &&
+    one.from === other.from &&
+    one.to === other.to &&
+    one.label === other.label &&
+    one.reported === other.reported
+  )
 }
 
 /** Whether a poll that sees what the last one saw has nothing to add but its moment. */

@@ -1,48 +1,31 @@
 import { hash } from 'node:crypto'
-import { type Fetched, isFailure } from './readings.ts'
+import type { ReadReport } from './reports/report.ts'
 import type { RecordChoice } from './samples.ts'
 
 /** No fingerprint has this form. */
 export const NOT_JUDGED = '-'
 
-/** Of answers in the order in which they are asked for. */
+/** Of each answer in the order in which they are asked for, one behind the other, `PRINT` characters each. */
 export function answersFingerprint(bodies: readonly Buffer[]): string {
-  // Bytes that move from one answer to another are other bytes.
-  const lengths = Buffer.from(`${bodies.map(({ length }) => length).join(' ')}|`)
-  return fingerprint(Buffer.concat([lengths, ...bodies]))
+  let prints = ''
+  for (const body of bodies) prints += fingerprint(body).slice(0, PRINT)
+  return prints
 }
 
-/** Of all that is read in reports, of which none failed. Far quicker than as JSON: metrics have long names. */
-export function saidFingerprint({ reports }: Fetched): string {
-  let text = ''
-  for (const [key, report] of reports) {
-    text += `\0\0${key}`
-    if (isFailure(report)) continue
-    let before = ''
-    for (const { metric, objectTypeId, from, to, label, usage, limit, reported } of report.values) {
-      if (metric !== before) text += `\0${metric}`
-      before = metric
-      text += `\0${objectTypeId ?? from}\0${to}\0${label}\0${usage}\0${limit}\0${reported}`
-    }
-    const { values: _, ...others } = report
-    text += `\0${JSON.stringify(others)}`
-  }
-  return fingerprint(text)
-}
+/** Of one of several: a poll keeps one for each report. */
+export const PRINT = 6
+const NO_RECORDS = '-'.repeat(PRINT)
 
-export function recordsFingerprint({ reports }: Pick<Fetched, 'reports'>, records: RecordChoice): string {
+/** Of a report's records, as far as they may be kept; as long as that of an answer. */
+export function recordsFingerprint({ records: shown }: Pick<ReadReport, 'records'>, records: RecordChoice): string {
+  if (records === 'none' || shown === undefined) return NO_RECORDS
   let text: string = records
-  for (const [key, report] of records === 'none' ? [] : reports) {
-    if (isFailure(report) || report.records === undefined) continue
-    text += `\0${key}`
-    for (const { objectId, label } of report.records.atLimit)
-      text += `\0${objectId}\0${records === 'full' ? label : ''}`
-    text += '\0near'
-    for (const { objectId, label, usage } of report.records.nearLimit) {
-      text += `\0${objectId}\0${usage}\0${records === 'full' ? label : ''}`
-    }
+  for (const { objectId, label } of shown.atLimit) text += `\0${objectId}\0${records === 'full' ? label : ''}`
+  text += '\0near'
+  for (const { objectId, label, usage } of shown.nearLimit) {
+    text += `\0${objectId}\0${usage}\0${records === 'full' ? label : ''}`
   }
-  return fingerprint(text)
+  return fingerprint(text).slice(0, PRINT)
 }
 
 const LENGTH = 8

@@ -71,7 +71,7 @@ export function mergeReadings(before: Readings | undefined, { at, reports }: Fet
 }
 
 /** An object type, or a pair, that could not be read is none that is gone: what was read of it last stays, up to the bound of a report. */
-function withThoseBefore({ isPartial, values }: ReadReport, before: readonly ReportedValue[]): ReportedValue[] {
+function withThoseBefore({ isPartial, values }: ReadReport, before: readonly ReportedValue[]): readonly ReportedValue[] {
   if (isPartial === undefined) return values
   const nameOf = ({ metric, objectTypeId, from, to }: SeriesName) => [metric, objectTypeId, from, to].join(' ')
   const named = new Set(values.map(nameOf))
@@ -93,14 +93,31 @@ export function failuresOf(reports: Iterable<object>): ProviderFailure[] {
   return [...reports].filter((report) => isFailure(report)).filter((failure) => failure !== NOT_ASKED)
 }
 
-/** The object types that an account has, with their labels, as far as its reports name them; undefined: none was read. */
-export function typesIn(readings: Readings | undefined): Map<string, string> | undefined {
-  const naming = Object.entries(readings ?? {}).filter(([key]) => reportOfKey(key)?.report.namesTypes)
-  if (naming.length === 0) return undefined
+/** Labels of an account's object types; undefined: none of its reports names any. */
+export type TypeLabels = ReadonlyMap<string, string> | undefined
+
+const OF_NAMING = new WeakMap<Reading['values'], ReadonlyMap<string, string>>()
+
+/** The object types that an account has, with their labels, as far as its reports name them. The same map for the same values. */
+export function typesIn(readings: Readings | undefined): TypeLabels {
+  let types: TypeLabels
+  for (const key in readings) {
+    if (reportOfKey(key)?.report.namesTypes === undefined) continue
+    const named = typesNamed((readings[key] as Reading).values)
+    // Of an object type in two reports the first label counts.
+    types = types === undefined ? named : new Map([...named, ...types])
+  }
+  return types
+}
+
+function typesNamed(values: Reading['values']): ReadonlyMap<string, string> {
+  const before = OF_NAMING.get(values)
+  if (before !== undefined) return before
   const types = new Map<string, string>()
-  for (const { objectTypeId, label = '' } of naming.flatMap(([, { values }]) => values)) {
+  for (const { objectTypeId, label = '' } of values) {
     if (objectTypeId !== undefined && !types.has(objectTypeId)) types.set(objectTypeId, label)
   }
+  OF_NAMING.set(values, types)
   return types
 }
 

@@ -1,5 +1,5 @@
 import { pairName } from './pair.ts'
-import { type Readings, typesIn } from './readings.ts'
+import { type Reading, type Readings, type TypeLabels, typesIn } from './readings.ts'
 import { metricKind, metricOfWord } from './reports/all-reports.ts'
 import type { SeriesName } from './reports/report.ts'
 
@@ -37,36 +37,48 @@ export function seriesById(readings: Readings | undefined): AllSeries['byId'] {
 function allSeries(readings: Readings): AllSeries {
   const before = OF_READINGS.get(readings)
   if (before !== undefined) return before
+  const types = typesIn(readings)
   const byId = new Map<string, Series>()
-  // A report that names an object type twice has one series of it: the first.
-  for (const series of seriesIn(readings)) if (!byId.has(series.id)) byId.set(series.id, series)
+  for (const reading of Object.values(readings)) {
+    // A report that names an object type twice has one series of it: the first.
+    for (const series of seriesOfReport(reading, types)) if (!byId.has(series.id)) byId.set(series.id, series)
+  }
   const all = { list: [...byId.values()], byId }
   OF_READINGS.set(readings, all)
   return all
 }
 
+/** Of the values of one report, with the object types that pairs were named by. */
+const OF_VALUES = new WeakMap<Reading['values'], { types: TypeLabels; list: readonly Series[] }>()
+
+/** A poll keeps the values of a report that did not move: their series are made once. */
+function seriesOfReport({ values }: Reading, types: TypeLabels): readonly Series[] {
+  const before = OF_VALUES.get(values)
+  if (before !== undefined && before.types === types) return before.list
+  const list = madeOf(values, types)
+  OF_VALUES.set(values, { types, list })
+  return list
+}
+
 /** Written out, not spread: a poll that finds a change makes some dozens of them. */
-function* seriesIn(readings: Readings): Generator<Series> {
-  const types = typesIn(readings)
-  for (const { values } of Object.values(readings)) {
-    let [pair, pairLabel] = ['', '']
-    for (const { metric, objectTypeId, from, to, label, usage, limit: reported } of values) {
-      const limit = reported > 0 ? reported : null
-      const percent = limit === null ? null : (usage * 100) / limit
-      if (objectTypeId !== undefined) {
-        const id = `${wordOf(metric)}/${encoded(objectTypeId)}`
-        yield { id, metric, objectTypeId, label: label ?? '', usage, limit, percent }
-      } else if (from !== undefined && to !== undefined) {
-        // Several values of one pair stand together.
-        if (label === undefined && pair !== `${from}/${to}`) {
-          pair = `${from}/${to}`
-          pairLabel = pairName({ from, to }, types)
-        }
-        const id = `${wordOf(metric)}/${from}/${to}`
-        yield { id, metric, from, to, label: label ?? pairLabel, usage, limit, percent }
-      } else yield { id: wordOf(metric), metric, usage, limit, percent }
+function madeOf(values: Reading['values'], types: TypeLabels): Series[] {
+  let [pair, pairLabel] = ['', '']
+  return values.map(({ metric, objectTypeId, from, to, label, usage, limit: reported }): Series => {
+    const limit = reported > 0 ? reported : null
+    const percent = limit === null ? null : (usage * 100) / limit
+    if (objectTypeId !== undefined) {
+      const id = `${wordOf(metric)}/${encoded(objectTypeId)}`
+      return { id, metric, objectTypeId, label: label ?? '', usage, limit, percent }
     }
-  }
+    if (from === undefined || to === undefined) return { id: wordOf(metric), metric, usage, limit, percent }
+    // Several values of one pair stand together.
+    if (label === undefined && pair !== `${from}/${to}`) {
+      pair = `${from}/${to}`
+      pairLabel = pairName({ from, to }, types)
+    }
+    const id = `${wordOf(metric)}/${from}/${to}`
+    return { id, metric, from, to, label: label ?? pairLabel, usage, limit, percent }
+  })
 }
 
 /** Whether its usage is not known: the provider shows it only from a share of the limit on, and 0 stands for anything below. */

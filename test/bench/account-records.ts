@@ -1,5 +1,5 @@
 import { packPoll } from '../../src/limits/findings.ts'
-import { fingerprint, NOT_JUDGED } from '../../src/limits/fingerprints.ts'
+import { fingerprint, NOT_JUDGED, PRINT } from '../../src/limits/fingerprints.ts'
 import type { TurnBecause } from '../../src/limits/polling/poll-turn.ts'
 import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
@@ -73,10 +73,10 @@ function watchNear(at: number, calls: number): Partial<Watch> {
     ...{ is: 'near', series: 'type/0-1', usage: 930, limit: 1_000, level: 'warning', move: 'enter' },
     ...{ asks: 'percent', of: 95, since: at },
   }
-  const seen = (what: string) => fingerprint(`${what} ${at}`)
+  const seen = (what: string) => fingerprint(`${what} ${at}`).slice(0, PRINT)
   return {
     ...{ changedAt: at, turn: { regularAt: at, urgency: 1, because }, calls: [[at, calls]] },
-    seen: { answers: seen('answers'), said: seen('said'), records: seen('records'), judged: NOT_JUDGED },
+    seen: { answers: seen('answers').repeat(calls), records: seen('records').repeat(calls), judged: NOT_JUDGED },
   }
 }
 

@@ -82,7 +82,9 @@ function readAgain(readings: Readings, at: number): Readings {
 }
 
 function move({ reports }: Fetched, roll: Roll): void {
-  const [properties = [], ...pairs] = [...reports.values()].map((report) => (isFailure(report) ? [] : report.values))
+  const [properties = [], ...pairs] = [...reports.values()].map((report) =>
+    isFailure(report) ? [] : (report.values as ReportedValue[]),
+  )
   for (let left = 1 + roll(MOST_SERIES); left > 0; left--) moveOne(properties, pairs, roll)
 }
 

@@ -4,27 +4,27 @@ import {
   answersFingerprint,
   fingerprint,
   NOT_JUDGED,
+  PRINT,
   recordsFingerprint,
-  saidFingerprint,
 } from '../../src/limits/fingerprints.ts'
-import { associations, fetched, properties } from './reports.ts'
+import { associations as associationsReport } from '../../src/limits/reports/associations.ts'
+import type { RecordChoice } from '../../src/limits/samples.ts'
+import { associations } from './reports.ts'
 
-const NOW = 1_763_719_200_000
+const PAIR = { from: '0-1', to: '0-2' }
 const bytes = fc.string({ maxLength: 40 }).map((text) => Buffer.from(text))
 const answers = fc.array(bytes, { minLength: 1, maxLength: 8 })
 
-function words(report: ReturnType<typeof properties>, pairs: Record<string, ReturnType<typeof associations>>) {
-  const reports = fetched(NOW, report, pairs)
-  return { said: saidFingerprint(reports), records: recordsFingerprint(reports, 'full') }
-}
+const recordsIn = (report: object, choice: RecordChoice = 'full') =>
+  recordsFingerprint(associationsReport.read(report, PAIR), choice)
 
 describe('what a poll saw', () => {
   test('is short: it is kept of every account', () => {
     fc.assert(
       fc.property(answers, (bodies) => {
         const seen = [
-          answersFingerprint(bodies),
-          ...Object.values(words(properties(1), {})),
+          answersFingerprint(bodies.slice(0, 2)),
+          recordsIn(associations(100, [90])),
           fingerprint(bodies.join('')),
         ]
         for (const one of [...seen, NOT_JUDGED]) expect(one).toMatch(/^\S{1,16}$/)
@@ -48,17 +48,18 @@ describe('what a poll saw', () => {
     expect(two('1', '12')).not.toEqual(two('11', '2'))
   })
 
-  test('has records apart from the rest', () => {
-    const pairs = { '0-1/0-2': associations(100, [90]), '0-2/0-1': associations(100, [90]) }
-    const before = words(properties(1, 2, { '0-1': [1, 2] }), pairs)
-    const differing = (...now: Parameters<typeof words>) => {
-      const { said, records } = words(...now)
-      return { said: said !== before.said, records: records !== before.records }
-    }
-    expect(differing(properties(1, 2, { '0-1': [1, 2] }), pairs)).toEqual({ said: false, records: false })
-    expect(differing(properties(1, 2, { '0-1': [2, 2] }), pairs)).toEqual({ said: true, records: false })
-    expect(differing(properties(1, 2, { '0-2': [1, 2] }), pairs)).toEqual({ said: true, records: false })
-    const another = { ...pairs, '0-2/0-1': associations(100, [91]) }
-    expect(differing(properties(1, 2, { '0-1': [1, 2] }), another)).toEqual({ said: true, records: true })
+  test('has a print of each answer in its place, and of its records apart from the rest', () => {
+    const bodies = ['a', 'b', 'c'].map((text) => Buffer.from(text))
+    const moved = answersFingerprint(bodies.with(1, Buffer.from('other')))
+    const places = [0, 1, 2].map((n) => moved.slice(n * PRINT, (n + 1) * PRINT))
+    const before = [0, 1, 2].map((n) => answersFingerprint(bodies).slice(n * PRINT, (n + 1) * PRINT))
+    expect(places.map((print, n) => print === before[n])).toEqual([true, false, true])
+
+    const some = recordsIn(associations(100, [90]))
+    expect(some).toHaveLength(PRINT)
+    expect(recordsIn({ ...associations(100, [90]), totalRecordsNearLimit: 70 })).toBe(some)
+    expect(recordsIn(associations(100, [91]))).not.toBe(some)
+    expect(recordsIn(associations(100, [90]), 'ids')).not.toBe(some)
+    expect(recordsIn(associations(100, [90]), 'none')).toBe(recordsIn(associations(100, [91]), 'none'))
   })
 })

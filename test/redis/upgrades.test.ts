@@ -127,7 +127,7 @@ function olderKey(keys: Keys, hubId: number, name: 'readings' | 'calls'): string
 
 const WATCH: KeptWatch['watch'] = {
   ...{ ...NEW_WATCH, polledAt: 8, changedAt: 7, typesLeftOut: 13, disagreed: true, pairsSeen: true },
-  seen: { answers: 'a', said: 'b', records: 'c', judged: '-' },
+  seen: undefined,
   failing: { count: 9, reason: 'the answer was "no"', at: 10, since: 6 },
   blocked: { what: 'all', since: 5, scopes: ['contacts', 'tickets'] },
   companionsAwayUntil: 12,

@@ -102,11 +102,11 @@ function notAvailableOf({ begun, settings }: Asked, now: number): Record<string,
 export function readAnswers(heard: Answers<HeardReport>): Answers {
   let { failedCalls } = heard
   const reports = new Map<string, ReadReport | ProviderFailure>()
-  for (const [key, answer] of heard.reports)
-    reports.set(
-      key,
-      readNow(key, answer, () => failedCalls++),
-    )
+  for (const [key, answer] of heard.reports) {
+    const report = readHeard(key, answer)
+    if (report !== answer && isFailure(report)) failedCalls++
+    reports.set(key, report)
+  }
   return { ...heard, reports, failedCalls }
 }
 
@@ -175,14 +175,13 @@ function isAlike(some: Readonly<Record<string, number>>, others: Readonly<Record
 
 const NO_PAIR: Pair = { from: '', to: '' }
 
-/** What can't be read is a failure of its report, and its call one that failed. */
-function readNow(key: string, heard: HeardReport, unreadable: () => unknown): ReadReport | ProviderFailure {
+/** What can't be read is a failure of its report. */
+export function readHeard(key: string, heard: HeardReport): ReadReport | ProviderFailure {
   if (!Buffer.isBuffer(heard)) return heard
   try {
     const { report, pair } = reportOfKey(key) as { report: Report; pair: Pair }
     return report.read(parseJson(heard), pair)
   } catch (error) {
-    unreadable()
     return classifyError(error)
   }
 }
@@ -223,7 +222,11 @@ async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
   const { begun, settings, calls, fetched } = poll
   const before = begun.readings.unpacked()
   // Read at once: the rest hangs on it.
-  const read = (key: string, heard: HeardReport) => readNow(key, heard, () => calls.failed++)
+  const read = (key: string, heard: HeardReport) => {
+    const report = readHeard(key, heard)
+    if (report !== heard && isFailure(report)) calls.failed++
+    return report
+  }
   await calls.make(once.map((report) => ask(poll, report, NO_PAIR, read)))
   // All of them are read by now.
   const reports = fetched.reports as Map<string, ReadReport | ProviderFailure>

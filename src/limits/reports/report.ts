@@ -37,7 +37,7 @@ export interface ReportedRecord {
 
 /** What was read in an answer. */
 export interface ReadReport {
-  values: ReportedValue[]
+  values: readonly ReportedValue[]
   records?: ReportedRecords
   /** The first parts that could not be read, each with what is wrong with it; absent: all of it was. */
   gaps?: string[]
@@ -45,6 +45,8 @@ export interface ReadReport {
   isPartial?: true
   /** Object types that it names beyond what is kept of one account; absent: none. */
   leftOut?: number
+  /** Nothing moved in it: the values are those that are kept, and so are its records, which it does not have here. */
+  isAsBefore?: true
 }
 
 /** What one number of a report is, for rules, pages and mails. */

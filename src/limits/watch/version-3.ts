@@ -52,7 +52,8 @@ export function watchOfVersion3(line: string): Watch {
     pairsSeen: text('pairsSeen') === '1',
     disagreed: text('disagreed') === '1',
     bucket: decodeBucketUse(text('bucket')),
-    seen: decodeFingerprints(text('seen')),
+    // Its fingerprints were of all answers together.
+    seen: undefined,
     // It did not say.
     hasAlerts: true,
     records: until === 0 ? undefined : { readAt: number('recordsReadAt'), until },
@@ -90,13 +91,6 @@ function decodeTurn(text: string): PollTurn | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Undefined for what is none. */
-function decodeFingerprints(text: string): Watch['seen'] {
-  const [answers, said, records, judged, ...others] = text.split(' ')
-  if (answers === undefined || said === undefined || records === undefined || judged === undefined) return undefined
-  return others.length > 0 ? undefined : { answers, said, records, judged }
 }
 
 /** `REFUSED USED/OF/INTERVAL/AT`, the latter where it was seen. */

@@ -50,11 +50,9 @@ export interface Watch {
  * They are cut short. That two differ and collide happens less than once in 10^10 changes, and only until the next one.
  */
 export interface Fingerprints {
-  /** Of the bytes of all answers. */
+  /** Of the bytes of each answer, in the order of the readings. */
   answers: string
-  /** Of what was read in them: other bytes may mean the same. */
-  said: string
-  /** Of the records, as far as they may be kept. */
+  /** Of the records in each, as far as they may be kept. */
   records: string
   /** Of all that the judgement rests on beside the numbers; `NOT_JUDGED` where it has to be made at every poll. */
   judged: string

@@ -81,14 +81,14 @@ describe('what polls know of an account, packed', () => {
       ...{ polledAt: NOW, changedAt: NOW, hasAlerts: true, calls: [[NOW, 3]] },
       turn: { regularAt: NOW, urgency: 0.12, because: { is: 'still' } },
       bucket: { refused: 0, lastSeen: { used: 10, of: 110, intervalMs: 10_000, at: NOW } },
-      seen: { answers: '12345678', said: '12345678', records: '12345678', judged: '12345678' },
+      seen: { answers: '123456'.repeat(4), records: '123456'.repeat(4), judged: '12345678' },
     }
     expect(encodeWatch(atRest, undefined).length).toBeLessThan(400)
   })
 })
 
 describe('a mark', () => {
-  const seen = { answers: 'a', said: 'b', records: 'c', judged: 'd' }
+  const seen = { answers: 'a', records: 'c', judged: 'd' }
   const troubled: Watch = {
     ...NEW_WATCH,
     ...{ polledAt: NOW, changedAt: NOW - 5, typesLeftOut: 3, pairsSeen: true, hasAlerts: true, seen },
