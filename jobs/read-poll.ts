@@ -4,6 +4,7 @@ import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { CoverageSettings } from '../src/limits/coverage.ts'
 import { PRINT, recordsFingerprint } from '../src/limits/fingerprints.ts'
 import { packedAt } from '../src/limits/history/packed-bytes.ts'
+import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { Begun } from '../src/limits/poll-store.ts'
 import type { ShareSettings } from '../src/limits/polling/call-share.ts'
 import { type Answers, type HeardReport, readAnswers, readHeard } from '../src/limits/polling/fetch-reports.ts'
@@ -84,7 +85,7 @@ function anew(made: MadePoll, read: Answers, saw: Anew['saw']): MadePoll & Anew 
 
 function recordsOf({ reports }: Answers, choice: RecordChoice): string {
   let prints = ''
-  for (const report of reports.values()) if (!isFailure(report)) prints += recordsFingerprint(report, choice)
+  for (const [key, report] of reports) if (!isFailure(report)) prints += recordsFingerprint(key, report, choice)
   return prints
 }
 
@@ -113,10 +114,13 @@ function readChanged(
     const report = printIn(fingerprint) === printIn(seen.answers) ? undefined : readHeard(key, heard)
     if (report !== undefined) {
       if (isFailure(report) || report.gaps !== undefined || report.isPartial) return undefined
-      if (recordsFingerprint(report, choice) !== printIn(seen.records)) return undefined
+      if (recordsFingerprint(key, report, choice) !== printIn(seen.records)) return undefined
     }
     const asBefore = asKept(before, reportOfKey(key)?.report.namesTypes ? watch.typesLeftOut : 0)
-    read.set(key, report === undefined || isSaidBefore(report, asBefore) ? asBefore : report)
+    // That a record's percentage is another one is in no fingerprint, and logged once.
+    const isNews = () =>
+      !watch.disagreed && disagreeingPercentage({}, { reports: new Map([[key, report as ReadReport]]) })
+    read.set(key, report === undefined || (isSaidBefore(report, asBefore) && !isNews()) ? asBefore : report)
   }
   return read
 }

@@ -16,10 +16,14 @@ export function answersFingerprint(bodies: readonly Buffer[]): string {
 export const PRINT = 6
 const NO_RECORDS = '-'.repeat(PRINT)
 
-/** Of a report's records, as far as they may be kept; as long as that of an answer. */
-export function recordsFingerprint({ records: shown }: Pick<ReadReport, 'records'>, records: RecordChoice): string {
+/** Of a report's records, as far as they may be kept, and of where they are kept; as long as that of an answer. */
+export function recordsFingerprint(
+  key: string,
+  { records: shown }: Pick<ReadReport, 'records'>,
+  records: RecordChoice,
+): string {
   if (records === 'none' || shown === undefined) return NO_RECORDS
-  let text: string = records
+  let text = `${records}\0${key}`
   for (const { objectId, label } of shown.atLimit) text += `\0${objectId}\0${records === 'full' ? label : ''}`
   text += '\0near'
   for (const { objectId, label, usage } of shown.nearLimit) {

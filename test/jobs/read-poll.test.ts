@@ -72,15 +72,22 @@ function readAnew(bodies: Bodies, known: Known): string[] | 'nothing' {
   return [...poll.read.reports].flatMap(([key, report]) => (!isFailure(report) && report.isAsBefore ? [] : [key]))
 }
 
+/** Percentages as they are computed. */
 const types = (count: number, label = 'Contacts') => {
   const body = properties(5, 10, Object.fromEntries(Array.from({ length: count }, (_, n) => [`2-${n}`, [1, 10]])))
-  return {
-    ...body,
-    byObjectType: body.byObjectType.map((type, n) => (n === 0 ? { ...type, pluralLabel: label } : type)),
-  }
+  const named = body.byObjectType.map((type, n) => ({
+    ...type,
+    ...(n === 0 ? { pluralLabel: label } : {}),
+    percentage: 10,
+  }))
+  return { ...body, overallPercentage: 50, byObjectType: named }
 }
 const PLAIN = types(2)
-const RECORDS = associations(100, [90])
+const RECORDS = recordsAt(90)
+const disagreeing = {
+  ...RECORDS,
+  nearLimitFromRecordSamples: RECORDS.nearLimitFromRecordSamples.map((one) => ({ ...one, percentage: 9 })),
+}
 const BOTH = ['customProperties', PAIR]
 
 test.each<[string, Bodies, ReturnType<typeof readAnew>]>([
@@ -98,7 +105,8 @@ test.each<[string, Bodies, ReturnType<typeof readAnew>]>([
   ['another name', [types(2, 'People'), RECORDS], ['customProperties']],
   ['one object type less', [types(1), RECORDS], ['customProperties']],
   ['one more record', [PLAIN, { ...RECORDS, totalRecordsNearLimit: 40 }], [PAIR]],
-  ['another record: those of all reports are kept together', [PLAIN, associations(100, [91])], BOTH],
+  ['another percentage of a record, for the log', [PLAIN, disagreeing], [PAIR]],
+  ['another record: those of all reports are kept together', [PLAIN, recordsAt(91)], BOTH],
   [
     'something that can not be read',
     [{ ...PLAIN, byObjectType: [{ ...typeOf('Contacts'), usage: 'x' }] }, RECORDS],
@@ -117,6 +125,15 @@ test('a name that the answer before had for the object types of a pair is not ke
   expect(seriesById(before).get('fullest/0-1/0-2')?.label).toContain('Contacts')
   expect(seriesById(mergeReadings(before, read.read)).get('fullest/0-1/0-2')?.label).toContain('People')
 })
+
+/** One record near its limit of 100, its percentage as it is computed. */
+function recordsAt(usage: number) {
+  const report = associations(100, [usage])
+  return {
+    ...report,
+    nearLimitFromRecordSamples: report.nearLimitFromRecordSamples.map((one) => ({ ...one, percentage: usage })),
+  }
+}
 
 function typeOf(pluralLabel: string) {
   return { objectTypeId: '0-1', singularLabel: 'One', pluralLabel, usage: 1, limit: 10, percentage: 10 }

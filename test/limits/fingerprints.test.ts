@@ -16,7 +16,7 @@ const bytes = fc.string({ maxLength: 40 }).map((text) => Buffer.from(text))
 const answers = fc.array(bytes, { minLength: 1, maxLength: 8 })
 
 const recordsIn = (report: object, choice: RecordChoice = 'full') =>
-  recordsFingerprint(associationsReport.read(report, PAIR), choice)
+  recordsFingerprint('a', associationsReport.read(report, PAIR), choice)
 
 describe('what a poll saw', () => {
   test('is short: it is kept of every account', () => {
@@ -59,6 +59,7 @@ describe('what a poll saw', () => {
     expect(some).toHaveLength(PRINT)
     expect(recordsIn({ ...associations(100, [90]), totalRecordsNearLimit: 70 })).toBe(some)
     expect(recordsIn(associations(100, [91]))).not.toBe(some)
+    expect(recordsFingerprint('b', associationsReport.read(associations(100, [90]), PAIR), 'full')).not.toBe(some)
     expect(recordsIn(associations(100, [90]), 'ids')).not.toBe(some)
     expect(recordsIn(associations(100, [90]), 'none')).toBe(recordsIn(associations(100, [91]), 'none'))
   })
