@@ -40,7 +40,11 @@ const AS_PACKAGES = ['@bull-board/ui', 'liquidjs', 'pino-pretty']
 const LOADED_TOGETHER = [
   { name: 'begin', test: /src\/(cli\/output|runtime\/clock)\.ts$|package\.json$/, priority: 3 },
   { name: 'program', test: /src\/cli\/program\.ts$/, priority: 2 },
-  { name: 'store', test: /src\/(cli\/(with-parts|say|table)|checks\/fleet-status|views\/(check-fleet|account-view))\.ts$/, priority: 1 },
+  {
+    name: 'store',
+    test: /src\/(cli\/(with-parts|say|table)|checks\/fleet-status|views\/(check-fleet|account-view))\.ts$/,
+    priority: 1,
+  },
 ]
 
 /** A module finds its files by its own place, which in `dist/` is that of a chunk: one folder below `dist/`, as the entry is. */

@@ -71,7 +71,10 @@ export function mergeReadings(before: Readings | undefined, { at, reports }: Fet
 }
 
 /** An object type, or a pair, that could not be read is none that is gone: what was read of it last stays, up to the bound of a report. */
-function withThoseBefore({ isPartial, values }: ReadReport, before: readonly ReportedValue[]): readonly ReportedValue[] {
+function withThoseBefore(
+  { isPartial, values }: ReadReport,
+  before: readonly ReportedValue[],
+): readonly ReportedValue[] {
   if (isPartial === undefined) return values
   const nameOf = ({ metric, objectTypeId, from, to }: SeriesName) => [metric, objectTypeId, from, to].join(' ')
   const named = new Set(values.map(nameOf))
