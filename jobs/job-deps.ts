@@ -4,12 +4,12 @@ import type { IdentifyDeps } from '../src/accounts/identify-account.ts'
 import type { Registry } from '../src/accounts/registry.ts'
 import type { UninstallDeps } from '../src/accounts/uninstall.ts'
 import type { AlertsDeps } from '../src/alerts/deps.ts'
-import type { DigestStore } from '../src/alerts/digest-store.ts'
+import type { DigestSchedule } from '../src/alerts/digest-schedule.ts'
 import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import type { DeliveryAnnouncer } from '../src/alerts/kinds/delivery-alert.ts'
 import type { FleetAnnouncer } from '../src/alerts/kinds/fleet-alert.ts'
 import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
-import type { DigestSettings } from '../src/alerts/send-digests.ts'
+import type { OpenAlertSettings } from '../src/alerts/open-alert-message.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
 import type { EventStore } from '../src/delivery/event-store.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
@@ -57,7 +57,7 @@ export interface JobDeps
   /** Undefined: there may be as many calls to all accounts together as there are. */
   callBudget: CallBudget | undefined
   samples: KeptSamples
-  alerts: AlertSettings
+  alerts: AlertSettings & OpenAlertSettings
   announcePoll: PollAnnouncer
   /** How long polls of an account must fail before an alert opens, ms; never less than two of its periods. */
   alertAfter: number
@@ -88,8 +88,8 @@ export interface JobDeps
   heartbeats: HeartbeatStore
   /** Undefined: no heartbeat is sent. */
   heartbeat: HeartbeatSettings | undefined
-  digests: DigestStore
-  digest: DigestSettings
+  /** Of the receivers that get one. */
+  digests: ReadonlyMap<string, DigestSchedule>
   clockWatch: ClockWatch
 }
 

@@ -11,7 +11,7 @@ import type { JobDeps } from './job-deps.ts'
 
 export type EventsWork = Pick<
   JobDeps,
-  'eventReceivers' | 'events' | 'digest' | 'sending' | 'store' | 'keys' | 'clock' | 'log'
+  'eventReceivers' | 'events' | 'alerts' | 'sending' | 'store' | 'keys' | 'clock' | 'log'
 >
 
 /** Taken from one partition at a time. */
@@ -131,7 +131,7 @@ async function sendAcknowledgement(
 }
 
 /** The alert as it is, as long as it is open and this is its acknowledgement. */
-async function readAcknowledged({ store, keys, digest }: EventsWork, waiting: WaitingEvent, now: number) {
+async function readAcknowledged({ store, keys, alerts }: EventsWork, waiting: WaitingEvent, now: number) {
   const details = detailsOf(waiting.details)
   const [account] = details === undefined ? [] : await readAlertedAccounts(store, keys, [waiting.hubId])
   if (details === undefined || account === undefined) return undefined
@@ -139,7 +139,7 @@ async function readAcknowledged({ store, keys, digest }: EventsWork, waiting: Wa
   const state = stored === undefined ? undefined : readableState(stored)
   const acknowledged: Acknowledged | undefined = currentAcknowledgement(state, now)
   if (acknowledged?.at !== details.at) return undefined
-  const alert = openAlertMessages(digest, account, now).find((one) => alertOf(one) === details.alert)
+  const alert = openAlertMessages(alerts, account, now).find((one) => alertOf(one) === details.alert)
   return alert === undefined ? undefined : { alert, acknowledged }
 }
 

@@ -3,7 +3,6 @@ import type { Config } from '../../config/schema.ts'
 import { mendAccount } from '../../jobs/mend-account.ts'
 import { addresseeFor } from '../accounts/contact.ts'
 import { withTags } from '../accounts/match-account.ts'
-import { DigestStore } from '../alerts/digest-store.ts'
 import { readFleetFacts } from '../checks/facts.ts'
 import { outsideReport } from '../checks/outside.ts'
 import { EventStore } from '../delivery/event-store.ts'
@@ -21,7 +20,7 @@ import { TokenStore } from '../tokens/token-store.ts'
 import { announcers } from './announcers.ts'
 import { createReceivers, mailLinks, receiversThatTake } from './receivers.ts'
 import { openResources, type Resources } from './resources.ts'
-import { alertSettings, digestSettings, historyKeep, installerMails, pageOf, routingSettings } from './settings.ts'
+import { alertSettings, digestSchedules, historyKeep, installerMails, pageOf, routingSettings } from './settings.ts'
 import { type AppInput, buildStores, type Stores } from './stores.ts'
 
 /**
@@ -59,15 +58,14 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     alertAfter: config.limits.alertAfter,
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
-    alerts: { ...alertSettings(config), pageOf: pageOf(config) },
+    alerts: { ...alertSettings(config), pageOf: pageOf(config), page: `${config.http.publicUrl}/` },
     sending: { store, keys, ...routingSettings(config), receivers: receiversThatTake(config, 'alerts'), silences, log },
     events: new EventStore(store, keys),
     eventReceivers: {
       accounts: receiversThatTake(config, 'accounts'),
       acknowledgements: receiversThatTake(config, 'acknowledgements'),
     },
-    digests: new DigestStore(store, keys),
-    digest: digestSettings(config),
+    digests: digestSchedules(config),
     heartbeats: new HeartbeatStore(store, keys),
     heartbeat,
     receivers,

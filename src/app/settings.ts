@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts'
 import { lineOf } from '../../config/thresholds.ts'
 import { withTags } from '../accounts/match-account.ts'
 import type { GroupSettings } from '../alerts/deps.ts'
-import type { DigestSchedule } from '../alerts/digest-store.ts'
+import type { DigestSchedule } from '../alerts/digest-schedule.ts'
 import type { CheckBounds } from '../checks/facts.ts'
 import { type CoverageSettings, staleAfter } from '../limits/coverage.ts'
 import type { Keep } from '../limits/history/resolutions.ts'
@@ -94,19 +94,10 @@ export function ruleSetOf(config: Config) {
   return { ...settings, rules, ...routingSettings(config) }
 }
 
-/** Who gets a digest when, and of what. */
-export function digestSettings(config: Config) {
-  const { http, thresholds, alerts, receivers, tags } = config
-  const schedules = Object.entries(receivers).flatMap(([name, settings]): [string, DigestSchedule][] => {
-    const digest = 'digest' in settings ? settings.digest : undefined
-    return digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'mon' }]]
-  })
-  return {
-    schedules: new Map(schedules),
-    routes: routingSettings(config).routes,
-    rules: withTags(thresholds, tags),
-    max: alerts.group.max,
-    pageOf: pageOf(config),
-    page: `${http.publicUrl}/`,
-  }
+/** Who gets a digest, and when. */
+export function digestSchedules({ receivers }: Config): Map<string, DigestSchedule> {
+  const digests = Object.entries(receivers).flatMap(([name, settings]) =>
+    'digest' in settings && settings.digest !== undefined ? [[name, settings.digest] as const] : [],
+  )
+  return new Map(digests)
 }

@@ -110,7 +110,7 @@ function digestKeys(out: string) {
   return {
     /** zset: receiver -> when its next digest is due, ms */
     due: `${out}:digests`,
-    /** hash: the schedule that the receiver's next digest was planned by, what its last one contained, and its delivery */
+    /** hash: what a receiver's last digest contained, and its delivery */
     of: (receiver: string) => `${out}:digest:${receiver}`,
   }
 }

@@ -19,7 +19,6 @@ const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
   ofMany: false,
   guarded: touches === undefined,
 })
-const given = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: false })
 /** Accounts of one slot, as many as that argument is. */
 const ofSlot = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
@@ -72,7 +71,7 @@ const STEPS = {
   changePollBudget: on<string | null>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),
   replaceAdminToken: on<'replaced' | 'stale'>(1),
-  moveDigest: given<'moved' | 'lost'>(),
+  moveDigest: on<'moved' | 'lost'>(1),
   renewLease: on<number>(1),
   changeAlerts: on<'changed' | 'stale'>(1),
   changeContact: on<'changed' | 'unknown'>(1),

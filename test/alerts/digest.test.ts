@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Alert, compareLevels } from '../../src/alerts/alert.ts'
-import { DigestDraft, type DigestMemory, decodeMemory, encodeMemory, MOST_REMEMBERED } from '../../src/alerts/digest.ts'
+import { composeDigest, decodeDigest, encodeDigest, type LastDigest } from '../../src/alerts/digest.ts'
 import { anAlert } from './an-alert.ts'
 
 const NOW = Date.parse('2026-11-21T07:00:00.000Z')
@@ -14,12 +14,11 @@ const at = (hubId: number) => ({ account: { hubId, hubDomain: '' } })
 
 function draft(
   alerts: Alert[],
-  before?: DigestMemory,
-  { max = 200, now = NOW, isMine = all as (alert: Alert) => boolean } = {},
+  last?: LastDigest,
+  { period = 'day' as 'day' | 'week', max = 200, now = NOW, isMine = all as (alert: Alert) => boolean } = {},
 ) {
-  const made = new DigestDraft({ period: 'day', max, now }, before)
-  made.add(alerts, isMine)
-  return { data: made.message().data, message: made.message(), memory: made.memory() }
+  const { message, made } = composeDigest(alerts, isMine, { period, max, now, last })
+  return { data: message.data, message, made }
 }
 
 describe('a digest', () => {
@@ -50,18 +49,12 @@ describe('a digest', () => {
     expect(draft(alerts.toReversed()).data.alerts.map(({ id }) => id)).toEqual(ranked)
   })
 
-  test('shows the most urgent of all chunks, and counts all', () => {
-    const made = new DigestDraft({ period: 'week', max: 3, now: NOW }, undefined)
-    for (let chunk = 0; chunk < 10; chunk++) {
-      made.add(
-        [
-          open(`a${chunk}`, { percent: chunk, ...at(chunk) }),
-          open(`b${chunk}`, { percent: 50, ...at(chunk), level: chunk === 4 ? 'critical' : 'warning' }),
-        ],
-        all,
-      )
-    }
-    const { data } = made.message()
+  test('shows the most urgent, and counts all', () => {
+    const alerts = Array.from({ length: 10 }, (_, n) => [
+      open(`a${n}`, { percent: n, ...at(n) }),
+      open(`b${n}`, { percent: 50, ...at(n), level: n === 4 ? 'critical' : 'warning' }),
+    ]).flat()
+    const { data } = draft(alerts, undefined, { period: 'week', max: 3 })
     expect(data).toMatchObject({ truncated: 17, period: 'week', totals: { accounts: 10, critical: 1, warning: 19 } })
     expect(data.alerts.map(({ id }) => id)).toEqual(['b4-1', 'b0-1', 'b1-1'])
   })
@@ -85,7 +78,7 @@ describe('compared with the one before, a digest', () => {
       open('rose'),
       open('gone'),
       open('eased', { level: 'critical' }),
-    ]).memory
+    ]).made
   const now = { now: NOW + DAY }
 
   test('counts what is new, worse, better and resolved, and says how each stood', () => {
@@ -123,26 +116,28 @@ describe('compared with the one before, a digest', () => {
   })
 
   test('finds all the same after it was stored', () => {
-    const memory = decodeMemory(encodeMemory(yesterday()))
-    expect(memory).toEqual(yesterday())
-    expect(draft([], memory, now).data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 6 })
+    const last = decodeDigest(encodeDigest(yesterday()))
+    expect(last).toEqual(yesterday())
+    expect(draft([], last, now).data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 6 })
   })
 
-  test.each(['', '{}', '[1', 'null', '["x",1,[]]'])('has nothing to compare with where %j is stored', (stored) => {
-    expect(decodeMemory(stored)).toBeUndefined()
+  test('knows also those that it did not show', () => {
+    const alerts = Array.from({ length: 50 }, (_, n) => open(`a${n}`, { percent: n, ...at(n) }))
+    const { made } = draft(alerts, undefined, { max: 10 })
+    expect(draft([...alerts, open('new')], made, now).data.changes).toEqual({
+      new: 1,
+      worse: 0,
+      better: 0,
+      resolved: 0,
+    })
   })
-})
 
-test('of more alerts than are remembered those that it showed are, and only what opened since is new', () => {
-  const since = '2026-11-01T00:00:00.000Z'
-  const alerts = Array.from({ length: MOST_REMEMBERED + 50 }, (_, n) =>
-    open(`a${n}`, { percent: n / 1_000, since, ...at(n) }),
+  test.each(['', '{}', '[1', 'null', '["x",[]]', '[1,1,[["a",1,900,1000]]]'])(
+    'has nothing to compare with where %j is stored',
+    (stored) => {
+      expect(decodeDigest(stored)).toBeUndefined()
+    },
   )
-  const { memory } = draft(alerts, undefined, { max: 10 })
-  expect(memory.isWhole).toBe(false)
-  expect(memory.alerts.size).toBe(MOST_REMEMBERED + 10)
-  const again = draft([...alerts, open('new', { since: '2026-11-21T08:00:00.000Z' })], memory, { now: NOW + DAY })
-  expect(again.data.changes).toEqual({ new: 1, worse: 0, better: 0, resolved: 0 })
 })
 
 describe('a standing', () => {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { DigestStore } from '../../src/alerts/digest-store.ts'
 import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
@@ -126,14 +125,12 @@ test('a delivery waits for as long as an earlier one of its alert is under way, 
 
 test('a digest that comes late does not show what is over, and not at all once there is a newer one', async () => {
   const one = aRelay(redis.store, redis.freshKeys())
-  const digests = new DigestStore(redis.store, one.keys)
-  const schedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'UTC' } as const
   const alerts = ['a-1', 'b-1'].map((id) => anAlert({ id }))
   const makeDigest = async (deliveryId: string, at: number | undefined, now: number) => {
     const data = { groupKey: 'digest/day', truncated: 0, alerts, period: 'day' as const }
     const message = { type: 'alert.digest' as const, timestamp: new Date(now).toISOString(), data }
-    const memory = { at: now, isWhole: true, alerts: new Map() }
-    await digests.move({ receiver: 'mail', at }, now + DAY, schedule, { deliveryId, message, memory, now })
+    const plan = ['mail', at ?? '', now + DAY, now, deliveryId, JSON.stringify(message), 'a b', '[]']
+    expect(await redis.store.moveDigest(one.keys.delivery.deliveriesDue, ...plan)).toBe('moved')
   }
   await one.pass(NOW, ...alerts.map((alert) => ({ alert })))
   await one.record('delivered', OPENED)

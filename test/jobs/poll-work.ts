@@ -27,7 +27,16 @@ export function pollSettings(more: Partial<PollSettings> = {}): PollSettings {
 
 /** By no rule, at once, to nobody again for a day. */
 export function alertSettings(more: Partial<PollWork['alerts']> = {}): PollWork['alerts'] {
-  return { rules: [], recoverBelow: 3, for: 0, repeatEveryMs: 24 * HOUR, firstRun: 'alert', pageOf, ...more }
+  return {
+    rules: [],
+    recoverBelow: 3,
+    for: 0,
+    repeatEveryMs: 24 * HOUR,
+    firstRun: 'alert',
+    pageOf,
+    page: 'https://x/',
+    ...more,
+  }
 }
 
 /** What a poll takes, on a real Redis, with a provider that does what the test says. */

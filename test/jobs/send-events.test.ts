@@ -21,8 +21,12 @@ function world(eventReceivers = { accounts: ['hook'], acknowledgements: [] as st
   const clock = new HandClock(Date.now())
   const relay = aRelay(store, keys, { routes: [{ to: ['pager'] }], receivers: ['hook', 'pager', 'mail'] })
   const events = new EventStore(store, keys)
-  const digest = { rules: [], pageOf: () => URL, page: URL, schedules: new Map(), routes: [], max: 200 }
-  const deps = { eventReceivers, events, digest, sending: relay.deps, store, keys, clock, log: relay.lines.log }
+  const alerts = {
+    ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: 3_600_000, firstRun: 'alert' as const },
+    pageOf: () => URL,
+    page: URL,
+  }
+  const deps = { eventReceivers, events, alerts, sending: relay.deps, store, keys, clock, log: relay.lines.log }
   const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
   const record = async (id: string, outcome: AttemptRecord['outcome'], nextAt: number | null = null) => {
     const begun = await relay.deliveries.begin(id, clock.now())

@@ -1,6 +1,7 @@
 import type { Store } from '../../src/redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 
+const DAY_MS = 86_400_000
 /** Polls come every second at the most often; within a week's worth of minutes they must come sooner. */
 const SOONEST_MS = 1_600
 /** Whose next turn is planned is due now. Who is claimed stands further ahead, and is left alone. */
@@ -23,7 +24,7 @@ export async function beginNextDay(store: Store, keys: Keys): Promise<void> {
   const commands = store.pipeline()
   for (let number = 0; number < PARTITIONS; number++) commands.del(keys.partition(number).tended)
   for (const receiver of await store.zrange(keys.digests.due, 0, '-1')) {
-    commands.zadd(keys.digests.due, 'XX', Date.now(), receiver)
+    commands.zincrby(keys.digests.due, -DAY_MS, receiver)
   }
   await commands.exec()
 }

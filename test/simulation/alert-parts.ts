@@ -94,7 +94,7 @@ export function alertParts(
         ...common,
         alerts: {
           ...{ rules: [rule], recoverBelow: 3, for: 0, repeatEveryMs: 1_000 * DAY },
-          ...{ firstRun: 'alert', pageOf: pages.pageOf },
+          ...{ firstRun: 'alert', pageOf: pages.pageOf, page: 'https://x/' },
         },
       } satisfies PollWork,
       sending: {

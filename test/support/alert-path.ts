@@ -65,7 +65,15 @@ export async function openAlertPath(
     },
     callBudget: undefined,
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: DAY }),
-    alerts: { rules, recoverBelow: 3, for: 0, repeatEveryMs: 1_000 * DAY, firstRun: 'alert', pageOf },
+    alerts: {
+      rules,
+      recoverBelow: 3,
+      for: 0,
+      repeatEveryMs: 1_000 * DAY,
+      firstRun: 'alert',
+      pageOf,
+      page: 'https://x/',
+    },
   }
   const receivers = Object.entries(says).map(([name, outcome]): [string, Receiver] => [
     name,

@@ -294,28 +294,19 @@ end
 return 0
 
 --!step moveDigest
+--!include delivery-step
 -- Moves the moment of a receiver's next digest; the one that was due goes on its way in the same step, so that each moment
 -- has one digest, whoever dies when, and however many look at once.
--- KEYS: digests due, the receiver's digest, deliveries due, then the delivery's key if one is made.
--- ARGV: receiver, its moment as it was read ('' = none), its next moment ('' = none any more), schedule, and of a delivery:
---   what the next digest is compared with, now, id, message (JSON), alerts that it shows (with spaces between).
+-- KEYS: deliveries due. ARGV: receiver, its moment as it was read ('' = none), its next moment, now, and of a delivery: id, message
+--   (JSON), alerts that it shows (with spaces between), what the next digest is compared with.
 -- Returns 'moved' | 'lost'.
-local receiver, read, nextAt, schedule = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-
-if tonumber(redis.call('ZSCORE', KEYS[1], receiver) or '') ~= tonumber(read) then return 'lost' end
-if nextAt == '' then
-  redis.call('ZREM', KEYS[1], receiver)
-  redis.call('DEL', KEYS[2])
-  return 'moved'
-end
-redis.call('ZADD', KEYS[1], nextAt, receiver)
-redis.call('HSET', KEYS[2], 'schedule', schedule)
-if KEYS[4] then
-  local told, now, id, message = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-  -- It carries no transition: each was told, or is, by a delivery of its own. But it shows alerts as firing.
-  redis.call('HSET', KEYS[4], 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
-    'createdAt', now, 'attempts', 0, 'shows', ARGV[9], 'after', redis.call('HGET', KEYS[2], 'delivery') or '')
-  redis.call('HSET', KEYS[2], 'told', told, 'delivery', id)
-  redis.call('ZADD', KEYS[3], now, id)
-end
+local receiver, read, nextAt, now, id, message, shows, told = unpack(ARGV)
+if tonumber(redis.call('ZSCORE', DIGESTS_DUE, receiver) or '') ~= tonumber(read) then return 'lost' end
+redis.call('ZADD', DIGESTS_DUE, nextAt, receiver)
+if not id then return 'moved' end
+-- It carries no transition: each was told, or is, by a delivery of its own. But it shows alerts as firing.
+redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
+  'createdAt', now, 'attempts', 0, 'shows', shows, 'after', redis.call('HGET', digestKey(receiver), 'delivery') or '')
+redis.call('HSET', digestKey(receiver), 'told', told, 'delivery', id)
+redis.call('ZADD', DELIVERIES_DUE, now, id)
 return 'moved'

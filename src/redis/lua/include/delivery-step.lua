@@ -5,6 +5,7 @@ local DEAD, DELIVERED, WAITING, UNDER_WAY = AT .. ':dead', AT .. ':delivered', A
 local ATTEMPTS, DISABLED, RECEIVERS = AT .. ':log', AT .. ':disabled', AT .. ':receivers'
 -- Receiver and alert -> the delivery of its acknowledgement.
 local ACKNOWLEDGING = AT .. ':acknowledging'
+local DIGESTS_DUE = AT .. ':digests'
 -- As many elements as are safely handed to one command.
 local CHUNK = 500
 

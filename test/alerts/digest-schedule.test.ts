@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type DigestSchedule, judgeDue, nextDigestAt } from '../../src/alerts/digest-store.ts'
+import { type DigestSchedule, digestMoments, judgeDigest } from '../../src/alerts/digest-schedule.ts'
 import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 
 const MINUTE = 60_000
@@ -8,7 +8,8 @@ const HOUR = 60 * MINUTE
 const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'Europe/Berlin' }
 const weekly: DigestSchedule = { ...daily, every: 'week' }
 
-const next = (schedule: DigestSchedule, now: string) => new Date(nextDigestAt(schedule, Date.parse(now))).toISOString()
+const next = (schedule: DigestSchedule, now: string) =>
+  new Date(digestMoments(schedule, Date.parse(now)).nextAt).toISOString()
 
 describe('the next digest', () => {
   test.each([
@@ -99,7 +100,11 @@ test('is what a clock on the wall says that is looked at every minute, around ch
     .map(([change, more]) => Date.parse(change) + more)
   fc.assert(
     fc.property(schedules, moments, (schedule, now) => {
-      expect(new Date(nextDigestAt(schedule, now)).toISOString()).toBe(new Date(slowNext(schedule, now)).toISOString())
+      const { dueAt, nextAt } = digestMoments(schedule, now)
+      expect(new Date(nextAt).toISOString()).toBe(new Date(slowNext(schedule, now)).toISOString())
+      expect(dueAt).toBeLessThanOrEqual(now)
+      expect(digestMoments(schedule, dueAt - 1).nextAt).toBe(dueAt)
+      expect(digestMoments(schedule, dueAt).nextAt).toBe(nextAt)
     }),
     { numRuns: 150 },
   )
@@ -108,8 +113,8 @@ test('is what a clock on the wall says that is looked at every minute, around ch
 describe('a digest that was planned', () => {
   const due = Date.parse('2026-11-21T07:00:00.000Z')
   const judged = (schedule: DigestSchedule, plannedAt: number, now: number) => {
-    const judged = judgeDue(schedule, plannedAt, now)
-    return judged.is === 'early' ? judged.is : [judged.is, judged.dueAt - plannedAt, judged.nextAt - plannedAt]
+    const { is, dueAt, nextAt } = judgeDigest(schedule, plannedAt, now)
+    return is === 'early' ? is : [is, dueAt - plannedAt, nextAt - plannedAt]
   }
   const DAY = 24 * HOUR
 
@@ -131,5 +136,11 @@ describe('a digest that was planned', () => {
     expect(judged(daily, due, due + 3 * DAY + 13 * HOUR)).toEqual(['missed', 3 * DAY, 4 * DAY])
     expect(judged(daily, due, due + 40 * DAY + HOUR)).toEqual(['due', 40 * DAY, 41 * DAY])
     expect(judged(weekly, due + 2 * DAY, due + 2 * DAY + 70 * DAY + HOUR)).toEqual(['due', 70 * DAY, 77 * DAY])
+  })
+  test('is planned anew where its moment is none of the schedule', () => {
+    expect(judgeDigest(daily, undefined, due).is).toBe('unplanned')
+    expect(judged(daily, due - MINUTE, due - HOUR)).toEqual(['unplanned', MINUTE - DAY, MINUTE])
+    expect(judged({ ...daily, timeZone: 'UTC' }, due, due + MINUTE)).toEqual(['unplanned', HOUR - DAY, HOUR])
+    expect(judged(weekly, due, due)[0]).toBe('unplanned')
   })
 })
