@@ -26,4 +26,6 @@ export interface GroupSettings {
   max: number
   /** Receivers that send to each account's own contact. Default: none. */
   contacts?: readonly string[]
+  /** Receivers that take each alert alone. Default: none. */
+  perAlert?: readonly string[]
 }

@@ -6,6 +6,7 @@ import { withTags } from '../accounts/match-account.ts'
 import type { GroupSettings } from '../alerts/deps.ts'
 import type { DigestSchedule } from '../alerts/digest-schedule.ts'
 import type { CheckBounds } from '../checks/facts.ts'
+import { receiverKind } from '../delivery/receivers/all-receivers.ts'
 import { type CoverageSettings, staleAfter } from '../limits/coverage.ts'
 import type { Keep } from '../limits/history/resolutions.ts'
 import type { SampleSettings } from '../limits/samples.ts'
@@ -68,7 +69,8 @@ export function alertSettings({ thresholds, alerts, tags }: Config) {
 export function routingSettings({ alerts, routes, receivers, tags }: Config) {
   const { by, wait: waitMs, interval: intervalMs, max } = alerts.group
   const contacts = Object.keys(receivers).filter((name) => sendsToContacts(receivers[name]))
-  const group: GroupSettings = { by, waitMs, intervalMs, max, contacts }
+  const perAlert = Object.keys(receivers).filter((name) => isPerAlert(receivers[name]))
+  const group: GroupSettings = { by, waitMs, intervalMs, max, contacts, perAlert }
   const marked = routes.map((route) => ({ ...route, contacts: route.to.filter((name) => contacts.includes(name)) }))
   return { routes: withTags(marked, tags), group }
 }
@@ -84,6 +86,10 @@ export function installerMails({ tokens, receivers }: Config): { receiver: strin
 /** Whether a receiver sends to the contact of each account. */
 function sendsToContacts(settings: Config['receivers'][string] | undefined): boolean {
   return settings?.type === 'email' && settings.to === 'account'
+}
+
+function isPerAlert(settings: Config['receivers'][string] | undefined): boolean {
+  return settings !== undefined && receiverKind(settings).perAlert === true
 }
 
 /** The part of a config that decides alerts, receivers and messages: a rule set, as views take one. */

@@ -33,3 +33,9 @@ test('mails to installers need a receiver of mails; the one of contacts sends th
     'tokens.mailInstaller: needs a receiver of type email: its server sends the mails',
   ])
 })
+
+test('what PagerDuty is sent is cut into messages that leave no alert out', () => {
+  const pager = SMALLEST.replace(/ {2}ops: .*\n/, '  ops: { type: pagerduty, routingKey: abc }\n')
+  expect(routingSettings(configOf(SMALLEST)).group.perAlert).toEqual([])
+  expect(routingSettings(configOf(pager)).group.perAlert).toEqual(['ops'])
+})

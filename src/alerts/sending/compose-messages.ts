@@ -1,3 +1,4 @@
+import { chunksOf } from '../../runtime/chunks-of.ts'
 import { type Alert, type AlertLevel, byConsequence, type Message } from '../alert.ts'
 import { idsBetween, numberOf } from '../outbox.ts'
 import { joinCarried, refOf } from '../transition-log.ts'
@@ -16,29 +17,33 @@ export interface Composed {
   carried: string
 }
 
-/** What a group's members become: what fires and what is resolved apart, ranked by consequence and cut at `max`, the rest counted. */
-export function composeMessages(group: string, members: readonly Item[], max: number, now: number): Composed[] {
+/** What a message shows; `perAlert`: its receiver takes each alert alone, so that none may be only counted. */
+interface Cut {
+  max: number
+  perAlert: boolean
+}
+
+/** What a group's members become: what fires and what is resolved apart, ranked by consequence and cut at `max`, the rest counted, or in messages of their own. */
+export function composeMessages(
+  group: string,
+  members: readonly Item[],
+  { max, perAlert }: Cut,
+  now: number,
+): Composed[] {
   const sorted = members.toSorted((a, b) => byConsequence(a.news.entry.alert, b.news.entry.alert))
   const of = (status: Alert['status']) => sorted.filter(({ news }) => news.entry.alert.status === status)
   const parts: [Message['type'], Item[]][] = [
     [group === DIGEST ? 'alert.digest' : 'alert.firing', of('firing')],
     ['alert.resolved', of('resolved')],
   ]
-  return parts
-    .filter(([, items]) => items.length > 0)
-    .map(([type, items]) => ({
-      message: {
-        type,
-        timestamp: new Date(now).toISOString(),
-        data: {
-          groupKey: group,
-          truncated: Math.max(0, items.length - max),
-          alerts: items.slice(0, max).map(toTell),
-        },
-      },
-      items,
-      carried: joinCarried(items.flatMap(carriedOf)),
-    }))
+  return parts.flatMap(([type, all]) =>
+    chunksOf(all, perAlert ? max : all.length).map((items) => {
+      const alerts = items.slice(0, max).map(toTell)
+      const data = { groupKey: group, truncated: items.length - alerts.length, alerts }
+      const message = { type, timestamp: new Date(now).toISOString(), data }
+      return { message, items, carried: joinCarried(items.flatMap(carriedOf)) }
+    }),
+  )
 }
 
 /** As it was committed, with the transitions that it supersedes. The first message about an alert names its beginning, unless others had that. */

@@ -232,10 +232,11 @@ interface Delivery extends Composed {
 }
 
 function sendGroup(deps: AlertsDeps, receiver: string, group: string, members: readonly Told[], now: number) {
-  const deliveries: Delivery[] = composeMessages(group, members, deps.group.max, now).map((composed) => ({
-    ...composed,
-    id: `msg_${randomBytes(12).toString('hex')}`,
-  }))
+  const { max, perAlert = [] } = deps.group
+  const composed = composeMessages(group, members, { max, perAlert: perAlert.includes(receiver) }, now)
+  // Of what is due at once, deliveries are taken in the order of their ids.
+  const ids = composed.map(() => `msg_${randomBytes(12).toString('hex')}`).sort()
+  const deliveries = composed.map((one, n): Delivery => ({ ...one, id: ids[n] ?? '' }))
   const bringing = new Map(deliveries.flatMap(({ id, items }) => items.map((item) => [item, id] as const)))
   const changes = members.map((item): Change => {
     const { place, entry } = item.news

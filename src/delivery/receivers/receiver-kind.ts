@@ -54,6 +54,8 @@ export interface ReceiverKind<Settings> {
   reach(settings: Settings, how: Reach): Promise<Reached>
   /** What to do about an attempt that failed. `answer` is the one it got, `place` as in `Reach`. */
   wayOut(place: string, answer: number | undefined): string
+  /** It sends something for each alert of a message: a large group is cut into several messages, and none is only counted. */
+  perAlert?: true
   /** Which messages it takes; default: those about alerts. */
   takes?(settings: Settings): readonly TakenMessages[]
   /** What works as written but deserves a word, by the setting. */

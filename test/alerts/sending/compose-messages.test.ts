@@ -19,7 +19,7 @@ const item = (alert: Alert, known: Known = {}, settled = 0): Item => ({
   ...{ isFor: true, known },
 })
 
-const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, max, NOW)
+const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, { max, perAlert: false }, NOW)
 const told = (number: number): Known => ({ told: { place: '0-0', number, at: NOW, group: '', delivery: 'msg_1' } })
 
 test('what is most urgent comes first: critical, few days left, full', () => {

@@ -1,6 +1,5 @@
 import { type Alert, alertOf, inOrder, type Message } from '../../../alerts/alert.ts'
 import { shorten } from '../../../text/clean-text.ts'
-import { countOf } from '../../../text/format-number.ts'
 import { describeAlert } from '../../describe/describe-alert.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import type { BodyContext } from '../receiver-kind.ts'
@@ -23,14 +22,13 @@ type TextsOf = (message: Message) => TemplateTexts
 
 /** One incident per alert: `dedup_key` is its own id, which it keeps from opening to closing. */
 export function eventsOf(message: Message, context: BodyContext, textsOf: TextsOf = () => ({})): AlertEvents[] {
-  return inOrder(message).map((alert, n) => {
+  return inOrder(message).map((alert) => {
     const key = { dedup_key: shorten(alertOf(alert), 255) }
     if (message.type === 'alert.acknowledged')
       return { transition: alert.id, events: [{ event_action: 'acknowledge', ...key }] }
     const resolve = { event_action: 'resolve', ...key }
-    const left = n === 0 ? message.data.truncated : 0
     const texts = textsOf({ ...message, data: { ...message.data, truncated: 0, alerts: [alert] } })
-    const trigger = { event_action: 'trigger', ...key, ...incidentOf(alert, message, context, { left, texts }) }
+    const trigger = { event_action: 'trigger', ...key, ...incidentOf(alert, message, context, texts) }
     if (alert.status === 'resolved') return { transition: alert.id, events: [resolve] }
     return { transition: alert.id, events: isMoment(alert) ? [trigger, resolve] : [trigger] }
   })
@@ -41,12 +39,7 @@ function isMoment({ kind }: Alert): boolean {
   return kind === 'test' || kind === 'limit-changed'
 }
 
-function incidentOf(
-  alert: Alert,
-  { timestamp }: Message,
-  { home, links }: BodyContext,
-  { left, texts }: { left: number; texts: TemplateTexts },
-) {
+function incidentOf(alert: Alert, { timestamp }: Message, { home, links }: BodyContext, texts: TemplateTexts) {
   const { kind, level, measuredAt, rule, series } = alert
   const { subject, headline, happened, facts, records, actions, url } = describeAlert(
     alert,
@@ -58,7 +51,6 @@ function incidentOf(
     ['What', texts.body ?? happened],
     ...facts.map(({ name, value }): [string, string] => [name, value]),
     ...(records === undefined ? [] : [[`Records (${records.note})`, rows.map(rowText).join('\n')] as [string, string]]),
-    ...(left === 0 ? [] : [['Not shown', `${countOf(left, 'more alert')}: ${home}`] as [string, string]]),
   ]
   return {
     payload: {

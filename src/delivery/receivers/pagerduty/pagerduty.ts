@@ -40,6 +40,7 @@ type PagerDutySettings = SettingsOf<typeof pagerdutySettings>
 export const pagerduty = {
   settings: pagerdutySettings,
   create: createPagerDuty,
+  perAlert: true,
   takes: () => ['alerts', 'acknowledgements'],
   reach: ({ url }, how) => reachAddress({ url: new Secret(url) }, how),
   wayOut: (place, answer) =>
