@@ -4,10 +4,10 @@ import { createQueues } from '../../jobs/queues.ts'
 import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
 import { carriedIds } from '../../src/alerts/transition-log.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
+import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { readOutboxBalance } from '../../src/views/outbox-balance.ts'
 import { dice, type Roll } from '../bench/dice.ts'
+import { dropQueues, isQuiet, readTransitions } from '../support/after-kills.ts'
 import { plimsollHere } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
 import { connectAll, eventually, hubIdsOf } from '../support/fleet.ts'
@@ -67,7 +67,7 @@ test('daemons killed at random moments, receivers that fail half the time: every
   isOver = true
   await moving
   // Nobody is alive now. The queues hold nothing that does not stand elsewhere: what is due is found again without them.
-  await dropQueues(store)
+  await dropQueues(store, KEYS)
   const killSeconds = Math.round((Date.now() - begun) / 1_000)
   const [daemon] = await Promise.all([scene.daemon(settings), scene.daemon(settings)])
   await eventually(
@@ -75,12 +75,12 @@ test('daemons killed at random moments, receivers that fail half the time: every
     async () => {
       await series.move(0, Date.now())
       await impatience.look(Date.now())
-      return (await series.isCommitted()) && (await isQuiet(store))
+      return (await series.isCommitted()) && (await isQuiet(store, KEYS))
     },
     120_000,
   )
 
-  const log = await readLog(store)
+  const log = await readTransitions(store, KEYS)
   const verified = await plimsollHere(
     ['outbox', 'verify', '--json', '--config', await scene.configFile()],
     scene.folder,
@@ -163,34 +163,8 @@ function mustBeAlive(daemon: Daemon): Daemon {
   throw new Error(`a daemon ended by itself:\n${daemon.lines.slice(-20).join('\n')}`)
 }
 
-async function dropQueues(store: Store): Promise<void> {
-  const keys = await store.keys(`${KEYS.queues}:*`)
-  if (keys.length > 0) await store.del(...keys)
-}
-
-async function isQuiet(store: Store): Promise<boolean> {
-  return (await readOutboxBalance({ store, keys: KEYS }, Date.now())).pending === 0
-}
-
-type Logged = Map<string, Alert>
-
-/** What was committed, as each partition's log has it. */
-async function readLog(store: Store): Promise<Logged> {
-  const log: Logged = new Map()
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const keys = KEYS.partition(partition)
-    const entries = await store.xrange(keys.log, '-', '+')
-    for (const [, [, entry = '']] of entries) {
-      const { alert } = JSON.parse(entry) as { alert: Alert }
-      expect(log.has(alert.id)).toBe(false)
-      log.set(alert.id, alert)
-    }
-  }
-  return log
-}
-
 /** Where each series that was ever told of stands by the last that was committed of it. */
-function lastLevels(log: Logged): Map<string, string> {
+function lastLevels(log: ReadonlyMap<string, Alert>): Map<string, string> {
   const levels = [...log.values()].map(({ account, series, status, level }) => {
     return [`${account?.hubId} ${series?.objectTypeId}`, status === 'resolved' ? 'ok' : level] as const
   })

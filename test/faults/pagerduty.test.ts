@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { createQueues } from '../../jobs/queues.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { dropQueues } from '../support/after-kills.ts'
 import { plimsollHere } from '../support/command.ts'
 import { connectAll, customProperties, eventually, hubIdsOf, send } from '../support/fleet.ts'
 import { Impatience } from '../support/impatience.ts'
@@ -107,11 +108,9 @@ test('one incident lives through warning, critical, acknowledged, resolved, what
   await connectAll(daemon.url, [hubId])
   await eventually('the first reading', async () => (await store.exists(KEYS.account(hubId).watch)) === 1)
 
-  /** What it had in its queues is elsewhere, too. */
   const killAndRestart = async () => {
     await daemon.kill()
-    const names = await store.keys(`${KEYS.queues}:*`)
-    if (names.length > 0) await store.del(...names)
+    await dropQueues(store, KEYS)
     daemon = await scene.daemon(settings)
   }
 
