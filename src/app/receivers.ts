@@ -5,7 +5,7 @@ import { AckLinks } from '../alerts/acknowledge.ts'
 import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
 import { type MailLinks, recordPages } from '../delivery/describe/mail-links.ts'
 import type { Receiver } from '../delivery/receiver.ts'
-import { receiverKind } from '../delivery/receivers/all-receivers.ts'
+import { openReceiver, receiverKind } from '../delivery/receivers/all-receivers.ts'
 import type { BodyContext, ShownReceiver, TakenMessages } from '../delivery/receivers/receiver-kind.ts'
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
 import { NOBODY } from '../redis/steps.ts'
@@ -39,7 +39,7 @@ export function createReceiver(
 ): ShownReceiver {
   const { http, alerts } = config
   const context = { receiver: name, home: `${http.publicUrl}/`, groupBy: alerts.group.by, ...shown }
-  return receiverKind(settings).create(settings, context)
+  return openReceiver(settings, context)
 }
 
 export function ackLinks(vault: Vault, { alerts }: Pick<Config, 'alerts'>): AckLinks {

@@ -2,7 +2,7 @@ import { apprise } from './apprise/apprise.ts'
 import { email } from './email/email.ts'
 import { ntfy } from './ntfy/ntfy.ts'
 import { pagerduty } from './pagerduty/pagerduty.ts'
-import type { ReceiverKind, SettingsOf } from './receiver-kind.ts'
+import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from './receiver-kind.ts'
 import { slack } from './slack/slack.ts'
 import { teams } from './teams/teams.ts'
 import { telegram } from './telegram/telegram.ts'
@@ -26,4 +26,11 @@ const KINDS: Record<keyof All, ReceiverKind<never>> = RECEIVERS
 
 export function receiverKind({ type }: { type: keyof All }): ReceiverKind<ReceiverSettings> {
   return KINDS[type]
+}
+
+/** One receiver; the caller closes it. Readers of a channel may not acknowledge in the name of another. */
+export function openReceiver(settings: ReceiverSettings, context: BodyContext): ShownReceiver {
+  const { toPeople, create } = receiverKind(settings)
+  const { acknowledge: _, ...shared } = context.links ?? {}
+  return create(settings, toPeople ? context : { ...context, links: shared })
 }

@@ -1,32 +1,33 @@
 import type { Message } from '../../alerts/alert.ts'
-import { withFault } from '../templates/message-template.ts'
+import { messageTemplate, type TemplateSettings, type TemplateTexts, withFault } from '../templates/message-template.ts'
 import type { createPost } from './http-post.ts'
-import type { ShownReceiver } from './receiver-kind.ts'
-
-/** A body, and what was wrong with the template that it was to be made by. */
-export type RenderedBody = { body: string; fault: string | undefined }
+import type { BodyContext, ShownReceiver } from './receiver-kind.ts'
 
 interface BodyReceiverOptions {
-  name: string
   type: string
   post: ReturnType<typeof createPost>
   headers?: Record<string, string>
-  render: (message: Message) => RenderedBody
+  template: TemplateSettings | undefined
+  /** What a text by the template may be, in this service. */
+  texts: Parameters<typeof messageTemplate>[1]
+  bodyOf: (message: Message, context: BodyContext, texts: TemplateTexts) => string
 }
 
 /** A receiver that gets each message as one JSON body. */
-export function createBodyReceiver({
-  name,
-  type,
-  post: { post, ...asIs },
-  headers,
-  render,
-}: BodyReceiverOptions): ShownReceiver {
+export function createBodyReceiver(
+  context: BodyContext,
+  { type, post: { post, ...asIs }, headers = {}, template, texts, bodyOf }: BodyReceiverOptions,
+): ShownReceiver {
+  const textsOf = messageTemplate(template, texts)
+  const render = (message: Message) => {
+    const own = textsOf(message, context)
+    return { body: bodyOf(message, context, own), fault: own.fault }
+  }
   return {
-    ...{ name, type, ...asIs },
+    ...{ name: context.receiver, type, ...asIs },
     async send({ message, now }, signal) {
       const { body, fault } = render(message)
-      return withFault(await post({ body, now, signal, ...(headers && { headers }) }), fault)
+      return withFault(await post({ body, headers, now, signal }), fault)
     },
     show(message) {
       const { body, fault } = render(message)

@@ -34,6 +34,13 @@ export const postAddress = () =>
 
 export const insecureHttp = () => toggle().prefault(false).describe('Allows http://, for servers in your own network.')
 
+/** What every service has that is sent a message as one body. */
+export const messageSettings = () => ({
+  template: templates('title', 'body'),
+  digest: digest().exactOptional(),
+  insecure: insecureHttp(),
+})
+
 /** Settings of a service that is posted to: `url` may be http:// only where that is allowed. */
 export function posted<Schema extends z.ZodType>(schema: Schema, also?: (given: Unchecked, report: Report) => void) {
   return related(schema, (given, report) => {

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import type { Agent, Dispatcher } from 'undici'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { retryAfterMs } from '../../runtime/retry-after.ts'
-import type { Secret } from '../../runtime/secret.ts'
+import { Secret } from '../../runtime/secret.ts'
 import { formatSeconds } from '../../text/format-number.ts'
 import { networkFailure } from '../network-failure.ts'
 import { type AttemptOutcome, markOf } from '../receiver.ts'
@@ -17,8 +17,8 @@ const MAX_ANSWER_BYTES = 64 * 1024
 
 export interface PostOptions {
   name: string
-  /** May carry a password or a key: nothing of it is ever shown. */
-  url: Secret
+  /** One that carries a password or a key is a secret: nothing of it is ever shown. */
+  url: Secret | string
   /** From connecting to the last byte of the answer. */
   timeoutMs?: number
   /** Connections to use instead of its own; the caller closes them. */
@@ -83,14 +83,18 @@ export function createPost(options: PostOptions, meaningOf: (answer: PostAnswer)
 }
 
 /** Credentials of the URL become a header, as browsers and curl do it. */
-function parseUrl(name: string, secret: Secret): { url: URL; authorization?: string } {
-  const parts = splitCredentials(secret)
+function parseUrl(name: string, given: Secret | string): { url: URL; authorization?: string } {
+  const parts = splitCredentials(secretOf(given))
   if (parts === null || !/^https?:$/.test(parts.url.protocol)) {
     throw new Error(`receiver ${name}: url must be an http(s) URL`)
   }
   const { url, user, password } = parts
   if (user === '' && password === '') return { url }
   return { url, authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
+}
+
+function secretOf(given: Secret | string): Secret {
+  return typeof given === 'string' ? new Secret(given) : given
 }
 
 /** The status has decided most; an answer whose rest never comes has said it all the same. Read whole, the connection can be used again. */
@@ -154,8 +158,8 @@ export function goneFor(...statuses: readonly number[]): (answer: PostAnswer) =>
 }
 
 /** Connects as a delivery would, and hangs up: nothing is posted. */
-export async function reachAddress({ url }: { url: Secret }, { place, signal }: Reach): Promise<Reached> {
-  const { protocol, hostname, host, port } = new URL(url.reveal())
+export async function reachAddress({ url }: { url: Secret | string }, { place, signal }: Reach): Promise<Reached> {
+  const { protocol, hostname, host, port } = new URL(secretOf(url).reveal())
   const isTls = protocol === 'https:'
   const bare = hostname.replace(/^\[|\]$/g, '')
   const address = { host: bare, port: port === '' ? (isTls ? 443 : 80) : Number(port) }

@@ -54,6 +54,8 @@ export interface ReceiverKind<Settings> {
   reach(settings: Settings, how: Reach): Promise<Reached>
   /** What to do about an attempt that failed. `answer` is the one it got, `place` as in `Reach`. */
   wayOut(place: string, answer: number | undefined): string
+  /** Its messages go to people, not to a channel: they may have the link that acknowledges, in a reader's name. */
+  toPeople?: true
   /** It sends something for each alert of a message: a large group is cut into several messages, and none is only counted. */
   perAlert?: true
   /** Which messages it takes; default: those about alerts. */
@@ -63,8 +65,3 @@ export interface ReceiverKind<Settings> {
 }
 
 export type SettingsOf<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>
-
-/** Readers of a channel may not acknowledge in the name of another. */
-export function linksOfChannel({ acknowledge: _, ...shared }: MailLinks = {}): MailLinks {
-  return shared
-}

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import type { Message } from '../../../src/alerts/alert.ts'
-import { RECEIVER_SETTINGS, receiverKind } from '../../../src/delivery/receivers/all-receivers.ts'
+import { openReceiver as openOne, RECEIVER_SETTINGS } from '../../../src/delivery/receivers/all-receivers.ts'
 import { aMessage, NOW } from '../example-messages.ts'
 
 interface Arrived {
@@ -42,7 +42,7 @@ export const never = new AbortController().signal
 export function openReceiver(given: { type: string } & Record<string, unknown>) {
   const parsed = settings.parse(given)
   const links = { open: ({ id }: { id: string }) => `${HOME}alerts/${id}`, acknowledge: () => `${HOME}acknowledge?s=1` }
-  return receiverKind(parsed).create(parsed, { receiver: 'ops', home: HOME, groupBy: ['account'], links })
+  return openOne(parsed, { receiver: 'ops', home: HOME, groupBy: ['account'], links })
 }
 
 /** Sends one message as the daemon would. */

@@ -3,11 +3,11 @@ import type { Message } from '../../../alerts/alert.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
 import { badgeOfMessage } from '../../describe/subject.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
-import { messageTemplate, type TemplateTexts } from '../../templates/message-template.ts'
+import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
-import { digest, insecureHttp, postAddress, posted, templates } from '../common-settings.ts'
+import { messageSettings, postAddress, posted } from '../common-settings.ts'
 import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
-import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** Some of the services behind it take far less, and split or cut it. */
 const MOST_CHARACTERS = 4_000
@@ -21,26 +21,17 @@ const appriseSettings = posted(
     url: postAddress().describe(
       'The address with the key of its configuration: https://apprise.example.com/notify/KEY.',
     ),
-    template: templates('title', 'body'),
-    digest: digest().exactOptional(),
-    insecure: insecureHttp(),
+    ...messageSettings(),
   }),
 )
 
 export const apprise = {
   settings: appriseSettings,
-  create({ url, template }, context) {
-    const { receiver: name } = context
-    const shown = { ...context, links: linksOfChannel(context.links) }
-    const textsOf = messageTemplate(template, { mostBytes: MOST_CHARACTERS })
-    return createBodyReceiver({
-      ...{ name, type: 'apprise', post: createPost({ name, url }, readApprise) },
-      render(message) {
-        const texts = textsOf(message, shown)
-        return { body: appriseBody(message, shown, texts), fault: texts.fault }
-      },
-    })
-  },
+  create: ({ url, template }, context) =>
+    createBodyReceiver(context, {
+      ...{ type: 'apprise', template, bodyOf: appriseBody, texts: { mostBytes: MOST_CHARACTERS } },
+      post: createPost({ name: context.receiver, url }, readApprise),
+    }),
   reach: reachAddress,
   wayOut: (place, answer) =>
     answer === 204
@@ -62,19 +53,15 @@ function appriseBody(message: Message, { home, links = {} }: BodyContext, texts:
 }
 
 /** Its 204 says that nothing was sent. A 424 may be all of its services: rather twice to some than never to all. */
+const FAILED: Record<number, string> = {
+  204: 'no configuration under this key, nothing was sent',
+  424: 'a service behind Apprise failed, others may have it',
+}
+
 function readApprise(answer: PostAnswer): AttemptOutcome {
   const { status } = answer
-  if (status === 204)
-    return {
-      outcome: 'retry',
-      answer: status,
-      reason: 'answered 204: no configuration under this key, nothing was sent',
-    }
-  if (status === 424)
-    return {
-      outcome: 'retry',
-      answer: status,
-      reason: 'answered 424: a service behind Apprise failed, others may have it',
-    }
-  return readAnswer(answer)
+  const why = FAILED[status]
+  return why === undefined
+    ? readAnswer(answer)
+    : { outcome: 'retry', answer: status, reason: `answered ${status}: ${why}` }
 }

@@ -55,6 +55,7 @@ type EmailSettings = SettingsOf<typeof emailSettings>
 
 export const email = {
   settings: emailSettings,
+  toPeople: true,
   create(settings, { receiver: name, home, links = {}, addresseeOf }) {
     const { smtp, from, to, template } = settings
     const textsOf = messageTemplate(template, { escapeField: escapeLinks(home), mostBytes: MOST_OWN_BODY })

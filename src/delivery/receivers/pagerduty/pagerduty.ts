@@ -2,18 +2,11 @@ import * as z from 'zod'
 import { secret, webAddress } from '../../../../config/secrets.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { chunksOf } from '../../../runtime/chunks-of.ts'
-import { Secret } from '../../../runtime/secret.ts'
 import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'
 import { messageTemplate, withFault } from '../../templates/message-template.ts'
 import { insecureHttp, posted, templates } from '../common-settings.ts'
 import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
-import {
-  type BodyContext,
-  linksOfChannel,
-  type ReceiverKind,
-  type SettingsOf,
-  type ShownReceiver,
-} from '../receiver-kind.ts'
+import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 import { eventsOf, MOST_DETAIL } from './events.ts'
 
 /** Of all events of a message together, as long as one mail may take: half a claim is 30 s. */
@@ -42,31 +35,31 @@ export const pagerduty = {
   create: createPagerDuty,
   perAlert: true,
   takes: () => ['alerts', 'acknowledgements'],
-  reach: ({ url }, how) => reachAddress({ url: new Secret(url) }, how),
+  reach: reachAddress,
   wayOut: (place, answer) =>
     answer === 400 ? `check ${place}.routingKey: PagerDuty does not take it` : postWayOut(place, answer, 'routingKey'),
 } satisfies ReceiverKind<PagerDutySettings>
 
 function createPagerDuty({ url, routingKey, template }: PagerDutySettings, context: BodyContext): ShownReceiver {
-  const { post, ...asIs } = createPost(
-    { name: context.receiver, url: new Secret(url), timeoutMs: TIMEOUT_MS },
-    readEvents,
-  )
-  const shown = { ...context, links: linksOfChannel(context.links) }
+  const { post, ...asIs } = createPost({ name: context.receiver, url, timeoutMs: TIMEOUT_MS }, readEvents)
   const textsOf = messageTemplate(template, { mostBytes: MOST_DETAIL })
   const taken = new Map<string, Set<string>>()
+  const eventsFor = (message: Message) => {
+    let fault: string | undefined
+    const events = eventsOf(message, context, (one) => {
+      const texts = textsOf(one, context)
+      fault ??= texts.fault
+      return texts
+    })
+    return { events, fault }
+  }
 
   async function send({ id, message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
     // A retry goes on where the last attempt stopped: from the beginning a limit of calls would let it never end.
     const done = taken.get(id) ?? new Set()
-    let fault: string | undefined
-    const noted = (one: Message) => {
-      const texts = textsOf(one, shown)
-      fault ??= texts.fault
-      return texts
-    }
-    const left = eventsOf(message, shown, noted).filter(({ transition }) => !done.has(transition))
+    const { events, fault } = eventsFor(message)
+    const left = events.filter(({ transition }) => !done.has(transition))
     let refused: AttemptOutcome | undefined
     const tell = async ({ transition, events }: (typeof left)[number]): Promise<AttemptOutcome> => {
       for (const event of events) {
@@ -91,12 +84,7 @@ function createPagerDuty({ url, routingKey, template }: PagerDutySettings, conte
   }
 
   function show(message: Message) {
-    let fault: string | undefined
-    const events = eventsOf(message, shown, (one) => {
-      const texts = textsOf(one, shown)
-      fault ??= texts.fault
-      return texts
-    })
+    const { events, fault } = eventsFor(message)
     return {
       text: events.flatMap((one) => one.events.map((event) => JSON.stringify(event, null, 2))).join('\n'),
       fault,

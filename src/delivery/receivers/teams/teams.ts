@@ -5,12 +5,12 @@ import { formatTime } from '../../../text/format-time.ts'
 import type { Action } from '../../describe/mail-links.ts'
 import { fitted, type OutlinePart, outlineOf, withoutMarkup } from '../../describe/outline.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
-import { messageTemplate, type TemplateTexts } from '../../templates/message-template.ts'
+import type { TemplateTexts } from '../../templates/message-template.ts'
 import { escapeMarkup } from '../../templates/own-links.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
-import { digest, insecureHttp, postAddress, posted, templates } from '../common-settings.ts'
+import { messageSettings, postAddress, posted } from '../common-settings.ts'
 import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
-import { type BodyContext, linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** Teams refuses 28,672 bytes, counted after it has expanded what was sent by up to a fifth. */
 const MOST_BYTES = 20_000
@@ -25,29 +25,18 @@ const teamsSettings = posted(
     url: postAddress().describe(
       'The address of a workflow that posts to a channel "when a webhook request is received".',
     ),
-    template: templates('title', 'body'),
-    digest: digest().exactOptional(),
-    insecure: insecureHttp(),
+    ...messageSettings(),
   }),
 )
 
 export const teams = {
   settings: teamsSettings,
-  create({ url, template }, context) {
-    const { receiver: name } = context
-    const shown = { ...context, links: linksOfChannel(context.links) }
-    const textsOf = messageTemplate(template, {
-      escapeField: escapeMarkup(context.home),
-      mostBytes: MOST_OWN_BODY,
-    })
-    return createBodyReceiver({
-      ...{ name, type: 'teams', post: createPost({ name, url }, readTeams) },
-      render(message) {
-        const texts = textsOf(message, shown)
-        return { body: teamsBody(message, shown, texts), fault: texts.fault }
-      },
-    })
-  },
+  create: ({ url, template }, context) =>
+    createBodyReceiver(context, {
+      ...{ type: 'teams', template, bodyOf: teamsBody },
+      post: createPost({ name: context.receiver, url }, readTeams),
+      texts: { escapeField: escapeMarkup(context.home), mostBytes: MOST_OWN_BODY },
+    }),
   reach: reachAddress,
   wayOut: postWayOut,
 } satisfies ReceiverKind<SettingsOf<typeof teamsSettings>>

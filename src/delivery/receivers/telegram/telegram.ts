@@ -5,18 +5,12 @@ import type { Message } from '../../../alerts/alert.ts'
 import { retryAfterMs } from '../../../runtime/retry-after.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
-import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'
-import { messageTemplate, type TemplateTexts, withFault } from '../../templates/message-template.ts'
-import { indented } from '../body-receiver.ts'
-import { digest, insecureHttp, posted, templates } from '../common-settings.ts'
-import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
-import {
-  type BodyContext,
-  linksOfChannel,
-  type ReceiverKind,
-  type SettingsOf,
-  type ShownReceiver,
-} from '../receiver-kind.ts'
+import type { AttemptOutcome } from '../../receiver.ts'
+import type { TemplateTexts } from '../../templates/message-template.ts'
+import { createBodyReceiver } from '../body-receiver.ts'
+import { messageSettings, posted } from '../common-settings.ts'
+import { createPost, type PostAnswer, type Posted, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 
 const MOST_CHARACTERS = 4_096
 /** Of a body by a template: a title goes before it. */
@@ -31,9 +25,7 @@ const telegramSettings = posted(
       'must be the number of a chat, or @ and the name of a channel',
     ).describe('The chat that the bot writes to: its number in quotes, or @name.'),
     url: webAddress().prefault('https://api.telegram.org').describe('The server of the Bot API.'),
-    template: templates('title', 'body'),
-    digest: digest().exactOptional(),
-    insecure: insecureHttp(),
+    ...messageSettings(),
   }),
 )
 
@@ -42,49 +34,41 @@ type TelegramSettings = SettingsOf<typeof telegramSettings>
 export const telegram = {
   settings: telegramSettings,
   create: createTelegram,
-  reach: ({ url }, how) => reachAddress({ url: new Secret(url) }, how),
+  reach: reachAddress,
   wayOut: (place, answer) =>
     answer === 400 ? `check ${place}.chat: the bot must be in it` : postWayOut(place, answer, 'botToken'),
 } satisfies ReceiverKind<TelegramSettings>
 
 function createTelegram({ url, botToken, chat, template }: TelegramSettings, context: BodyContext): ShownReceiver {
-  const { receiver: name } = context
   let current = chat
   let moved: string | undefined
   const judge = (answer: PostAnswer) => {
     moved = parametersOf(answer.body).migrate_to_chat_id?.toString() ?? moved
     return readTelegram(answer)
   }
-  const { post, ...asIs } = createPost(
-    { name, url: new Secret(`${url}/bot${encodeURIComponent(botToken.reveal()).replaceAll('%3A', ':')}/sendMessage`) },
-    judge,
-  )
-  const shown = { ...context, links: linksOfChannel(context.links) }
-  const textsOf = messageTemplate(template, { mostBytes: MOST_OWN_BODY })
+  const bot = `bot${encodeURIComponent(botToken.reveal()).replaceAll('%3A', ':')}`
+  const { post, ...asIs } = createPost({ name: context.receiver, url: new Secret(`${url}/${bot}/sendMessage`) }, judge)
 
-  async function send({ message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
-    const texts = textsOf(message, shown)
-    const sendTo = async (chatId: string) =>
-      withFault(await post({ body: telegramBody(message, chatId, shown, texts), now, signal }), texts.fault)
-    const first = await sendTo(current)
+  async function follow(posted: Posted): Promise<AttemptOutcome> {
+    const first = await post(posted)
     if (first.outcome === 'delivered' || moved === undefined || moved === current) return first
     current = moved
-    const second = await sendTo(current)
+    const body = JSON.stringify({ ...JSON.parse(posted.body), chat_id: current })
+    const second = await post({ ...posted, body })
     const detail = `the group is a supergroup now: set chat to "${moved}"`
     return second.outcome === 'delivered' ? { ...second, detail } : second
   }
 
-  const show = (message: Message) => {
-    const texts = textsOf(message, shown)
-    return { text: indented(telegramBody(message, current, shown, texts)), fault: texts.fault }
-  }
-  return { ...{ name, type: 'telegram', ...asIs }, send, show }
+  return createBodyReceiver(context, {
+    ...{ type: 'telegram', template, post: { ...asIs, post: follow }, texts: { mostBytes: MOST_OWN_BODY } },
+    bodyOf: (...shown) => telegramBody(current, ...shown),
+  })
 }
 
 /** Without `parse_mode` Telegram reads no markup. */
 function telegramBody(
-  message: Message,
   chat_id: string,
+  message: Message,
   { home, links = {} }: BodyContext,
   texts: TemplateTexts,
 ): string {

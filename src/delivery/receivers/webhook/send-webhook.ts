@@ -12,7 +12,7 @@ import { plimsollBody } from './plimsoll.ts'
 
 export interface WebhookOptions extends PostOptions {
   /** None: it is not signed. */
-  secrets: Secret[]
+  secrets: readonly Secret[]
   /** Beside those that it has anyway. */
   headers?: Readonly<Record<string, Secret>> | undefined
   format: WebhookFormat

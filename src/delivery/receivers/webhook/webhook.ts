@@ -4,7 +4,7 @@ import { asGroup } from '../../../../config/values.ts'
 import type { Secret } from '../../../runtime/secret.ts'
 import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
 import { postWayOut, reachAddress } from '../http-post.ts'
-import { linksOfChannel, type ReceiverKind, type SettingsOf } from '../receiver-kind.ts'
+import type { ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 import { payload } from './payload.ts'
 import { createWebhookReceiver } from './send-webhook.ts'
 
@@ -70,11 +70,8 @@ const webhookSettings = posted(
 
 export const webhook = {
   settings: webhookSettings,
-  create({ url, secrets, headers, format, payload }, { receiver: name, ...context }) {
-    const links = linksOfChannel(context.links)
-    const own = { url, secrets: [...secrets], headers, format, payload }
-    return createWebhookReceiver({ name, ...own, context: { ...context, links } })
-  },
+  create: ({ url, secrets, headers, format, payload }, context) =>
+    createWebhookReceiver({ name: context.receiver, url, secrets, headers, format, payload, context }),
   takes({ events }) {
     if (events === undefined) return ['alerts']
     return events.flatMap((name) => (name === 'alerts' ? (['alerts', 'acknowledgements'] as const) : ['accounts']))
