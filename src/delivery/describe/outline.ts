@@ -11,7 +11,7 @@ const MOST_RECORDS = 10
 const MOST_LINE = 250
 const MOST_CHANGES = 2_000
 
-export const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
+const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
 
 /** One message in a few words, for services that show little. Nothing is escaped. */
 export interface Outline {
@@ -53,7 +53,7 @@ function wholePart(described: readonly Described[]): OutlinePart {
   const records = described.flatMap(({ records }) => (records === undefined ? [] : records))
   const rows = records.flatMap(({ note, rows }) => [
     `Records (${note})`,
-    ...rows.slice(0, MOST_RECORDS).map(({ label, id, usage }) => [label ?? [], `#${id}`, usage].flat().join(' ')),
+    ...rows.slice(0, MOST_RECORDS).map(({ label, id, usage }) => ['•', label ?? [], `#${id}`, usage].flat().join(' ')),
   ])
   const facts = described
     .flatMap((one) => one.facts)
