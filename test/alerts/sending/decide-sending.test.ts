@@ -271,3 +271,11 @@ describe('a mass', () => {
     expect(groupsOf(decide(begun(5), contacts))).toEqual([1, 2, 3, 4, 5].map((n) => `kind=limit|account=${n}`))
   })
 })
+
+test('of a very large group so much is sent at once, what came last with its next message', () => {
+  const many = Array.from({ length: 20_001 }, (_, n) => item({ id: `n${n}-1` }, waited()))
+  const late = { ...item({ id: 'late-1' }), known: { waits: { is: 'group' as const, since: NOW - 1 } } }
+  const [first, ...verdicts] = decide([late, ...many.slice(1)])
+  expect(first).toMatchObject({ is: 'waits', until: NOW + WAIT })
+  expect(verdicts.filter(({ is }) => is === 'sent')).toHaveLength(20_000)
+})
