@@ -29,6 +29,7 @@ const ENV = {
   TELEGRAM_TOKEN: '1:x',
   APPRISE_KEY: 'x',
   DESK_KEY: 'x',
+  DISCORD_WEBHOOK: '1/x',
   WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
 
