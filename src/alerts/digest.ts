@@ -1,4 +1,5 @@
 import { defined } from '../runtime/defined.ts'
+import { isoOf } from '../text/format-time.ts'
 import { type Alert, alertOf, compareLevels, criticalFirst, type FleetChanges, type Message } from './alert.ts'
 
 /** A receiver's digest, as far as the next one is compared with it. */
@@ -33,7 +34,7 @@ export function composeDigest(
     const was = last?.alerts.get(alertOf(alert))
     return last === undefined || was === undefined
       ? alert
-      : { ...alert, previous: { ...was, measuredAt: iso(last.at) } }
+      : { ...alert, previous: { ...was, measuredAt: isoOf(last.at) } }
   })
   const data = {
     ...{ groupKey: `digest/${period}`, truncated: mine.length - alerts.length, alerts, period },
@@ -46,7 +47,10 @@ export function composeDigest(
   const reported = mine.map(
     ({ id, level, usage, limit }) => [alertOf({ id }), { level, ...defined({ usage, limit }) }] as const,
   )
-  return { message: { type: 'alert.digest', timestamp: iso(now), data }, made: { at: now, alerts: new Map(reported) } }
+  return {
+    message: { type: 'alert.digest', timestamp: isoOf(now), data },
+    made: { at: now, alerts: new Map(reported) },
+  }
 }
 
 /** What is open still, though at a level that is for others, is not resolved. */
@@ -61,10 +65,6 @@ function changesSince({ alerts }: LastDigest, open: readonly Alert[], mine: read
     better: moves.filter((move) => move === 'better').length,
     resolved: alerts.size - moves.length,
   }
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString()
 }
 
 export function encodeDigest({ at, alerts }: LastDigest): string {

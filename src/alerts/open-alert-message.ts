@@ -8,6 +8,7 @@ import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
+import { isoOf } from '../text/format-time.ts'
 import type { Alert } from './alert.ts'
 import { kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
@@ -86,7 +87,7 @@ function bodyOf(
   return {
     ...seriesFields(series),
     ...daysLeftOf(outlookOf(series, account.forecasts, now)),
-    ...defined({ threshold, measuredAt: at === undefined ? undefined : iso(at) }),
+    ...defined({ threshold, measuredAt: at === undefined ? undefined : isoOf(at) }),
   }
 }
 
@@ -98,8 +99,4 @@ function sentenceOf(hubId: number, field: string, { level, rule, cause }: Series
     ...defined({ cause }),
   })
   return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}.`
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString()
 }

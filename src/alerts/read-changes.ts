@@ -3,6 +3,7 @@ import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { readSince } from '../redis/read-since.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
+import { isoOf } from '../text/format-time.ts'
 import type { ChangeName, FleetChange, FleetChanges } from './alert.ts'
 import {
   ACCOUNT_EVENTS,
@@ -54,8 +55,8 @@ export async function readChanges(
   const items = CHANGE_GROUPS.flatMap((group) => byGroup.get(group)?.slice(0, mostOfEach) ?? [])
   await nameAccounts(deps, items)
   return {
-    ...{ since: iso(since), until: iso(until) },
-    ...(kept.length === 0 ? {} : { keptSince: iso(Math.max(...kept)) }),
+    ...{ since: isoOf(since), until: isoOf(until) },
+    ...(kept.length === 0 ? {} : { keptSince: isoOf(Math.max(...kept)) }),
     ...{ counts: countsOf(mine), items, leftOut: mine.length - items.length },
   }
 }
@@ -96,8 +97,4 @@ function countsOf(changes: readonly FleetChange[]): Record<ChangeName, number> {
   const counts = Object.fromEntries(CHANGE_NAMES.map((name) => [name, 0])) as Record<ChangeName, number>
   for (const { change } of changes) counts[change]++
   return counts
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString()
 }

@@ -4,6 +4,7 @@ import { stepJson } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { defined } from '../runtime/defined.ts'
+import { isoOf } from '../text/format-time.ts'
 import { type Alert, alertOf, type FleetChange } from './alert.ts'
 import type { AlertsDeps } from './deps.ts'
 import { composeDigest, decodeDigest, encodeDigest } from './digest.ts'
@@ -49,7 +50,7 @@ async function tendDigest(deps: DigestsWork, receiver: string, schedule: DigestS
   const made = is === 'due' ? await makeDigest(deps, receiver, schedule, now) : []
   const plan = [receiver, plannedAt ?? '', nextAt, now]
   if ((await store.moveDigest(keys.delivery.deliveriesDue, ...plan, ...made)) === 'lost' || is === 'unplanned') return
-  const facts = { receiver, dueAt: new Date(dueAt).toISOString(), nextAt: new Date(nextAt).toISOString() }
+  const facts = { receiver, dueAt: isoOf(dueAt), nextAt: isoOf(nextAt) }
   if (is === 'missed') {
     log.warn({ code: 'digest.missed', ...facts }, 'too late for this digest: only the next one is sent')
   } else {

@@ -70,6 +70,11 @@ export function formatTimeAndAge(iso: string, now: number): string {
   return Number.isNaN(at) ? 'unknown' : `${formatTime(iso)} (${formatDistance(at - now)})`
 }
 
+/** ISO 8601, of a moment that is known to be one. */
+export function isoOf(at: number): string {
+  return new Date(at).toISOString()
+}
+
 /** ISO 8601, or null for what never was or is no time at all. */
 export function iso(at: number | null): string | null {
   return at === null || !Number.isFinite(at) || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString()
