@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Registry } from '../accounts/registry.ts'
+import { readScores } from '../redis/read-scores.ts'
 import { stepJson } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -29,14 +30,14 @@ const MOST_CHANGES = 10
 /** Receivers whose digest is due get it, once for all daemons; those that changed in the config are planned anew. */
 export async function sweepDigests(deps: DigestsWork): Promise<undefined> {
   const { store, keys, digests, log } = deps
-  const planned = chunksOf(await store.zrange(keys.digests.due, 0, '-1', 'WITHSCORES'), 2)
-  for (const [receiver = ''] of planned.filter(([receiver = '']) => !digests.has(receiver))) {
+  const planned = await readScores(store, keys.digests.due)
+  for (const receiver of planned.keys()) {
+    if (digests.has(receiver)) continue
     await store.del(keys.digests.of(receiver))
     await store.zrem(keys.digests.due, receiver)
   }
-  const plannedAt = new Map(planned.map(([receiver, at]) => [receiver, Number(at)]))
   for (const [receiver, schedule] of digests) {
-    await tendDigest(deps, receiver, schedule, plannedAt.get(receiver)).catch((err: unknown) => {
+    await tendDigest(deps, receiver, schedule, planned.get(receiver)).catch((err: unknown) => {
       log.error({ code: 'digest.error', receiver, err }, 'this digest could not be made: tried again in a minute')
     })
   }

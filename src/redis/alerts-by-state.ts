@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Store } from './connect.ts'
 import { hubIdsIn, type Keys, PARTITIONS } from './keys.ts'
 import { unlessOfOtherType } from './other-type.ts'
+import { readScores } from './read-scores.ts'
 
 /**
  * Data in which alerts moved from the outbox to groups, to what was held back and to what was told, becomes data of what is new and
@@ -142,8 +143,7 @@ async function keepKnown(
     [old.told, false],
     [old.over, true],
   ] as const) {
-    const found = await store.zrange(key, 0, '-1', 'WITHSCORES')
-    for (let n = 0; n < found.length; n += 2) told.set(found[n] ?? '', { at: Number(found[n + 1]), isOver })
+    for (const [name, at] of await readScores(store, key)) told.set(name, { at, isOver })
   }
   const waits = new Map<string, Waiting>()
   for (const one of waiting) {

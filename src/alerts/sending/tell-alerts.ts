@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readNewsDue } from '../../redis/news-due.ts'
+import { readScores } from '../../redis/read-scores.ts'
 import { stepJson, table } from '../../redis/steps.ts'
 import { chunksOf } from '../../runtime/chunks-of.ts'
 import { Failures } from '../../runtime/concurrency.ts'
@@ -101,7 +102,11 @@ async function tellReceiver(
   outcome: Outcome[],
   now: number,
 ): Promise<'done'> {
-  const [stored, lately] = await Promise.all([readStored(deps, receiver, scene.news), readLately(deps, receiver)])
+  const { store, keys } = deps
+  const [stored, lately] = await Promise.all([
+    readStored(deps, receiver, scene.news),
+    readScores(store, keys.delivery.lately(receiver)),
+  ])
   const items = scene.news.flatMap((news, n): Told[] => {
     const text = stored[n] ?? ''
     const isFor = scene.routed[n]?.get(receiver) ?? false
@@ -149,11 +154,6 @@ async function readStored({ store, keys }: AlertsDeps, receiver: string, news: r
   const ids = news.map(({ alert }) => alert)
   const found = chunksOf(ids, FIELDS).map((some) => store.hmget(keys.delivery.known(receiver), ...some))
   return (await Promise.all(found)).flat()
-}
-
-async function readLately({ store, keys }: AlertsDeps, receiver: string): Promise<Map<string, number>> {
-  const found = await store.zrange(keys.delivery.lately(receiver), 0, '-1', 'WITHSCORES')
-  return new Map(found.flatMap((what, n) => (n % 2 === 0 ? [[what, Number(found[n + 1])] as const] : [])))
 }
 
 /** As long as it waits for the same, it is the same object. */
