@@ -13,7 +13,7 @@ import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts
 import { failuresOf, isFailure, type Reading, reportOfKey } from '../src/limits/readings.ts'
 import type { ReadReport, ReportedValue } from '../src/limits/reports/report.ts'
 import type { RecordChoice, SampleSettings } from '../src/limits/samples.ts'
-import type { Fingerprints } from '../src/limits/watch/watch.ts'
+import type { Fingerprints, Watch } from '../src/limits/watch/watch.ts'
 import type { PollWork } from './job-deps.ts'
 
 /** What polls are decided by: settings, and texts made from them. */
@@ -117,12 +117,15 @@ function readChanged(
       if (recordsFingerprint(key, report, choice) !== printIn(seen.records)) return undefined
     }
     const asBefore = asKept(before, reportOfKey(key)?.report.namesTypes ? watch.typesLeftOut : 0)
-    // That a record's percentage is another one is in no fingerprint, and logged once.
-    const isNews = () =>
-      !watch.disagreed && disagreeingPercentage({}, { reports: new Map([[key, report as ReadReport]]) })
-    read.set(key, report === undefined || (isSaidBefore(report, asBefore) && !isNews()) ? asBefore : report)
+    const isNew = report !== undefined && (!isSaidBefore(report, asBefore) || disagreesNow(watch, key, report))
+    read.set(key, isNew ? report : asBefore)
   }
   return read
+}
+
+/** A record's percentage: it is in no fingerprint, and logged once. */
+function disagreesNow({ disagreed }: Watch, key: string, report: ReadReport): boolean {
+  return !disagreed && disagreeingPercentage({}, { reports: new Map([[key, report]]) }) !== undefined
 }
 
 function asKept({ values }: Reading, leftOut: number): ReadReport {
