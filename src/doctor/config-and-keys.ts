@@ -128,10 +128,21 @@ export function checkSecretFiles(
   const files = [...new Set([...installation.secretFiles, ...own])].filter((file) => existsSync(file))
   const findings = [
     ...(installation.configFile === undefined ? [] : judgeConfigFile(installation.configFile)),
-    ...files.flatMap((file) => judgeMode(file, statSync(file).mode) ?? []),
+    ...files.flatMap((file) => judgeOwner(file, statSync(file).uid) ?? judgeMode(file, statSync(file).mode) ?? []),
   ]
   if (findings.length > 0) return findings
   return [ok(SECRET_FILES, files.length === 0 ? 'none' : `${files.length} readable by this user only`)]
+}
+
+/** Who owns a file may change it, whatever its mode. Root may do anything anyway, and platforms hand secrets out as its files. */
+function judgeOwner(file: string, owner: number): Finding | undefined {
+  const own = process.geteuid?.()
+  if (own === undefined || owner === own || owner === 0) return undefined
+  return warn(
+    SECRET_FILES,
+    `${file} belongs to another user (user id ${owner}), who may change it`,
+    `chown ${own} ${file}`,
+  )
 }
 
 /** Reading is only a warning: platforms that hand secrets out as files often let their own group read them. */
@@ -142,7 +153,10 @@ function judgeMode(file: string, mode: number): Finding | undefined {
 }
 
 function judgeConfigFile({ path, hasSecrets }: NonNullable<Installation['configFile']>): Finding[] {
-  const found = judgeMode(path, statSync(path).mode)
+  const { mode, uid } = statSync(path)
+  const stranger = judgeOwner(path, uid)
+  if (stranger !== undefined) return [stranger]
+  const found = judgeMode(path, mode)
   return found === undefined || (found.level === 'warn' && !hasSecrets) ? [] : [found]
 }
 

@@ -1,9 +1,16 @@
 import {
   chmodSync,
+  closeSync,
+  constants,
   existsSync,
+  fchmodSync,
+  fstatSync,
   linkSync,
+  lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -16,7 +23,8 @@ const OWN = /^(keys|redis|answers|admin-token)\b/
 
 /**
  * The data folder, or a folder in it: made where it is missing, for this user's eyes only. One that others may read,
- * made by hand or by an older version, is closed to them. Throws where it can't be.
+ * made by hand or by an older version, is closed to them. Throws where it can't be, and where it is another user's, who could put
+ * keys of his own there; a link in it leads to what may be. The data folder itself may be a link of the operator.
  */
 export function openDataFolder(dataDir: string, name?: 'keys' | 'redis' | 'answers'): string {
   const whole = resolve(dataDir)
@@ -24,12 +32,47 @@ export function openDataFolder(dataDir: string, name?: 'keys' | 'redis' | 'answe
   if (name === undefined) return whole
   const folder = join(whole, name)
   makePrivate(folder, () => [])
+  if (lstatSync(folder).isSymbolicLink()) throw new Error(`${folder} is a link: put the folder itself there`)
   return folder
+}
+
+/** A file of the data folder that holds a secret. Throws where it is a link, or another user's. `wasOpen`: it was closed to others. */
+export function readOwnFile(file: string): { text: string; wasOpen: boolean } {
+  const opened = openUnlinked(file)
+  try {
+    const { uid, mode } = fstatSync(opened)
+    refuseStranger(file, uid)
+    const wasOpen = (mode & 0o077) !== 0
+    if (wasOpen) fchmodSync(opened, 0o600)
+    return { text: readFileSync(opened, 'utf8'), wasOpen }
+  } finally {
+    closeSync(opened)
+  }
+}
+
+function openUnlinked(file: string): number {
+  try {
+    return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ELOOP') throw error
+    throw new Error(`${file} is a link: put the file itself there`)
+  }
+}
+
+function refuseStranger(path: string, owner: number): void {
+  const own = process.geteuid?.()
+  if (own === undefined || owner === own) return
+  throw new Error(
+    `${path} belongs to another user of this machine (user id ${owner}): run plimsoll as that user, or hand it over with ` +
+      `chown -R ${own} ${path}`,
+  )
 }
 
 function makePrivate(folder: string, list: (folder: string) => string[]): void {
   makeFolder(folder)
-  const mode = statSync(folder).mode & 0o777
+  const { uid, mode: all } = statSync(folder)
+  refuseStranger(folder, uid)
+  const mode = all & 0o777
   if ((mode & 0o077) === 0) return
   const stranger = list(folder).find((name) => !OWN.test(name))
   if (stranger !== undefined) throw new OpenFolderError(folder, mode, `it also holds ${stranger}`)

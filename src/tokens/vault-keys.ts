@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'
-import { openDataFolder, writeOnce } from '../runtime/data-folder.ts'
+import { openDataFolder, readOwnFile, writeOnce } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Secret } from '../runtime/secret.ts'
 import { type Vault, VaultError, type VaultKey } from './vault.ts'
@@ -126,7 +125,7 @@ export function ownKey(dataDir: string): { key: VaultKey; file: string; made: bo
   const file = ownKeyFile(dataDir)
   openDataFolder(dataDir, 'keys')
   const made = writeOnce(file, () => `${randomBytes(32).toString('base64')}\n`)
-  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')
+  const key = Buffer.from(readOwnFile(file).text.trim(), 'base64')
   if (key.length !== 32) throw new Error(`${file} must hold 32 bytes in base64 on one line: restore it from a backup`)
   return { key: { id: 'k1', key }, file, made }
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -85,6 +85,21 @@ describe('files of secrets', () => {
   })
 
   test.each([0o620, 0o666])('of mode %o fail', (mode) => expect(look(mode)).toMatchObject([{ level: 'fail' }]))
+
+  test.skipIf(process.geteuid?.() !== 0)(
+    'of another user are a warning (left out where tests do not run as root)',
+    () => {
+      const file = join(dataDir, 'secret')
+      writeFileSync(file, 'x', { mode: 0o600 })
+      chownSync(file, 65_534, 65_534)
+      expect(checkSecretFiles({ ...installation([key(1)]), secretFiles: [file] })).toEqual([
+        {
+          ...{ name: 'secret-files', level: 'warn', fix: `chown 0 ${file}` },
+          detail: `${file} belongs to another user (user id 65534), who may change it`,
+        },
+      ])
+    },
+  )
 
   test('include the own key of the installation', () => {
     const { file } = ownKey(dataDir)

@@ -1,9 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { openDataFolder, writeOnce } from '../../runtime/data-folder.ts'
+import { openDataFolder, readOwnFile, writeOnce } from '../../runtime/data-folder.ts'
 import { isSameText, Secret } from '../../runtime/secret.ts'
 import type { Vault } from '../../tokens/vault.ts'
 import { SCOPES, type Scope } from './scopes.ts'
@@ -181,9 +180,8 @@ export function openTokenFile(dataDir: string): TokenFile {
   const path = tokenFileIn(dataDir)
   openDataFolder(dataDir)
   const made = writeOnce(path, () => `${makeToken().reveal()}\n`)
-  const wasOpen = (statSync(path).mode & 0o077) !== 0
-  if (wasOpen) chmodSync(path, 0o600)
-  const text = readFileSync(path, 'utf8').trim()
+  const { text: written, wasOpen } = readOwnFile(path)
+  const text = written.trim()
   if (text.length < LEAST_LENGTH || !/^[!-~]+$/.test(text)) {
     throw new Error(
       `${path} must hold one token of at least ${LEAST_LENGTH} characters: remove it, and the next start makes a new one`,
