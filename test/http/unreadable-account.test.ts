@@ -2,44 +2,51 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { API_ROUTES } from '../../src/http/api/serve-api.ts'
 import { plimsollHere } from '../support/command.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { keepAll, type Spoil, spoilsOf } from '../support/spoiled-account.ts'
+import { alertSpoilsOf, keepAll, type Spoil, spoilsOf } from '../support/spoiled-account.ts'
 import { ONE, OTHER, SPOILED, spoiledFleet } from '../support/spoiled-fleet.ts'
 import { openLastingServer } from './open-server.ts'
 
 const redis = redisOfFile()
-const LISTS = [
-  '/',
-  '/accounts',
+/** Beside each route as it is. */
+const QUERIES = [
   '/accounts?sort=domain',
   '/accounts?alert=open',
-  '/upcoming',
-  '/alerts',
-  '/changes',
-  '/deliveries',
-  '/metrics',
-  '/healthz',
+  `/api/v1/accounts/${SPOILED}/snapshots?resolution=hourly`,
 ]
-const OF_ACCOUNT = [
-  ...['', '/explanation', '/snapshots', '/snapshots?resolution=hourly'].map((of) => `/api/v1/accounts/${SPOILED}${of}`),
-  ...['', '/series?id=overall', '/series.csv?id=overall'].map((of) => `/accounts/${SPOILED}${of}`),
-]
-const ROUTES = API_ROUTES.filter(({ method, path }) => method === 'GET' && !path.includes('{')).map(
-  ({ path }) => `/api/v1${path}`,
-)
+/** They read nothing of an account. */
+const OF_NONE = /^\/(assets|guide|reference|runbook|queues|install|oauth|sign-in|acknowledge)\b/
+/** They ask for more than an account, or may answer that there is no such thing. */
+const ASKED: Record<string, string> = {
+  '/accounts/:hubId/series': '?id=overall',
+  '/accounts/:hubId/series.csv': '?id=overall',
+}
 
 let open: Awaited<ReturnType<typeof openLastingServer>>
 let spoils: Spoil[]
 let restore: () => Promise<void>
 let folder: string
+/** Every page, list and route that reads anything of accounts: one that is added is among them. */
+let paths: string[]
 
 beforeAll(async () => {
   open = await openLastingServer(redis)
   const { clock } = await spoiledFleet(redis.store, open.keys)
   open.clock.move(clock.now() - open.clock.now())
-  spoils = await spoilsOf(redis.store, open.keys, SPOILED)
+  await open.deps.audit.note({ action: 'account.contact', who: { name: 'ann', via: 'token' }, hubId: SPOILED })
+  const [alert = ''] = await redis.store.hkeys(open.keys.partition(open.keys.partitionOf(SPOILED)).news)
+  const routes = [...open.server.routes].flatMap(([route, methods]) => (methods.has('GET') ? [route] : []))
+  paths = routes
+    .filter(
+      (route) => !OF_NONE.test(route) && route !== '/api/v1/accounts/:hubId/token' && route !== '/api/v1/silences/:id',
+    )
+    .map((route) => route.replace(':hubId', String(SPOILED)).replace(':id', alert) + (ASKED[route] ?? ''))
+  paths.push(...QUERIES)
+  spoils = [
+    ...(await spoilsOf(redis.store, open.keys, SPOILED)),
+    ...(await alertSpoilsOf(redis.store, open.keys, SPOILED)),
+  ]
   restore = await keepAll(redis.store, open.keys)
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-unreadable-'))
   writeFileSync(
@@ -70,13 +77,12 @@ test('whatever is spoiled of one account: no page, route or list fails, and the 
   for (const { name, do: spoil } of [{ name: 'as it was', do: async () => {} }, ...chosen()]) {
     await restore()
     await spoil()
-    const asked = await Promise.all(
-      [...LISTS, ...ROUTES, ...OF_ACCOUNT].map(async (path) => ({ path, ...(await open.get(path)) })),
-    )
+    const asked = await Promise.all(paths.map(async (path) => ({ path, ...(await open.get(path)) })))
     for (const { path, status, text } of asked) {
-      // Without readings there is no series, and what can't be read of the account itself is said so.
+      // Without readings there is no series, without its state an alert is not open, and what can't be read of the account itself is said so.
       const isSaid =
         (status === 404 && path.includes('/series') && name.startsWith('watch')) ||
+        (status === 404 && /\/alerts\/\w+$/.test(path) && /^(alerts|account)\b/.test(name)) ||
         (status === 503 && path.includes('/snapshots') && /^(watch|history)/.test(name) && text.includes('next poll'))
       if (status !== 200 && !isSaid) troubles.push(`${name}: ${path} is ${status}: ${text.slice(0, 200)}`)
       const shows = (hubId: number) => text.includes(String(hubId))
@@ -111,8 +117,7 @@ test.each([
   await restore()
   const state = JSON.stringify(['critical', 'customProperties.overall', ...rest])
   await redis.store.hset(open.keys.account(SPOILED).alerts, 'customProperties.overall', state)
-  for (const path of [...LISTS, ...ROUTES, ...OF_ACCOUNT])
-    expect([path, (await open.get(path)).status]).toEqual([path, 200])
+  for (const path of paths) expect([path, (await open.get(path)).status]).toEqual([path, 200])
   for (const command of ['status', 'alerts list', `accounts show ${SPOILED}`]) {
     const config = join(folder, 'plimsoll.yaml')
     const { code, err } = await plimsollHere([...command.split(' '), '--config', config], folder, { clock: open.clock })
@@ -138,13 +143,7 @@ test('what nobody here wrote, beside what was: no page, route, list or command f
     list: '[]',
     far: '{"startedAt":1e300,"lastSeenAt":1}',
   })
-  for (const path of [
-    ...LISTS,
-    ...ROUTES,
-    ...OF_ACCOUNT,
-    `/accounts?q=n${SPOILED}`,
-    '/accounts?sort=domain&dir=desc',
-  ]) {
+  for (const path of [...paths, `/accounts?q=n${SPOILED}`, '/accounts?sort=domain&dir=desc']) {
     const { status, text } = await open.get(path)
     expect([path, status, path !== '/metrics' && text.includes('NaN')]).toEqual([path, 200, false])
     if (/accounts(\?sort=domain)?$/.test(path))
@@ -168,6 +167,7 @@ const COMMANDS = [
     'alerts list',
   ],
   ...['outbox verify', 'check', 'thresholds plan plimsoll.yaml', `accounts show ${SPOILED}`],
+  ...['alerts log', `alerts explain ${SPOILED}`, 'changes', 'upcoming', 'audit list', `accounts contact ${SPOILED}`],
 ]
 
 /** Each way to spoil a key, but not each of the fields: a command takes longer than a page. */

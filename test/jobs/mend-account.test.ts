@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 /** What is anybody's words, a number that another one may be, or records that the same poll reads anew. */
 const MAY_BE_SO =
-  /^(samples|access|tokens \w+|account (hubDomain|operations|grants|storedBy|seen|pollBecause|metadataDue|pairsSeen|disagreed)):|: (half of it|nothing)$/
+  /^(samples|access|tokens \w+|account (hubDomain|contact|operations|grants|storedBy|seen|pollBecause|metadataDue|pairsSeen|disagreed)):|: (half of it|nothing)$/
 
 test('what is stored of one account, spoiled in any way, holds up no other, is told, and is gone with its next polls', async () => {
   const troubles: string[] = []

@@ -68,6 +68,30 @@ export async function spoilsOf(store: Store, keys: Keys, hubId: number): Promise
   return (await Promise.all(spoils)).flat()
 }
 
+/** What is kept of the account's alerts in keys that others share: each text in a field with each other text. */
+export async function alertSpoilsOf(store: Store, keys: Keys, hubId: number): Promise<Spoil[]> {
+  const { news } = keys.partition(keys.partitionOf(hubId))
+  const entries = Object.entries(await store.hgetall(news))
+  const alerts = entries.flatMap(([alert, entry]) => (entry.includes(`"hubId":${hubId},`) ? [alert] : []))
+  const receivers = await store.zrange(keys.delivery.receivers, '0', '-1')
+  const kept = [
+    ['news', news] as const,
+    ...receivers.map((name) => [`known ${name}`, keys.delivery.known(name)] as const),
+  ]
+  const spoils = kept.flatMap(([name, key]) =>
+    alerts.map(async (alert) => {
+      const before = await store.hgetBuffer(key, alert)
+      if (before === null)
+        throw new Error(`the account of this test has no ${name}: give it one, so that it can be spoiled`)
+      return TEXTS.flatMap(([what, of]) => {
+        const text = of(before)
+        return text === undefined ? [] : [{ name: `${name}: ${what}`, do: () => store.hset(key, alert, text) }]
+      })
+    }),
+  )
+  return (await Promise.all(spoils)).flat()
+}
+
 function otherTypes(store: Store, key: string): Record<string, () => Promise<unknown>> {
   return {
     string: () => store.set(key, 'a'),

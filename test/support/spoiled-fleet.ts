@@ -6,6 +6,9 @@ import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { unreadableAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
+import { lookAgain } from '../../src/alerts/sending/read-news.ts'
+import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
+import type { Silence } from '../../src/alerts/silence.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -82,7 +85,25 @@ export async function spoiledFleet(store: Store, keys: Keys) {
   const own = keys.account(SPOILED)
   await storeForecasts(store, keys, SPOILED, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await store.set(own.paused, clock.now() - 1)
-  await store.hset(own.account, { refreshing: `worker ${clock.now()} ${clock.now()}` })
+  await store.hset(own.account, {
+    refreshing: `worker ${clock.now()} ${clock.now()}`,
+    contact: 'ada@acme.example.com',
+  })
   const registry = new Registry(store, keys)
+  // Of two receivers the one is sent the alerts, and the other waits for them.
+  const held: Silence = {
+    id: 's-1',
+    matchers: [],
+    author: 'me',
+    comment: '',
+    createdAt: 0,
+    endsAt: Number.MAX_SAFE_INTEGER,
+  }
+  const group = { by: ['account' as const], waitMs: 0, intervalMs: 0, max: 200 }
+  for (const [receiver, silences] of [['ops', []] as const, ['night', [held]] as const]) {
+    const told = { store, keys, log: logged.log, group, routes: [{ to: [receiver] }], receivers: [receiver] }
+    await lookAgain(told, clock.now())
+    await tellAlerts({ ...told, silences: { active: async () => [...silences] } }, clock.now())
+  }
   return { clock, logged, round, mend, registry, due }
 }
