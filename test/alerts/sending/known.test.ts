@@ -329,7 +329,7 @@ test('ten thousand alerts of one moment are one message, and all of them are kno
   expect(idsOf(delivery?.message)).toHaveLength(200)
 })
 
-test('more than a log keeps of one partition is sent all the same', async () => {
+test('more than a log keeps of one partition is sent all the same, and the log keeps no more', async () => {
   const one = relay()
   for (let n = 0; n < 5; n++) await one.commit(...Array.from({ length: 500 }, () => ({ alert: anAlert() })))
   let next: number | undefined = NOW
@@ -338,6 +338,10 @@ test('more than a log keeps of one partition is sent all the same', async () => 
   const messages = (await one.pending()).map(({ message }) => message.data)
   const count = messages.reduce((sum, { alerts, truncated }) => sum + alerts.length + truncated, 0)
   expect(count).toBe(2_500)
+  const logged = await redis.store.xlen(one.keys.partition(one.keys.partitionOf(anAlert().account?.hubId ?? 0)).log)
+  expect(logged).toBeGreaterThanOrEqual(1_000)
+  // Redis cuts off whole blocks of a hundred.
+  expect(logged).toBeLessThan(1_100)
 })
 
 describe('a node that took over for a partition, with writes lost and its clock behind', () => {
