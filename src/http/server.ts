@@ -32,6 +32,8 @@ export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   probesOnly: boolean
   /** Undefined: there are named ones only. */
   adminToken: AdminToken | undefined
+  /** Where it is kept which list of named ones was seen last. */
+  dataDir?: string
   openMetrics: boolean
   /** Undefined: no proxy signs anybody in. */
   trusted: TrustedHeaders | undefined
@@ -171,6 +173,7 @@ function servePeopleAndPrograms(
 
 function guardOf({
   adminToken,
+  dataDir,
   openMetrics,
   trusted,
   publicUrl,
@@ -181,7 +184,8 @@ function guardOf({
   clock,
   log,
 }: HttpDeps): Guard {
-  const stores = { named: new AdminTokenStore(store, keys, connect.vault), ended: new EndedSessions(store, keys) }
+  const named = new AdminTokenStore(store, keys, connect.vault, dataDir)
+  const stores = { named, ended: new EndedSessions(store, keys) }
   const known = new KnownTokens(adminToken, stores, { clock, log })
   void known.current() // So that there is a last list to hold on to from the start.
   return {
