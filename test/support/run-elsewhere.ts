@@ -15,7 +15,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll start --config config/plimsoll.yaml --roles worker': 'test/e2e/start.test.ts',
   'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
   'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
-  'plimsoll start --repair': 'test/redis/repair.test.ts',
+  'plimsoll start --repair': 'test/faults/full-disk.test.ts',
   'plimsoll doctor': 'test/e2e/doctor.test.ts',
   'plimsoll init': 'test/cli/init.test.ts',
   'plimsoll alerts ack ALERT_ID': 'test/cli/alerts-silence.test.ts',

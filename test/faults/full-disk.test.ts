@@ -1,0 +1,127 @@
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { checkAppendOnlyFile } from '../../src/redis/server-program.ts'
+import { plimsoll } from '../support/command.ts'
+import { type Daemon, spawnDaemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
+import { readDocuments } from '../support/documents.ts'
+import { ADMIN_TOKEN, eventually, freePort } from '../support/fleet.ts'
+import { fillDisk, mountSmallDisk, serversOn } from '../support/servers-on.ts'
+
+/** The whole data folder, which holds little else than the file of the private Redis. */
+const DISK = '8m'
+/** The daemon looks at its file every ten seconds: a disk that is full for less hurts nobody. */
+const LONGER_THAN_A_LOOK_MS = 12_000
+const AS_ADMIN = { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }
+
+interface Check {
+  name: string
+  ok: boolean
+  detail: string
+}
+
+/** On a disk of its own, with an account; undefined: no disk can be mounted here. */
+async function smallInstallation() {
+  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-full-disk-'))
+  const data = join(folder, 'data')
+  const redisDir = join(data, 'redis')
+  const unmount = mountSmallDisk(data, DISK)
+  onTestFinished(() => {
+    if (typeof unmount !== 'string') {
+      for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGKILL')
+      unmount()
+    }
+    rmSync(folder, { recursive: true, force: true })
+  })
+  if (typeof unmount === 'string') return unmount
+  const far = { sandboxUrl: 'http://127.0.0.1:1', smtpUrl: 'smtp://127.0.0.1:1' }
+  const file = writeDaemonConfig(folder, { ...far, port: await freePort() })
+  const command = (...args: string[]) => plimsoll([...args, '--config', file], folder)
+  writeFileSync(join(folder, 'fleet.csv'), 'hubId,refreshToken\n7,a-refresh-token\n')
+  expect(await command('accounts', 'import', 'fleet.csv')).toMatchObject({ code: 0 })
+  return { data, redisDir, file, command }
+}
+
+async function withRedis<T>(redisDir: string, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis({ path: join(redisDir, 'redis.sock'), maxRetriesPerRequest: null, retryStrategy: () => 100 })
+  redis.on('error', () => {})
+  try {
+    return await work(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function failingChecks({ url }: Daemon): Promise<Partial<Record<string, string>>> {
+  const { checks } = (await (await fetch(`${url}/readyz`, AS_ADMIN)).json()) as { checks: Check[] }
+  return Object.fromEntries(checks.flatMap(({ name, ok, detail }) => (ok ? [] : [[name, detail]])))
+}
+
+function expectWholeFile(redisDir: string): void {
+  const { isWhole, said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
+  expect(isWhole, said).toBe(true)
+}
+
+test('the section of the runbook about a full disk is followed on one', async ({ skip }) => {
+  const runbook = readDocuments().find(({ path }) => path === 'config/runbook.md')?.text ?? ''
+  const section = runbook.split(/^### /m).find((part) => part.startsWith('A disk is full\n')) ?? ''
+  for (const said of ['`disk.low`', '`MISCONF`', '`redis.repaired`', '```sh\nplimsoll start --repair\n```'])
+    expect(section).toContain(said)
+  const made = await smallInstallation()
+  if (typeof made === 'string') return skip(made)
+  const { data, redisDir, file, command } = made
+
+  // Before it is full.
+  const { bavail, bsize } = await statfs(data)
+  writeFileSync(join(data, 'redis', 'other'), Buffer.alloc(bavail * bsize - 300_000))
+  let daemon = await startDaemon(file)
+  onTestFinished(() => daemon.kill())
+  expect(await eventually('the check of the data', async () => (await failingChecks(daemon)).data)).toContain('MB left')
+  expect(daemon.lines.some((line) => line.includes('"disk.low"'))).toBe(true)
+  expect((await command('doctor')).out).toMatch(/^warn {2}disk .*MB left/m)
+
+  // The first rewrite of a new file, so that the next one has no other cause than the full disk.
+  await daemon.line(/"redis.rewritten"/, 0)
+
+  // While it is.
+  const makeRoom = fillDisk(data)
+  const refusal = await eventually('writes are refused', async () => {
+    await withRedis(redisDir, (redis) => redis.set('fill', 'x'.repeat(5_000))).catch(() => undefined)
+    return (await failingChecks(daemon)).redis
+  })
+  expect(refusal).toMatch(/^refuses: MISCONF/)
+  expect((await command('doctor')).out).toMatch(/^fail {2}redis\b.*disk/m)
+  await pause(LONGER_THAN_A_LOOK_MS)
+
+  // Room is made, and nothing is restarted.
+  const since = daemon.lines.length
+  makeRoom()
+  rmSync(join(data, 'redis', 'other'))
+  await eventually('writes are taken again', async () => (await failingChecks(daemon)).redis === undefined)
+  await daemon.line(/"redis.rewritten"/, since)
+  await withRedis(redisDir, (redis) => redis.set('token', 'kept'))
+  expect((await command('accounts', 'show', '7', '--json')).code).toBe(0)
+  expectWholeFile(redisDir)
+
+  // The machine went down meanwhile.
+  await daemon.kill()
+  for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGTERM')
+  await eventually('the server has ended', async () => serversOn(redisDir).length === 0)
+  const files = readdirSync(join(redisDir, 'appendonlydir'))
+  const last = join(redisDir, 'appendonlydir', files.find((name) => name.endsWith('.incr.aof')) ?? '')
+  appendFileSync(last, Buffer.alloc(4_096))
+  const damaged = statSync(last).size
+  const refused = spawnDaemon(file)
+  await refused.line(/did not start: its append-only file is damaged.* plimsoll start --repair/, 0)
+
+  daemon = await startDaemon(file, {}, undefined, ['--repair'])
+  const repaired = daemon.lines.find((line) => line.includes('"redis.repaired"'))
+  expect(repaired).toContain(`"cutBytes":4096,"ofBytes":${damaged},"copy":"${redisDir}/damaged-`)
+  expect(await withRedis(redisDir, (redis) => redis.get('token'))).toBe('kept')
+  expect((await command('accounts', 'show', '7', '--json')).code).toBe(0)
+  expectWholeFile(redisDir)
+})
