@@ -12,7 +12,7 @@ const FETCHED = new URL('../../node_modules/.cache/plimsoll/nginx', import.meta.
 export const NGINX = findProgram(['nginx'], { given: process.env.NGINX_BIN, fetched: FETCHED })
 
 /** A real nginx with these server blocks, in the foreground, with nothing outside of a folder of its own. */
-export async function startNginx(servers: string, url: string): Promise<{ stop(): Promise<void> }> {
+export async function startNginx(servers: string, url: string): Promise<{ folder: string; stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-nginx-'))
   const file = join(folder, 'nginx.conf')
   for (const name of ['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']) mkdirSync(join(folder, name))
@@ -45,6 +45,7 @@ ${servers.replaceAll('/var/log/nginx', folder)}
     }),
   ])
   return {
+    folder,
     stop: async () => {
       child.kill('SIGTERM')
       await ended
