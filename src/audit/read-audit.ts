@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { AUDIT_KEPT_MS, type AuditAction, type AuditEntry, PART_NAMES, type Part } from './audited.ts'
 import { decodeAudited } from './stored-entry.ts'
 
@@ -108,7 +109,8 @@ async function* ofPart(
   // Of the same id, parts that come later in their order are still to come.
   const begin = after === undefined ? '+' : `${part > after.part ? '' : '('}${after.at}-${after.number}`
   for (let end = begin; ; ) {
-    const found = await store.xrevrange(keys.audit(name), end, String(since), 'COUNT', CHUNK)
+    // What is of another type nobody here wrote: the other parts are shown.
+    const found = await unlessOfOtherType(store.xrevrange(keys.audit(name), end, String(since), 'COUNT', CHUNK), [])
     for (const [id, fields] of found) {
       const entry = decodeAudited(id, fields)
       if (entry !== undefined) yield { entry: { ...entry, id: `${id}.${name}` }, part }

@@ -195,6 +195,13 @@ test.each([
   expect(logs.lines()[0]?.by).toMatch(/^[^\p{C}]{1,100}$/u)
 })
 
+test('a part whose key is of another type keeps none of the others from being read', async () => {
+  const { store, keys, read, audit } = open()
+  await audit.note({ action: 'silence.ended', who: ANN, subject: 's-1' })
+  await store.set(keys.audit('runs'), 'planted')
+  expect((await read()).entries.map(({ subject }) => subject)).toEqual(['s-1'])
+})
+
 test('what another version or program wrote there is passed over', async () => {
   const { store, keys, read, audit } = open()
   const key = keys.audit('changes')
