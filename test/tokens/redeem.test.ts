@@ -90,6 +90,19 @@ test('what such a store kept of a token before the last one goes, though there w
   expect(await one.stored()).toEqual({ access: 'access-2', refresh: 'refresh-1', previous: undefined })
 })
 
+test('what was redeemed there because a newer one was refused, which the store lost, is kept as the one before', async () => {
+  const one = await begun(async (token) =>
+    token.reveal() === 'refresh-1' ? tokens('access-3', 'refresh-3') : failure('rejected'),
+  )
+  await redis.store.hset(one.keys.account(HUB).tokens, 'previous', vault.seal(new Secret('refresh-0'), HUB, 'refresh'))
+  const [refreshToken, previousToken] = ['refresh-2', 'refresh-1'].map((token) =>
+    vault.seal(new Secret(token), HUB, 'refresh'),
+  )
+  const read = one.with({ generation: '3', previousToken, ...(refreshToken && { refreshToken }) })
+  expect(await redeemAndStore(one.deps, read, HELD)).toMatchObject({ is: 'stored', rotated: true })
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-3', previous: 'refresh-1' })
+})
+
 test('but not over the tokens of a grant that came after them', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-9' })

@@ -121,9 +121,10 @@ end
 if again == 'again' and isHeld(a[6], owner) then return 'held' end
 
 if refresh ~= '' then
-  -- The one that was redeemed stays until the new one has worked once.
-  local before = redis.call('HGET', tokensKey(), 'refresh')
-  if before and redeemed ~= 'previous' then redis.call('HSET', tokensKey(), 'previous', before) end
+  -- The one that was redeemed stays until the new one has worked once. A store that lost its last writes may not have the one that
+  -- was refused: what it has in its place is what was redeemed.
+  local had, isBehind = redis.call('HGET', tokensKey(), 'refresh'), tells and since < before
+  if had and (redeemed ~= 'previous' or isBehind) then redis.call('HSET', tokensKey(), 'previous', had) end
   redis.call('HSET', tokensKey(), 'refresh', refresh)
 -- Nearly always there was none when these tokens were read, and nobody has written any since.
 elseif redeemed ~= 'last' or again == 'again' or since ~= before then
