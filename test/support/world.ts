@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { Config } from '../../config/schema.ts'
+import { openResources, type Resources } from '../../src/app/resources.ts'
+import { buildServices, type Services } from '../../src/app/services.ts'
+import { Lifecycle } from '../../src/runtime/lifecycle.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { type Seal, Unstored } from '../../src/tokens/unstored.ts'
+import { configOf } from '../config/load-text.ts'
+import { leaseOf, outboxOf, type SeededAccount, seedAccount, storedTokens, vaultKey } from './accounts.ts'
+import { pollClaimed } from './committed-poll.ts'
+import { type FakeAnswers, fakeProvider } from './fake-provider.ts'
+import { HandClock } from './hand-clock.ts'
+import { logLines } from './log-lines.ts'
+import { redisOfFile } from './of-file.ts'
+import type { TestRedis } from './redis-server.ts'
+
+/** The account that tests have when one is enough. */
+export const HUB = 123
+
+/** Groups of the config file, written as there. */
+type Groups = Record<string, object>
+
+export interface WorldOptions {
+  settings?: Groups
+  /** What the provider answers; what is not said here is not to be called. */
+  provider?: FakeAnswers
+  clock?: HandClock
+  /** Of another world: this one is another daemon on the same data. */
+  prefix?: string
+  /** What becomes of answers that Redis does not take; nothing seals them by itself. */
+  seal?: Seal
+  /** Parts of its own that a test watches or holds back. */
+  change?: (services: Services) => Partial<Services>
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>
+export type WorldAccount = ReturnType<typeof accountIn>
+
+/** For the tests of a file; to be called at its top. What it returns opens the world of one test. */
+export function worldOfFile() {
+  const redis = redisOfFile()
+  return (options: WorldOptions = {}) => openWorld(redis, options)
+}
+
+/**
+ * What a daemon works with, made as it makes it, on a real Redis: only the clock, which a test moves, the provider and the
+ * wake-ups are stand-ins. It is closed with the test.
+ */
+export async function openWorld(redis: TestRedis, options: WorldOptions = {}) {
+  const { settings = {}, clock = new HandClock(), prefix = `test-${randomBytes(6).toString('hex')}` } = options
+  const logged = logLines()
+  const provider = fakeProvider(options.provider ?? {})
+  const woken: string[] = []
+  const config = { ...configWith(settings), redis: { url: new Secret(redis.url), prefix, tls: false } }
+  const lifecycle = new Lifecycle()
+  onTestFinished(() => lifecycle.close())
+  const opened = await openResources({ config, clock, random: () => 0.5, log: logged.log }, lifecycle, 'steps')
+  lifecycle.onClose('the door to the token endpoint', () => opened.endpoint.close())
+  const resources: Resources = {
+    ...opened,
+    provider: { ...provider, replaceApp: () => {} },
+    queues: { ...opened.queues, wake: async (kind) => void woken.push(kind) },
+    unstored: new Unstored(options.seal ?? (() => undefined)),
+  }
+  const built = buildServices(resources, config, { sends: false })
+  const services: Services = { ...built, ...options.change?.(built) }
+  const { store, keys } = services
+  return {
+    ...{ services, store, keys, config, clock, provider, logged, woken },
+    /** Connected just now, where nothing else is said. */
+    account: async (account: Partial<SeededAccount> = {}) => {
+      await seedAccount(store, keys, { obtainedAt: clock.now(), ...account })
+      return accountIn(services, account.hubId ?? HUB)
+    },
+    poll: (...hubIds: number[]) => pollClaimed(services, hubIds.length === 0 ? [HUB] : hubIds),
+    /** Codes of what was logged. */
+    codes: () => logged.lines().map(({ code }) => code),
+    /** Another daemon. */
+    beside: (more: WorldOptions = {}) => openWorld(redis, { ...options, clock, prefix, ...more }),
+  }
+}
+
+/** What is kept of an account, and what a daemon does to it. */
+export function accountIn(services: Services, hubId = HUB) {
+  const { store, keys, registry, due } = services
+  return {
+    hubId,
+    refresh: (refused?: string) => refreshAccount(services, hubId, refused),
+    record: () => store.hgetall(keys.own(hubId)),
+    tokens: () => storedTokens(store, keys, hubId),
+    outbox: () => outboxOf(store, keys, hubId),
+    lease: () => leaseOf(store, keys, hubId),
+    dueAt: (kind: 'refresh' | 'poll' | 'uninstall') => due.when(kind, hubId),
+    read: async () => {
+      const account = await registry.get(hubId)
+      if (account === undefined) throw new Error(`account ${hubId} is not there`)
+      return account
+    },
+  }
+}
+
+const known = new Map<string, Config>()
+
+/** Loaded once for all tests that have the same settings. */
+function configWith(settings: Groups): Config {
+  const text = JSON.stringify({ ...SETTINGS, ...settings })
+  const config = known.get(text) ?? configOf(text)
+  known.set(text, config)
+  return config
+}
+
+const SETTINGS: Groups = {
+  provider: { clientId: 'my-app', clientSecret: 'hush-hush', scopes: ['oauth', 'crm.objects.contacts.read'] },
+  http: { publicUrl: 'https://plimsoll.example.com' },
+  encryption: { keys: [{ id: vaultKey.id, key: Buffer.from(vaultKey.key).toString('base64') }] },
+  receivers: { ops: { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com', to: ['b@example.com'] } },
+  routes: [{ to: ['ops'] }],
+  dataDir: join(tmpdir(), `plimsoll-world-${process.pid}`) as never,
+}

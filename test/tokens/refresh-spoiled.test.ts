@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import { mendAccount } from '../../jobs/mend-account.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { tokens } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
+import { HUB, type World } from '../support/world.ts'
+import { LIFE, MINUTE, refreshesOfFile } from './a-refresh.ts'
+
+const { due, underWay } = refreshesOfFile()
+const ANSWER = tokens('access-2', 'refresh-2', LIFE)
+const mend = ({ services }: World) => mendAccount(services, HUB)
+
+describe('an account whose record was spoiled', () => {
+  test.each([
+    ...['x', '', '1e3', 'nan', '-1', undefined].map((value) => ['generation', value] as const),
+    ...['expiresAt', 'failures', 'interruptedAt', 'refreshedAt'].map((name) => [name, '1e300'] as const),
+  ])('with %s as %s is not redeemed, and is refreshed once that is fixed', async (field, value) => {
+    const w = await due(async () => ANSWER)
+    const own = w.keys.own(HUB)
+    await (value === undefined ? w.store.hdel(own, field) : w.store.hset(own, field, value))
+    await expect(w.refresh()).rejects.toThrow(`account ${HUB}: its record has unreadable ${field}`)
+    expect(w.provider.calls).toEqual([])
+    expect(await w.lease()).toBeUndefined()
+    await mend(w)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    expect(await w.record()).not.toHaveProperty('interruptedAt')
+    expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+
+  test.each([
+    ['at that moment', false],
+    ['and fixed meanwhile', true],
+  ])('%s still takes the answer of a refresh that was under way: nothing newer is there', async (_, isMended) => {
+    const { refreshing, answer, ...w } = await underWay()
+    await w.store.hset(w.keys.own(HUB), 'generation', 'x')
+    if (isMended) await mend(w)
+    answer(ANSWER)
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
+    if (!isMended) await mend(w)
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+
+  test('takes the answer once what the step failed at is fixed, though no poll comes by', async () => {
+    const { refreshing, answer, ...w } = await underWay()
+    await w.store.set(w.keys.account(HUB).tokens, 'garbage')
+    answer(ANSWER)
+    await eventually('the account is fixed', async () => w.codes().includes('account.unreadable'))
+    w.clock.move(1_000)
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
+  })
+
+  test('can be connected anew', async () => {
+    const w = await due(async () => ANSWER)
+    await w.store.hset(w.keys.own(HUB), { generation: 'x', connectedAt: 'x' })
+    await seedAccount(w.store, w.keys, { obtainedAt: w.clock.now(), refreshToken: 'refresh-new' })
+    expect(await w.tokens()).toMatchObject({ refresh: 'refresh-new' })
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+
+  test('can be uninstalled', async () => {
+    const w = await due(async () => ANSWER)
+    await w.store.hset(w.keys.own(HUB), 'generation', 'x')
+    const begun = [HUB, w.clock.now(), 'asked', 0, '{"changes":[],"entries":[]}', 'cli', '', 'one']
+    expect(await w.store.beginUninstall(w.keys.own(HUB), ...begun)).toBe('begun')
+    expect(await w.record()).toMatchObject({ state: 'uninstalling', generation: expect.stringMatching(/^\d+$/) })
+  })
+})
+
+describe('a store that takes no writes', () => {
+  const writesNeed = (store: World['store'], replicas: number) =>
+    store.config('SET', 'min-replicas-to-write', String(replicas))
+
+  /** It takes none from the moment in which the provider answers; runs `meanwhile`, and takes them again. */
+  async function refused(
+    meanwhile: (w: Awaited<ReturnType<typeof due>>, refreshing: Promise<unknown>) => Promise<void>,
+  ) {
+    const w = await due(async () => {
+      await writesNeed(w.store, 1)
+      return ANSWER
+    })
+    const sentAt = w.clock.now()
+    const refreshing = w.refresh()
+    try {
+      await meanwhile(w, refreshing)
+      await w.clock.sleeper(250)
+    } finally {
+      await writesNeed(w.store, 0)
+    }
+    w.clock.move(60_000)
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(w.provider.calls).toHaveLength(1)
+    expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
+    expect(await w.record()).toMatchObject({ generation: '2', obtainedAt: `${sentAt}` })
+    expect(await w.lease()).toBeUndefined()
+    return w
+  }
+
+  test('is asked again until it takes the new tokens, which are nowhere else; nobody redeems the old ones meanwhile', async () => {
+    const w = await refused(async ({ clock, refresh, tokens }) => {
+      for (const pause of [250, 250, 250]) {
+        await clock.sleeper(250)
+        expect(clock.waits.at(-1)).toBe(pause)
+        // Redis refuses to renew the lease as well; whoever comes is held back by this process itself.
+        expect(await refresh()).toEqual({ is: 'held' })
+        expect(await tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
+        clock.move(pause)
+      }
+    })
+    const said = w.logged.lines().filter(({ code }) => code === 'token.not-stored')
+    expect(said).toMatchObject([{ level: 'error', hubId: HUB, attempt: 1 }])
+    expect(JSON.stringify(said)).toContain('NOREPLICAS')
+    expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[12]/)
+  })
+
+  test('is asked again for as long as the process lives: an hour later the tokens are stored', async () => {
+    await refused(async ({ clock }, refreshing) => {
+      const gaveUp = refreshing.then((outcome) => JSON.stringify(outcome), String)
+      for (let ms = 0; ms < 60 * MINUTE; ms += 1_000) {
+        expect(await Promise.race([clock.sleeper(250), gaveUp])).toBeUndefined()
+        clock.move(1_000)
+      }
+    })
+  })
+
+  test('is noticed before the refresh token is redeemed', async () => {
+    const w = await due(async () => ANSWER)
+    const before = (await w.store.config('GET', 'maxmemory')) as string[]
+    await w.store.config('SET', 'maxmemory', '1')
+    try {
+      expect(await w.refresh()).toMatchObject({ is: 'waiting' })
+    } finally {
+      await w.store.config('SET', 'maxmemory', before[1] ?? '0')
+    }
+    expect(w.provider.calls).toEqual([])
+  })
+})
