@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { alertId, decodeState, encodeState } from '../../src/alerts/alert-state.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { vaultKey } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
@@ -169,8 +170,7 @@ describe('a link to acknowledge', () => {
 
   test('is good under each of the encryption keys, the first one signs, and under no other', async () => {
     const { ask, deps, link } = await withAlert()
-    const [k1, k2] = [1, 2].map((n) => ({ id: `k${n}`, key: Buffer.alloc(32, n) }))
-    if (k1 === undefined || k2 === undefined) throw new Error('two keys')
+    const [k1, k2] = [vaultKey, { id: 'k2', key: Buffer.alloc(32, 2) }]
     deps.connect.vault.replace([k2, k1])
     expect((await ask('GET', link)).status).toBe(200)
     expect(deps.connect.vault.deriveEach('acknowledge')).toEqual([

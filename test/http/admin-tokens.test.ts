@@ -13,10 +13,10 @@ import {
   sealOf,
 } from '../../src/http/access/admin-tokens.ts'
 import { SCOPES } from '../../src/http/access/scopes.ts'
-import type { VaultKey } from '../../src/tokens/vault.ts'
+import { vaultKey } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { startRedis } from '../support/redis-server.ts'
+import { AWAY_MS, startRedis } from '../support/redis-server.ts'
 import { otherSpellings } from '../support/spare-bits.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
@@ -121,7 +121,7 @@ describe('a named admin token', () => {
   test('outlives another first key, and the old one once it is sealed anew', async () => {
     const { ask, addToken, clock, deps } = await openServer(redis)
     const { vault } = deps.connect
-    const [k1, k2] = [1, 2].map((n) => ({ id: `k${n}`, key: Buffer.alloc(32, n) })) as [VaultKey, VaultKey]
+    const [k1, k2] = [vaultKey, { id: 'k2', key: Buffer.alloc(32, 2) }]
     const headers = bearer(await addToken('ann', 'read'))
     const status = async () => {
       clock.move(1_000)
@@ -274,7 +274,7 @@ describe('signing in with one', () => {
 
 describe('while Redis cannot be read', () => {
   test('the last known list holds: who was known gets in, nobody else', async () => {
-    const own = await startRedis()
+    const own = await startRedis(undefined, [], AWAY_MS)
     const { ask, addToken, clock } = await openServer(own)
     const token = await addToken('ann', 'read')
     expect((await ask('GET', '/no-such-page', bearer(token))).status).toBe(404)
@@ -287,7 +287,7 @@ describe('while Redis cannot be read', () => {
   })
 
   test('and never could be, who shows another token than the main one is asked to come again', async () => {
-    const own = await startRedis()
+    const own = await startRedis(undefined, [], AWAY_MS)
     await own.end('SIGKILL')
     const { ask } = await openServer(own)
     for (const path of ['/', '/api/v1/status', '/api/v1/accounts/1/token']) {

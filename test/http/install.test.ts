@@ -34,7 +34,7 @@ test('a finished install stores the account, says so, and wakes the pollers', as
   expect(text).not.toContain('a permission is missing')
   expect((await deps.registry.get(123))?.state).toBe('active')
   expect(provider.codes).toEqual([CODE])
-  expect(woken).toEqual([123])
+  expect(woken).toEqual(['poll-limits', 'alerts'])
 })
 
 test('an account that comes back is greeted as one', async () => {
@@ -109,7 +109,7 @@ describe('a success that is loaded again', () => {
       const { status, text } = await again()
       expect([status, text]).toEqual([200, first.text])
     }
-    expect([provider.codes, woken, await dump(steps, keys)]).toEqual([[CODE], [123], before])
+    expect([provider.codes, woken, await dump(steps, keys)]).toEqual([[CODE], ['poll-limits', 'alerts'], before])
     expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="connected"} 1')
   })
 
@@ -371,7 +371,7 @@ describe('a link that reconnects one account', () => {
       expect(text).not.toContain('Nothing was stored')
       const { refresh } = await deps.store.hgetallBuffer(keys.account(7).tokens)
       expect(deps.connect.vault.open(refresh ?? Buffer.alloc(0), 7, 'refresh').reveal()).toBe(REFRESH_TOKEN)
-      expect([(await deps.registry.get(7))?.connectedAt, woken]).toEqual([clock.now(), [7]])
+      expect([(await deps.registry.get(7))?.connectedAt, woken]).toEqual([clock.now(), ['poll-limits', 'alerts']])
       expect((await deps.registry.get(123))?.connectedAt).toBe(clock.now() - 600_000)
     },
   )

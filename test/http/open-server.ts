@@ -1,58 +1,30 @@
-import { randomBytes } from 'node:crypto'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { openQueueBoard } from '../../jobs/queue-board.ts'
-import { readQueueDepths } from '../../jobs/queue-depths.ts'
-import { createQueues } from '../../jobs/queues.ts'
-import { type CodeDeps, connectWithCode } from '../../src/accounts/connect-account.ts'
-import { changeContact } from '../../src/accounts/contact.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
-import { identifyAccount } from '../../src/accounts/identify-account.ts'
-import { reconnectLink } from '../../src/accounts/install.ts'
-import { Registry } from '../../src/accounts/registry.ts'
-import { beginUninstall } from '../../src/accounts/uninstall.ts'
-import { AckLinks, acknowledgeAlert, unacknowledgeAlert } from '../../src/alerts/acknowledge.ts'
+import { identifyOne, refreshOne } from '../../jobs/refresh-tokens.ts'
+import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
-import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
-import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
-import { serveAccessToken } from '../../src/app/account-actions.ts'
-import { mailLinks } from '../../src/app/receivers.ts'
-import { checkBounds } from '../../src/app/settings.ts'
-import { AuditLog } from '../../src/audit/audit-log.ts'
-import { Deliveries } from '../../src/delivery/deliveries.ts'
-import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
-import { FailedCalls } from '../../src/heartbeat/failed-calls.ts'
+import { accountJobs } from '../../src/app/account-jobs.ts'
+import { brandOf, httpDeps } from '../../src/app/http.ts'
 import { AdminTokenStore, mainToken, OF_CONFIG } from '../../src/http/access/admin-tokens.ts'
 import type { Scope } from '../../src/http/access/scopes.ts'
 import type { TestedReceiver } from '../../src/http/actions.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
-import { CoverageStore } from '../../src/limits/coverage.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
-import { History } from '../../src/limits/history/history.ts'
 import type { Readings } from '../../src/limits/readings.ts'
-import { KeptSamples, type Samples } from '../../src/limits/samples.ts'
+import type { Samples } from '../../src/limits/samples.ts'
 import type { TokenOwner } from '../../src/provider/answers.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
-import { createKeys } from '../../src/redis/keys.ts'
-import { NO_ALERT_WRITES, NOBODY } from '../../src/redis/steps.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { InFlight } from '../../src/runtime/concurrency.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
+import { NOBODY } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { AccessTokens } from '../../src/tokens/access-token.ts'
-import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
-import { createVault } from '../../src/tokens/vault.ts'
-import { configOf, SMALLEST } from '../config/load-text.ts'
 import { commitPoll } from '../support/committed-poll.ts'
-import { CodeDoor, openEndpoint } from '../support/endpoint.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
+import { CodeDoor } from '../support/endpoint.ts'
 import type { TestRedis } from '../support/redis-server.ts'
+import { openLastingWorld } from '../support/world.ts'
 import { asDocumented } from './as-documented.ts'
 
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
@@ -60,7 +32,19 @@ export const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
 export const ACCESS_TOKEN = 'access-token-that-nobody-may-see'
 export const REFRESH_TOKEN = 'refresh-token-that-nobody-may-see'
 
-const DAY_MS = 86_400_000
+const MAIL = { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com', to: ['b@example.com'] }
+const SETTINGS = {
+  http: { publicUrl: 'http://127.0.0.1' },
+  provider: {
+    ...{ clientId: 'the-client', clientSecret: 'the-secret', installUrl: 'https://provider.example.com/authorize' },
+    ...{ redirectUri: 'https://plimsoll.example.com/oauth/callback', scopes: ['oauth', 'crm.objects.contacts.read'] },
+  },
+  tags: { vip: [1] },
+  thresholds: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
+  alerts: { group: { by: ['rule'] } },
+  receivers: { 'ops-hook': { type: 'slack', url: 'https://hooks.example.com' }, 'ops-mail': MAIL },
+  routes: [{ to: ['ops-mail'] }],
+}
 
 export interface Customer {
   hubId: number
@@ -71,7 +55,6 @@ export interface Customer {
 
 type ServerOptions = Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> }
 
-/** A server with a Redis prefix of its own, a provider that answers what a test says, and a clock that stands still. */
 /** What a test of each receiver comes to. */
 const TESTED: Record<string, TestedReceiver> = {
   'ops-hook': { outcome: { outcome: 'delivered', answer: 204 }, ms: 12, noted: 'recorded', fix: undefined },
@@ -87,140 +70,59 @@ export async function openServer(redis: TestRedis, options: ServerOptions = {}) 
   return opened
 }
 
-/** The same for several tests: who opens it closes it. */
+/**
+ * The server of a daemon in a world of its own, for several tests: who opens it closes it. Nothing is polled, refreshed
+ * or sent to a receiver at somebody's wish.
+ */
 export async function openLastingServer(redis: TestRedis, { actions, ...options }: ServerOptions = {}) {
-  const clock = new HandClock()
-  const logs = logLines()
-  const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
-  const steps = redis.connect('steps')
-  const store = redis.connect('pages')
-  const provider = new FakeProvider()
-  const door = new CodeDoor()
-  const connect: CodeDeps = {
-    provider,
-    endpoint: door,
-    store: steps,
-    keys,
-    tokens: new TokenStore(steps, keys),
-    unstored: new Unstored(() => {}),
-    vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
-    announceScopes: () => NO_ALERT_WRITES,
-    announce: tokenAnnouncer({
-      pageOf: (hubId) => `http://x/accounts/${hubId}`,
-    }),
-    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
-    clock,
-    log: logs.log,
-  }
-  const refreshing = {
-    ...connect,
-    ...{
-      inFlight: new InFlight(10),
-      endpoint: openEndpoint(steps, keys, systemClock),
-      random: () => 0.5,
+  const customers = new FakeProvider()
+  const world = await openLastingWorld(redis, {
+    settings: SETTINGS,
+    provider: {
+      exchangeCode: (code) => customers.exchangeCode(code),
+      refresh: () => customers.refresh(),
+      metadata: () => customers.metadata(),
     },
-  }
-  const accessTokens = new AccessTokens({
-    ...{ tokens: new TokenStore(store, keys), vault: connect.vault, clock },
-    refresh: (hubId, generation) => refreshAccount(refreshing, hubId, generation),
-    identify: async (hubId) => ((await identifyAccount(refreshing, hubId))?.is === 'later' ? 'later' : 'asked'),
   })
-  const woken: number[] = []
-  const looks: number[] = []
-  const silences = new SilenceStore(store, keys, { vip: ['1'] })
-  const deliveries = new Deliveries(store, keys)
-  const queues = createQueues(redis.connect('queues'), keys.queues, clock, logs.log)
-  const acknowledgeForMs = 7 * DAY_MS
-  const config = configOf(SMALLEST)
-  const audit = new AuditLog({ store, keys, clock, log: logs.log })
+  const { services, clock, keys, woken, logged } = world
+  const { queues, vault } = services
+  const steps = services.store
+  const pages = redis.connect('pages')
+  const door = new CodeDoor()
+  const stopping = new AbortController()
+  const asDaemon = httpDeps(
+    {
+      ...{ pages, servesPages: true, stop: stopping.signal, jobs: accountJobs(() => services, stopping.signal) },
+      ...{ adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)), brand: brandOf(world.config) },
+      ...{ queueBoard: openQueueBoard(queues), health: async () => ({ alive: true, ready: true, findings: [] }) },
+      accessTokens: new AccessTokens({
+        ...{ tokens: new TokenStore(pages, keys), vault, clock },
+        refresh: (hubId, generation) => refreshOne(services, hubId, generation),
+        identify: async (hubId) => ((await identifyOne(services, hubId))?.is === 'later' ? 'later' : 'asked'),
+      }),
+    },
+    services,
+  )
+  const { registry } = asDaemon
+  const connect = { ...services, endpoint: door }
   const deps: HttpDeps = {
-    listen: { host: '127.0.0.1', port: 0 },
-    probesOnly: false,
-    publicUrl: 'http://127.0.0.1',
-    brand: { name: '127.0.0.1' },
-    adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)),
-    openMetrics: false,
-    trusted: undefined,
-    install: {
-      installUrl: 'https://provider.example.com/authorize',
-      clientId: 'the-client',
-      redirectUri: 'https://plimsoll.example.com/oauth/callback',
-      scopes: ['oauth', 'crm.objects.contacts.read'],
-      optionalScopes: [],
-    },
-    afterInstall: undefined,
-    connect,
-    store,
-    keys,
-    registry: new Registry(store, keys),
-    history: new History(store, keys),
-    historyKeep: { rawMs: 7 * DAY_MS, hourlyMs: 90 * DAY_MS, dailyMs: 800 * DAY_MS },
-    coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 }),
-    failedCalls: new FailedCalls(store, keys, { warning: 0.03, critical: 0.05 }),
-    samples: new KeptSamples(store, keys, { records: 'full', keepMs: 2_592_000_000 }),
-    due: new DueSets(store, keys),
-    deliveries,
-    silences,
-    tags: { vip: ['1'] },
-    ackLinks: new AckLinks(
-      () => connect.vault.deriveEach('acknowledge'),
-      () => acknowledgeForMs,
-    ),
-    explain: {
-      rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
-      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS, firstRun: 'digest', alertAfter: 1_800_000 },
-      routes: [{ to: ['ops-mail'] }],
-      group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
-    },
-    receiverStore: new ReceiverStore(store, keys),
-    receivers: ['ops-hook', 'ops-mail'],
-    queueDepths: () => readQueueDepths(queues, store),
-    links: mailLinks({ ...config, http: { ...config.http, publicUrl: 'http://127.0.0.1' } }, connect.vault, clock),
-    queueBoard: openQueueBoard(queues),
-    metrics: createMetrics(),
+    ...asDaemon,
+    ...{ listen: { host: '127.0.0.1', port: 0 }, connect, daemon: { evenMs: () => Number.POSITIVE_INFINITY } },
     actions: {
-      setContact: (hubId, address) => changeContact({ store, keys }, hubId, address),
-      reconnectLink: (hubId) => reconnectLink(connect.vault, 'http://127.0.0.1', hubId, clock.now()),
-      uninstall: (hubId, reason) =>
-        beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, { by: 'api', reason }),
-      accessToken: (hubId, who) => serveAccessToken(accessTokens, { audit, log: logs.log }, hubId, who),
-      connected: async (hubId) => {
-        woken.push(hubId)
-      },
-      silence: (silence) => silences.add(silence),
-      unsilence: (id) =>
-        endSilence({ silences, held: { lookAgain: async (at) => void looks.push(at) } }, id, clock.now()),
-      poll: async (hubId) => ({ account: await new Registry(store, keys).get(hubId), reason: undefined }),
+      ...asDaemon.actions,
+      poll: async (hubId) => ({ account: await registry.get(hubId), reason: undefined }),
       refresh: async (hubId) => {
-        const account = await new Registry(store, keys).get(hubId)
+        const account = await registry.get(hubId)
         return account === undefined ? { is: 'unknown' } : { is: 'refreshed', account }
       },
-      acknowledge: (seen, by) => acknowledgeAlert({ store, keys, acknowledgeForMs }, seen, by, clock.now()),
-      unacknowledge: (seen) => unacknowledgeAlert({ store, keys }, seen, clock.now()),
-      replay: async (wanted) => ({
-        is: 'replayed',
-        replayed: await deliveries.replay(wanted, clock.now()),
-        disabled: [],
-      }),
       testReceiver: async (name) => TESTED[name],
       ...actions,
     },
-    health: async () => ({ alive: true, ready: true, findings: [] }),
-    bounds: checkBounds(config),
-    daemon: { evenMs: () => Number.POSITIVE_INFINITY },
-    audit,
-    clock,
-    log: logs.log,
     ...options,
   }
   const http = await startHttpServer(deps)
-  const close = async (patienceMs: number) => {
-    await http.close(patienceMs)
-    await queues.close()
-  }
-  const server = { ...http, close }
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
-    askServer(server.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
+    askServer(http.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
   const signIn = async (token = ADMIN_TOKEN) => {
     const answer = await ask('POST', '/sign-in', FORM, `token=${token}`)
     return { cookie: String(answer.headers['set-cookie']).split(';')[0] ?? '' }
@@ -228,19 +130,20 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
 
   return {
     close: async () => {
-      await server.close(5_000)
-      await queues.close()
+      await http.close(5_000)
+      await world.close()
     },
-    ...{ server, deps, clock, keys, queues, steps, provider, door, woken, looks, silences, logs, ask },
+    ...{ server: http, deps, clock, keys, queues, steps, provider: customers, door, woken, ask },
+    ...{ silences: deps.silences, logs: logged },
     get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
     /** An account, connected through the step that the callback takes. */
     connectAccount: async (customer: Customer) => {
-      provider.customer = customer
+      customers.customer = customer
       await connectWithCode(connect, new Secret('code'))
     },
     /** A named admin token, known from the next second on. */
     addToken: async (name: string, ...scopes: Scope[]) => {
-      const token = await new AdminTokenStore(steps, keys, connect.vault).add(name, scopes, clock.now())
+      const token = await new AdminTokenStore(steps, keys, vault).add(name, scopes, clock.now())
       clock.move(1_000)
       return token === 'taken' ? token : token.reveal()
     },
@@ -338,12 +241,8 @@ export function askServer(
   })
 }
 
-function notAsked(): Promise<never> {
-  return Promise.reject(new Error('not part of these tests'))
-}
-
 /** Answers what a test says. */
-export class FakeProvider implements ProviderClient {
+export class FakeProvider {
   customer: Customer = { hubId: 1 }
   tokenFailure: ProviderFailure | undefined
   metadataFailure: ProviderFailure | undefined
@@ -383,15 +282,6 @@ export class FakeProvider implements ProviderClient {
       },
     }
   }
-
-  skewMs() {
-    return undefined
-  }
-
-  deleteRefreshToken = notAsked
-  limits = notAsked
-
-  async close() {}
 }
 
 /** Numbers of the pair `0-1/0-2`. */

@@ -5,7 +5,7 @@ import { isSameText } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { startRedis } from '../support/redis-server.ts'
+import { AWAY_MS, startRedis } from '../support/redis-server.ts'
 import { badDay } from './in-browser/scenes.ts'
 import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
 
@@ -379,7 +379,7 @@ describe('the queue board', () => {
   })
 
   test('says so while Redis is away, and does not hang', async () => {
-    const own = await startRedis()
+    const own = await startRedis(undefined, [], AWAY_MS)
     try {
       const { get } = await openServer(own)
       expect((await get('/queues/api/queues')).status).toBe(200)

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { startRedis } from '../support/redis-server.ts'
+import { AWAY_MS, startRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
 const redis = redisOfFile()
@@ -115,7 +115,7 @@ test('metrics count the fleet and name no account', async () => {
 })
 
 test('while Redis is away everything says so at once, and comes back with it', async () => {
-  const own = await startRedis()
+  const own = await startRedis(undefined, [], AWAY_MS)
   onTestFinished(() => own.stop())
   const { ask, get, beginInstall, provider } = await openServer(own)
   const state = await beginInstall()
@@ -148,7 +148,7 @@ test('while Redis is away everything says so at once, and comes back with it', a
 })
 
 test('a Redis that hangs is not waited for, by metrics neither', async () => {
-  const own = await startRedis()
+  const own = await startRedis(undefined, [], AWAY_MS)
   onTestFinished(() => own.stop())
   const { get, steps } = await openServer(own)
   await get('/')
@@ -231,7 +231,7 @@ test('a reload that was refused shows, and when the last good one was', async ()
 })
 
 test('Redis tells its memory and how fast it answers; one that is gone is down, and nothing else is known of it', async () => {
-  const own = await startRedis(undefined, ['--maxmemory', '100mb'])
+  const own = await startRedis(undefined, ['--maxmemory', '100mb'], AWAY_MS)
   onTestFinished(() => own.stop())
   const { get } = await openServer(own)
   const { text } = await get('/metrics')

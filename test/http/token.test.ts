@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { redisOfFile } from '../support/of-file.ts'
-import { startRedis } from '../support/redis-server.ts'
+import { AWAY_MS, startRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, openServer } from './open-server.ts'
 
 const redis = redisOfFile()
@@ -121,7 +121,7 @@ describe('there is none', () => {
   })
 
   test('if it can neither be read nor noted who got it', async () => {
-    const own = await startRedis()
+    const own = await startRedis(undefined, [], AWAY_MS)
     const { get, connectAccount } = await openServer(own)
     await connectAccount({ hubId: 7 })
     await own.end('SIGKILL')

@@ -27,8 +27,18 @@ export interface RedisServer extends TestRedis, RedisProcess {
 /** A machine that others keep busy: no page of a test is refused for that. */
 export const BUSY_MS = 60_000
 
-/** In memory only, unless a folder for its append-only file is given; `more` are arguments of its own. */
-export async function startRedis(folder?: string, more: readonly string[] = []): Promise<RedisServer> {
+/** Of a test that takes Redis away: its pages wait for the answer that does not come. */
+export const AWAY_MS = 5_000
+
+/**
+ * In memory only, unless a folder for its append-only file is given; `more` are arguments of its own, `pagesMs` is how
+ * long pages wait for it.
+ */
+export async function startRedis(
+  folder?: string,
+  more: readonly string[] = [],
+  pagesMs = BUSY_MS,
+): Promise<RedisServer> {
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
   const stores: Store[] = []
@@ -40,7 +50,7 @@ export async function startRedis(folder?: string, more: readonly string[] = []):
     ...process,
     url,
     connect: (purpose = 'steps') => {
-      const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {}, BUSY_MS)
+      const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {}, pagesMs)
       stores.push(store)
       return store
     },

@@ -51,18 +51,24 @@ export function worldOfFile() {
  * wake-ups are stand-ins. It is closed with the test.
  */
 export async function openWorld(redis: TestRedis, options: WorldOptions = {}) {
+  const world = await openLastingWorld(redis, options)
+  onTestFinished(() => world.close())
+  return world
+}
+
+/** The same for several tests: who opens it closes it. */
+export async function openLastingWorld(redis: TestRedis, options: WorldOptions = {}) {
   const { settings = {}, clock = new HandClock(), prefix = `test-${randomBytes(6).toString('hex')}` } = options
   const logged = logLines()
   const provider = fakeProvider(options.provider ?? {})
   const woken: string[] = []
   const config = { ...configWith(settings), redis: { url: new Secret(redis.url), prefix, tls: false } }
   const lifecycle = new Lifecycle()
-  onTestFinished(() => lifecycle.close())
   const opened = await openResources({ config, clock, random: () => 0.5, log: logged.log }, lifecycle, 'steps')
   lifecycle.onClose('the door to the token endpoint', () => opened.endpoint.close())
   const resources: Resources = {
     ...opened,
-    provider: { ...provider, replaceApp: () => {} },
+    provider: { ...provider, app: opened.provider.app, replaceApp: () => {} },
     queues: { ...opened.queues, wake: async (kind) => void woken.push(kind) },
     unstored: new Unstored(options.seal ?? (() => undefined)),
   }
@@ -79,6 +85,7 @@ export async function openWorld(redis: TestRedis, options: WorldOptions = {}) {
     poll: (...hubIds: number[]) => pollClaimed(services, hubIds.length === 0 ? [HUB] : hubIds),
     /** Codes of what was logged. */
     codes: () => logged.lines().map(({ code }) => code),
+    close: () => lifecycle.close(),
     /** Another daemon. */
     beside: (more: WorldOptions = {}) => openWorld(redis, { ...options, clock, prefix, ...more }),
   }
