@@ -91,7 +91,7 @@ describe('what is missing or odd beside the totals is named, and the rest stays:
   const full = (atLimit: object[]) => ({ atLimit, nearLimit: RECORDS.nearLimit })
   const near = (nearLimit: object[]) => ({ atLimit: RECORDS.atLimit, nearLimit })
 
-  test.each([
+  test.each<[what: string, body: object, records: object, gap: string]>([
     ['a limit', { ...WHOLE, limit: undefined }, RECORDS, 'limit is missing'],
     [
       'samples of full records',
@@ -113,12 +113,16 @@ describe('what is missing or odd beside the totals is named, and the rest stays:
       full([]),
       'atLimitFromRecordSamples[0].objectId is a string',
     ],
-    [
-      'its label',
-      withFull({ label: undefined }),
-      full([{ objectId: 100 }]),
-      'atLimitFromRecordSamples[0].label is missing',
-    ],
+    ...[
+      [undefined, 'missing'],
+      [null, 'null'],
+      [5, 'the number 5'],
+    ].map(([label, is]): [string, object, object, string] => [
+      ...([`a label, ${is},`, withFull({ label }), full([{ objectId: 100 }]), `[0].label is ${is}`] as const),
+    ]),
+    ['an id below 0', withFull({ objectId: -4 }), full([]), 'atLimitFromRecordSamples[0].objectId is the number -4'],
+    ['an id of null', withFull({ objectId: null }), full([]), 'atLimitFromRecordSamples[0].objectId is null'],
+    ['the usage of one near, null,', withNear({ usage: null }), near([]), '[0].usage is null'],
     [
       'the usage of one near',
       withNear({ usage: undefined }),

@@ -82,12 +82,38 @@ describe('odd', () => {
     ['that is no object', ['0-1', SECOND], 'byObjectType[0] is a string'],
     ['with an empty id', withFirst({ objectTypeId: '' }).byObjectType, 'byObjectType[0].objectTypeId is empty'],
     ['whose usage is a text', withFirst({ usage: '123' }).byObjectType, 'byObjectType[0].usage is a string'],
+    ['whose usage is half a property', withFirst({ usage: 960.5 }).byObjectType, 'usage is the number 960.5'],
+    ['whose id is null', withFirst({ objectTypeId: null }).byObjectType, 'byObjectType[0].objectTypeId is null'],
+    ['that is null', [null, SECOND], 'byObjectType[0] is null'],
     ['whose usage is below 0', withFirst({ usage: -1 }).byObjectType, 'byObjectType[0].usage is the number -1'],
   ])('an object type %s is left out, and the others stay', (_, byObjectType, gap) => {
     expect(read({ ...WHOLE, byObjectType })).toEqual({
       ...{ values: [OVERALL, SECOND_READ], isPartial: true },
       gaps: [expect.stringContaining(gap)],
     })
+  })
+
+  const KINDS = { null: null, string: 'NaN', 'the number -1': -1, 'the number 960.5': 960.5 }
+
+  test.each([
+    ['limit', { limit: 0 }],
+    ['percentage', { reported: undefined }],
+    ['pluralLabel', { label: '0-1' }],
+  ])('a %s of an object type is none, and the rest of it stays', (field, unsaid) => {
+    for (const [kind, value] of Object.entries(KINDS)) {
+      // A percentage may be any number, and a label is text.
+      if (field === 'percentage' && typeof value === 'number') continue
+      if (field === 'pluralLabel' && typeof value === 'string') continue
+      const found = read(withFirst({ [field]: value }))
+      expect(found.values).toEqual([OVERALL, { ...FIRST_READ, ...unsaid }, SECOND_READ])
+      const said = expect.stringMatching(new RegExp(`^byObjectType\\[0\\]\\.${field} is (a )?${kind}: expected `))
+      expect([field, kind, found.gaps]).toEqual([field, kind, [said]])
+    }
+  })
+
+  test('a limit of 0 is one, and nothing is missing', () => {
+    expect(read(withFirst({ limit: 0 }))).toEqual({ values: [OVERALL, { ...FIRST_READ, limit: 0 }, SECOND_READ] })
+    expect(read({ ...WHOLE, overallLimit: 0 }).gaps).toBeUndefined()
   })
 
   test('usage beyond the limit is taken as it is', () => {
