@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { associations as report } from '../../../src/limits/reports/associations.ts'
 import { UnreadableError } from '../../../src/provider/read.ts'
+import { withExtras } from '../../contract/contract.ts'
 import { associations } from '../reports.ts'
 
 const PAIR = { from: '0-1', to: '2-77' }
@@ -76,6 +77,20 @@ describe('a total', () => {
       }
     },
   )
+})
+
+test('fields that nobody knows, at any depth, change nothing', () => {
+  expect(read(withExtras(WHOLE))).toEqual(read(WHOLE))
+})
+
+test('labels of any script, or that look like markup, and percentages that are fractions stay as they are', () => {
+  const labels = ['', '\u202eשלום 🏢 東京', '<script>alert(1)</script>\r\n']
+  const samples = labels.map((label, objectId) => ({ label, objectId }))
+  expect(read({ ...WHOLE, atLimitFromRecordSamples: samples }).records?.atLimit).toEqual(samples)
+  const near = { label: 'Globex', objectId: 12, percentage: 140.2, usage: 701 }
+  expect(read({ ...WHOLE, nearLimitFromRecordSamples: [near] }).records?.nearLimit).toEqual([
+    { label: 'Globex', objectId: 12, usage: 701, reported: 140.2 },
+  ])
 })
 
 test.each([null, 'text', 7, []])('what is %j and no object can not be read', (body) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { customProperties } from '../../../src/limits/reports/custom-properties.ts'
 import { UnreadableError } from '../../../src/provider/read.ts'
+import { withExtras } from '../../contract/contract.ts'
 import { properties } from '../reports.ts'
 
 const WHOLE = properties(960, 1_000, { '0-1': [123, 500], '2-77': [4, 500] })
@@ -114,6 +115,17 @@ describe('odd', () => {
   test('a limit of 0 is one, and nothing is missing', () => {
     expect(read(withFirst({ limit: 0 }))).toEqual({ values: [OVERALL, { ...FIRST_READ, limit: 0 }, SECOND_READ] })
     expect(read({ ...WHOLE, overallLimit: 0 }).gaps).toBeUndefined()
+  })
+
+  test('fields that nobody knows, at any depth, change nothing', () => {
+    expect(read(withExtras(WHOLE))).toEqual(read(WHOLE))
+  })
+
+  test('labels, of any script or none, and percentages that are fractions stay as they are', () => {
+    const odd = withFirst({ pluralLabel: 'שלום 🏢', percentage: 0.123 })
+    expect(read(odd).values[1]).toEqual({ ...FIRST_READ, label: 'שלום 🏢', reported: 0.123 })
+    expect(read(withFirst({ pluralLabel: '' })).values[1]).toMatchObject({ label: '' })
+    expect(read({ ...WHOLE, overallPercentage: 0.96 }).values[0]).toEqual({ ...OVERALL, reported: 0.96 })
   })
 
   test('usage beyond the limit is taken as it is', () => {
