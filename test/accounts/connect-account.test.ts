@@ -1,144 +1,107 @@
 import { describe, expect, test } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
-import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import type { Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readGrant } from '../../src/tokens/parked-grants.ts'
-import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { dump, seedAccount } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
-import { openEndpoint } from '../support/endpoint.ts'
+import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { announce, HUB, metadata, office } from './connected.ts'
+import type { HandClock } from '../support/hand-clock.ts'
+import { accountIn, HUB, type World, type WorldOptions, worldOfFile } from '../support/world.ts'
+import { metadata } from './connected.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 const code = new Secret('the-code')
+type Refreshed = Awaited<ReturnType<ProviderClient['refresh']>>
 
 /** An install whose code is good, and of whose account all is told, but for what the test says. */
-function install(does: FakeAnswers = {}) {
-  const keys = redis.freshKeys()
+async function install(does: FakeAnswers = {}, more: WorldOptions = {}, open: typeof world = world) {
   const given = { exchangeCode: async () => tokens('access-1', 'refresh-1'), metadata: async () => metadata() }
-  return { keys, ...office(redis.store, keys, { ...given, ...does }) }
+  const w = await open({ ...more, provider: { ...given, ...does } })
+  const deps = { ...w.services, endpoint: new CodeDoor() }
+  return {
+    ...{ ...w, ...accountIn(w.services), deps, registry: w.services.registry },
+    connect: (options?: Parameters<typeof connectWithCode>[2]) => connectWithCode(deps, code, options),
+    grants: () => w.store.zrange(w.keys.grants.due, 0, '-1'),
+  }
 }
 
+/** The same by another daemon. */
+const installBeside = (one: World, does: FakeAnswers) => install(does, {}, one.beside)
+
 describe('connecting with a code', () => {
-  test('exchanges it, asks whose token it is, and stores the account', async () => {
-    const { keys, deps, provider, clock } = install()
-    expect(await connectWithCode(deps, code)).toEqual({
-      is: 'connected',
-      hubId: HUB,
-      hubDomain: 'acme.example.com',
-      scopes: ['oauth', 'crm.objects.contacts.read'],
-    })
-    expect(provider.calls).toEqual([
-      ['exchangeCode', 'the-code'],
-      ['metadata', 'access-1'],
-    ])
-    expect(await storedTokens(redis.store, keys)).toEqual({
-      access: 'access-1',
-      refresh: 'refresh-1',
-      previous: undefined,
-    })
-    const now = clock.now()
-    const registry = new Registry(redis.store, keys)
-    expect(await registry.get(HUB)).toEqual({
-      hubId: HUB,
-      hubDomain: 'acme.example.com',
-      state: 'active',
-      user: 'ada@acme.example.com',
-      contact: null,
-      connectedAt: now,
-      firstConnectedAt: now,
+  test('exchanges it, asks whose token it is, and stores the account, of which nobody reads a token', async () => {
+    const one = await install()
+    const scopes = ['oauth', 'crm.objects.contacts.read']
+    expect(await one.connect()).toEqual({ is: 'connected', hubId: HUB, hubDomain: 'acme.example.com', scopes })
+    const asked = [one.provider.calls[0], one.provider.calls[1]]
+    expect(asked).toEqual([...[['exchangeCode', 'the-code']], ...[['metadata', 'access-1']]])
+    expect(one.provider.calls).toHaveLength(2)
+    expect(await one.tokens()).toEqual({ access: 'access-1', refresh: 'refresh-1', previous: undefined })
+    const now = one.clock.now()
+    const [nothing, none] = [null, []]
+    expect(await one.read()).toEqual({
+      ...{ hubId: HUB, hubDomain: 'acme.example.com', state: 'active', user: 'ada@acme.example.com', contact: nothing },
+      ...{ connectedAt: now, firstConnectedAt: now, parkedUntil: nothing, uninstall: nothing },
       token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1, driftMs: null },
-      refreshFailure: null,
-      refusedSince: null,
-      parkedUntil: null,
-      tokenServedAt: null,
-      tokenServedTo: null,
-      polledAt: null,
-      turn: null,
-      pollFailure: null,
-      pollBlocked: null,
-      objectTypesLeftOut: 0,
-      notAvailable: [],
-      bucket: null,
-      gaps: [],
-      unreadable: [],
-      uninstall: null,
+      ...{ refreshFailure: nothing, refusedSince: nothing, tokenServedAt: nothing, tokenServedTo: nothing },
+      ...{ polledAt: nothing, turn: nothing, pollFailure: nothing, pollBlocked: nothing, objectTypesLeftOut: 0 },
+      ...{ notAvailable: none, bucket: nothing, gaps: none, unreadable: none },
     })
-    expect(await registry.grantedScopes(HUB)).toEqual(['oauth', 'crm.objects.contacts.read'])
-    const due = keys.partition(HUB % 64).due
-    const refreshAt = Number(await redis.store.zscore(due.refresh, HUB))
+    expect(await one.registry.grantedScopes(HUB)).toEqual(scopes)
+    const refreshAt = Number(await one.dueAt('refresh'))
     expect(refreshAt).toBeGreaterThanOrEqual(now + 900_000)
     expect(refreshAt).toBeLessThanOrEqual(now + 1_440_000)
-    expect(Number(await redis.store.zscore(due.poll, HUB))).toBe(now)
-    expect(await redis.store.get(keys.delivery.connectedAt)).toBe(String(now))
-  })
-
-  test('keeps no token in clear text, in no value and no log', async () => {
-    const keys = redis.freshKeys()
-    const { deps, logged } = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-in-clear', 'refresh-in-clear'),
-      metadata: async () => metadata(),
-    })
-    await connectWithCode(deps, code)
-    for (const value of Object.values(await dump(redis.store, keys))) {
-      expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toContain('in-clear')
+    expect(await one.dueAt('poll')).toBe(now)
+    expect(await one.store.get(one.keys.delivery.connectedAt)).toBe(`${now}`)
+    for (const value of Object.values(await dump(one.store, one.keys))) {
+      expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toMatch(/(access|refresh)-1|the-code/)
     }
-    expect(logged.text()).toContain('account.connected')
-    expect(logged.text()).not.toMatch(/in-clear|the-code/)
+    expect(one.codes()).toContain('account.connected')
+    expect(one.logged.text()).not.toMatch(/(access|refresh)-1|the-code/)
   })
 
   test('of an account whose domain and user the provider does not tell works too', async () => {
-    const { keys, deps } = install({
-      metadata: async () => metadata({ hubDomain: undefined, user: undefined, scopes: [] }),
-    })
-    expect(await connectWithCode(deps, code)).toMatchObject({ is: 'connected', hubDomain: '' })
-    const registry = new Registry(redis.store, keys)
-    expect(await registry.get(HUB)).toMatchObject({ hubDomain: '', user: null })
-    expect(await registry.grantedScopes(HUB)).toEqual([])
+    const untold = metadata({ hubDomain: undefined, user: undefined, scopes: [] })
+    const one = await install({ metadata: async () => untold })
+    expect(await one.connect()).toMatchObject({ is: 'connected', hubDomain: '' })
+    expect(await one.read()).toMatchObject({ hubDomain: '', user: null })
+    expect(await one.registry.grantedScopes(HUB)).toEqual([])
   })
 
-  test('that is refused stores nothing', async () => {
-    const keys = redis.freshKeys()
-    const { deps } = office(redis.store, keys, { exchangeCode: async () => failure('rejected') })
-    expect(await connectWithCode(deps, code)).toMatchObject({ is: 'failed', step: 'token' })
-    expect(await dump(redis.store, keys)).toEqual({})
-  })
-
-  test('that brings no refresh token stores nothing, and says why', async () => {
-    const keys = redis.freshKeys()
-    const { deps } = office(redis.store, keys, { exchangeCode: async () => tokens('access-1') })
-    const outcome = await connectWithCode(deps, code)
-    expect(outcome).toMatchObject({ is: 'failed', step: 'token', failure: { code: 'unreadable' } })
-    expect(outcome.is === 'failed' && outcome.failure.message).toContain('refresh_token')
-    expect(await dump(redis.store, keys)).toEqual({})
+  test.each([
+    ['is refused', failure('rejected'), 'the provider says rejected'],
+    ['brings no refresh token', tokens('access-1'), 'refresh_token'],
+  ])('that %s stores nothing, and says why', async (_, answer, why) => {
+    const one = await install({ exchangeCode: async () => answer })
+    const message = expect.stringContaining(why)
+    expect(await one.connect()).toMatchObject({ is: 'failed', step: 'token', failure: { message } })
+    expect(await dump(one.store, one.keys)).toEqual({})
   })
 
   test('asks again whose token it is while the provider hiccups, because the code is spent', async () => {
     const answers = [failure('transient'), failure('transient', { retryAfterMs: 60_000 }), metadata()]
-    const { keys, deps, clock } = install({ metadata: async () => answers.shift() ?? metadata() })
+    const { clock, connect, record } = await install({ metadata: async () => answers.shift() ?? metadata() })
     const sentAt = clock.now()
-    const connecting = connectWithCode(deps, code)
-    await clock.sleeper()
-    clock.move(500)
-    await clock.sleeper()
-    clock.move(5_000)
+    const connecting = connect()
+    for (const wait of [500, 5_000]) {
+      await clock.sleeper()
+      clock.move(wait)
+    }
     expect(await connecting).toMatchObject({ is: 'connected' })
     expect(clock.waits).toEqual([500, 5_000])
     // The token's life counts from when the code was sent, not from when all was done.
-    expect(await redis.store.hget(keys.account(HUB).account, 'obtainedAt')).toBe(String(sentAt))
+    expect((await record()).obtainedAt).toBe(`${sentAt}`)
   })
 
   test('whose account stays unknown keeps the grant, and hands no token on', async () => {
-    const { keys, deps } = install({ metadata: async () => failure('unauthorized') })
-    expect(await connectWithCode(deps, code)).toEqual({ is: 'parked', failure: failure('unauthorized').failure })
-    expect(await redis.store.zcard(keys.grants.due)).toBe(1)
+    const one = await install({ metadata: async () => failure('unauthorized') })
+    expect(await one.connect()).toEqual({ is: 'parked', failure: failure('unauthorized').failure })
+    expect(await one.grants()).toHaveLength(1)
   })
 })
 
@@ -149,26 +112,20 @@ describe('connecting with a refresh token', () => {
     ['a rotated one', 'refresh-2', 'refresh-2', ['refresh-2']],
     ['the same one', 'refresh-1', 'refresh-1', []],
     ['none', undefined, 'refresh-1', []],
-  ])(
-    'redeems it at once; where the answer has %s, the one that counts is stored',
-    async (_, returned, stored, kept) => {
-      const keys = redis.freshKeys()
-      const { deps, provider } = office(redis.store, keys, {
-        refresh: async () => tokens('access-2', returned),
-        metadata: async () => metadata(),
-      })
-      const keptNew: string[] = []
-      const keepNew = (token: Secret) => void keptNew.push(token.reveal())
-      expect(await connectWithRefreshToken(deps, given, keepNew)).toMatchObject({ is: 'connected' })
-      expect(provider.calls[0]).toEqual(['refresh', 'refresh-1'])
-      expect(await storedTokens(redis.store, keys)).toMatchObject({ access: 'access-2', refresh: stored })
-      expect(keptNew).toEqual(kept)
-    },
-  )
+  ])('redeems it at once; where the answer has %s, the one that counts is stored', async (...row) => {
+    const [, returned, stored, kept] = row
+    const one = await install({ refresh: async () => tokens('access-2', returned) })
+    const keptNew: string[] = []
+    const keepNew = (token: Secret) => void keptNew.push(token.reveal())
+    expect(await connectWithRefreshToken(one.deps, given, keepNew)).toMatchObject({ is: 'connected' })
+    expect(one.provider.calls[0]).toEqual(['refresh', 'refresh-1'])
+    expect(await one.tokens()).toMatchObject({ access: 'access-2', refresh: stored })
+    expect(keptNew).toEqual(kept)
+  })
 
   test('hands a rotated one to the caller before anything else can fail, and never into the outcome', async () => {
     const events: string[] = []
-    const { deps } = office(redis.store, redis.freshKeys(), {
+    const { deps } = await install({
       refresh: async () => tokens('access-2', 'refresh-2'),
       metadata: async () => {
         events.push('metadata')
@@ -181,184 +138,165 @@ describe('connecting with a refresh token', () => {
   })
 
   test('that is refused stores nothing, and there is no new one to keep', async () => {
-    const keys = redis.freshKeys()
-    const { deps } = office(redis.store, keys, { refresh: async () => failure('rejected') })
+    const { deps, store, keys } = await install({ refresh: async () => failure('rejected') })
     const keepNew = () => {
       throw new Error('there is none')
     }
     expect(await connectWithRefreshToken(deps, given, keepNew)).toMatchObject({ is: 'failed', step: 'token' })
-    expect(await dump(redis.store, keys)).toEqual({})
+    expect(await dump(store, keys)).toEqual({})
   })
 })
 
 describe('connecting again', () => {
-  const again = (keys: ReturnType<typeof redis.freshKeys>) =>
-    office(redis.store, keys, {
+  /** An account that is connected, and about to be once more. */
+  async function again(does: FakeAnswers = {}) {
+    const one = await install({
       exchangeCode: async () => tokens('access-9', 'refresh-9'),
       metadata: async () => metadata({ hubDomain: 'new.example.com', user: undefined }),
+      ...does,
     })
+    await seedAccount(one.store, one.keys, { obtainedAt: one.clock.now() })
+    const own = one.keys.account(HUB)
+    const connectLater = (...options: Parameters<typeof one.connect>) => {
+      one.clock.move(10_000)
+      return one.connect(...options)
+    }
+    return { ...one, own, connectLater }
+  }
 
   test('replaces tokens and record, moves the generation on, and keeps the history', async () => {
-    const keys = redis.freshKeys()
-    const { deps, clock } = again(keys)
-    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-    await redis.store.rpush(keys.account(HUB).history, 'x')
-    await redis.store.hset(keys.account(HUB).account, { failures: 3, failureAt: 1, retryAt: 9e12 })
-    await changeWatch(redis.store, keys, HUB, { polledAt: 1, failing: { count: 2, reason: 'x', at: 1, since: 1 } })
-    await redis.store.hset(keys.account(HUB).tokens, 'previous', 'x')
-    clock.move(10_000)
-    expect(await connectWithCode(deps, code)).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
-    const account = await new Registry(redis.store, keys).get(HUB)
-    expect(account).toMatchObject({ state: 'active', hubDomain: 'new.example.com', user: null })
-    expect(account).toMatchObject({ refreshFailure: null, pollFailure: null, polledAt: 1, connectedAt: clock.now() })
-    expect(account?.token.generation).toBe(1_000_000)
-    expect(await storedTokens(redis.store, keys)).toEqual({
-      access: 'access-9',
-      refresh: 'refresh-9',
-      previous: undefined,
+    const { store, keys, own, clock, connectLater, ...one } = await again()
+    await store.rpush(own.history, 'x')
+    await store.hset(own.account, { failures: 3, failureAt: 1, retryAt: 9e12 })
+    await changeWatch(store, keys, HUB, { polledAt: 1, failing: { count: 2, reason: 'x', at: 1, since: 1 } })
+    await store.hset(own.tokens, 'previous', 'x')
+    expect(await connectLater()).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
+    expect(await one.read()).toMatchObject({
+      ...{ state: 'active', hubDomain: 'new.example.com', user: null, connectedAt: clock.now(), polledAt: 1 },
+      ...{ refreshFailure: null, pollFailure: null, token: { generation: 1_000_000 } },
     })
-    expect(await redis.store.hexists(keys.account(HUB).account, 'retryAt')).toBe(0)
-    expect(await redis.store.llen(keys.account(HUB).history)).toBe(1)
+    expect(await one.tokens()).toEqual({ access: 'access-9', refresh: 'refresh-9', previous: undefined })
+    expect(await one.record()).not.toHaveProperty('retryAt')
+    expect(await store.llen(own.history)).toBe(1)
   })
 
   test('an account that had to be authorised again closes its alert in the same step', async () => {
-    const keys = redis.freshKeys()
-    const { deps, clock } = again(keys)
-    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-    const opened = announce.reauthorize(
-      {
-        hubId: HUB,
-        hubDomain: 'acme.example.com',
-        refreshedAt: 1,
-        tokenAlert: '',
-        expiresAt: 2,
-        interruptedAt: null,
-        now: clock.now(),
-      },
-      'refused',
-    )
+    const { store, keys, own, clock, connectLater, ...one } = await again()
+    const account = { hubId: HUB, hubDomain: 'acme.example.com', tokenAlert: '', now: clock.now() }
+    const times = { refreshedAt: 1, expiresAt: 2, interruptedAt: null }
+    const opened = one.services.announce.reauthorize({ ...account, ...times }, 'refused')
     const [field = '', , state = ''] = opened.changes[0] ?? []
-    await redis.store.hset(keys.account(HUB).alerts, field, state)
-    await redis.store.sadd(keys.partition(HUB % 64).alerting, HUB)
-    clock.move(10_000)
-    await connectWithCode(deps, code)
-    expect(await redis.store.exists(keys.account(HUB).alerts)).toBe(0)
-    expect(await new Registry(redis.store, keys).alerting()).toEqual([])
-    expect(await outboxOf(redis.store, keys)).toMatchObject([
+    await store.hset(own.alerts, field, state)
+    await store.sadd(keys.partition(keys.partitionOf(HUB)).alerting, HUB)
+    await connectLater()
+    expect(await store.exists(own.alerts)).toBe(0)
+    expect(await one.registry.alerting()).toEqual([])
+    expect(await one.outbox()).toMatchObject([
       { kind: 'token', status: 'resolved', reason: 'recovered', account: { hubDomain: 'new.example.com' } },
     ])
   })
 
-  test('an account that is in another state leaves it in no list of that state', async () => {
-    for (const state of ['failing', 'parked', 'reauthorize', 'uninstalling', 'uninstalled'] as const) {
-      const keys = redis.freshKeys()
-      const { deps, clock } = again(keys)
-      await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-      const { state: lists } = keys.partition(HUB % 64)
-      await redis.store.hset(keys.account(HUB).account, 'state', state)
-      await redis.store.zrem(lists.active, HUB)
-      await redis.store.zadd(lists[state], HUB, HUB)
-      clock.move(10_000)
-      await connectWithCode(deps, code)
-      const counts = await new Registry(redis.store, keys).countByState()
+  test.each(['failing', 'parked', 'reauthorize', 'uninstalling', 'uninstalled'] as const)(
+    'an account that is %s leaves it in no list of that state',
+    async (state) => {
+      const { store, keys, own, connectLater, registry } = await again()
+      const { state: lists } = keys.partition(keys.partitionOf(HUB))
+      await store.hset(own.account, 'state', state)
+      await store.zrem(lists.active, HUB)
+      await store.zadd(lists[state], HUB, HUB)
+      await connectLater()
+      const counts = await registry.countByState()
       expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([['active', 1]])
+    },
+  )
+
+  /** Its refresh tokens that were deleted at the provider. */
+  const deletions = () => {
+    const deleted: string[] = []
+    const deleteRefreshToken: ProviderClient['deleteRefreshToken'] = async (token) => {
+      deleted.push(token.reveal())
+      return { ok: true, value: 'deleted' }
     }
-  })
+    return { deleted, does: { deleteRefreshToken, metadata: async () => metadata() } }
+  }
+  const uninstall = { by: 'cli', reason: 'asked' } as const
+
+  test.each([
+    ['has its token', {}, ['refresh-1', 'refresh-9']],
+    ['has the token of another account', { tokenOf: '9' }, ['refresh-9']],
+  ])(
+    'an account that is being uninstalled and %s stays so when a link for another one is opened with it: its new token goes, too',
+    async (_, fields, doomed) => {
+      const { deleted, does } = deletions()
+      const { deps, store, own, connectLater, ...one } = await again(does)
+      if ('tokenOf' in fields) await store.hset(own.account, fields)
+      expect(await beginUninstall(deps, HUB, uninstall)).toBe('begun')
+      const outcome = await connectLater({ only: 7 })
+      expect(outcome).toMatchObject({ is: 'other-account', hubId: HUB, wanted: 7, isReconnected: false })
+      expect((await one.record()).state).toBe('uninstalling')
+      expect(await one.grants()).toEqual([])
+      expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+      expect(deleted).toEqual(doomed)
+    },
+  )
+
+  test.each([
+    ['being uninstalled', false],
+    ['uninstalled', true],
+  ])(
+    'a grant of an account that is %s since the provider gave another token for it: both go, and the account stays so',
+    async (_, isDone) => {
+      const { deleted, does } = deletions()
+      const one: Awaited<ReturnType<typeof again>> = await again({
+        ...does,
+        metadata: async () => {
+          one.clock.move(100)
+          return metadata()
+        },
+        refresh: async () => {
+          await beginUninstall(one.deps, HUB, uninstall)
+          if (isDone) await runUninstall(one.deps, HUB)
+          return tokens('access-10', 'refresh-10')
+        },
+      })
+      expect(await one.connect({ only: 7 })).toMatchObject({ is: 'other-account', isReconnected: false })
+      for (const id of await one.grants()) expect(await finishGrant(one.services, id)).toBe('deleted')
+      if (!isDone) expect(await runUninstall(one.deps, HUB)).toEqual({ is: 'finished' })
+      expect(deleted.sort()).toEqual(['refresh-1', 'refresh-10', 'refresh-9'])
+      expect((await one.record()).state).toBe('uninstalled')
+    },
+  )
 })
 
-test.each([
-  ['has its token', {}, ['refresh-1', 'refresh-9']],
-  ['has the token of another account', { tokenOf: '9' }, ['refresh-9']],
-])(
-  'an account that is being uninstalled and %s stays so when a link for another one is opened with it: its new token goes, too',
-  async (_, fields, doomed) => {
-    const keys = redis.freshKeys()
-    const deleted: string[] = []
-    const { deps, clock } = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-9', 'refresh-9'),
-      metadata: async () => metadata(),
-      deleteRefreshToken: async (token) => {
-        deleted.push(token.reveal())
-        return { ok: true, value: 'deleted' }
-      },
-    })
-    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-    if ('tokenOf' in fields) await redis.store.hset(keys.own(HUB), fields)
-    expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked' })).toBe('begun')
-    clock.move(10_000)
-    const outcome = await connectWithCode(deps, code, { only: 7 })
-    expect(outcome).toMatchObject({ is: 'other-account', hubId: HUB, wanted: 7, isReconnected: false })
-    expect(await redis.store.hget(keys.own(HUB), 'state')).toBe('uninstalling')
-    expect(await redis.store.zcard(keys.grants.due)).toBe(0)
-    expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
-    expect(deleted).toEqual(doomed)
-  },
-)
-
-test.each([
-  ['being uninstalled', false],
-  ['uninstalled', true],
-])(
-  'a grant of an account that is %s since the provider gave another token for it: both go, and the account stays so',
-  async (_, isDone) => {
-    const keys = redis.freshKeys()
-    const deleted: string[] = []
-    const { deps, clock } = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-9', 'refresh-9'),
-      metadata: async () => {
-        clock.move(100)
-        return metadata()
-      },
-      refresh: async () => {
-        await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked' })
-        if (isDone) await runUninstall(deps, HUB)
-        return tokens('access-10', 'refresh-10')
-      },
-      deleteRefreshToken: async (token) => {
-        deleted.push(token.reveal())
-        return { ok: true, value: 'deleted' }
-      },
-    })
-    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-    expect(await connectWithCode(deps, code, { only: 7 })).toMatchObject({ is: 'other-account', isReconnected: false })
-    for (const id of await redis.store.zrange(keys.grants.due, 0, '-1')) {
-      expect(await finishGrant({ ...deps, endpoint: openEndpoint(redis.store, keys, clock) }, id)).toBe('deleted')
-    }
-    if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
-    expect(deleted.sort()).toEqual(['refresh-1', 'refresh-10', 'refresh-9'])
-    expect(await redis.store.hget(keys.own(HUB), 'state')).toBe('uninstalled')
-  },
-)
-
 describe('two installs of an account that cross', () => {
+  const second = {
+    exchangeCode: async () => tokens('access-2', 'refresh-2'),
+    metadata: async () => metadata(),
+  }
+
   /** The first one's code was exchanged, and it waits for its metadata until the second one is done. */
   async function crossed(
     refresh: ProviderClient['refresh'],
-    { meanwhile = async (_: Keys) => {}, storeOf = (store: Store) => store, isOwnerTold = false } = {},
+    { meanwhile = async (_: World) => {}, storeOf = (store: Store) => store, isOwnerTold = false } = {},
   ) {
-    const keys = redis.freshKeys()
-    let go = () => {}
-    const held = new Promise<void>((resolve) => {
-      go = resolve
-    })
+    const held = Promise.withResolvers<void>()
     const given = tokens('access-1', 'refresh-1')
     const withOwner = { ok: true as const, value: { ...given.value, owner: { hubId: HUB, scopes: ['oauth'] } } }
-    const does = { exchangeCode: async () => (isOwnerTold ? held.then(() => withOwner) : given), refresh }
-    const first = office(redis.store, keys, { ...does, metadata: () => held.then(() => metadata()) })
-    const second = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-2', 'refresh-2'),
-      metadata: async () => metadata(),
+    const first = await install({
+      exchangeCode: async () => (isOwnerTold ? held.promise.then(() => withOwner) : given),
+      metadata: () => held.promise.then(() => metadata()),
+      refresh,
     })
-    const connecting = untroubled(first.clock, connectWithCode({ ...first.deps, store: storeOf(redis.store) }, code))
-    expect(await connectWithCode(second.deps, code)).toMatchObject({ is: 'connected' })
-    await meanwhile(keys)
-    go()
+    const connecting = untroubled(first.clock, connectWithCode({ ...first.deps, store: storeOf(first.store) }, code))
+    expect(await (await installBeside(first, second)).connect()).toMatchObject({ is: 'connected' })
+    await meanwhile(first)
+    held.resolve()
     const outcome = await connecting.catch((error: unknown) => error)
-    const ids = await redis.store.zrange(keys.grants.due, '0', '-1')
+    const ids = await first.grants()
     const grants = await Promise.all(ids.map((id) => readGrant(first.deps, id)))
     return {
-      ...{ ...first, keys, outcome, ids, parked: grants.map((grant) => grant?.refreshToken.reveal()) },
-      ...{ stored: await storedTokens(redis.store, keys), asked: first.provider.calls.slice(2) },
+      ...{ ...first, outcome, ids, parked: grants.map((grant) => grant?.refreshToken.reveal()) },
+      ...{ stored: await first.tokens(), asked: first.provider.calls.slice(2) },
     }
   }
 
@@ -382,18 +320,11 @@ describe('two installs of an account that cross', () => {
 
   test('the one that comes last is dropped if the provider refuses its refresh token twice, and the log has it', async () => {
     const { outcome, stored, asked, parked, logged } = await crossed(async () => failure('rejected'))
-    expect({ outcome, stored, asked, parked }).toEqual({
-      outcome: expect.objectContaining({ is: 'reconnected', hubId: HUB }),
-      stored: SECOND,
-      asked: [
-        ['refresh', 'refresh-1'],
-        ['refresh', 'refresh-1'],
-      ],
-      parked: [],
-    })
-    expect(logged.lines()).toContainEqual(
-      expect.objectContaining({ level: 'warn', code: 'grant.superseded', hubId: HUB, reason: 'rejected' }),
-    )
+    expect(outcome).toMatchObject({ is: 'reconnected', hubId: HUB })
+    expect([stored, parked]).toEqual([SECOND, []])
+    expect(asked).toEqual(Array(2).fill(['refresh', 'refresh-1']))
+    const said = { level: 'warn', code: 'grant.superseded', hubId: HUB, reason: 'rejected' }
+    expect(logged.lines()).toContainEqual(expect.objectContaining(said))
   })
 
   test('one refusal that is not confirmed drops nothing', async () => {
@@ -406,7 +337,7 @@ describe('two installs of an account that cross', () => {
   test.each(['reauthorize', 'uninstalling', 'uninstalled'])(
     'one that is dropped has failed if the account that is stored is %s',
     async (state) => {
-      const meanwhile = async (keys: Keys) => void (await redis.store.hset(keys.account(HUB).account, { state }))
+      const meanwhile = async ({ store, keys }: World) => void (await store.hset(keys.own(HUB), { state }))
       const { outcome, parked } = await crossed(async () => failure('rejected'), { meanwhile })
       expect(outcome).toEqual({ is: 'failed', step: 'token', failure: failure('rejected').failure })
       expect(parked).toEqual([])
@@ -430,19 +361,17 @@ describe('two installs of an account that cross', () => {
   test.each(['transient', 'client'] as const)(
     'the one that comes last is parked if the provider gives no clear answer (%s), and stored once it does',
     async (kind) => {
-      let answer: Awaited<ReturnType<ProviderClient['refresh']>> = failure(kind)
-      const { deps, keys, clock, ids, outcome, stored, parked } = await crossed(async () => answer)
+      let answer: Refreshed = failure(kind)
+      const { services, clock, ids, outcome, stored, parked, ...one } = await crossed(async () => answer)
       expect(outcome).toEqual({ is: 'parked', failure: failure(kind).failure })
       expect([stored, parked]).toEqual([SECOND, ['refresh-1']])
-      const endpoint = openEndpoint(redis.store, keys, clock)
-      const finish = () => untroubled(clock, finishGrant({ ...deps, endpoint }, ids[0] ?? ''))
+      const finish = () => untroubled(clock, finishGrant(services, ids[0] ?? ''))
       expect(await finish()).toBe('later')
-      expect(await storedTokens(redis.store, keys)).toEqual(SECOND)
+      expect(await one.tokens()).toEqual(SECOND)
       answer = tokens('access-3', 'refresh-3')
       expect(await finish()).toBe('connected')
-      expect(await storedTokens(redis.store, keys)).toMatchObject({ access: 'access-3', refresh: 'refresh-3' })
-      expect(await redis.store.zcard(keys.grants.due)).toBe(0)
-      await endpoint.close()
+      expect(await one.tokens()).toMatchObject({ access: 'access-3', refresh: 'refresh-3' })
+      expect(await one.grants()).toEqual([])
     },
   )
 
@@ -472,22 +401,19 @@ describe('two installs of an account that cross', () => {
   )
 
   /** An account is taken over by its refresh token, and installed before that is done. */
-  async function takenOver(answers: Awaited<ReturnType<ProviderClient['refresh']>>[]) {
-    const keys = redis.freshKeys()
-    const install = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-2', 'refresh-2'),
-      metadata: async () => metadata(),
-    })
-    const { deps, clock } = office(redis.store, keys, {
+  async function takenOver(answers: Refreshed[]) {
+    const one = await install({
       refresh: async () => answers.shift() ?? failure('transient'),
       metadata: async () => {
-        await connectWithCode(install.deps, code)
+        await other.connect()
         return metadata()
       },
     })
+    const other = await installBeside(one, second)
+    const { deps, clock } = one
     const kept: string[] = []
     const connecting = connectWithRefreshToken(deps, new Secret('refresh-0'), (token) => void kept.push(token.reveal()))
-    return { outcome: await untroubled(clock, connecting), kept, stored: await storedTokens(redis.store, keys) }
+    return { outcome: await untroubled(clock, connecting), kept, stored: await one.tokens() }
   }
 
   test('one with a refresh token hands on what the proof brings, too', async () => {
@@ -505,40 +431,39 @@ describe('two installs of an account that cross', () => {
 })
 
 describe('what the provider says of a connection', () => {
-  const clock = new HandClock()
-  const connecting = (keys: ReturnType<typeof redis.freshKeys>, says: Parameters<typeof metadata>[0]) => {
-    clock.move(10_000)
-    const does = { exchangeCode: async () => tokens('access-1', 'refresh-1'), metadata: async () => metadata(says) }
-    return office(redis.store, keys, does, clock)
+  /** An account is connected again and again, and each time the provider says this of it. */
+  async function connecting() {
+    const says: { next: Parameters<typeof metadata>[0] } = { next: {} }
+    const one = await install({ metadata: async () => metadata(says.next) })
+    const connectSaying = (next: typeof says.next) => {
+      says.next = next
+      one.clock.move(10_000)
+      return one.connect()
+    }
+    return { ...one, connectSaying }
   }
 
   test('opens an alert when its scopes do not let limits be read, and closes it when they do again', async () => {
-    const keys = redis.freshKeys()
-    const scopes = [['oauth'], ['oauth', 'files'], ['oauth', 'crm.objects.contacts.read'], ['oauth']]
-    const told: string[][] = []
-    for (const granted of scopes) {
-      await connectWithCode(connecting(keys, { scopes: granted }).deps, code)
-      told.push((await outboxOf(redis.store, keys)).map(({ kind, status }) => `${kind} ${status}`))
+    const one = await connecting()
+    const told: string[] = []
+    for (const scopes of [['oauth'], ['oauth', 'files'], ['oauth', 'crm.objects.contacts.read'], ['oauth']]) {
+      await one.connectSaying({ scopes })
+      told.push((await one.outbox()).map(({ kind, status }) => `${kind} ${status}`).join(', '))
     }
-    expect(told[0]).toEqual(['poll firing'])
-    expect(told[1]).toEqual(['poll firing'])
-    expect(told[2]).toEqual(['poll firing', 'poll resolved'])
-    expect(told[3]).toEqual(['poll firing', 'poll resolved', 'poll firing'])
-    const [opened] = await outboxOf(redis.store, keys)
-    expect(opened?.message).toContain('Missing: crm.objects.contacts.read')
-    expect(await redis.store.hkeys(keys.account(HUB).alerts)).toEqual(['poll'])
+    const [opened, closed] = ['poll firing', 'poll firing, poll resolved']
+    expect(told).toEqual([opened, opened, closed, `${closed}, ${opened}`])
+    expect((await one.outbox())[0]?.message).toContain('Missing: crm.objects.contacts.read')
+    expect(await one.store.hkeys(one.keys.account(HUB).alerts)).toEqual(['poll'])
   })
 
   test('counts where it gives the token less life than its answer did', async () => {
-    const keys = redis.freshKeys()
-    const { deps, clock } = connecting(keys, { lifeLeftMs: 600_000 })
-    await connectWithCode(deps, code)
-    const now = clock.now()
-    expect(await new Registry(redis.store, keys).get(HUB)).toMatchObject({
-      token: { obtainedAt: now, expiresAt: now + 600_000, driftMs: -1_200_000 },
-    })
-    expect(Number(await redis.store.zscore(keys.partition(HUB % 64).due.refresh, HUB))).toBeLessThan(now + 500_000)
-    await connectWithCode(connecting(keys, { lifeLeftMs: 1_799_000 }).deps, code)
-    expect(await new Registry(redis.store, keys).get(HUB)).toMatchObject({ token: { driftMs: null } })
+    const one = await connecting()
+    await one.connectSaying({ lifeLeftMs: 600_000 })
+    const now = one.clock.now()
+    const token = { obtainedAt: now, expiresAt: now + 600_000, driftMs: -1_200_000 }
+    expect(await one.read()).toMatchObject({ token })
+    expect(await one.dueAt('refresh')).toBeLessThan(now + 500_000)
+    await one.connectSaying({ lifeLeftMs: 1_799_000 })
+    expect(await one.read()).toMatchObject({ token: { driftMs: null } })
   })
 })
