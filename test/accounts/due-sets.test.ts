@@ -1,20 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
+import { ACCOUNT_CLAIM_MS } from '../../src/accounts/due-sets.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { office } from './connected.ts'
+import { worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 const KINDS: DueKind[] = ['refresh', 'poll', 'uninstall']
 
 async function fleet(hubIds: readonly number[], lifeMs?: number) {
-  const keys = redis.freshKeys()
-  const { deps, clock } = office(redis.store, keys, {})
-  const life = lifeMs === undefined ? {} : { lifeMs }
-  for (const hubId of hubIds) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), ...life })
-  return { keys, clock, deps, due: new DueSets(redis.store, keys) }
+  const w = await world()
+  for (const hubId of hubIds) await w.account({ hubId, ...(lifeMs !== undefined && { lifeMs }) })
+  return { ...w, due: w.services.due, deps: w.services }
 }
 
 describe('the due sets', () => {
@@ -66,15 +63,15 @@ describe('the due sets', () => {
   })
 
   test('show who came due last beside those that were imported at once before', async () => {
-    const { due, clock, keys } = await fleet([64])
+    const { due, clock, keys, store } = await fleet([64])
     const imported = Array.from({ length: 1_200 }, (_, n) => 64 * (n + 2))
     const { refresh } = keys.partition(0).due
-    await redis.store.zadd(refresh, ...imported.flatMap((hubId) => [clock.now(), hubId]))
+    await store.zadd(refresh, ...imported.flatMap((hubId) => [clock.now(), hubId]))
     clock.move(25 * 60_000)
     const { due: shown } = await due.dueTokens(clock.now())
     const hubIds = new Set(shown.map(({ hubId }) => hubId))
     expect([shown.length, hubIds.size, hubIds.has(64)]).toEqual([1_000, 1_000, true])
-    await redis.store.zrem(refresh, ...imported.slice(0, 300))
+    await store.zrem(refresh, ...imported.slice(0, 300))
     expect((await due.dueTokens(clock.now())).due).toHaveLength(901)
   })
 
@@ -123,11 +120,11 @@ describe('overdue refreshes', () => {
 
   /** One account in a state, due in a minute at its next attempt. */
   async function failing(fields: Record<string, string | number>) {
-    const { keys, clock, due } = await fleet([7])
+    const { keys, clock, due, store } = await fleet([7])
     const { state } = keys.partition(7)
-    await redis.store.zrem(state.active, 7)
-    await redis.store.zadd(state.failing, 7, 7)
-    await redis.store.hset(keys.account(7).account, { state: 'failing', ...fields })
+    await store.zrem(state.active, 7)
+    await store.zadd(state.failing, 7, 7)
+    await store.hset(keys.account(7).account, { state: 'failing', ...fields })
     await due.plan('refresh', [7], clock.now() + 60_000)
     return { due, at: clock.now() - SINCE }
   }
@@ -159,43 +156,43 @@ describe('overdue refreshes', () => {
 
 describe('the first expiry', () => {
   test('is that of the token that ends first, wherever its account stands among the due', async () => {
-    const { due, keys, clock } = await fleet([1, 2, 3, 64, 65])
-    await seedAccount(redis.store, keys, { hubId: 7, obtainedAt: clock.now() - 60_000, lifeMs: 600_000 })
+    const { due, keys, clock, store } = await fleet([1, 2, 3, 64, 65])
+    await seedAccount(store, keys, { hubId: 7, obtainedAt: clock.now() - 60_000, lifeMs: 600_000 })
     // Due first of all, and lives longer: its refresh was asked for early.
-    await seedAccount(redis.store, keys, { hubId: 8, obtainedAt: clock.now(), lifeMs: 3_600_000 })
+    await seedAccount(store, keys, { hubId: 8, obtainedAt: clock.now(), lifeMs: 3_600_000 })
     await due.plan('refresh', [8], clock.now())
     expect(await due.nearestExpiry(clock.now())).toBe(clock.now() + 540_000)
   })
 
   test('has passed for an account that should be alive; one that fails counts as long as its token lives', async () => {
-    const { due, keys, clock } = await fleet([1, 2])
+    const { due, keys, clock, store } = await fleet([1, 2])
     const expiresAt = clock.now() + 1_800_000
     clock.move(1_800_500)
     expect(await due.nearestExpiry(clock.now())).toBe(expiresAt)
-    for (const hubId of [1, 2]) await redis.store.hset(keys.account(hubId).account, 'state', 'failing')
+    for (const hubId of [1, 2]) await store.hset(keys.account(hubId).account, 'state', 'failing')
     expect(await due.nearestExpiry(clock.now())).toBeUndefined()
     expect(await due.nearestExpiry(expiresAt - 1)).toBe(expiresAt)
   })
 
   test('is nobody’s where all wait for somebody, or there is no account', async () => {
-    const { due, keys, clock } = await fleet([1])
-    await redis.store.hset(keys.account(1).account, 'state', 'reauthorize')
+    const { due, keys, clock, store } = await fleet([1])
+    await store.hset(keys.account(1).account, 'state', 'reauthorize')
     expect(await due.nearestExpiry(clock.now())).toBeUndefined()
     expect(await (await fleet([])).due.nearestExpiry(clock.now())).toBeUndefined()
   })
 
   test('is read anew at most every five seconds where many must be looked at for it', async () => {
-    const { due, keys, clock } = await fleet([])
+    const { due, keys, clock, store } = await fleet([])
     const now = clock.now()
     const expiresAt = now + 1_800_000
-    const commands = redis.store.pipeline()
+    const commands = store.pipeline()
     for (let hubId = 1; hubId <= 6_400; hubId++) {
       commands.zadd(keys.partition(keys.partitionOf(hubId)).due.refresh, now + hubId, hubId)
       commands.hset(keys.account(hubId).account, { state: 'active', expiresAt })
     }
     await commands.exec()
     expect(await due.nearestExpiry(now)).toBe(expiresAt)
-    await redis.store.hset(keys.account(6_400).account, 'expiresAt', expiresAt - 1_000)
+    await store.hset(keys.account(6_400).account, 'expiresAt', expiresAt - 1_000)
     expect(await due.nearestExpiry(now + 4_999)).toBe(expiresAt)
     expect(await due.nearestExpiry(now + 5_000)).toBe(expiresAt - 1_000)
   })

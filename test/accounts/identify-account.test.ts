@@ -1,45 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { tokenDrift } from '../../src/accounts/identity.ts'
-import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import { InFlight } from '../../src/runtime/concurrency.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
-import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
+import { seedAccount } from '../support/accounts.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { HUB, metadata, office } from './connected.ts'
+import { accountIn, HUB, worldOfFile } from '../support/world.ts'
+import { metadata } from './connected.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 const LIFE = 1_800_000
 
 /** An account that was imported and has been refreshed once since. */
 async function unread(ask: ProviderClient['metadata'], hubIds = [HUB]) {
-  const keys = redis.freshKeys()
-  const at = office(redis.store, keys, {
-    metadata: ask,
-    deleteRefreshToken: async () => ({ ok: true, value: 'deleted' }),
-  })
+  const deleteRefreshToken = async () => ({ ok: true as const, value: 'deleted' as const })
+  const w = await world({ provider: { metadata: ask, deleteRefreshToken } })
+  const { services } = w
   for (const hubId of hubIds) {
-    await seedAccount(redis.store, keys, { hubId, hubDomain: 'imported.example.com', obtainedAt: at.clock.now() })
-    await redis.store.hset(keys.account(hubId).account, 'metadataDue', '1')
+    await w.account({ hubId, hubDomain: 'imported.example.com' })
+    await w.store.hset(w.keys.own(hubId), 'metadataDue', '1')
   }
-  const polls = new PollStore(redis.store, keys)
-  const endpoint = openEndpoint(redis.store, keys, at.clock)
-  const deps = { ...at.deps, endpoint, inFlight: new InFlight(10) }
   return {
-    ...at,
-    keys,
-    deps,
-    due: new DueSets(redis.store, keys),
-    registry: new Registry(redis.store, keys),
-    isDue: async (hubId = HUB) => (await polls.read(hubId))?.record?.metadataDue,
-    read: async (hubId = HUB) => identifyAccount(deps, hubId),
+    ...{ ...w, ...accountIn(services), deps: services, due: services.due, registry: services.registry },
+    isDue: async (hubId = HUB) => (await services.polls.read(hubId))?.record?.metadataDue,
+    read: async (hubId = HUB) => identifyAccount(services, hubId),
   }
 }
 
@@ -55,7 +40,7 @@ describe('the metadata of an imported account', () => {
       token: { generation: 1, driftMs: null },
     })
     expect(await one.registry.grantedScopes(HUB)).toEqual(['oauth', 'tickets'])
-    expect(await outboxOf(redis.store, one.keys)).toEqual([])
+    expect(await one.outbox()).toEqual([])
   })
 
   test('keeps the domain of the file where the provider tells none', async () => {
@@ -67,7 +52,7 @@ describe('the metadata of an imported account', () => {
   test('opens the alert about scopes that do not let limits be read, in the same step', async () => {
     const one = await unread(async () => metadata({ scopes: ['oauth'] }))
     expect(await one.read()).toMatchObject({ is: 'stored', alerted: true })
-    expect(await outboxOf(redis.store, one.keys)).toMatchObject([
+    expect(await one.outbox()).toMatchObject([
       { kind: 'poll', status: 'firing', account: { hubId: HUB, hubDomain: 'acme.example.com' } },
     ])
     expect(await one.registry.alerting()).toEqual([HUB])
@@ -101,8 +86,8 @@ describe('the metadata of an imported account', () => {
     const one = await unread(async () => metadata())
     const { due } = one.keys.partition(one.keys.partitionOf(HUB))
     const planned = Number(await one.due.when('refresh', HUB))
-    await redis.store.zrem(due.poll, HUB)
-    await redis.store.zadd(due.refresh, one.clock.now() + 15_000, HUB)
+    await one.store.zrem(due.poll, HUB)
+    await one.store.zadd(due.refresh, one.clock.now() + 15_000, HUB)
     await one.read()
     expect(await one.due.when('poll', HUB)).toBe(one.clock.now())
     expect(Math.abs(Number(await one.due.when('refresh', HUB)) - planned)).toBeLessThan(600_000)
@@ -124,7 +109,7 @@ describe('the metadata of an imported account', () => {
     slow.resolve()
     expect(await second).toEqual({ is: 'known' })
     const { due } = one.keys.partition(one.keys.partitionOf(HUB))
-    expect(Number(await redis.store.zscore(due.poll, HUB))).toBe(claimed.until)
+    expect(Number(await one.store.zscore(due.poll, HUB))).toBe(claimed.until)
   })
 
   test('that can not be read now is read later, and that is said', async () => {
@@ -136,7 +121,7 @@ describe('the metadata of an imported account', () => {
 
   test('of tokens that somebody replaced meanwhile is not stored', async () => {
     const one = await unread(async () => {
-      await redis.store.hincrby(one.keys.account(HUB).account, 'generation', 1)
+      await one.store.hincrby(one.keys.account(HUB).account, 'generation', 1)
       return metadata({ hubDomain: 'other.example.com' })
     })
     expect(await one.read()).toEqual({ is: 'lost' })
@@ -162,27 +147,27 @@ describe('a token that belongs to another account', () => {
     })
     expect(await one.due.when('poll', HUB)).toBeNull()
     expect(await one.due.when('refresh', HUB)).toBeNull()
-    expect(await new TokenStore(redis.store, one.keys).begin(HUB, 'me', one.clock.now())).toEqual({ is: 'gone' })
-    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ access: undefined, refresh: 'refresh-1' })
-    expect(await outboxOf(redis.store, one.keys)).toMatchObject([
+    expect(await one.services.tokens.begin(HUB, 'me', one.clock.now())).toEqual({ is: 'gone' })
+    expect(await one.tokens()).toMatchObject({ access: undefined, refresh: 'refresh-1' })
+    expect(await one.outbox()).toMatchObject([
       {
         ...{ kind: 'token', level: 'critical', status: 'firing', cause: 'foreign' },
         message: expect.stringContaining('belongs to account 456'),
       },
     ])
     expect(one.logged.lines()).toMatchObject([{ level: 'error', code: 'token.foreign', hubId: HUB, owner: 456 }])
-    expect(await redis.store.exists(one.keys.account(456).account)).toBe(0)
+    expect(await one.store.exists(one.keys.account(456).account)).toBe(0)
   })
 
   test('is no reason to give up tokens that came while the provider was asked', async () => {
     const one = await unread(async () => {
-      await seedAccount(redis.store, one.keys, { refreshToken: 'refresh-2', obtainedAt: one.clock.now() })
+      await seedAccount(one.store, one.keys, { refreshToken: 'refresh-2', obtainedAt: one.clock.now() })
       return metadata({ hubId: 456 })
     })
     expect(await one.read()).toEqual({ is: 'lost' })
     expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', refreshFailure: null })
-    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ access: 'access-1', refresh: 'refresh-2' })
-    expect(await outboxOf(redis.store, one.keys)).toEqual([])
+    expect(await one.tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-2' })
+    expect(await one.outbox()).toEqual([])
   })
 
   test('is not deleted at the provider when the wrong account is uninstalled', async () => {
@@ -194,8 +179,8 @@ describe('a token that belongs to another account', () => {
 
   test('is forgotten when the account is connected again', async () => {
     const one = await foreign()
-    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
-    expect(await new TokenStore(redis.store, one.keys).begin(HUB, 'me', one.clock.now())).toMatchObject({ is: 'begun' })
+    await seedAccount(one.store, one.keys, { obtainedAt: one.clock.now() })
+    expect(await one.services.tokens.begin(HUB, 'me', one.clock.now())).toMatchObject({ is: 'begun' })
     expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', refreshFailure: null })
     expect(await one.isDue()).toBe(false)
   })

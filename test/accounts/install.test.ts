@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { beginInstall, finishInstall, type InstallSettings, installUrl } from '../../src/accounts/install.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, vault, vaultKey } from '../support/accounts.ts'
-import { failure, tokens } from '../support/fake-provider.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { CodeDoor } from '../support/endpoint.ts'
+import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { otherSpellings } from '../support/spare-bits.ts'
-import { metadata, office } from './connected.ts'
+import { worldOfFile } from '../support/world.ts'
+import { metadata } from './connected.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000
@@ -56,13 +57,12 @@ describe('the install address', () => {
 })
 
 describe('the redirect that ends an install', () => {
-  async function begun() {
-    const keys = redis.freshKeys()
-    const at = office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-1', 'refresh-1'),
-      metadata: async () => metadata(),
-    })
-    return { ...at, keys, state: stateIn(beginInstall(at.deps.vault, SETTINGS, at.clock.now())) }
+  async function begun(does: FakeAnswers = {}) {
+    const given = { exchangeCode: async () => tokens('access-1', 'refresh-1'), metadata: async () => metadata() }
+    const w = await world({ provider: { ...given, ...does } })
+    const door = new CodeDoor()
+    const deps = { ...w.services, endpoint: door }
+    return { ...w, deps, door, state: stateIn(beginInstall(deps.vault, SETTINGS, w.clock.now())) }
   }
 
   test('with the state that was given out and a code connects the account', async () => {
@@ -101,10 +101,10 @@ describe('the redirect that ends an install', () => {
   ])('is refused with a state that is %s', async (_, stateOf) => {
     const { deps, provider, keys, ...at } = await begun()
     const state = stateOf(at.state)
-    const before = await dump(redis.store, keys)
+    const before = await dump(at.store, keys)
     expect(await finishInstall(deps, { state, code: 'c-1' })).toEqual({ is: 'bad-state' })
     expect(provider.calls).toEqual([])
-    expect(await dump(redis.store, keys)).toEqual(before)
+    expect(await dump(at.store, keys)).toEqual(before)
   })
 
   test('is good for an hour', async () => {
@@ -125,15 +125,15 @@ describe('the redirect that ends an install', () => {
   })
 
   test('keeps what was used for as long as it could be used again, and nothing else', async () => {
-    const { deps, keys, state, clock } = await begun()
-    const kept = () => redis.store.keys(keys.usedInstallState('*'))
+    const { deps, keys, state, clock, store } = await begun()
+    const kept = () => store.keys(keys.usedInstallState('*'))
     clock.move(HOUR / 2)
     await finishInstall(deps, { state, error: 'access_denied' })
     expect(await kept()).toEqual([])
     await finishInstall(deps, { state, code: 'c-1' })
     const [key = '', ...others] = await kept()
     expect(others).toEqual([])
-    const left = await redis.store.pttl(key)
+    const left = await store.pttl(key)
     expect(left).toBeGreaterThan(HOUR / 2 - 60_000)
     expect(left).toBeLessThanOrEqual(HOUR / 2)
   })
@@ -147,13 +147,13 @@ describe('the redirect that ends an install', () => {
   })
 
   test('waits while the door to the provider is closed, and is as good as before when it opens', async () => {
-    const { deps, provider, door, keys, state } = await begun()
+    const { deps, provider, door, keys, state, store } = await begun()
     door.closedUntil = NOW + 60_000
     for (let n = 0; n < 3; n++) {
       expect(await finishInstall(deps, { state, code: 'c-1' })).toEqual({ is: 'waits', until: NOW + 60_000 })
     }
     expect(provider.calls).toEqual([])
-    expect(await redis.store.keys(keys.usedInstallState('*'))).toEqual([])
+    expect(await store.keys(keys.usedInstallState('*'))).toEqual([])
     door.closedUntil = undefined
     expect((await finishInstall(deps, { state, code: 'c-1' })).is).toBe('connected')
   })
@@ -164,14 +164,8 @@ describe('the redirect that ends an install', () => {
   })
 
   test('with a code that is no good says that the code is what failed', async () => {
-    const { deps, state } = await begun()
-    const refusing = office(redis.store, deps.keys, {
-      exchangeCode: async () => failure('rejected', { code: 'BAD_AUTH_CODE' }),
-    })
-    expect(await finishInstall(refusing.deps, { state, code: 'used' })).toMatchObject({
-      is: 'failed',
-      step: 'token',
-      failure: { code: 'BAD_AUTH_CODE' },
-    })
+    const { deps, state } = await begun({ exchangeCode: async () => failure('rejected', { code: 'BAD_AUTH_CODE' }) })
+    const refused = { is: 'failed', step: 'token', failure: { code: 'BAD_AUTH_CODE' } }
+    expect(await finishInstall(deps, { state, code: 'used' })).toMatchObject(refused)
   })
 })

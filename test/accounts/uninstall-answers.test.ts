@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Registry } from '../../src/accounts/registry.ts'
 import {
   beginUninstall,
   type FailedAttempt,
@@ -10,34 +9,28 @@ import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { connectClient } from '../provider/connect-client.ts'
 import { CLIENT, visit } from '../sandbox/visit.ts'
-import { seedAccount } from '../support/accounts.ts'
 import { failure } from '../support/fake-provider.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { HUB, office } from './connected.ts'
+import { HUB, worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 
 /** An account that is being uninstalled, its refresh token alive at a provider that answers its deletion so. */
 async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {
   const { sandbox, connect, refresh, call } = await visit()
   const { refresh_token: refreshToken } = await connect()
   for (const fault of faults) await call('POST', '/sandbox/faults', { endpoint: 'delete', ...fault })
-  const keys = redis.freshKeys()
   const app = { clientId: CLIENT.client_id, clientSecret: new Secret(CLIENT.client_secret) }
   // Short only where an answer is to be missed: beside others even a good one may take longer.
   const timeoutMs = faults.some(({ delayMs }) => delayMs !== undefined) ? 300 : 10_000
   const client = connectClient(sandbox.url, { ...app, timeoutMs })
   onTestFinished(() => client.close())
-  const { deps, clock } = office(redis.store, keys, {
-    deleteRefreshToken: (token) => client.deleteRefreshToken(token),
-  })
-  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), refreshToken })
-  await beginUninstall(deps, HUB, { by: 'api', reason: 'left' })
-  const registry = new Registry(redis.store, keys)
+  const w = await world({ provider: { deleteRefreshToken: (token) => client.deleteRefreshToken(token) } })
+  const account = await w.account({ refreshToken })
+  await beginUninstall(w.services, HUB, { by: 'api', reason: 'left' })
   return {
-    ...{ clock, call },
-    run: () => runUninstall(deps, HUB),
-    record: async () => (await registry.get(HUB))?.uninstall,
+    ...{ clock: w.clock, call },
+    run: () => runUninstall(w.services, HUB),
+    record: async () => (await account.read()).uninstall,
     /** What the provider says of the refresh token now. */
     tokenStatus: async () => (await refresh(refreshToken)).status,
   }
