@@ -1,23 +1,17 @@
 import { describe, expect, test } from 'vitest'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { InFlight } from '../../src/runtime/concurrency.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '../../src/tokens/access-token.ts'
-import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../../src/tokens/refresh-account.ts'
-import { type StoredToken, TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
+import { type RefreshOutcome, refreshAccount } from '../../src/tokens/refresh-account.ts'
+import type { StoredToken } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { putAccess, putToken, seedAccount, takeLease, vault } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
-import { failure, fakeProvider, slowAnswer, tokens } from '../support/fake-provider.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { putAccess, putToken, takeLease } from '../support/accounts.ts'
+import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
+import type { HandClock } from '../support/hand-clock.ts'
+import { accountIn, HUB, type World, worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
-const HUB = 123
+const world = worldOfFile()
 const MINUTE = 60_000
 const LIFE = 30 * MINUTE
 
@@ -86,40 +80,28 @@ describe('what to do for who asks', () => {
   })
 })
 
-const neverAsked = () => Promise.reject(new Error('not to be asked'))
-
-/** A server of tokens with a worker of its own; several share an account by its keys and a clock. */
-function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), clock = new HandClock()) {
-  const provider = fakeProvider({ refresh })
-  const none = () => NO_ALERT_WRITES
-  const deps: RefreshDeps = {
-    ...{ provider, tokens: new TokenStore(redis.store, keys), store: redis.store, vault },
-    announce: { foreign: none, failing: none, reauthorize: none, recovered: none },
-    endpoint: openEndpoint(redis.store, keys, systemClock),
-    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
-    ...{ unstored: new Unstored(() => {}), inFlight: new InFlight(10), clock, random: () => 0.5, log: logLines().log },
-  }
-  const accessTokens = new AccessTokens({
-    ...{ tokens: new TokenStore(redis.store, keys), vault, clock },
-    refresh: (hubId, generation) => refreshAccount(deps, hubId, generation),
-    identify: neverAsked,
-  })
-  return {
-    ...{ keys, clock, provider, deps, accessTokens },
-    seed: () => seedAccount(redis.store, keys, { obtainedAt: clock.now() }),
-    ask: async () => {
-      const answer = await accessTokens.serve(HUB, 'billing')
-      return answer.is === 'served' ? answer.token.reveal() : answer.is
-    },
-    record: () => redis.store.hgetall(keys.account(HUB).account),
-  }
+/** A server of tokens and its account, connected just now. */
+async function seeded(refresh: ProviderClient['refresh'] = async () => tokens('access-2'), open: typeof world = world) {
+  const w = await open({ provider: { refresh } })
+  const account = open === world ? await w.account() : accountIn(w.services)
+  const served = accessTokensOf(w)
+  return { ...w, ...account, accessTokens: served, ask: () => askOf(served) }
 }
 
-/** A server and its account, connected just now. */
-async function seeded(refresh: ProviderClient['refresh'] = async () => tokens('access-2')) {
-  const s = server(refresh)
-  await s.seed()
-  return s
+/** `AccessTokens` of this daemon, some of what they ask another thing. */
+function accessTokensOf({ services }: World, more: Partial<ConstructorParameters<typeof AccessTokens>[0]> = {}) {
+  const { tokens: stored, vault, clock } = services
+  return new AccessTokens({
+    ...{ tokens: stored, vault, clock },
+    refresh: (hubId, generation) => refreshAccount(services, hubId, generation),
+    identify: () => Promise.reject(new Error('not to be asked')),
+    ...more,
+  })
+}
+
+async function askOf(accessTokens: AccessTokens) {
+  const answer = await accessTokens.serve(HUB, 'billing')
+  return answer.is === 'served' ? answer.token.reveal() : answer.is
 }
 
 /** The same, its access token over. */
@@ -167,11 +149,7 @@ describe('an access token', () => {
 
   test('that is valid still is served although Redis refused the refresh', async () => {
     const s = await seeded()
-    const refusing = new AccessTokens({
-      ...{ tokens: new TokenStore(redis.store, s.keys), vault, clock: s.clock },
-      refresh: () => Promise.reject(new Error('OOM command not allowed')),
-      identify: neverAsked,
-    })
+    const refusing = accessTokensOf(s, { refresh: () => Promise.reject(new Error('OOM command not allowed')) })
     s.clock.move(LIFE - 5_000)
     expect(await refusing.serve(HUB, 'billing')).toMatchObject({ is: 'served' })
     s.clock.move(5_000)
@@ -189,43 +167,36 @@ describe('an access token', () => {
 
   test('that was replaced between reading and serving is not the one that is served', async () => {
     const s = await seeded()
-    const store = new TokenStore(redis.store, s.keys)
+    const own = s.services.tokens
     let reads = 0
     const reading = {
       read: async (hubId: number) => {
-        const stored = await store.read(hubId)
-        if (reads++ === 0) await refreshAccount(s.deps, HUB, '1')
+        const stored = await own.read(hubId)
+        if (reads++ === 0) await s.refresh('1')
         return stored
       },
-      noteServed: store.noteServed.bind(store),
+      noteServed: own.noteServed.bind(own),
     }
-    const served = await new AccessTokens({
-      ...{ tokens: reading, vault, clock: s.clock },
-      refresh: () => Promise.reject(new Error('not to be called')),
-      identify: neverAsked,
-    }).serve(HUB, 'billing')
-    expect(served.is === 'served' && served.token.reveal()).toBe('access-2')
+    const refresh = () => Promise.reject(new Error('not to be called'))
+    expect(await askOf(accessTokensOf(s, { tokens: reading, refresh }))).toBe('access-2')
   })
 
   test('is read without asking Redis for its time, unless somebody is at the account', async () => {
     const s = await seeded()
-    const store = new TokenStore(redis.store, s.keys)
-    const timesAsked = async () => /cmdstat_time:calls=(\d+)/.exec(await redis.store.info('commandstats'))?.[1]
-    await redis.store.config('RESETSTAT')
-    expect([(await store.read(HUB))?.isHeld, await timesAsked()]).toEqual([false, undefined])
-    await store.begin(HUB, 'other', s.clock.now())
-    await redis.store.config('RESETSTAT')
-    expect([(await store.read(HUB))?.isHeld, await timesAsked()]).toEqual([true, '1'])
+    const own = s.services.tokens
+    const timesAsked = async () => /cmdstat_time:calls=(\d+)/.exec(await s.store.info('commandstats'))?.[1]
+    await s.store.config('RESETSTAT')
+    expect([(await own.read(HUB))?.isHeld, await timesAsked()]).toEqual([false, undefined])
+    await own.begin(HUB, 'other', s.clock.now())
+    await s.store.config('RESETSTAT')
+    expect([(await own.read(HUB))?.isHeld, await timesAsked()]).toEqual([true, '1'])
   })
 
   test('of an account that is uninstalled between reading and serving is served to nobody', async () => {
     const s = await seeded()
-    const stored = await new TokenStore(redis.store, s.keys).read(HUB)
-    await redis.store.beginUninstall(
-      s.keys.own(HUB),
-      ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'api', '', 'one'],
-    )
-    const noted = await new TokenStore(redis.store, s.keys).noteServed(HUB, stored?.generation ?? '', 1, 'billing')
+    const stored = await s.services.tokens.read(HUB)
+    await beginUninstall(s.services, HUB, { by: 'api', reason: 'asked' })
+    const noted = await s.services.tokens.noteServed(HUB, stored?.generation ?? '', 1, 'billing')
     expect(noted).toBe('stale')
     expect(await s.ask()).toBe('gone')
     expect((await s.record()).tokenServedAt).toBeUndefined()
@@ -243,7 +214,7 @@ describe('while another worker holds the account', () => {
   ])('%s', async (_, answer, served) => {
     const slow = slowAnswer()
     const worker = await expired(slow.refresh)
-    const other = server(async () => tokens('not this one'), worker.keys, worker.clock)
+    const other = await seeded(async () => tokens('not this one'), worker.beside)
     const first = worker.ask()
     await slow.asked
     const second = other.ask()
@@ -255,14 +226,14 @@ describe('while another worker holds the account', () => {
 
   test('that died, the account is taken over once its lease has ended', async () => {
     const s = await expired()
-    await takeLease(redis.store, s.keys, 'somebody-who-died', 50)
+    await takeLease(s.store, s.keys, 'somebody-who-died', 50)
     expect(await passTime(s.clock, s.ask())).toBe('access-2')
     expect(s.provider.calls).toHaveLength(1)
   })
 
   test('and goes on holding it, who asks is sent away after twelve seconds', async () => {
     const s = await expired()
-    await takeLease(redis.store, s.keys, 'somebody-slow', 55_000)
+    await takeLease(s.store, s.keys, 'somebody-slow', 55_000)
     const begun = s.clock.now()
     expect(await passTime(s.clock, s.ask())).toBe('later')
     expect(s.clock.now() - begun).toBeGreaterThanOrEqual(12_000)
@@ -273,17 +244,14 @@ describe('while another worker holds the account', () => {
 
 describe('of an account whose metadata was never read', () => {
   /** `identify` as the test says, on an account that is marked. */
-  async function unread(identify: (account: string) => Promise<'asked' | 'later'>) {
+  async function unread(identify: (s: World) => Promise<'asked' | 'later'>) {
     const s = await seeded()
-    const { account } = s.keys.account(HUB)
-    await redis.store.hset(account, 'metadataDue', '1')
+    await s.store.hset(s.keys.own(HUB), 'metadataDue', '1')
     const asked: number[] = []
-    const accessTokens = new AccessTokens({
-      ...{ tokens: new TokenStore(redis.store, s.keys), vault, clock: s.clock },
-      refresh: (hubId, generation) => refreshAccount(s.deps, hubId, generation),
+    const accessTokens = accessTokensOf(s, {
       identify: (hubId) => {
         asked.push(hubId)
-        return identify(account)
+        return identify(s)
       },
     })
     const ask = async () => {
@@ -292,8 +260,8 @@ describe('of an account whose metadata was never read', () => {
     }
     return { ...s, accessTokens, asked, ask }
   }
-  const known = async (account: string) => {
-    await redis.store.hdel(account, 'metadataDue')
+  const known = async ({ store, keys }: World) => {
+    await store.hdel(keys.own(HUB), 'metadataDue')
     return 'asked' as const
   }
 
@@ -322,16 +290,16 @@ describe('of an account whose metadata was never read', () => {
 
   test('who asks is sent away after twelve seconds, and a stop waits for the answer and asks no more', async () => {
     const answer = Promise.withResolvers<'asked'>()
-    const s = await unread(async (account) => {
+    const s = await unread(async (one) => {
       await answer.promise
-      return known(account)
+      return known(one)
     })
     expect(await passTime(s.clock, s.ask())).toMatchObject({ is: 'unidentified' })
     const stopped = s.accessTokens.stop(8_000)
     answer.resolve('asked')
     await stopped
     expect(await s.ask()).toBe('access-1')
-    await redis.store.hset(s.keys.account(HUB).account, 'metadataDue', '1')
+    await s.store.hset(s.keys.own(HUB), 'metadataDue', '1')
     expect(await s.ask()).toMatchObject({ is: 'unidentified' })
     expect(s.asked).toEqual([HUB])
   })
@@ -354,7 +322,7 @@ describe('an access token that no key opens', () => {
 
   test('is refreshed, and the new one is served', async () => {
     const s = await seeded()
-    await putAccess(redis.store, s.keys, strange.seal(new Secret('x'), HUB, 'access'), HUB)
+    await putAccess(s.store, s.keys, strange.seal(new Secret('x'), HUB, 'access'), HUB)
     expect(await s.ask()).toBe('access-2')
     expect(s.provider.calls).toEqual([['refresh', 'refresh-1']])
   })
@@ -362,7 +330,7 @@ describe('an access token that no key opens', () => {
   test('beside a refresh token that none opens either names the key, and when to ask again', async () => {
     const s = await seeded()
     for (const field of ['access', 'refresh'] as const) {
-      await putToken(redis.store, s.keys, field, strange.seal(new Secret('x'), HUB, field), HUB)
+      await putToken(s.store, s.keys, field, strange.seal(new Secret('x'), HUB, field), HUB)
     }
     const why = 'no key with the id k9 is configured: add it to encryption.keys'
     const answer = { is: 'unopened', at: s.clock.now() + 2_000, why }
