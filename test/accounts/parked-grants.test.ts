@@ -2,11 +2,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep.ts'
 import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
-import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -14,12 +12,11 @@ import { keepGrant, newGrantId, noteOfGrant, readGrant } from '../../src/tokens/
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, storedTokens, vaultKey } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { office } from './connected.ts'
+import { openWorld } from '../support/world.ts'
 
 const redis = redisOfFile()
 const HUB = 1_000_001
@@ -30,7 +27,6 @@ const APP = { clientId: 'the-client', clientSecret: 'the-client-secret' }
 /** A provider that is asked over HTTP, and whose clock is ours. */
 async function begun(dialect: DialectName = 'v1') {
   const clock = new HandClock()
-  const keys = redis.freshKeys()
   const sandbox = await startSandbox(
     {
       ...{ port: 0, smtpPort: 0, accounts: 1, tokenLifetimeMs: 30 * MINUTE, rotateRefreshTokens: true },
@@ -44,12 +40,8 @@ async function begun(dialect: DialectName = 'v1') {
     ...{ clientId: APP.clientId, clientSecret: new Secret(APP.clientSecret) },
   })
   onTestFinished(() => provider.close())
-  const { deps: connect, logged } = office(redis.store, keys, {}, clock)
-  const woken: string[] = []
-  const queues = { wake: async (kind: string) => void woken.push(kind) } as never
-  const endpoint = openEndpoint(redis.store, keys, clock)
-  onTestFinished(() => endpoint.close())
-  const deps = { ...connect, provider, endpoint, queues, metrics: createMetrics() }
+  const w = await openWorld(redis, { clock, change: () => ({ provider }) })
+  const { services: deps, keys } = w
   const code = async () => {
     const query = new URLSearchParams({
       ...{ client_id: APP.clientId, redirect_uri: REDIRECT, scopes: 'oauth crm.objects.contacts.read' },
@@ -74,7 +66,7 @@ async function begun(dialect: DialectName = 'v1') {
     return Promise.race([working, patience()])
   }
   return {
-    ...{ clock, keys, deps, logged, woken },
+    ...{ ...w, deps },
     /** A callback. */
     install: async () => patiently(connectWithCode(deps, await code())),
     grant: async () => {
@@ -96,7 +88,7 @@ async function begun(dialect: DialectName = 'v1') {
     calls: async (endpoint: string) =>
       (await journalOf(sandbox.url)).filter((entry) => entry.endpoint === endpoint).map(({ status }) => status),
     kept: async () => Object.keys(await dump(redis.store, keys)).filter((key) => /{grants}:(due|grant:)/.test(key)),
-    account: () => new Registry(redis.store, keys).get(HUB),
+    account: () => deps.registry.get(HUB),
   }
 }
 
