@@ -1,29 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { SeriesState } from '../../../src/alerts/alert-state.ts'
 import { type Evaluation, remembered } from '../../../src/alerts/evaluation/evaluate.ts'
-import { aRule, aSeries, DAY, judge, NOW, open, PERCENT } from './a-series.ts'
+import { aRule, aSeries, judge, NOW, open } from './a-series.ts'
 
 const brief = ({ stands, event }: Evaluation) => [stands, event?.reason, event?.level, event?.before]
 
 /** Where an alert open at warning, or none, is after a reading. */
 const standsAt = (levels: Parameters<typeof aRule>[0], series: ReturnType<typeof aSeries>, before?: SeriesState) =>
   judge(series, { rule: aRule(levels), before }).stands
-
-test('a rule that is off, or gone, closes what is open once, and forgets what was pending', () => {
-  for (const rule of [undefined, { ...PERCENT, off: true }]) {
-    expect(brief(judge(aSeries(99), { rule, before: open('critical') }))).toEqual([
-      'off',
-      'recovered',
-      'critical',
-      'critical',
-    ])
-    const pending = { level: 'ok', said: null, pending: { warning: 1, critical: 1, sinceFirstReading: false } } as const
-    const because = rule === undefined ? { is: 'no-rule' } : { is: 'off', rule: 'r' }
-    for (const before of [undefined, open('warning', pending)]) {
-      expect(judge(aSeries(99), { rule, before })).toEqual({ state: undefined, stands: 'off', because })
-    }
-  }
-})
 
 describe('the margin by which a level is left', () => {
   test.each([
@@ -165,37 +149,5 @@ describe('a level that must be confirmed by several polls', () => {
     ],
   ])('%s', (_, needed, percents, outcomes) => {
     expect(polls(needed, percents)).toEqual(outcomes)
-  })
-
-  test('gets worse only when confirmed as often, and better at once', () => {
-    expect(polls(3, [96, 90, 96, 96], open('warning'))).toEqual(['warning', 'warning', 'warning', 'warning'])
-    expect(polls(3, [85], open('critical'))).toEqual(['warning eased'])
-  })
-
-  test('opens when it is entered, not when it was first seen', () => {
-    const settings = { for: 2 }
-    const before = judge(aSeries(85), { settings }).state
-    expect(judge(aSeries(85), { before, now: NOW + 900, settings }).state).toEqual({
-      ...{ level: 'warning', rule: 'r', since: NOW + 900, transitions: 1, toldAt: NOW + 900, pending: null },
-      said: { level: 'warning', usage: 85, limit: 100, at: NOW + 900 },
-    })
-  })
-})
-
-describe('an alert that stays', () => {
-  test('is sent again when it is time, and not before', () => {
-    const stay = (ago: number) => judge(aSeries(85), { before: open('warning', { toldAt: NOW - ago }) })
-    expect(stay(DAY - 1).event).toBeUndefined()
-    expect(brief(stay(DAY))).toEqual(['warning', 'repeat', 'warning', 'warning'])
-    expect(stay(DAY).state).toMatchObject({ transitions: 2, toldAt: NOW, since: NOW - 5_000 })
-  })
-
-  test('keeps when it opened, through escalating, easing and repeating, and changes nothing it was given', () => {
-    let before: SeriesState | undefined = Object.freeze(open('warning'))
-    for (const percent of [96, 85, 99]) {
-      const series = Object.freeze(aSeries(percent))
-      before = Object.freeze(judge(series, { before }).state)
-    }
-    expect(before).toMatchObject({ since: NOW - 5_000, transitions: 4, level: 'critical' })
   })
 })

@@ -116,82 +116,55 @@ interface StateClass {
 const SAID_LESS = { usage: 1 }
 const SAID_MORE = { usage: 1_000, limit: 100 }
 
+const NOTHING = {
+  polls: { warning: 0, critical: 0 },
+  isDue: false,
+  isWorse: false,
+  known: 'no',
+  foreseen: false,
+} as const
+const BOTH = [false, true]
+
+function opened(level: Found, isDue: boolean, isWorse = false): SeriesState {
+  const said = level === OK ? null : { level, ...(isWorse ? SAID_LESS : SAID_MORE), at: NOW - DAY }
+  const toldAt = isDue ? NOW - DAY : NOW - DAY + 1
+  return { level, rule: 'r', since: NOW - 9 * DAY, transitions: 4, toldAt, said, pending: null }
+}
+
+const waiting = (state: SeriesState, warning: number, critical: number): SeriesState => ({
+  ...state,
+  pending: { warning, critical, sinceFirstReading: false },
+})
+
 function stateClasses(): StateClass[] {
-  const nothing = {
-    polls: { warning: 0, critical: 0 },
-    isDue: false,
-    isWorse: false,
-    known: 'no' as const,
-    foreseen: false,
-  }
-  const classes: StateClass[] = [{ ...nothing, name: 'none', state: undefined, level: OK }]
-  const opened = (level: Found, isDue: boolean, isWorse = false): SeriesState => ({
-    ...{ level, rule: 'r', since: NOW - 9 * DAY, transitions: 4, toldAt: isDue ? NOW - DAY : NOW - DAY + 1 },
-    ...{ said: level === OK ? null : { level, ...(isWorse ? SAID_LESS : SAID_MORE), at: NOW - DAY }, pending: null },
+  const pending = [[1, 0] as const, [1, 1] as const, [2, 1] as const, [2, 2] as const].map(([warning, critical]) => {
+    const state = waiting({ ...opened(OK, false), transitions: 0, toldAt: 0, since: NOW - 1 }, warning, critical)
+    return { ...NOTHING, name: `pending ${warning}, ${critical}`, state, level: OK, polls: { warning, critical } }
   })
-  const pending = (warning: number, critical: number) => ({ warning, critical, sinceFirstReading: false })
-  for (const [warning, critical] of [
-    [1, 0],
-    [1, 1],
-    [2, 1],
-    [2, 2],
-  ] as const) {
-    const state = {
-      ...opened(OK, false),
-      transitions: 0,
-      toldAt: 0,
-      since: NOW - 1,
-      pending: pending(warning, critical),
-    }
-    classes.push({
-      ...nothing,
-      name: `pending ${warning}, ${critical}`,
-      state,
-      level: OK,
-      polls: { warning, critical },
-    })
-  }
-  for (const level of [W, C]) {
-    for (const [isDue, isWorse] of [
-      [false, false],
-      [false, true],
-      [true, false],
-      [true, true],
-    ] as const) {
-      const name = `${level}${isDue ? ', to be told again' : ''}${isWorse ? ', when it was told better' : ''}`
-      const state = opened(level, isDue, isWorse)
-      const one = { ...nothing, name, state, level, isDue, isWorse }
-      const ack = (until: number, usage: number, percent: number | null) =>
-        acknowledgeState(
-          state,
-          { by: 'ana', at: NOW - 2 * DAY, until },
-          { usage, limit: percent === null ? null : 100, percent },
-        )
-      classes.push(
-        one,
-        { ...one, name: `${name}, foreseen`, state: { ...state, foreseen: true }, foreseen: true },
-        { ...one, name: `${name}, acknowledged`, state: ack(NOW + 1, 1_000, 1_000), known: 'as it is' },
-        {
-          ...one,
-          name: `${name}, acknowledged when it was better`,
-          state: ack(NOW + 1, 1, 1),
-          known: 'when it was better',
-        },
-        { ...one, name: `${name}, acknowledged until before`, state: ack(NOW, 1_000, 1_000), known: 'until before' },
-      )
-      if (level === C) continue
-      for (const critical of [1, 2]) {
-        const waiting = { ...state, pending: pending(0, critical) }
-        classes.push({
-          ...one,
-          name: `${name}, critical pending ${critical}`,
-          state: waiting,
-          polls: { warning: 0, critical },
-        })
-      }
-    }
-  }
-  return classes
+  const open = [W, C].flatMap((level) =>
+    BOTH.flatMap((isDue) => BOTH.flatMap((isWorse) => openClasses(level, isDue, isWorse))),
+  )
+  return [{ ...NOTHING, name: 'none', state: undefined, level: OK }, ...pending, ...open]
+}
+
+function openClasses(level: AlertLevel, isDue: boolean, isWorse: boolean): StateClass[] {
+  const name = `${level}${isDue ? ', to be told again' : ''}${isWorse ? ', when it was told better' : ''}`
+  const state = opened(level, isDue, isWorse)
+  const one = { ...NOTHING, name, state, level, isDue, isWorse }
+  const ack = (until: number, usage: number) =>
+    acknowledgeState(state, { by: 'ana', at: NOW - 2 * DAY, until }, { usage, limit: 100, percent: usage })
+  const counting = level === C ? [] : [1, 2]
+  return [
+    one,
+    { ...one, name: `${name}, foreseen`, state: { ...state, foreseen: true }, foreseen: true },
+    { ...one, name: `${name}, acknowledged`, state: ack(NOW + 1, 1_000), known: 'as it is' },
+    { ...one, name: `${name}, acknowledged when it was better`, state: ack(NOW + 1, 1), known: 'when it was better' },
+    { ...one, name: `${name}, acknowledged until before`, state: ack(NOW, 1_000), known: 'until before' },
+    ...counting.map((critical) => ({
+      ...{ ...one, name: `${name}, critical pending ${critical}`, polls: { warning: 0, critical } },
+      state: waiting(state, 0, critical),
+    })),
+  ]
 }
 
 interface Expected {
@@ -233,7 +206,9 @@ const HOLDS = ['holds', 'margin'] as const
 
 function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, needed: number, expected: Expected): void {
   const settings = { recoverBelow: 3, for: needed, repeatEveryMs: DAY, worseAfterMs: DAY }
+  const before = structuredClone(was.state)
   const found = evaluate({ rule, before: was.state, series: one, now: NOW, settings })
+  expect(was.state).toEqual(before)
   const because = Array.isArray(expected.because) ? expected.because : [expected.because]
   const said = {
     stands: found.stands,
@@ -249,6 +224,10 @@ function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, nee
   if (found.state !== undefined && event !== undefined) {
     expect(found.state.toldAt).toBe(NOW)
     expect(found.state.since).toBe(was.level === OK ? NOW : was.state?.since)
+    const { usage, limit, daysLeft } = one
+    const said = { level: event.level, usage, limit: limit ?? undefined, daysLeft: daysLeft ?? undefined, at: NOW }
+    if (event.reason !== 'recovered')
+      expect({ limit: undefined, daysLeft: undefined, ...found.state.said }).toEqual(said)
   }
   // Known is what was, as long as it lasts, and it is neither over nor worse.
   const isOver = event !== undefined && event.reason !== 'eased'
@@ -282,10 +261,8 @@ describe.each([0, 1, 3])('with for: %i', (needed) => {
       (unit) => {
         const [zero] = seriesOf(readings(NOW, properties(500, 0)))
         for (const was of stateClasses()) {
-          for (const one of [series(500, null, undefined), series(0, null, 3), zero]) {
-            expect(one).toBeDefined()
-            if (one !== undefined)
-              check(was, ruleOf(unit, shape), one, needed, { stands: 'unknown', because: 'unknown' })
+          for (const one of [series(500, null, undefined), series(0, null, 3), zero as ForeseenSeries]) {
+            check(was, ruleOf(unit, shape), one, needed, { stands: 'unknown', because: 'unknown' })
           }
         }
       },
