@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
 import { decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
@@ -23,17 +24,14 @@ const HOUR = 3_600_000
 const START = Date.parse('2026-11-01T00:00:00.000Z')
 const ACCOUNT = { hubId: 123, hubDomain: 'acme.example.com' }
 const GROUP = { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 }
+/** By these rules at once, to whoever it may be. */
+const setOf = (rules: readonly Rule[], more: Partial<RuleSet> = {}): RuleSet => ({
+  ...{ rules, recoverBelow: 3, for: 0, repeatEveryMs: 48 * HOUR, firstRun: 'alert', routes: [{ to: ['ops'] }] },
+  ...{ group: GROUP, ...more },
+})
 
 /** What was told of one series, as both sides say it. */
-interface Told {
-  id: string
-  at: number
-  kind: string
-  rule: string
-  level: string
-  reason: string
-  inDigest: boolean
-}
+type Told = Record<'id' | 'kind' | 'rule' | 'level' | 'reason', string> & { at: number; inDigest: boolean }
 
 interface Poll {
   usage: number
@@ -58,29 +56,12 @@ function live(rules: RuleSet, everyMs: number, polls: readonly Poll[]) {
     at += n === 0 ? 0 : periods * everyMs
     const after = readings(at, properties(usage, limit, types), { '0-1/0-2': associations(10, [], full) })
     if (forecasts === undefined || dayOf(forecasts.at) !== dayOf(at)) forecasts = foretold(snapshots, readAt, after, at)
-    const settings = { ...rules, pageOf: () => '' }
-    const { changes: writes, entries } = decideAlerts(
-      settings,
-      { ...ACCOUNT, before, after, samples: {}, forecasts, states },
-      at,
-    )
-    states = { ...states }
-    for (const [field, , state] of writes) {
-      if (state === '') delete states[field]
-      else states[field] = state
-    }
-    for (const { alert, firstReading = false } of entries.map(decodeEntry)) {
+    const account = { ...ACCOUNT, before, after, samples: {}, forecasts, states }
+    const writes = decideAlerts({ ...rules, pageOf: () => '' }, account, at)
+    states = { ...statesAfter(states, writes) }
+    for (const { alert, firstReading: inDigest = false } of writes.entries.map(decodeEntry)) {
       const { kind, rule, level, reason, series } = alert
-      if (series === undefined) throw new Error('an alert of no series')
-      told.push({
-        id: seriesId(series as Parameters<typeof seriesId>[0]),
-        at,
-        kind,
-        rule,
-        level,
-        reason,
-        inDigest: firstReading,
-      })
+      told.push({ id: seriesId(series as Parameters<typeof seriesId>[0]), at, kind, rule, level, reason, inDigest })
     }
     const change = changeBetween(before, after, at, 2 * everyMs)
     if (change !== undefined) {
@@ -113,29 +94,23 @@ function replay(rules: RuleSet, everyMs: number, { timeline, to }: Pick<ReturnTy
 const byMoment = (all: readonly Told[]) =>
   all.map((one) => JSON.stringify([one.at, one.id, one.kind, one.rule, one.level, one.reason, one.inDigest])).sort()
 
-const usage = fc.oneof(fc.integer({ min: 90, max: 101 }), fc.integer({ min: 70, max: 100 }), fc.constant(0))
+const types = (given: Record<string, [number, number]>) => fc.constant(given)
 const poll: fc.Arbitrary<Poll> = fc.record({
-  usage,
+  usage: fc.oneof(fc.integer({ min: 90, max: 101 }), fc.integer({ min: 70, max: 100 }), fc.constant(0)),
   limit: fc.oneof({ weight: 9, arbitrary: fc.constant(100) }, { weight: 1, arbitrary: fc.constantFrom(0, 90, 200) }),
   types: fc.oneof(
-    { weight: 4, arbitrary: fc.constant<Record<string, [number, number]>>({ '0-1': [95, 100] }) },
-    { weight: 2, arbitrary: fc.constant<Record<string, [number, number]>>({ '0-1': [96, 100], '2-7': [3, 4] }) },
-    { weight: 1, arbitrary: fc.constant<Record<string, [number, number]>>({}) },
+    { weight: 4, arbitrary: types({ '0-1': [95, 100] }) },
+    { weight: 2, arbitrary: types({ '0-1': [96, 100], '2-7': [3, 4] }) },
+    { weight: 1, arbitrary: types({}) },
   ),
   full: fc.constantFrom(0, 0, 1, 2, 60),
   periods: fc.oneof({ weight: 8, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 3, max: 9 }) }),
 })
 /** Often the same again and again: what a history leaves out. */
+const same = fc.record({ poll, times: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })) })
 const polls = fc
-  .array(fc.record({ poll, times: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })) }), {
-    minLength: 1,
-    maxLength: 30,
-  })
-  .map((some) =>
-    some.flatMap(({ poll, times }) =>
-      Array.from({ length: times }, (_, n) => ({ ...poll, periods: n === 0 ? poll.periods : 1 })),
-    ),
-  )
+  .array(same, { minLength: 1, maxLength: 30 })
+  .map((some) => some.flatMap(({ poll, times }) => [poll, ...Array<Poll>(times - 1).fill({ ...poll, periods: 1 })]))
 
 const level = (percent: number) => fc.record({ percent: fc.constant(percent) })
 const rules: fc.Arbitrary<Rule[]> = fc
@@ -183,35 +158,14 @@ test('replayed from the history that regular polls leave, rules tell what was to
 })
 
 test('forecasts are told anew for each day from what was known then, so that daysLeft is replayed too', () => {
-  const foreseeing: RuleSet = {
-    rules: [
-      {
-        name: 'soon',
-        on: 'customProperties.overall',
-        warning: { daysLeft: 14 },
-        critical: { daysLeft: 4, percent: 99 },
-      },
-    ],
-    ...{
-      recoverBelow: 3,
-      for: 0,
-      ...{ repeatEveryMs: 48 * HOUR, worseAfterMs: HOUR },
-      firstRun: 'alert',
-      routes: [{ to: ['ops'] }],
-      group: GROUP,
-    },
-  }
+  const soon = { name: 'soon', on: 'customProperties.overall', warning: { daysLeft: 14 } } as const
+  const foreseeing = setOf([{ ...soon, critical: { daysLeft: 4, percent: 99 } }], { worseAfterMs: HOUR })
   const reasons = new Set<string>()
   // Two histories that reach every reason whatever else is made up: growth until it is nearly full, then a clean-up.
   const day = (by: number) => ({ by, gap: 0 })
-  const grown = [...Array.from({ length: 24 }, () => day(10)), ...Array.from({ length: 30 }, () => day(-8))]
-  const filled = [...Array.from({ length: 28 }, () => day(10)), ...Array.from({ length: 30 }, () => day(-8))]
-  const days = fc.array(
-    fc.record({ by: fc.oneof(fc.constant(10), fc.integer({ min: -8, max: 30 })), gap: fc.nat(60) }),
-    {
-      ...{ minLength: 20, maxLength: 70, size: 'max' },
-    },
-  )
+  const rising = (days: number) => [...Array(days).fill(day(10)), ...Array(30).fill(day(-8))]
+  const aDay = fc.record({ by: fc.oneof(fc.constant(10), fc.integer({ min: -8, max: 30 })), gap: fc.nat(60) })
+  const days = fc.array(aDay, { minLength: 20, maxLength: 70, size: 'max' })
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 800 }), days, (first, steps) => {
       let usage = first
@@ -225,34 +179,23 @@ test('forecasts are told anew for each day from what was known then, so that day
       for (const { level, reason } of lived.told) reasons.add(`${level} ${reason}`)
       expect(byMoment(replay(foreseeing, 6 * HOUR, lived))).toEqual(byMoment(lived.told))
     }),
-    {
-      numRuns: 40,
-      examples: [
-        [650, grown],
-        [650, filled],
-      ],
-    },
+    { numRuns: 40, examples: [24, 28].map((days) => [650, rising(days)]) },
   )
   for (const one of ['warning entered', 'critical escalated', 'warning recovered', 'warning repeat'])
     expect(reasons).toContain(one)
 })
 
 test('what was in force before the time that is looked at is not told again, but left when it is over', () => {
-  const set: RuleSet = {
-    rules: [{ name: 'mine', on: 'customProperties.overall', warning: { percent: 80 } }],
-    ...{ recoverBelow: 0, for: 3, repeatEveryMs: 1_000 * HOUR, firstRun: 'alert', routes: [], group: GROUP },
-  }
+  const mine = { name: 'mine', on: 'customProperties.overall', warning: { percent: 80 } } as const
+  const set = setOf([mine], { recoverBelow: 0, for: 3, repeatEveryMs: 1_000 * HOUR })
   const at = (usage: number) => ({ usage, limit: 100, types: {}, full: 0, periods: 1 })
   const { timeline, to } = live(set, HOUR, [...Array(48).fill(at(90)), at(70), at(70)])
   const [overall] = replayedSeries(ACCOUNT, timeline, { everyMs: HOUR })
   if (overall === undefined) throw new Error('no series')
   const from = START + 30 * HOUR
   for (const warmFrom of [from - HOUR, from - 100 * HOUR]) {
-    expect(replaySeries(set, overall, { warmFrom, from, to })).toEqual([
-      ...[
-        { at: START + 48 * HOUR, kind: 'limit', rule: 'mine', level: 'warning', reason: 'recovered', inDigest: false },
-      ],
-    ])
+    const left = { at: START + 48 * HOUR, kind: 'limit', rule: 'mine', level: 'warning', reason: 'recovered' }
+    expect(replaySeries(set, overall, { warmFrom, from, to })).toEqual([{ ...left, inDigest: false }])
   }
 })
 
@@ -276,10 +219,8 @@ test('a type that appears in an account without custom objects is no first readi
   const polls = [first, second, third]
   const changes = polls.flatMap((after, n) => changeBetween(polls[n - 1], after, START + n * HOUR, 10 * HOUR) ?? [])
   const timeline = timelineOf({ readAt: START + 2 * HOUR, current: valuesOf(third), changes })
-  const rules: RuleSet = {
-    ...{ rules: [{ name: 'pipelines', on: 'pipelines.objectType', warning: { percent: 80 } }] },
-    ...{ recoverBelow: 5, for: 1, repeatEveryMs: UTC_DAY_MS, firstRun: 'digest', group: GROUP },
-  } as unknown as RuleSet
+  const pipelines = { name: 'pipelines', on: 'pipelines.objectType', warning: { percent: 80 } } as const
+  const rules = setOf([pipelines], { for: 1, firstRun: 'digest' })
   const [one] = replayedSeries(ACCOUNT, timeline, { everyMs: HOUR }).filter(({ id }) => id === 'pipelines/0-5')
   if (one === undefined) throw new Error('it is not there')
   const span = { warmFrom: START, from: START, to: START + 2 * HOUR }
