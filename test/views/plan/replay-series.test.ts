@@ -128,7 +128,7 @@ const rules: fc.Arbitrary<Rule[]> = fc
     full: fc.constantFrom<Partial<Rule>>({ warning: { count: 1 }, critical: { count: 50 } }, { warning: { count: 2 } }),
   })
   .map(({ overall, types, full }) => [
-    ...(types.off === true ? [{ name: 'moved', on: 'limit-changed', off: true, match: { from: ['0-1'] } }] : []),
+    ...(types.off === true ? [{ name: 'moved', on: 'limit-changed', off: true }] : []),
     { name: 'mine', on: 'customProperties.overall', ...overall },
     { name: 'types', on: 'customProperties.objectType', ...types },
     { name: 'full', on: 'associations.atLimit', ...full },
