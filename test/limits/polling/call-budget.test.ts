@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { PollStore } from '../../../src/limits/poll-store.ts'
 import {
   admitPolls,
   CallBudget,
@@ -12,17 +11,13 @@ import {
   refillPerHour,
   roomFor,
 } from '../../../src/limits/polling/call-budget.ts'
-import type { PollTurn } from '../../../src/limits/polling/poll-turn.ts'
-import { readWatch } from '../../../src/limits/watch/read-watch.ts'
 import { pollBudgetText, type SharedText } from '../../../src/redis/steps.ts'
-import { seedAccount } from '../../support/accounts.ts'
 import { eventually } from '../../support/fleet.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 
 const redis = redisOfFile()
-const HUB = 123
 const PER_HOUR = 1_000
 
 /** Some daemons that share a budget which holds so many calls. */
@@ -124,60 +119,6 @@ describe('the door to the call budget', () => {
     isAway = false
     expect(await budget.admits(regular(clock))).toBe(true)
     expect((await stored()).level).toBe(5)
-  })
-})
-
-describe('a poll that is put off', () => {
-  const TURN: PollTurn = { regularAt: 9_000, urgency: 1, because: { is: 'budget', instead: { is: 'still' } } }
-
-  async function polled() {
-    const { keys } = await daemons(0, 0)
-    const polls = new PollStore(redis.store, keys)
-    await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: 1_000 })
-    const due = keys.partition(keys.partitionOf(HUB)).due.poll
-    const claim = 60_000.5
-    await redis.store.zadd(due, claim, HUB)
-    const begun = await polls.read(HUB)
-    if (begun === undefined) throw new Error('it is polled')
-    const { watch, readings } = begun
-    const putOff = () =>
-      polls.commit([
-        {
-          hubId: HUB,
-          claims: [claim, claim],
-          nextAt: 7_000,
-          watch: { ...watch, turn: TURN },
-          readings: readings.packed,
-        },
-      ])
-    const kept = async () => {
-      const found = await readWatch(redis.store, keys, HUB)
-      if (found === 'unreadable') throw new Error('it is unreadable')
-      return { because: found?.watch.turn, at: Number(await redis.store.zscore(due, HUB)) }
-    }
-    return { keys, due, putOff, kept }
-  }
-
-  test('is due later, and its account says why', async () => {
-    const { putOff, kept } = await polled()
-    expect(await putOff()).toEqual(['committed'])
-    expect(await kept()).toEqual({ because: TURN, at: 7_000 })
-  })
-
-  test('stays where somebody who polled it meanwhile has planned it', async () => {
-    const { due, putOff, kept } = await polled()
-    await redis.store.zadd(due, 5, HUB)
-    expect(await putOff()).toEqual(['lost'])
-    expect(await kept()).toEqual({ because: undefined, at: 5 })
-  })
-
-  test('of an account that was uninstalled meanwhile brings nothing of it back', async () => {
-    const { keys, due, putOff } = await polled()
-    await redis.store.del(keys.account(HUB).account)
-    await redis.store.zrem(due, HUB)
-    expect(await putOff()).toEqual(['gone'])
-    expect(await redis.store.exists(keys.account(HUB).account, keys.account(HUB).watch)).toBe(0)
-    expect(await redis.store.zscore(due, HUB)).toBeNull()
   })
 })
 
