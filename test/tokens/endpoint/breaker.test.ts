@@ -31,12 +31,17 @@ function failure(kind: FailureClass, status: number): ProviderFailure {
   return { class: kind, code: String(status), message: `the provider answered ${status}`, status }
 }
 
+type Failed = Parameters<typeof noteFailure>[1]
+
+/** After so many failures, the nth of which is this, one every `everyMs`. */
+function afterRow(count: number, nth: (n: number) => Failed, everyMs = 0, from = CLOSED, fleet = FLEET): Breaker {
+  const all = Array.from({ length: count }, (_, n) => n + 1)
+  return all.reduce((breaker, n) => noteFailure(breaker, nth(n), fleet, NOW + n * everyMs), from)
+}
+
 /** After `count` accounts have failed, one every `everyMs`. */
 function afterFailures(cause: Cause, count: number, fleet = FLEET, everyMs = 0, from = CLOSED): Breaker {
-  let breaker = from
-  for (let n = 1; n <= count; n++)
-    breaker = noteFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, fleet, NOW + n * everyMs)
-  return breaker
+  return afterRow(count, (hubId) => ({ hubId, failure: OF_CAUSE[cause] }), everyMs, from, fleet)
 }
 
 function opened(cause: Cause = 'unreachable'): Breaker {
@@ -61,22 +66,16 @@ function chance(seed: number): () => number {
 
 describe('the breaker', () => {
   test('an import full of dead tokens is no trouble of the fleet while other accounts are refreshed', () => {
-    const dead = (from: Breaker) => {
-      let breaker = from
-      for (let n = 1; n <= 5_000; n++)
-        breaker = noteFailure(breaker, { hubId: n, failure: OF_CAUSE.refused, isNew: true }, FLEET, NOW + n)
-      return breaker.is
-    }
+    const isNew = (cause: Cause) => (hubId: number) => ({ hubId, failure: OF_CAUSE[cause], isNew: true })
+    const dead = (from: Breaker) => afterRow(5_000, isNew('refused'), 1, from).is
     expect(dead(noteSuccesses(CLOSED, 1, NOW - 59 * MINUTE))).toBe('closed')
     // Nobody else vouches for the app: then it may well be the app.
     expect(dead(CLOSED)).toBe('open')
     expect(dead(noteSuccesses(CLOSED, 1, NOW - 60 * MINUTE))).toBe('open')
+    // Of accounts that worked before each counts, whoever is refreshed.
+    expect(afterFailures('refused', 10, FLEET, 1, noteSuccesses(CLOSED, 1, NOW - MINUTE)).is).toBe('open')
     // That the app itself is refused, new accounts tell as well as others.
-    const working = noteSuccesses(CLOSED, 1, NOW)
-    let refused = working
-    for (let n = 1; n <= 5; n++)
-      refused = noteFailure(refused, { hubId: n, failure: OF_CAUSE.credentials, isNew: true }, FLEET, NOW)
-    expect(refused.is).toBe('open')
+    expect(afterRow(5, isNew('credentials'), 0, noteSuccesses(CLOSED, 1, NOW)).is).toBe('open')
   })
 
   test.each([
@@ -101,17 +100,13 @@ describe('the breaker', () => {
   })
 
   test.each(CAUSES)('counts accounts, not failures: one that fails for %s a hundred times is one', (cause) => {
-    let breaker = CLOSED
-    for (let n = 0; n < 100; n++)
-      breaker = noteFailure(breaker, { hubId: 7, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 5 * SECOND)
+    const breaker = afterRow(100, () => ({ hubId: 7, failure: OF_CAUSE[cause] }), 5 * SECOND)
     expect(breaker.is).toBe('closed')
     expect(breaker.suspects[cause]).toHaveLength(1)
   })
 
   test('believes the causes one by one: nine of each are nothing yet', () => {
-    let breaker = CLOSED
-    for (const cause of ['refused', 'unreachable'] as const) breaker = afterFailures(cause, 9, FLEET, 0, breaker)
-    expect(breaker.is).toBe('closed')
+    expect(afterFailures('unreachable', 9, FLEET, 0, afterFailures('refused', 9)).is).toBe('closed')
   })
 
   test.each(['credentials', 'refused', 'throttled'] as const)(
@@ -133,10 +128,7 @@ describe('the breaker', () => {
   })
 
   test('never blames the fleet for an account that moves house', () => {
-    let breaker = CLOSED
-    for (let n = 0; n < 1_000; n++)
-      breaker = noteFailure(breaker, { hubId: n, failure: failure('parked', 477) }, FLEET, NOW)
-    expect(breaker).toEqual(CLOSED)
+    expect(afterRow(1_000, (hubId) => ({ hubId, failure: failure('parked', 477) }))).toEqual(CLOSED)
   })
 
   test.each([
@@ -167,10 +159,8 @@ describe('a flood of 429s', () => {
   })
 
   test('is told in a fleet of three whose accounts come round and round', () => {
-    let breaker = CLOSED
-    for (let n = 0; n < 20; n++)
-      breaker = noteFailure(breaker, { hubId: n % 3, failure: OF_CAUSE.throttled }, 3, NOW + n * 7 * SECOND)
-    expect(breaker).toMatchObject({ is: 'open', cause: 'throttled' })
+    const inTurn = (n: number) => ({ hubId: n % 3, failure: OF_CAUSE.throttled })
+    expect(afterRow(20, inTurn, 7 * SECOND, CLOSED, 3)).toMatchObject({ is: 'open', cause: 'throttled' })
   })
 
   test('after an outage does not bring the outage back: the pace sees to it', () => {
@@ -224,12 +214,8 @@ describe('an open breaker', () => {
   })
 
   test('says what the last probe was told', () => {
-    const breaker = noteFailure(
-      opened('unreachable'),
-      { hubId: 99, failure: OF_CAUSE.credentials },
-      FLEET,
-      NOW + MINUTE,
-    )
+    const last = { hubId: 99, failure: OF_CAUSE.credentials }
+    const breaker = noteFailure(opened('unreachable'), last, FLEET, NOW + MINUTE)
     expect(breaker).toMatchObject({ is: 'open', cause: 'credentials', detail: 'the provider answered 401', since: NOW })
   })
 
