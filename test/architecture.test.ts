@@ -70,8 +70,15 @@ const ROOMS: RoomTable = {
     types: ['tokens', 'delivery'],
     files: ['src/tokens/endpoint/state.ts'],
   },
+  // What API and command line have in common.
+  operations: {
+    of: ['audit', 'checks', 'views', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
+    types: ['tokens', 'delivery'],
+    files: ['src/http/access/scopes.ts'],
+  },
   http: {
     of: [
+      'operations',
       'audit',
       'checks',
       'views',
@@ -114,8 +121,8 @@ const ROOMS: RoomTable = {
   },
   // The double must share no code with what it checks.
   sandbox: { of: ['runtime'] },
-  app: { of: [...ROOMS_OF_SRC, 'checks', 'http', 'jobs', 'config'] },
-  cli: { of: [...ROOMS_OF_SRC, 'checks', 'views', 'http', 'doctor', 'jobs', 'config', 'app', 'sandbox'] },
+  app: { of: [...ROOMS_OF_SRC, 'checks', 'operations', 'http', 'jobs', 'config'] },
+  cli: { of: [...ROOMS_OF_SRC, 'checks', 'views', 'operations', 'http', 'doctor', 'jobs', 'config', 'app', 'sandbox'] },
   main: { of: ['cli', 'runtime'] },
 }
 
@@ -139,7 +146,7 @@ const LIBRARIES: LibraryTable = {
   commander: { of: ['cli'] },
   'csv-parse': { of: ['accounts'] },
   // Beside what comes in, the shapes of what programs are given, and of what an earlier process left.
-  zod: { of: ['config', 'delivery', 'http', 'views', 'tokens', 'limits'] },
+  zod: { of: ['config', 'delivery', 'http', 'operations', 'views', 'tokens', 'limits'] },
   yaml: { of: ['config'] },
 }
 

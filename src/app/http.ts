@@ -14,9 +14,9 @@ import type { AccessTokens } from '../tokens/access-token.ts'
 import { connected, makeReconnectLink, serveAccessToken, setContact, startUninstall } from './account-actions.ts'
 import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
 import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
+import { operationDeps } from './operation-deps.ts'
 import { ackLinks, appName, mailLinks } from './receivers.ts'
 import type { Services } from './services.ts'
-import { ruleSetOf } from './settings.ts'
 import { buildStores } from './stores.ts'
 import { noteTest, testReceiver } from './test-receiver.ts'
 
@@ -44,6 +44,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
   const asked = { ...services, ...buildStores({ ...services, store: pages }, config) }
   return {
     ...asked,
+    ...operationDeps(asked),
     listen: { ...config.http.listen },
     probesOnly: !servesPages,
     publicUrl: config.http.publicUrl,
@@ -56,11 +57,8 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     afterInstall: afterInstallOf(config),
     // An install that is being stored waits for Redis.
     connect: services,
-    tags: config.tags,
     ackLinks: ackLinks(vault, config),
     links: mailLinks(config, vault, services.clock),
-    explain: { ...ruleSetOf(config), alertAfter: config.limits.alertAfter },
-    receivers: Object.keys(config.receivers),
     queueBoard,
     queueDepths: () => readQueueDepths(queues, pages),
     actions: actionsOf(web, services, asked),

@@ -4,9 +4,12 @@ import { historyKeep } from '../app/settings.ts'
 import type { Stores } from '../app/stores.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import { UnreadableKey } from '../limits/history/packed-bytes.ts'
+import type { Moment } from '../operations/field.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
+import { limitCells, momentCell } from '../text/cells.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { named, number, whole } from '../text/columns.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import {
   historyHead,
@@ -18,11 +21,11 @@ import {
 } from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import type { AccountHistoryShape } from '../views/shapes/series.ts'
-import type { AccountArgument, CommonOptions, Moment } from './arguments.ts'
+import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { limitCells, momentCell, named, number, printTable, whole } from './table.ts'
+import { printTable } from './table.ts'
 import { hubIdsNamed, noSuchAccount, withStore } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {

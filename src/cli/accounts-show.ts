@@ -6,6 +6,8 @@ import { kindOf } from '../alerts/alert-state.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import type { Stores } from '../app/stores.ts'
 import type { AccountState } from '../redis/keys.ts'
+import { ageCell, leftCell, limitCells, momentCell } from '../text/cells.ts'
+import { below, named, number, prose, spare, state, whole } from '../text/columns.ts'
 import { formatCount, formatDaysLeft, formatPercent } from '../text/format-number.ts'
 import { needsReconnect, STATE_NAMES } from '../views/account-verdict.ts'
 import {
@@ -27,20 +29,7 @@ import { bucketText } from '../views/poll-texts.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { printFacts, say } from './say.ts'
-import {
-  ageCell,
-  below,
-  leftCell,
-  limitCells,
-  momentCell,
-  named,
-  number,
-  printTable,
-  prose,
-  spare,
-  state,
-  whole,
-} from './table.ts'
+import { printTable } from './table.ts'
 import { carriersOf, hubIdNamed, noSuchAccount, withStore } from './with-parts.ts'
 
 interface ListOptions extends CommonOptions {

@@ -3,6 +3,7 @@ import { parseDuration } from '../../config/duration.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/daemons.ts'
 import { faultOfName } from '../http/access/admin-tokens.ts'
 import { SCOPES, type Scope } from '../http/access/scopes.ts'
+import type { Moment } from '../operations/field.ts'
 import { isMailbox } from '../runtime/mailbox.ts'
 import { parseLocalTime, parseMoment } from '../text/format-time.ts'
 import type { Io } from './io.ts'
@@ -71,9 +72,6 @@ export function parseCount(text: string): number {
   if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('A whole number, such as 50.')
   return Number(text)
 }
-
-/** A moment of the command line, ms; called once the config is loaded, which names the zone of a time without offset. */
-export type Moment = (now: number) => number
 
 /** A moment, or how long ago one was. */
 export function parseTime(text: string): Moment {

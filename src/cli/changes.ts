@@ -1,9 +1,11 @@
 import { readChanges } from '../alerts/read-changes.ts'
 import { changeText, describeChanges } from '../delivery/describe/describe-changes.ts'
-import type { CommonOptions, Moment } from './arguments.ts'
+import type { Moment } from '../operations/field.ts'
+import { named, prose, spare, whole } from '../text/columns.ts'
+import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
-import { named, printTable, prose, spare, whole } from './table.ts'
+import { printTable } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 /** `plimsoll changes`: what moved in all accounts since a moment, a line for each account, the worst first. */

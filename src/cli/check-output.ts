@@ -1,5 +1,7 @@
 import { seriesName } from '../alerts/series-name.ts'
+import { ageCell, limitCells } from '../text/cells.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { type Column, named, number, prose, spare, state, whole } from '../text/columns.ts'
 import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
@@ -15,19 +17,7 @@ import {
 import type { CheckedAccountShape, CheckShape } from '../views/shapes/thresholds.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
-import {
-  ageCell,
-  type Column,
-  keepWorst,
-  limitCells,
-  named,
-  number,
-  printTable,
-  prose,
-  spare,
-  state,
-  whole,
-} from './table.ts'
+import { keepWorst, printTable } from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */
 export interface CheckOutput {

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
-import { AUDIT_ACTIONS } from '../audit/audited.ts'
 import { SCOPES } from '../http/access/scopes.ts'
+import { loadOperation, type OperationName } from '../operations/operations.ts'
 import { ACCOUNT_COMMANDS } from './accounts.ts'
 import { ALERT_COMMANDS } from './alerts.ts'
 import {
@@ -8,7 +8,6 @@ import {
   type CommandSpec,
   mostRows,
   option,
-  parseAccount,
   parseAccounts,
   parseCount,
   parseLength,
@@ -18,18 +17,8 @@ import {
   parseTokenName,
   watchOption,
 } from './arguments.ts'
-
-/** Of the groups, for the help; a command that is no group's is its own. */
-export const GROUPS: Readonly<Record<string, string>> = {
-  config: 'check, describe or print the config',
-  accounts: 'list, show, connect, import, export, refresh, poll or uninstall accounts',
-  alerts: 'alerts: list, explain, acknowledge or silence them; test receivers',
-  thresholds: 'show what other thresholds would change',
-  outbox: 'prove that no alert was lost; send again what was given up',
-  'admin-tokens': 'make, list or remove tokens for pages and API',
-  keys: 'change the keys that stored tokens are encrypted with',
-  audit: 'show who did what',
-}
+import { namesWith } from './command-names.ts'
+import { operationCommand } from './operation-command.ts'
 
 /** Commands that run something, or show or check an installation as a whole. */
 const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
@@ -195,20 +184,6 @@ const KEY_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ['--config config/plimsoll.yaml'],
     run: async () => (await import('./keys.ts')).rekey,
   },
-  'audit list': {
-    is: 'list who did what, over the pages, the API and the command line; newest first, of the last 90 days',
-    options: [
-      option('--since <time>', '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago')
-        .argParser(parseTime)
-        .default((now: number) => now - 7 * 86_400_000, '7d'),
-      option('--who <name>', 'only what was done by a name with this in it'),
-      option('--account <account>', 'only what was done to this account: hub id or domain').argParser(parseAccount),
-      option('--action <action>', 'only this, such as silence.added').choices(AUDIT_ACTIONS),
-      mostRows('most entries of the table'),
-    ],
-    examples: ['--since 24h', '--who ann --since 30d --json', '--account 1234567'],
-    run: async () => (await import('./audit.ts')).listAudit,
-  },
   schema: {
     is: 'print the JSON Schema of what a command prints with --json',
     args: [argument('[command...]', 'such as accounts list; none: list those that have one')],
@@ -231,12 +206,25 @@ To have it in every shell that you open, once:
   },
 }
 
-/** In the order of the help. */
-export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
+/** Commands that are no operations: the API has nothing of them, or not so. */
+const OWN_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   ...INSTALLATION_COMMANDS,
   ...ACCOUNT_COMMANDS,
   ...ALERT_COMMANDS,
   ...KEY_COMMANDS,
+}
+
+/** Names of all commands, in the order of the help. */
+export const COMMAND_NAMES = namesWith(Object.keys(OWN_COMMANDS))
+
+/** Some commands by name. An operation is loaded with all that it needs: only those that are asked for. */
+export async function loadCommands(names: readonly string[]): Promise<ReadonlyMap<string, CommandSpec>> {
+  const load = async (name: string) => {
+    const own = OWN_COMMANDS[name]
+    if (own !== undefined) return [name, own] as const
+    return [name, operationCommand(await loadOperation(name as OperationName))] as const
+  }
+  return new Map(await Promise.all(names.map(load)))
 }
 
 export const DEFAULT_CONFIG = 'config/plimsoll.yaml'

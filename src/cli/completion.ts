@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Argument, Option } from 'commander'
-import { COMMANDS, DEFAULT_CONFIG, GROUPS, optionsOf, programOptions } from './commands.ts'
+import type { CommandSpec } from './arguments.ts'
+import { FIRST_WORDS, firstWord } from './command-names.ts'
+import { COMMAND_NAMES, DEFAULT_CONFIG, loadCommands, optionsOf, programOptions } from './commands.ts'
 import type { Io } from './io.ts'
 import { FILES } from './shell-scripts.ts'
 
@@ -13,38 +15,46 @@ export async function completions(io: Place, given: readonly string[]): Promise<
   // bash hands `--option=value` over in three words.
   const words = given.slice(0, -1).filter((word) => word !== '=')
   const last = given.at(-1) === '=' ? '' : (given.at(-1) ?? '')
-  const { path, option } = placeOf(words)
+  // Groups say what they are themselves: of one, only what is below it need be known.
+  const commands = await loadCommands(
+    COMMAND_NAMES.filter((name) => !name.includes(' ') || words.includes(firstWord(name))),
+  )
+  const { path, option } = placeOf(commands, words)
   const [, name = '', typed] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? []
-  const assigned = typed === undefined ? option : optionAt(path, name)
+  const assigned = typed === undefined ? option : optionAt(commands, path, name)
   if (assigned !== undefined) {
     const found = await valuesOf(assigned, io, words)
     return typed === undefined
       ? starting(found, last)
       : starting(found, typed).map((value) => (value === FILES ? value : `${name}=${value}`))
   }
-  if (last.startsWith('-')) return starting(optionsAt(path).flatMap(namesOf), last)
-  const commands = commandsAt(path)
-  const [argument] = COMMANDS[path]?.args ?? []
-  return starting(commands.length > 0 || argument === undefined ? commands : await valuesOf(argument, io, words), last)
+  if (last.startsWith('-')) return starting(optionsAt(commands, path).flatMap(namesOf), last)
+  const below = commandsAt(commands, path)
+  const [argument] = commands.get(path)?.args ?? []
+  return starting(below.length > 0 || argument === undefined ? below : await valuesOf(argument, io, words), last)
 }
 
 /** The command that the words lead to, and the option whose value comes next. */
-function placeOf(words: readonly string[]): { path: string; option: Option | undefined } {
+type Commands = ReadonlyMap<string, CommandSpec>
+
+function placeOf(commands: Commands, words: readonly string[]): { path: string; option: Option | undefined } {
   let [path, option]: [string, Option | undefined] = ['', undefined]
   for (const word of words) {
     if (option !== undefined) option = undefined
-    else if (word.startsWith('-')) option = optionAt(path, word)
-    else if (commandsAt(path).some((line) => line.split('\t')[0] === word)) path = `${path} ${word}`.trim()
+    else if (word.startsWith('-')) option = optionAt(commands, path, word)
+    else if (commandsAt(commands, path).some((line) => line.split('\t')[0] === word)) path = `${path} ${word}`.trim()
   }
   return { path, option }
 }
 
-function optionAt(path: string, name: string): Option | undefined {
-  return optionsAt(path).find((one) => (one.short === name || one.long === name) && (one.required || one.optional))
+function optionAt(commands: Commands, path: string, name: string): Option | undefined {
+  return optionsAt(commands, path).find(
+    (one) => (one.short === name || one.long === name) && (one.required || one.optional),
+  )
 }
 
-function optionsAt(path: string): Option[] {
-  const spec = COMMANDS[path]
+function optionsAt(commands: Commands, path: string): Option[] {
+  const spec = commands.get(path)
   const own = spec === undefined ? [] : optionsOf(spec)
   const more = [
     new Option('-h, --help', 'show help'),
@@ -57,14 +67,14 @@ function namesOf({ short, long, description }: Option): string[] {
   return [short, long].filter((name) => name !== undefined).map((name) => described(name, description))
 }
 
-function commandsAt(path: string): string[] {
+function commandsAt(commands: Commands, path: string): string[] {
   if (path !== '') {
-    return Object.entries(COMMANDS).flatMap(([name, { is }]) =>
+    return [...commands].flatMap(([name, { is }]) =>
       name.startsWith(`${path} `) ? [described(name.slice(path.length + 1), is)] : [],
     )
   }
-  const all = Object.entries(COMMANDS).map(([name, { is }]) => [name.split(' ')[0] ?? '', is] as const)
-  return [...new Map(all)].map(([name, is]) => described(name, GROUPS[name] ?? is))
+  const first = new Set(COMMAND_NAMES.map(firstWord))
+  return [...first].map((name) => described(name, FIRST_WORDS[name] ?? commands.get(name)?.is ?? ''))
 }
 
 type Place = Pick<Io, 'env' | 'cwd'>

@@ -18,7 +18,6 @@ import {
   UnacknowledgedShape,
   UnsilencedShape,
 } from '../views/shapes/alert.ts'
-import { AuditEntryShape } from '../views/shapes/audit.ts'
 import { FleetChangesShape } from '../views/shapes/changes.ts'
 import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
@@ -39,7 +38,7 @@ import { CheckShape, PlanOutcomeShape } from '../views/shapes/thresholds.ts'
 import { UpcomingShape } from '../views/shapes/upcoming.ts'
 import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
 
-/** What each command prints with `--json`. */
+/** What each command that is no operation prints with `--json`. */
 export const JSON_SHAPES = {
   demo: DemoFactsShape,
   status: FleetStatusShape,
@@ -77,11 +76,8 @@ export const JSON_SHAPES = {
   'admin-tokens list': listOf(AdminTokenShape),
   'admin-tokens remove': RemovedAdminTokenShape,
   'keys rekey': RekeyedShape,
-  'audit list': listOf(AuditEntryShape),
   schema: PublishedSchemaShape,
 } satisfies Record<string, Shape>
 
 export type JsonCommand = keyof typeof JSON_SHAPES
 export type JsonOf<C extends JsonCommand> = DescribedShape<(typeof JSON_SHAPES)[C]>
-
-export const JSON_COMMANDS = Object.keys(JSON_SHAPES) as readonly JsonCommand[]

@@ -1,13 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { CommandSpec } from './arguments.ts'
-import { COMMANDS, GROUPS, optionsOf, programOptions } from './commands.ts'
+import { FIRST_WORDS } from './command-names.ts'
+import { COMMAND_NAMES, loadCommands, optionsOf, programOptions } from './commands.ts'
 import { describeError, ExitCode, type Io } from './io.ts'
 
 /** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. `check` has those of monitoring systems instead. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
   try {
-    await buildProgram(io).parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
+    const program = buildProgram(await loadCommands(namesIn(args)), io)
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof ExitCode) return error.code
@@ -20,7 +22,14 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
   }
 }
 
-function buildProgram(io: Io): Command {
+/** The commands that the arguments may name; all of them where that is not clear, for help or what may have been meant. */
+function namesIn(args: readonly string[]): readonly string[] {
+  const words = ` ${args.filter((arg) => !arg.startsWith('-')).join(' ')} `
+  const named = COMMAND_NAMES.filter((name) => words.includes(` ${name} `))
+  return named.length > 0 ? named : COMMAND_NAMES
+}
+
+function buildProgram(commands: ReadonlyMap<string, CommandSpec>, io: Io): Command {
   const program = new Command('plimsoll')
     .description(
       "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
@@ -28,10 +37,12 @@ function buildProgram(io: Io): Command {
     .version(packageJson.version)
   for (const option of programOptions()) program.addOption(option)
   const groups = new Map<string, Command>()
-  for (const [path, spec] of Object.entries(COMMANDS)) {
+  for (const [path, spec] of commands) {
     const [first = '', second] = path.split(' ')
     const group =
-      second === undefined ? program : (groups.get(first) ?? program.command(first).description(GROUPS[first] ?? ''))
+      second === undefined
+        ? program
+        : (groups.get(first) ?? program.command(first).description(FIRST_WORDS[first] ?? ''))
     if (second !== undefined) groups.set(first, group)
     addCommand(group.command(second ?? first), path, spec, io)
   }

@@ -1,5 +1,6 @@
 import { cleanText } from '../text/clean-text.ts'
 import { displayWidth, wrapToWidth } from '../text/display-width.ts'
+import type { Fact } from '../text/shown.ts'
 import type { Io } from './io.ts'
 import { coloured } from './output.ts'
 
@@ -22,8 +23,6 @@ export function say(io: Pick<Io, 'out' | 'isTerminal' | 'columns'>, ...lines: st
     for (const rest of more) io.out(`${' '.repeat(indent)}${rest}\n`)
   }
 }
-
-export type Fact = readonly [name: string, value: string]
 
 /** For a list of values that have one name. */
 export function fact(name: string): (value: string) => Fact {

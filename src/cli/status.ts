@@ -4,8 +4,11 @@ import { type DueStatus, type FleetStatus, readFleetStatus } from '../checks/fle
 import { newFleetText } from '../checks/verdict.ts'
 import { callsText } from '../heartbeat/failed-calls.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
+import { accountCells, ageCell, usageCell } from '../text/cells.ts'
+import { named, number, prose, spare, state, whole } from '../text/columns.ts'
 import { countOf, formatCount, formatDistance } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
+import type { Fact } from '../text/shown.ts'
 import { STATE_NAMES } from '../views/account-verdict.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
 import { EXIT_CODES } from '../views/check-fleet.ts'
@@ -22,8 +25,8 @@ import {
 import type { CheckLevel } from '../views/judge-account.ts'
 import type { CommonOptions } from './arguments.ts'
 import { describeError, ExitCode, type Io, printJson } from './io.ts'
-import { type Fact, printFacts, say } from './say.ts'
-import { accountCells, ageCell, named, number, printTable, prose, spare, state, usageCell, whole } from './table.ts'
+import { printFacts, say } from './say.ts'
+import { printTable } from './table.ts'
 import { showing, withParts, withStore } from './with-parts.ts'
 
 interface StatusOptions extends CommonOptions {

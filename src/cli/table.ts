@@ -1,43 +1,9 @@
 import { cleanText } from '../text/clean-text.ts'
+import { type Column, type KnownColumn, known } from '../text/columns.ts'
 import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
-import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
-import { formatMoment } from '../text/format-time.ts'
 import type { Io } from './io.ts'
 import { coloured } from './output.ts'
 import { printFacts, roomOf } from './say.ts'
-
-/** A column is its heading, or what else is to be known of it where a terminal is too narrow. */
-export type Column = string | KnownColumn
-
-interface KnownColumn {
-  title: string
-  /** Never cut: half an id or half a number helps nobody. */
-  isWhole?: boolean
-  /** Goes on below like a sentence, in less room: any part of it may tell it from the others. */
-  isNamed?: boolean
-  /** Left out where there is no room for all, the last ones first. */
-  isSpare?: boolean
-  /** Stands at the right, so that digits of one worth stand below each other. */
-  isNumber?: boolean
-  /** A level or a state, shown in its colour. */
-  isColoured?: boolean
-  /** Sentences: they go on below instead of being cut. */
-  isProse?: boolean
-  /** Sentences that get lines of their own below their row where a terminal has no room for all beside each other. */
-  isBelow?: boolean
-}
-
-function known(column: Column): KnownColumn {
-  return typeof column === 'string' ? { title: column } : column
-}
-
-export const whole = (column: Column): Column => ({ ...known(column), isWhole: true })
-export const named = (title: string): Column => ({ title, isNamed: true })
-export const prose = (title: string): Column => ({ title, isProse: true })
-export const below = (title: string): Column => ({ title, isProse: true, isBelow: true })
-export const spare = (column: Column): Column => ({ ...known(column), isSpare: true })
-export const number = (title: string): Column => ({ title, isNumber: true, isWhole: true })
-export const state = (title: string): Column => ({ title, isColoured: true, isWhole: true })
 
 /**
  * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way, sentences by going on below; where that is not
@@ -167,41 +133,4 @@ export function keepWorst<T>(max: number, worstFirst: (a: T, b: T) => number) {
     if (rows.length > 2 * max + 1_000) found()
   }
   return { add, found }
-}
-
-/** A moment in ms as a cell, as pages and mails show it; empty for none. */
-export function momentCell(at: number | null): string {
-  return at === null ? '' : formatMoment(at)
-}
-
-/** How long ago a moment (ms or ISO 8601) was: `3 min`; empty for none. */
-export function ageCell(at: number | string | null, now: number): string {
-  return at === null ? '' : formatSpan(now - new Date(at).getTime())
-}
-
-/** How long until a moment: `12 min`; `over` once it has come. */
-export function leftCell(at: number | null, now: number): string {
-  if (at === null) return ''
-  return at <= now ? 'over' : formatSpan(at - now)
-}
-
-/** The columns HUB ID and DOMAIN of an alert. */
-export function accountCells({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string[] {
-  return hubId === null ? ['', 'all accounts'] : [String(hubId), hubDomain]
-}
-
-/** The columns LIMIT and % of a reading. */
-export function limitCells({ limit, percent }: { limit: number | null; percent: number | null }): string[] {
-  return [limit === null ? '' : formatCount(limit), percentCell(percent)]
-}
-
-/** Under a heading that has the sign: rounded as everywhere else. */
-export function percentCell(percent: number | null): string {
-  return percent === null ? '' : formatPercent(percent).replace(' %', '')
-}
-
-/** The column USAGE of an alert: the share of the limit, or how many records there are. */
-export function usageCell({ percent, usage }: { percent?: number; usage?: number }): string {
-  if (percent !== undefined) return formatPercent(percent)
-  return usage === undefined ? '' : countOf(usage, 'record')
 }

@@ -1,5 +1,7 @@
 import { seriesName } from '../alerts/series-name.ts'
 import type { Zones } from '../limits/history/resolutions.ts'
+import { percentCell } from '../text/cells.ts'
+import { named, number, spare, state, whole } from '../text/columns.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
@@ -9,7 +11,7 @@ import type { AccountPlan, PlanSummary } from '../views/plan/plan-thresholds.ts'
 import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/thresholds.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
-import { keepWorst, named, number, percentCell, printTable, spare, state, whole } from './table.ts'
+import { keepWorst, printTable } from './table.ts'
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {

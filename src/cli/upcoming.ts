@@ -1,11 +1,13 @@
 import { seriesName } from '../alerts/series-name.ts'
+import { accountCells, percentCell } from '../text/cells.ts'
+import { named, spare, whole } from '../text/columns.ts'
 import { formatDaysLeft } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 import { fullText, noneUpcomingText, readUpcoming, recordText, upcomingText } from '../views/upcoming.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
-import { accountCells, named, percentCell, printTable, spare, whole } from './table.ts'
+import { printTable } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 /** `plimsoll upcoming`: which account reaches a limit next, and when. */

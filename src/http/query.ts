@@ -38,21 +38,19 @@ export function momentInQuery() {
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** A moment, or how long ago one was (`30m`, `24h`, `7d`): as a function of now, ms. */
-export function momentOrAgo(byDefault: string) {
-  const schema = z
-    .string('must be given once')
-    .default(byDefault)
-    .transform((text, context) => {
-      const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
-      if (count !== undefined) return (now: number) => now - Number(count) * (UNITS_MS[unit] ?? 0)
-      const at = parseMoment(text)
-      if (at !== undefined) return () => at
-      context.addIssue({ code: 'custom', message: `${MOMENT}, or how long ago: 24h` })
-      return z.NEVER
-    })
+export function momentOrAgo(byDefault: string | undefined) {
+  const text = z.string('must be given once')
+  const schema = (byDefault === undefined ? text : text.default(byDefault)).transform((text, context) => {
+    const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
+    if (count !== undefined) return (now: number) => now - Number(count) * (UNITS_MS[unit] ?? 0)
+    const at = parseMoment(text)
+    if (at !== undefined) return () => at
+    context.addIssue({ code: 'custom', message: `${MOMENT}, or how long ago: 24h` })
+    return z.NEVER
+  })
   return written(schema, {
-    ...{ type: 'string', default: byDefault, examples: ['2026-11-21T10:00:00Z', '24h'] },
-    description: 'ISO 8601, UTC where it has no offset; milliseconds since 1970; or how long ago: 30m, 24h, 7d.',
+    ...{ type: 'string', ...(byDefault === undefined ? {} : { default: byDefault }) },
+    examples: ['2026-11-21T10:00:00Z', '24h'],
   })
 }
 

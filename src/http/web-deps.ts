@@ -1,13 +1,11 @@
 import type { CodeDeps } from '../accounts/connect-account.ts'
 import type { InstallSettings } from '../accounts/install.ts'
-import type { Tags } from '../accounts/match-account.ts'
-import type { Directory } from '../accounts/search/directory.ts'
 import type { AckLinks } from '../alerts/acknowledge.ts'
-import type { SilenceStore } from '../alerts/silence-store.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { CheckBounds } from '../checks/facts.ts'
 import type { HealthReport } from '../checks/health-report.ts'
 import type { MailLinks } from '../delivery/describe/mail-links.ts'
+import type { OperationDeps } from '../operations/deps.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
@@ -16,12 +14,7 @@ import type { Brand } from './brand.ts'
 import type { AfterInstall } from './pages/install/after-install.ts'
 
 /** What pages, API and metrics are made from, and what they may ask for. A function takes what it uses of it. */
-export interface WebDeps extends ViewDeps {
-  /** The names of all accounts, for searching. */
-  directory: Directory
-  /** The config's names for some accounts. */
-  tags: Tags
-  silences: SilenceStore
+export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   ackLinks: AckLinks
   /** Where an alert leads to, as its mails have it. */
   links: MailLinks

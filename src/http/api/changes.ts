@@ -10,7 +10,7 @@ export const changeRoutes = [
     description:
       'Several changes of one alert, limit or account are one: its first state and its last. `counts` are of all of them, `leftOut` is how many of them `items` does not have; a later `since` has fewer.',
     query: z.strictObject({
-      since: momentOrAgo('24h'),
+      since: momentOrAgo('24h').describe('From when on.'),
       limit: atMost(500, 100).describe('The most items of each of the four groups.'),
     }),
     answers: { 200: { description: 'The changes.', json: FleetChangesShape } },

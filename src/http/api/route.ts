@@ -113,7 +113,7 @@ export function route<
 }
 
 /** What no account can be named by leads nowhere: that is no fault of a parameter. */
-function readParams<P extends z.ZodObject>(schema: P, given: unknown): z.output<P> {
+export function readParams<P extends z.ZodObject>(schema: P, given: unknown): z.output<P> {
   const read = schema.safeParse(given)
   if (read.success) return read.data
   const { hubId } = given as { hubId?: string }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { readFleetStatus } from '../../checks/fleet-status.ts'
+import { loadOperation, OPERATION_NAMES } from '../../operations/operations.ts'
 import { readCoverage } from '../../views/fleet-health.ts'
 import { outboxJson, readOutboxBalance } from '../../views/outbox-balance.ts'
 import { OutboxShape } from '../../views/shapes/delivery.ts'
@@ -9,10 +10,10 @@ import type { WebDeps } from '../web-deps.ts'
 import { accountActionRoutes } from './account-actions.ts'
 import { accountRoutes } from './accounts.ts'
 import { alertRoutes } from './alerts.ts'
-import { auditRoutes } from './audit.ts'
 import { changeRoutes } from './changes.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
+import { operationRoute } from './operation-route.ts'
 import { type ApiRoute, route, type SentAnswer } from './route.ts'
 import { silenceRoutes } from './silences.ts'
 import { upcomingRoutes } from './upcoming.ts'
@@ -39,6 +40,8 @@ const statusRoutes = [
   }),
 ]
 
+const OF_OPERATIONS = (await Promise.all(OPERATION_NAMES.map(loadOperation))).map(operationRoute)
+
 /** All that answers under /api/v1, and the document about it. */
 export const API_ROUTES: readonly ApiRoute[] = [
   ...statusRoutes,
@@ -49,7 +52,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...changeRoutes,
   ...silenceRoutes,
   ...deliveryRoutes,
-  ...auditRoutes,
+  ...OF_OPERATIONS,
   route('showDocument', 'GET /openapi.json', {
     summary: 'This document',
     answers: { 200: { description: 'OpenAPI 3.1.', json: AnyObjectShape } },

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import * as z from 'zod'
 import { AUDIT_ACTIONS, AUDITED, type AuditEntry } from '../../audit/audited.ts'
-import { AUDIT_PLACE, readAudit } from '../../audit/read-audit.ts'
+import { auditList } from '../../operations/list-audit.ts'
 import { formatSecond } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { didText, whoText } from '../../views/audit-entries.ts'
-import { check, momentOrAgo, oneOf } from '../query.ts'
+import { whoOf } from '../access/who.ts'
+import { givenByPage } from '../field-schemas.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { htmlTable, nothing } from './parts/tables.ts'
@@ -13,30 +13,19 @@ import { htmlTable, nothing } from './parts/tables.ts'
 const A_PAGE = 50
 const SINCE = { '24h': '24 hours', '7d': '7 days', '90d': '90 days' }
 
-const optional = <S extends z.ZodType>(schema: S) =>
-  z.preprocess((given) => (given === '' ? undefined : given), schema.optional())
-
-const QUERY = z.object({
-  since: momentOrAgo('7d'),
-  who: optional(z.string('must be given once').trim().max(100, 'is longer than 100 characters')),
-  action: optional(oneOf(AUDIT_ACTIONS)),
-  account: optional(z.string('must be given once').regex(/^[1-9]\d{0,15}$/, 'must be a hub id')),
-  after: optional(z.string('must be given once').regex(AUDIT_PLACE, 'leads nowhere')),
-})
-
 /** Who did what. */
-export async function showAudit(deps: WebDeps, { query }: FastifyRequest): Promise<OperatorPage> {
-  const { since, who, action, account, after } = check(QUERY, query)
-  const now = deps.clock.now()
-  const hubId = account === undefined ? undefined : Number(account)
-  const page = await readAudit(deps, { since: since(now), who, action, hubId }, { after, limit: A_PAGE }, now)
-  const given = { since: '7d', ...(query as Record<string, string>) }
-  const body = html`${chips(given)}
-${filterForm(given)}
+export async function showAudit(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const { query } = request
+  const { given, after } = givenByPage(auditList, query)
+  const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit: A_PAGE, after } }
+  const page = await auditList.reads(deps, asked)
+  const written = { since: '7d', ...(query as Record<string, string>) }
+  const body = html`${chips(written)}
+${filterForm(written)}
 <div data-live="audit">
-${page.entries.length === 0 ? nothing('No entries.') : auditTable(page.entries)}
+${page.items.length === 0 ? nothing('No entries.') : auditTable(page.items)}
 </div>
-${pager(given, page.next)}`
+${pager(written, page.next)}`
   return { at: '/audit', title: 'Audit', body }
 }
 

@@ -1,0 +1,65 @@
+import type { Argument, Option } from 'commander'
+import { defaultOf, type Field, type FieldKind, fieldsOf } from '../operations/field.ts'
+import type { Operation } from '../operations/operation.ts'
+import {
+  argument,
+  type CommandSpec,
+  mostRows,
+  option,
+  parseAccount,
+  parseCount,
+  parseMailbox,
+  parseTime,
+} from './arguments.ts'
+import type { Io } from './io.ts'
+
+/** How what is written for a field is read, and what help says of that; a text or a choice is taken as it is. */
+const READERS: Readonly<Partial<Record<FieldKind, { read: (text: string) => unknown; hint?: string }>>> = {
+  moment: { read: parseTime, hint: '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago' },
+  account: { read: parseAccount, hint: 'hub id or domain' },
+  count: { read: parseCount },
+  mailbox: { read: parseMailbox },
+}
+
+/** An operation as a command: what its words name are arguments, all else are options. */
+export function operationCommand(operation: Operation): CommandSpec {
+  const { is, args = '', takes, pages, examples = [''] } = operation
+  const words = args.split(' ').filter((word) => word !== '')
+  const named = words.map((word) => word.replace(/[^\w-]/g, ''))
+  const options = fieldsOf(takes, 'command').filter(([name]) => !named.includes(name))
+  return {
+    ...{ is, examples },
+    args: words.map((word, n) => read(argument(word, helpOf(takes[named[n] ?? ''])), takes[named[n] ?? ''])),
+    options: [
+      ...options.map(([name, field]) => optionOf(name, field)),
+      ...(pages?.max === undefined ? [] : [mostRows(pages.max)]),
+    ],
+    run: async () => {
+      const { runOperation } = await import('./run-operation.ts')
+      return (io: Io, ...given: never[]) => runOperation(io, operation, named, given)
+    },
+  }
+}
+
+function optionOf(name: string, field: Field): Option {
+  const value = field.kind === 'flag' ? '' : ` <${field.word ?? name}>`
+  const made = read(option(`--${name}${value}`, helpOf(field)), field)
+  const byDefault = defaultOf(field, 'command')
+  if (byDefault !== undefined) made.default(READERS[field.kind]?.read(byDefault) ?? byDefault, byDefault)
+  return made.makeOptionMandatory(field.isRequired === true)
+}
+
+function helpOf(field: Field | undefined): string {
+  const hint = field && READERS[field.kind]?.hint
+  return [field?.is, hint].filter((text) => text !== undefined).join(': ')
+}
+
+function read<O extends Option | Argument>(
+  made: O,
+  { kind, choices }: Pick<Field, 'kind' | 'choices'> = { kind: 'text' },
+): O {
+  const reader = READERS[kind]?.read
+  if (choices !== undefined) made.choices(choices)
+  else if (reader !== undefined) made.argParser(reader)
+  return made
+}

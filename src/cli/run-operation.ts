@@ -1,0 +1,45 @@
+import { operationDeps } from '../app/operation-deps.ts'
+import { type Fields, fieldsOf, type Given } from '../operations/field.ts'
+import type { Operation } from '../operations/operation.ts'
+import { jsonText } from '../runtime/json-text.ts'
+import type { AccountArgument, CommonOptions } from './arguments.ts'
+import type { Io } from './io.ts'
+import { printShown } from './print-shown.ts'
+import { whoRuns } from './who-runs.ts'
+import { hubIdNamed, withStore } from './with-parts.ts'
+
+/** Runs an operation in the process of a command; `names`: the fields that are its arguments. */
+export async function runOperation(
+  io: Io,
+  operation: Operation,
+  names: readonly string[],
+  given: readonly unknown[],
+): Promise<void> {
+  const options = given[names.length] as CommonOptions & Record<string, unknown>
+  const { json: asJson, max } = options as { json?: boolean; max?: number }
+  const written = { ...options, ...Object.fromEntries(names.map((name, n) => [name, given[n]])) }
+  const now = io.clock.now()
+  const limit =
+    asJson === true && operation.pages !== undefined ? Number.POSITIVE_INFINITY : (max ?? Number.POSITIVE_INFINITY)
+  const [read, value] = await withStore(io, options, async (stores) => {
+    const deps = operationDeps(stores)
+    const read = await withHubIds(operation.takes, written, (name) => hubIdNamed(stores, name))
+    return [read, await operation.reads(deps, { given: read, who: whoRuns(io), now, page: { limit } })] as const
+  })
+  for (const note of operation.notes?.(value) ?? []) io.err(`plimsoll: ${note}\n`)
+  if (asJson === true) return io.out(`${jsonText(operation.cli.json(value))}\n`)
+  printShown(io, operation.show(value, { given: read, now, isTerminal: io.isTerminal }))
+}
+
+/** What was written, with the hub ids of accounts that are named by their domain. */
+async function withHubIds(
+  takes: Fields,
+  written: Record<string, unknown>,
+  hubIdOf: (name: AccountArgument) => Promise<number>,
+): Promise<Given<Fields>> {
+  const entries = fieldsOf(takes, 'command').map(async ([name, { kind }]) => {
+    const value = written[name]
+    return [name, kind === 'account' && value !== undefined ? await hubIdOf(value as AccountArgument) : value] as const
+  })
+  return Object.fromEntries(await Promise.all(entries))
+}

@@ -1,0 +1,61 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { type Fields, fieldsOf } from '../../operations/field.ts'
+import type { Operation } from '../../operations/operation.ts'
+import { whoOf } from '../access/who.ts'
+import { apiNameOf, fieldSchemas, sentence } from '../field-schemas.ts'
+import { atMost, check, cursor } from '../query.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { type ApiRoute, NO_BODY, OF_ACCOUNT, readParams } from './route.ts'
+
+/** The route of an operation: what it takes is in the path, the query or the body. */
+export function operationRoute(operation: Operation): ApiRoute {
+  const { id, is, description, takes, pages, api, problems = [], example = {} } = operation
+  const [method, path] = operation.route.split(' ') as [ApiRoute['method'], string]
+  const { inPath, beside } = placed(takes, path)
+  const paging = pages && { limit: atMost(500, 100), after: cursor(placeOf(pages.cursor)).optional() }
+  const params = z.object(inPath)
+  const rest = z.strictObject({ ...beside, ...paging })
+  const hasBody = method === 'POST' || method === 'PUT'
+  const query = hasBody ? z.object({}) : rest
+  const body = hasBody && Object.keys(beside).length > 0 ? rest : NO_BODY
+  return {
+    ...{ id, method, path, summary: sentence(is).slice(0, -1), params, query, body, example },
+    ...(description === undefined ? {} : { description }),
+    scope: operation.scope ?? (method === 'GET' ? 'read' : 'write'),
+    answers: { 200: { description: api.shape.description ?? 'A page of the list.', json: api.shape } },
+    problems: problemsOf(path, [...problems, ...(Object.keys(rest.shape).length > 0 ? [400] : [])]),
+    answer: async (deps: WebDeps, request: FastifyRequest) => {
+      const read: Record<string, unknown> = {
+        ...readParams(params, request.params),
+        ...((hasBody ? check(body, request.body ?? undefined) : check(query, request.query)) as object),
+      }
+      const { limit = 100, after } = read as { limit?: number; after?: string }
+      const given = Object.fromEntries(
+        fieldsOf(takes, 'api').map(([name, field]) => [name, read[apiNameOf(name, field)]]),
+      )
+      const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit, after } }
+      return { json: api.json(await operation.reads(deps, asked)) }
+    },
+  }
+}
+
+function placed(takes: Fields, path: string) {
+  const inPath: Record<string, z.ZodType> = {}
+  const beside: Record<string, z.ZodType> = {}
+  for (const [name, schema] of Object.entries(fieldSchemas(takes))) {
+    if (!path.includes(`{${name}}`)) beside[name] = schema
+    else inPath[name] = name === 'hubId' ? OF_ACCOUNT.shape.hubId : schema
+  }
+  return { inPath, beside }
+}
+
+function placeOf(pattern: RegExp | undefined): z.ZodType {
+  const place = z.string('must be given once').max(400, 'is too long')
+  return pattern === undefined ? place : place.regex(pattern, 'must be what the list before called next')
+}
+
+/** Two accounts may have the domain that names one. */
+function problemsOf(path: string, own: readonly number[]): number[] {
+  return [...new Set([...own, ...(path.includes('{hubId}') ? [409] : [])])].sort()
+}

@@ -1,0 +1,64 @@
+import * as z from 'zod'
+import {
+  defaultOf,
+  type Field,
+  type FieldKind,
+  type Fields,
+  fieldsOf,
+  type Given,
+  type Surface,
+} from '../operations/field.ts'
+import type { Operation } from '../operations/operation.ts'
+import { check, momentOrAgo, numberInQuery, oneOf } from './query.ts'
+
+const A_MOMENT = 'ISO 8601, UTC where it has no offset; milliseconds since 1970; or how long ago: 30m, 24h, 7d'
+
+/** How the texts of a query are read. */
+const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.ZodType>> = {
+  text: ({ most = 200 }) => z.string('must be given once').trim().max(most, `is longer than ${most} characters`),
+  choice: ({ choices = [] }) => oneOf(choices),
+  moment: (field, surface) => momentOrAgo(defaultOf(field, surface)),
+  account: () => numberInQuery(1, Number.MAX_SAFE_INTEGER),
+  count: ({ most = 500 }) => numberInQuery(1, most),
+  flag: () => oneOf(['true', 'false']).transform((given) => given === 'true'),
+  mailbox: () => z.string('must be given once'),
+}
+
+/** The schemas of what an operation takes over the API, by the names that they have there. */
+export function fieldSchemas(fields: Fields): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    fieldsOf(fields, 'api').map(([name, field]) => [
+      apiNameOf(name, field),
+      schemaOf(field, 'api').describe(sentence(field.kind === 'moment' ? `${field.is}: ${A_MOMENT}` : field.is)),
+    ]),
+  )
+}
+
+/** What the form of a page asks an operation by: it sends an empty text for what was not chosen. */
+export function givenByPage<F extends Fields>({ takes, pages }: Pick<Operation<F>, 'takes' | 'pages'>, query: unknown) {
+  const schemas = fieldsOf(takes, 'command').map(([name, field]) => [name, unlessEmpty(schemaOf(field, 'command'))])
+  const place = z.string('must be given once').regex(pages?.cursor ?? /./, 'leads nowhere')
+  const { after, ...given } = check(
+    z.object({ ...Object.fromEntries(schemas), after: unlessEmpty(place.optional()) }),
+    query,
+  )
+  return { given: given as Given<F>, after: after as string | undefined }
+}
+
+function unlessEmpty(schema: z.ZodType) {
+  return z.preprocess((given) => (given === '' ? undefined : given), schema)
+}
+
+export function apiNameOf(name: string, { kind, apiName }: Field): string {
+  return apiName ?? (kind === 'account' ? 'hubId' : name)
+}
+
+function schemaOf(field: Field, surface: Surface): z.ZodType {
+  const schema = SCHEMAS[field.kind](field, surface)
+  return field.isRequired || field.kind === 'moment' ? schema : schema.optional()
+}
+
+/** `only this` as a document has it: `Only this.` */
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}

@@ -1,0 +1,13 @@
+import type { Tags } from '../accounts/match-account.ts'
+import type { Directory } from '../accounts/search/directory.ts'
+import type { SilenceStore } from '../alerts/silence-store.ts'
+import type { ViewDeps } from '../views/view-deps.ts'
+
+/** What operations are made from, in a daemon and in the process of a command. A function takes what it uses of it. */
+export interface OperationDeps extends Omit<ViewDeps, 'queueDepths'> {
+  /** The names of all accounts, for searching. */
+  directory: Directory
+  /** The config's names for some accounts. */
+  tags: Tags
+  silences: SilenceStore
+}

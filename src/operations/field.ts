@@ -1,0 +1,68 @@
+/** A moment that is given as a time, or as how long ago it was: ms, once it is known what time it is. */
+export type Moment = (now: number) => number
+
+/** How the text of a field is read. The API and the command line have one reader each for every kind. */
+export type FieldKind = 'text' | 'choice' | 'moment' | 'account' | 'count' | 'flag' | 'mailbox'
+
+export type Surface = 'api' | 'command'
+
+/** One thing that an operation takes: a parameter of the API, an argument or option of a command, a field of a page's form. */
+export interface Field<T = unknown> {
+  kind: FieldKind
+  /** For help and documents: lower case, without a dot at the end. */
+  is: string
+  isRequired?: boolean
+  choices?: readonly string[]
+  /** The longest text, or the greatest number. */
+  most?: number
+  /** As it would be written. */
+  byDefault?: string | { api?: string; command?: string }
+  /** What the command line's help calls the value; default: the name of the field. */
+  word?: string
+  /** Its name in the API, where that is another one. */
+  apiName?: string
+  only?: Surface
+  /** Of the type alone. */
+  readonly reads?: T
+}
+
+export type Fields = Readonly<Record<string, Field>>
+/** What an operation is given: each of its fields, read. */
+export type Given<F extends Fields> = { [N in keyof F]: F[N] extends Field<infer T> ? T : never }
+
+type More = Pick<Field, 'most' | 'word' | 'apiName' | 'only'>
+
+export function textField(is: string, more: More = {}): Field<string | undefined> {
+  return { kind: 'text', is, ...more }
+}
+
+export function choiceField<const C extends readonly string[]>(
+  choices: C,
+  is: string,
+  more: More = {},
+): Field<C[number] | undefined> {
+  return { kind: 'choice', is, choices, ...more }
+}
+
+export function momentField(is: string, byDefault: NonNullable<Field['byDefault']>, more: More = {}): Field<Moment> {
+  return { kind: 'moment', is, byDefault, word: 'time', ...more }
+}
+
+/** One account: its hub id, or its domain. */
+export function accountField(is: string, more: More = {}): Field<number | undefined> {
+  return { kind: 'account', is, ...more }
+}
+
+export function required<T>(field: Field<T>): Field<Exclude<T, undefined>> {
+  return { ...(field as Field<Exclude<T, undefined>>), isRequired: true }
+}
+
+/** What a surface takes for a field that is not given. */
+export function defaultOf({ byDefault }: Field, surface: Surface): string | undefined {
+  return typeof byDefault === 'object' ? byDefault[surface] : byDefault
+}
+
+/** The fields that a surface has. */
+export function fieldsOf(fields: Fields, surface: Surface): [name: string, field: Field][] {
+  return Object.entries(fields).filter(([, { only }]) => only === undefined || only === surface)
+}

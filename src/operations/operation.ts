@@ -1,0 +1,126 @@
+import * as z from 'zod'
+import type { Who } from '../audit/audited.ts'
+import type { Scope } from '../http/access/scopes.ts'
+import type { Shown } from '../text/shown.ts'
+import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
+import type { OperationDeps } from './deps.ts'
+import type { Fields, Given } from './field.ts'
+
+/** What an operation is asked by. */
+export interface OperationCall<F extends Fields> {
+  given: Given<F>
+  who: Who
+  now: number
+  page: Page
+}
+
+/** Of a list: at most so many items, from behind what the page before called `next`. */
+export interface Page {
+  limit: number
+  after?: string | undefined
+}
+
+/** What people are shown beside a value. */
+export interface Reader<F extends Fields> {
+  given: Given<F>
+  now: number
+  isTerminal: boolean
+}
+
+/** How an operation is called and described, everywhere. */
+interface Called<F extends Fields> {
+  /** A word for programs that make clients from the API's document. */
+  id: string
+  /** Method and path below /api/v1; a field whose name the path has is read from there. */
+  route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+  /** Of the command: `<account> [address]`; fields that it names are arguments, the others options. */
+  args?: string
+  /** What the admin token must be allowed to do; default: `read` for GET, else `write`. */
+  scope?: Scope
+  /** What it does: lower case, without a dot at the end. */
+  is: string
+  /** More of that, for the document. */
+  description?: string
+  takes: F
+  /** Statuses of the API that are problems, beside those that every route may have. */
+  problems?: readonly number[]
+  /** A request that works against the installation that tests seed. */
+  example?: { params?: Readonly<Record<string, string>>; query?: Readonly<Record<string, string>>; body?: object }
+  /** What is behind the command's name. */
+  examples?: readonly string[]
+}
+
+/** What one surface answers programs with: its shape, and a value in it. */
+interface Answers<V> {
+  shape: Shape
+  json(value: V): unknown
+}
+
+/** One thing that Plimsoll is asked for, by the API and on the command line alike. */
+export interface Operation<F extends Fields = Fields, V = unknown> extends Called<F> {
+  api: Answers<V>
+  cli: Answers<V>
+  /** Of a list. */
+  pages?: Pages
+  /** Reads stored data alone. */
+  reads(deps: OperationDeps, asked: OperationCall<F>): Promise<V>
+  /** For people, in words and tables. */
+  show(value: V, reader: Reader<F>): readonly Shown[]
+  /** What people should know beside it, also where a program reads it. */
+  notes?(value: V): readonly string[]
+}
+
+interface Pages {
+  /** What `next` looks like. */
+  cursor?: RegExp
+  /** What the command's `--max` is; absent: it prints all. */
+  max?: string
+}
+
+interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
+  gives: S
+  reads: Operation<F, V>['reads']
+  show: Operation<F, V>['show']
+  notes?: NonNullable<Operation<F, V>['notes']>
+}
+
+/** An operation that gives one thing. */
+export function operation<F extends Fields, S extends Shape>(
+  described: Described<F, S, DescribedShape<S>> & { pages?: Pages },
+): Operation<F, DescribedShape<S>> {
+  const answers = { shape: described.gives, json: (value: DescribedShape<S>) => value }
+  return { ...described, api: answers, cli: answers }
+}
+
+export interface Listed<I> {
+  items: readonly I[]
+  /** Absent at the end. */
+  next?: string | undefined
+}
+
+/** An operation that gives a list: in pages over the API, whole on the command line. `gives` is the shape of an item. */
+export function listing<F extends Fields, S extends Shape, I>(
+  described: Described<F, S, Listed<I>> & {
+    order: string
+    pages: Pages
+    json(item: I): DescribedShape<S>
+  },
+): Operation<F, Listed<I>> {
+  const { gives, order, json } = described
+  return {
+    ...described,
+    api: {
+      shape: pageShape(gives, order),
+      json: ({ items, next }) => ({ items: items.map(json), ...(next === undefined ? {} : { next }) }),
+    },
+    cli: { shape: listOf(gives), json: ({ items }) => items.map(json) },
+  }
+}
+
+/** A list that goes on: `next` goes back in as `after`. */
+export function pageShape<S extends Shape>(item: S, order: string) {
+  return z.object({
+    items: z.array(item).describe(order),
+    next: z.string().exactOptional().describe('Hand it back as `after` for what follows; absent at the end.'),
+  })
+}

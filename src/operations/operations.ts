@@ -1,0 +1,19 @@
+import type { Fields } from './field.ts'
+import type { Operation } from './operation.ts'
+
+/** Everything that API and command line have in common, in the order of help and document. Each is loaded when it is asked for. */
+export const OPERATIONS = {
+  'audit list': async () => (await import('./list-audit.ts')).auditList,
+} as const satisfies Record<string, () => Promise<unknown>>
+
+export type OperationName = keyof typeof OPERATIONS
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
+
+export function isOperation(name: string): name is OperationName {
+  return Object.hasOwn(OPERATIONS, name)
+}
+
+/** Where it is only called by what it says of itself, nothing depends on what exactly it takes and gives. */
+export async function loadOperation(name: OperationName): Promise<Operation> {
+  return (await OPERATIONS[name]()) as unknown as Operation<Fields, unknown>
+}
