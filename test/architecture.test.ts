@@ -72,8 +72,20 @@ const ROOMS: RoomTable = {
   },
   // What API and command line have in common.
   operations: {
-    of: ['audit', 'checks', 'views', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
-    types: ['tokens', 'delivery'],
+    of: [
+      'audit',
+      'checks',
+      'views',
+      'heartbeat',
+      'accounts',
+      'limits',
+      'alerts',
+      'delivery',
+      'redis',
+      'text',
+      'runtime',
+    ],
+    types: ['tokens'],
     files: ['src/http/access/scopes.ts'],
   },
   http: {

@@ -13,7 +13,6 @@ import {
   parseLength,
   parseRoles,
   parseScopes,
-  parseTime,
   parseTokenName,
   watchOption,
 } from './arguments.ts'
@@ -92,22 +91,6 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     ],
     examples: ['--config config/plimsoll.yaml', '--exit-code'],
     run: async () => (await import('./status.ts')).status,
-  },
-  changes: {
-    is: 'show what changed in all accounts: accounts lost, gone and connected, alerts, limits',
-    options: [
-      option('--since <time>', '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago')
-        .argParser(parseTime)
-        .default((now: number) => now - 86_400_000, '24h'),
-    ],
-    examples: ['--since 24h'],
-    run: async () => (await import('./changes.ts')).listChanges,
-  },
-  upcoming: {
-    is: 'show which accounts reach a limit in the next 30 days, by forecast',
-    options: [mostRows('most accounts to show')],
-    examples: ['--max 20'],
-    run: async () => (await import('./upcoming.ts')).listUpcoming,
   },
   check: {
     is: 'judge the last readings against the thresholds, for cron, monitoring and CI',

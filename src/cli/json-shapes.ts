@@ -18,7 +18,6 @@ import {
   UnacknowledgedShape,
   UnsilencedShape,
 } from '../views/shapes/alert.ts'
-import { FleetChangesShape } from '../views/shapes/changes.ts'
 import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
 import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
@@ -35,15 +34,12 @@ import {
 } from '../views/shapes/installation.ts'
 import { AccountHistoryShape } from '../views/shapes/series.ts'
 import { CheckShape, PlanOutcomeShape } from '../views/shapes/thresholds.ts'
-import { UpcomingShape } from '../views/shapes/upcoming.ts'
 import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
 
 /** What each command that is no operation prints with `--json`. */
 export const JSON_SHAPES = {
   demo: DemoFactsShape,
   status: FleetStatusShape,
-  changes: FleetChangesShape,
-  upcoming: UpcomingShape,
   check: CheckShape,
   doctor: listOf(FindingShape),
   'config check': CheckedConfigShape,

@@ -1,9 +1,11 @@
+import type { Command } from 'commander'
 import { operationDeps } from '../app/operation-deps.ts'
 import { type Fields, fieldsOf, type Given } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
+import { Refusal } from '../operations/refusal.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
-import type { Io } from './io.ts'
+import { CommandError, type Io } from './io.ts'
 import { printShown } from './print-shown.ts'
 import { whoRuns } from './who-runs.ts'
 import { hubIdNamed, withStore } from './with-parts.ts'
@@ -16,19 +18,28 @@ export async function runOperation(
   given: readonly unknown[],
 ): Promise<void> {
   const options = given[names.length] as CommonOptions & Record<string, unknown>
+  const command = given[names.length + 1] as Command
   const { json: asJson, max } = options as { json?: boolean; max?: number }
   const written = { ...options, ...Object.fromEntries(names.map((name, n) => [name, given[n]])) }
   const now = io.clock.now()
-  const limit =
-    asJson === true && operation.pages !== undefined ? Number.POSITIVE_INFINITY : (max ?? Number.POSITIVE_INFINITY)
+  const isAll = max === undefined || (asJson === true && operation.isList === true)
+  const limit = isAll ? Number.POSITIVE_INFINITY : max
   const [read, value] = await withStore(io, options, async (stores) => {
     const deps = operationDeps(stores)
     const read = await withHubIds(operation.takes, written, (name) => hubIdNamed(stores, name))
     return [read, await operation.reads(deps, { given: read, who: whoRuns(io), now, page: { limit } })] as const
+  }).catch((error: unknown) => {
+    throw error instanceof Refusal ? refused(error, command) : error
   })
   for (const note of operation.notes?.(value) ?? []) io.err(`plimsoll: ${note}\n`)
   if (asJson === true) return io.out(`${jsonText(operation.cli.json(value))}\n`)
   printShown(io, operation.show(value, { given: read, now, isTerminal: io.isTerminal }))
+}
+
+/** What is wrong with a field is wrong usage. */
+function refused({ message, wayOut, field }: Refusal, command: Command): CommandError {
+  if (field !== undefined) return command.error(`error: --${field}: ${message}`)
+  return new CommandError(wayOut === undefined ? message : `${message}: ${wayOut}`)
 }
 
 /** What was written, with the hub ids of accounts that are named by their domain. */

@@ -1,28 +1,32 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UnreadableKey } from '../limits/history/packed-bytes.ts'
+import { Refusal, type RefusalKind } from '../operations/refusal.ts'
 import { isRedisAway } from '../redis/away.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
 import { isForApi, isForCustomer } from './access/access.ts'
 import type { Brand } from './brand.ts'
+import { sentence } from './field-schemas.ts'
 import { customerPage, plainPage, sendPage } from './pages/page.ts'
-import { Problem } from './problem.ts'
+import { Problem, wrongParameter } from './problem.ts'
 import { redisAway } from './redis-away.ts'
 
 /** Every error becomes an answer that shows what the caller can do, and nothing of the inside. */
 export function answerError(
-  { log, brand }: Answering,
+  { log, brand, clock }: Answering,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const problem = asProblem(error)
+  const problem = asProblem(error, clock.now())
   if (problem.status === 500) log.error({ code: 'http.error', ...about(request), err: error }, 'a request failed')
   return sendProblem(brand, request, reply, problem)
 }
 
 interface Answering {
+  clock: Clock
   log: Logger
   brand: Brand
 }
@@ -61,6 +65,19 @@ export function about(request: FastifyRequest): { method: string; route: string 
   return { method: request.method, route: request.route ?? 'none' }
 }
 
+const STATUS_OF: Readonly<Record<Exclude<RefusalKind, 'wrong'>, number>> = {
+  ...{ unknown: 404, conflict: 409, ambiguous: 409, reauthorize: 409, gone: 410 },
+  ...{ 'provider-failed': 502, unavailable: 503 },
+}
+
+/** Why an operation was not done. */
+function problemOf({ kind, message, field = 'body', until }: Refusal, now: number): Problem {
+  if (kind === 'wrong') return wrongParameter(field, message)
+  const headers = until === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil((until - now) / 1000))) }
+  const named = kind === 'ambiguous' || kind === 'reauthorize' ? kind : undefined
+  return new Problem(STATUS_OF[kind], sentence(message), headers, [], named)
+}
+
 const REFUSED_BY_FASTIFY: Readonly<Record<number, string>> = {
   400: 'The request could not be read.',
   413: 'The body is too large.',
@@ -68,8 +85,9 @@ const REFUSED_BY_FASTIFY: Readonly<Record<number, string>> = {
   415: 'The body must be application/json.',
 }
 
-function asProblem(error: unknown): Problem {
+function asProblem(error: unknown, now: number): Problem {
   if (error instanceof Problem) return error
+  if (error instanceof Refusal) return problemOf(error, now)
   if (isRedisAway(error)) return redisAway()
   if (error instanceof UnreadableKey)
     return new Problem(

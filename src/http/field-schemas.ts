@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import type { OperationDeps } from '../operations/deps.ts'
 import {
   defaultOf,
   type Field,
@@ -9,6 +11,7 @@ import {
   type Surface,
 } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
+import { whoOf } from './access/who.ts'
 import { check, momentOrAgo, numberInQuery, oneOf } from './query.ts'
 
 const A_MOMENT = 'ISO 8601, UTC where it has no offset; milliseconds since 1970; or how long ago: 30m, 24h, 7d'
@@ -34,15 +37,19 @@ export function fieldSchemas(fields: Fields): Record<string, z.ZodType> {
   )
 }
 
-/** What the form of a page asks an operation by: it sends an empty text for what was not chosen. */
-export function givenByPage<F extends Fields>({ takes, pages }: Pick<Operation<F>, 'takes' | 'pages'>, query: unknown) {
+/** What the query of a page, or its form, asks an operation for; a form sends an empty text for what was not chosen. */
+export function readForPage<F extends Fields, V>(
+  { takes, pages, reads }: Operation<F, V>,
+  deps: OperationDeps,
+  request: FastifyRequest,
+  limit: number,
+): Promise<V> {
   const schemas = fieldsOf(takes, 'command').map(([name, field]) => [name, unlessEmpty(schemaOf(field, 'command'))])
   const place = z.string('must be given once').regex(pages?.cursor ?? /./, 'leads nowhere')
-  const { after, ...given } = check(
-    z.object({ ...Object.fromEntries(schemas), after: unlessEmpty(place.optional()) }),
-    query,
-  )
-  return { given: given as Given<F>, after: after as string | undefined }
+  const schema = z.object({ ...Object.fromEntries(schemas), after: unlessEmpty(place.optional()) })
+  const { after, ...given } = check(schema, request.query)
+  const page = { limit, after: after as string | undefined }
+  return reads(deps, { given: given as Given<F>, who: whoOf(request), now: deps.clock.now(), page })
 }
 
 function unlessEmpty(schema: z.ZodType) {

@@ -31,13 +31,6 @@ export function placeInAccounts(parameter: string, text: string, sort: AccountSo
   return place
 }
 
-/** The same in the list of upcoming limits, in which each account has a key. */
-export function placeInUpcoming(text: string): Place | undefined {
-  const place = placeInAccounts('after', text, 'nearest')
-  if (place !== undefined && place.key === undefined) throw wrongParameter('after', 'is no place in this list')
-  return place
-}
-
 export function tagOf(tags: Tags, name: string): Tag {
   const accounts = Object.hasOwn(tags, name) ? tags[name] : undefined
   if (accounts === undefined) throw wrongParameter('tag', 'is no tag of the config')

@@ -60,8 +60,10 @@ interface Answers<V> {
 export interface Operation<F extends Fields = Fields, V = unknown> extends Called<F> {
   api: Answers<V>
   cli: Answers<V>
-  /** Of a list. */
+  /** Where not all is given at once. */
   pages?: Pages
+  /** A list, which the command line prints whole for programs. */
+  isList?: true
   /** Reads stored data alone. */
   reads(deps: OperationDeps, asked: OperationCall<F>): Promise<V>
   /** For people, in words and tables. */
@@ -71,24 +73,34 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
 }
 
 interface Pages {
-  /** What `next` looks like. */
+  /** What `next` looks like; absent: there is one page only. */
   cursor?: RegExp
+  /** What the API's `limit` is, where that needs a word. */
+  limit?: string
   /** What the command's `--max` is; absent: it prints all. */
   max?: string
 }
 
 interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
   gives: S
+  pages?: Pages
   reads: Operation<F, V>['reads']
   show: Operation<F, V>['show']
   notes?: NonNullable<Operation<F, V>['notes']>
 }
 
-/** An operation that gives one thing. */
-export function operation<F extends Fields, S extends Shape>(
-  described: Described<F, S, DescribedShape<S>> & { pages?: Pages },
-): Operation<F, DescribedShape<S>> {
-  const answers = { shape: described.gives, json: (value: DescribedShape<S>) => value }
+/** An operation that gives one thing; `json` where that is not yet what programs are given. */
+export function operation<F extends Fields, S extends Shape, V>(
+  described: Described<F, S, V> & { json(value: V): DescribedShape<S> },
+): Operation<F, V>
+export function operation<F extends Fields, S extends Shape, V extends DescribedShape<S>>(
+  described: Described<F, S, V>,
+): Operation<F, V>
+export function operation<F extends Fields, S extends Shape, V>(
+  described: Described<F, S, V> & { json?(value: V): unknown },
+): Operation<F, V> {
+  const { gives: shape, json = (value: V) => value } = described
+  const answers = { shape, json }
   return { ...described, api: answers, cli: answers }
 }
 
@@ -102,13 +114,13 @@ export interface Listed<I> {
 export function listing<F extends Fields, S extends Shape, I>(
   described: Described<F, S, Listed<I>> & {
     order: string
-    pages: Pages
     json(item: I): DescribedShape<S>
   },
 ): Operation<F, Listed<I>> {
   const { gives, order, json } = described
   return {
     ...described,
+    isList: true,
     api: {
       shape: pageShape(gives, order),
       json: ({ items, next }) => ({ items: items.map(json), ...(next === undefined ? {} : { next }) }),

@@ -3,6 +3,8 @@ import type { Operation } from './operation.ts'
 
 /** Everything that API and command line have in common, in the order of help and document. Each is loaded when it is asked for. */
 export const OPERATIONS = {
+  changes: async () => (await import('./changes.ts')).changes,
+  upcoming: async () => (await import('./upcoming.ts')).upcoming,
   'audit list': async () => (await import('./list-audit.ts')).auditList,
 } as const satisfies Record<string, () => Promise<unknown>>
 

@@ -13,7 +13,10 @@ export function operationRoute(operation: Operation): ApiRoute {
   const { id, is, description, takes, pages, api, problems = [], example = {} } = operation
   const [method, path] = operation.route.split(' ') as [ApiRoute['method'], string]
   const { inPath, beside } = placed(takes, path)
-  const paging = pages && { limit: atMost(500, 100), after: cursor(placeOf(pages.cursor)).optional() }
+  const paging = pages && {
+    limit: pages.limit === undefined ? atMost(500, 100) : atMost(500, 100).describe(pages.limit),
+    ...(pages.cursor && { after: cursor(placeOf(pages.cursor)).optional() }),
+  }
   const params = z.object(inPath)
   const rest = z.strictObject({ ...beside, ...paging })
   const hasBody = method === 'POST' || method === 'PUT'
@@ -50,9 +53,11 @@ function placed(takes: Fields, path: string) {
   return { inPath, beside }
 }
 
-function placeOf(pattern: RegExp | undefined): z.ZodType {
-  const place = z.string('must be given once').max(400, 'is too long')
-  return pattern === undefined ? place : place.regex(pattern, 'must be what the list before called next')
+function placeOf(pattern: RegExp): z.ZodType {
+  return z
+    .string('must be given once')
+    .max(400, 'is too long')
+    .regex(pattern, 'must be what the list before called next')
 }
 
 /** Two accounts may have the domain that names one. */

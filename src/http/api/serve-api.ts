@@ -10,13 +10,11 @@ import type { WebDeps } from '../web-deps.ts'
 import { accountActionRoutes } from './account-actions.ts'
 import { accountRoutes } from './accounts.ts'
 import { alertRoutes } from './alerts.ts'
-import { changeRoutes } from './changes.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
 import { operationRoute } from './operation-route.ts'
 import { type ApiRoute, route, type SentAnswer } from './route.ts'
 import { silenceRoutes } from './silences.ts'
-import { upcomingRoutes } from './upcoming.ts'
 
 const statusRoutes = [
   route('showStatus', 'GET /status', {
@@ -47,9 +45,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...statusRoutes,
   ...accountRoutes,
   ...accountActionRoutes,
-  ...upcomingRoutes,
   ...alertRoutes,
-  ...changeRoutes,
   ...silenceRoutes,
   ...deliveryRoutes,
   ...OF_OPERATIONS,

@@ -4,8 +4,7 @@ import { auditList } from '../../operations/list-audit.ts'
 import { formatSecond } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { didText, whoText } from '../../views/audit-entries.ts'
-import { whoOf } from '../access/who.ts'
-import { givenByPage } from '../field-schemas.ts'
+import { readForPage } from '../field-schemas.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { htmlTable, nothing } from './parts/tables.ts'
@@ -15,11 +14,8 @@ const SINCE = { '24h': '24 hours', '7d': '7 days', '90d': '90 days' }
 
 /** Who did what. */
 export async function showAudit(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
-  const { query } = request
-  const { given, after } = givenByPage(auditList, query)
-  const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit: A_PAGE, after } }
-  const page = await auditList.reads(deps, asked)
-  const written = { since: '7d', ...(query as Record<string, string>) }
+  const page = await readForPage(auditList, deps, request, A_PAGE)
+  const written = { since: '7d', ...(request.query as Record<string, string>) }
   const body = html`${chips(written)}
 ${filterForm(written)}
 <div data-live="audit">

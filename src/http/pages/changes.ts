@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import * as z from 'zod'
-import { readChanges } from '../../alerts/read-changes.ts'
 import { type ChangedAccount, changeText, describeChanges } from '../../delivery/describe/describe-changes.ts'
+import { changes } from '../../operations/changes.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import { check, momentOrAgo } from '../query.ts'
+import { readForPage } from '../field-schemas.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { htmlTable } from './parts/tables.ts'
@@ -16,15 +15,11 @@ const ROWS_AT_ONCE = 25
 const CONNECTED_AT_ONCE = 8
 
 const SINCE = { '1h': 'Last hour', '24h': '24 hours', '7d': '7 days' }
-const QUERY = z.object({ since: momentOrAgo('24h') })
 
 /** What changed in all accounts since a moment. */
-export async function showChanges({ store, keys, clock }: WebDeps, { query }: FastifyRequest): Promise<OperatorPage> {
-  const { since } = check(QUERY, query)
-  const now = clock.now()
-  const changes = await readChanges({ store, keys }, { since: since(now), until: now, mostOfEach: CHANGES_A_PAGE })
-  const { line, note, more, groups } = describeChanges(changes)
-  const chosen = (query as { since?: string }).since ?? '24h'
+export async function showChanges(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const { line, note, more, groups } = describeChanges(await readForPage(changes, deps, request, CHANGES_A_PAGE))
+  const chosen = (request.query as { since?: string }).since ?? '24h'
   const chips = Object.entries(SINCE).map(
     ([value, text]) =>
       html`<a href="/changes?since=${value}"${value === chosen ? html` aria-current="true"` : undefined}>${text}</a> `,

@@ -1,19 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import * as z from 'zod'
 import { seriesName } from '../../alerts/series-name.ts'
+import { upcoming } from '../../operations/upcoming.ts'
 import { formatCount, formatDaysLeft } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
-import {
-  fullText,
-  noneUpcomingText,
-  readUpcoming,
-  recordText,
-  type Upcoming,
-  upcomingText,
-} from '../../views/upcoming.ts'
-import { check } from '../query.ts'
-import { placeInUpcoming } from '../search-accounts.ts'
+import { fullText, noneUpcomingText, recordText, type Upcoming, upcomingText } from '../../views/upcoming.ts'
+import { readForPage } from '../field-schemas.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { accountLink, fullness } from './parts/cells.ts'
@@ -21,22 +13,18 @@ import { withQuery } from './parts/forms.ts'
 import { htmlTable, nothing } from './parts/tables.ts'
 
 const ACCOUNTS_A_PAGE = 50
-const QUERY = z.object({ after: z.string('must be given once').max(60, 'is too long').default('') })
 
 /** Who reaches a limit next, and when; what is full already; how many forecasts came true. */
-export async function showUpcoming(
-  deps: Pick<WebDeps, 'store' | 'keys' | 'clock'>,
-  { query }: Pick<FastifyRequest, 'query'>,
-): Promise<OperatorPage> {
-  const after = placeInUpcoming(check(QUERY, query).after)
-  const upcoming = await readUpcoming(deps, { limit: ACCOUNTS_A_PAGE, after }, deps.clock.now())
-  const { accounts, items, next, record } = upcoming
+export async function showUpcoming(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const found = await readForPage(upcoming, deps, request, ACCOUNTS_A_PAGE)
+  const { accounts, items, next, record } = found
+  const isLater = ((request.query as { after?: string }).after ?? '') !== ''
   const body = html`<div data-live="upcoming">
 ${accounts === 0 ? undefined : html`<p>${upcomingText(accounts)}</p>`}
-${items.length === 0 ? nothing(accounts === 0 ? noneUpcomingText(upcoming) : 'No account is left on this page.') : upcomingTable(items)}
-${pager(next, after !== undefined)}
+${items.length === 0 ? nothing(accounts === 0 ? noneUpcomingText(found) : 'No account is left on this page.') : upcomingTable(items)}
+${pager(next, isLater)}
 <p class="soft">${recordText(record)}</p>
-${fullAccounts(upcoming)}
+${fullAccounts(found)}
 </div>`
   return { at: '/upcoming', title: 'Upcoming', body }
 }
