@@ -2,15 +2,14 @@ import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
-import { matchersText, newSilence, parseMatchers, type Silence } from '../alerts/silence.ts'
+import { matchersText, newSilence, parseMatchers } from '../alerts/silence.ts'
 import { acknowledge, silenceAlerts, unacknowledge, unsilence } from '../app/alert-actions.ts'
 import { type ReceiverTest, showMessage, testBeside } from '../app/test-receiver.ts'
 import type { SampleName } from '../delivery/templates/sample-messages.ts'
 import type { Moment } from '../operations/field.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { number, prose, spare, whole } from '../text/columns.ts'
-import { countOf, formatDistance, formatSeconds } from '../text/format-number.ts'
+import { countOf, formatSeconds } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { receiverTestJson, shownMessageJson } from '../views/deliveries.ts'
 import { timedAcknowledgement } from '../views/find-alerts.ts'
@@ -20,7 +19,6 @@ import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { printTable } from './table.ts'
 import { ownName, whoRuns } from './who-runs.ts'
 import { commandLog, withParts } from './with-parts.ts'
 
@@ -167,28 +165,6 @@ export async function endSilenceEarly(io: Io, id: string, options: CommonOptions
     ended.is === 'ended'
       ? `silence ${id} is ended: what it covered and still fires is sent now`
       : `silence ${id} was over already: it ended ${formatMoment(ended.silence.endsAt)}`,
-  )
-}
-
-/** `plimsoll alerts silences`. */
-export async function showSilences(io: Io, options: CommonOptions & { all?: boolean }): Promise<void> {
-  const now = io.clock.now()
-  const { silences, counts } = await withParts(io, options, async (parts) => {
-    const found = options.all === true ? await parts.silences.all() : await parts.silences.current(now)
-    return { silences: found, counts: await countCovered(parts, found) }
-  })
-  const openAlerts = (one: Silence) => counts.get(one.id) ?? 0
-  const json = () => silences.map((one) => silenceJson(one, openAlerts(one), now))
-  if (options.json === true) return printJson(io, 'alerts silences', json())
-  if (silences.length === 0) return say(io, 'no silences in force')
-  printTable(
-    io,
-    [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), spare(whole('STARTS')), whole('ENDS'), number('OPEN ALERTS')],
-    silences.map((one) => [
-      ...[one.id, matchersText(one.matchers), one.author, one.comment],
-      ...[one.startsAt === undefined || one.startsAt <= now ? '' : formatDistance(one.startsAt - now)],
-      ...[formatDistance(one.endsAt - now), String(openAlerts(one))],
-    ]),
   )
 }
 

@@ -1,55 +1,20 @@
 import { SAMPLE_NAMES } from '../delivery/templates/sample-messages.ts'
-import { METRICS } from '../limits/reports/all-reports.ts'
 import {
-  accountArgument,
   argument,
   type CommandSpec,
   mostRows,
   option,
-  parseAccount,
   parseEach,
   parseEnd,
   parseHours,
   parseLength,
   parseTime,
-  watchOption,
 } from './arguments.ts'
 
-const MARKS = ['active', 'acknowledged', 'silenced', 'handled']
-const LEVELS = ['warning', 'critical'] as const
 const alert = () => argument('<alert>', 'its id, or the first six characters of it, or more')
 
 /** Commands about alerts, the thresholds they come from and the outbox they go through. */
 export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
-  'alerts list': {
-    is: 'list the alerts that are open, worst first',
-    options: [
-      option('--state <state>', 'active: neither acknowledged nor silenced').choices(MARKS),
-      option('--level <level>', 'only alerts at this level').choices(LEVELS),
-      option('--kind <kind>', 'only alerts of this kind').choices(['limit', 'token', 'poll', 'fleet', 'delivery']),
-      option('--tag <tag>', 'only those of accounts with this tag of the config'),
-      option('--search <text>', 'only those of accounts whose hub id or domain has it'),
-      option('--sort <order>', 'worst first, newest first, or by hub id')
-        .choices(['worst', 'newest', 'account'])
-        .default('worst'),
-      watchOption(),
-    ],
-    examples: ['', '--state active --kind token'],
-    run: async () => (await import('./alerts-list.ts')).listAlerts,
-  },
-  'alerts log': {
-    is: 'list what alerts did, and the outcome of each: pending, delivered, dead, withheld',
-    options: [
-      option(
-        '--since <time>',
-        '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago; default: 24h',
-      ).argParser(parseTime),
-      option('--account <account>', 'of one account: its hub id or its domain').argParser(parseAccount),
-      option('--level <level>', 'of one level').choices(LEVELS),
-    ],
-    examples: ['--since 2h --account 1234567'],
-    run: async () => (await import('./alerts-list.ts')).listTransitions,
-  },
   'alerts ack': {
     is: 'acknowledge an open alert: it is not sent again until it gets worse',
     args: [alert()],
@@ -90,21 +55,6 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     args: [argument('<id>', 'the silence')],
     examples: ['s-4k7mp'],
     run: async () => (await import('./alerts-change.ts')).endSilenceEarly,
-  },
-  'alerts silences': {
-    is: 'list the silences in force, and those that begin later: what, by whom, why, from when until when, how many open alerts',
-    options: [option('--all', 'also those that ended in the last five days')],
-    run: async () => (await import('./alerts-change.ts')).showSilences,
-  },
-  'alerts explain': {
-    is: "show why an account's alerts were sent, or why not",
-    args: [accountArgument()],
-    options: [
-      option('--series <series>', 'only this series: its id, such as type/0-1, or all of a metric'),
-      option('--all', 'show also what is ok in full'),
-    ],
-    examples: ['1234567', `1234567 --series ${METRICS[0]}`],
-    run: async () => (await import('./alerts-explain.ts')).explainAlerts,
   },
   'alerts test': {
     is: 'send a test message through a receiver now; enables one that is switched off',

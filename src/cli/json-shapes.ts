@@ -10,16 +10,8 @@ import {
   ReconnectLinkShape,
   RefreshedShape,
 } from '../views/shapes/account.ts'
-import {
-  AcknowledgedShape,
-  OpenAlertShape,
-  SilenceShape,
-  TransitionShape,
-  UnacknowledgedShape,
-  UnsilencedShape,
-} from '../views/shapes/alert.ts'
+import { AcknowledgedShape, SilenceShape, UnacknowledgedShape, UnsilencedShape } from '../views/shapes/alert.ts'
 import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
-import { ExplanationShape } from '../views/shapes/explanation.ts'
 import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import {
   AdminTokenShape,
@@ -56,14 +48,10 @@ export const JSON_SHAPES = {
   'accounts contact': ContactShape,
   'accounts history': listOf(AccountHistoryShape),
   'accounts uninstall': LeavingShape,
-  'alerts list': listOf(OpenAlertShape),
-  'alerts log': listOf(TransitionShape),
   'alerts ack': AcknowledgedShape,
   'alerts unack': UnacknowledgedShape,
   'alerts silence': SilenceShape,
   'alerts unsilence': UnsilencedShape,
-  'alerts silences': listOf(SilenceShape),
-  'alerts explain': ExplanationShape,
   'alerts test': ReceiverTestShape,
   'thresholds plan': PlanOutcomeShape,
   'outbox verify': OutboxProofShape,

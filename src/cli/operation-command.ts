@@ -10,6 +10,7 @@ import {
   parseCount,
   parseMailbox,
   parseTime,
+  watchOption,
 } from './arguments.ts'
 import type { Io } from './io.ts'
 
@@ -23,7 +24,7 @@ const READERS: Readonly<Partial<Record<FieldKind, { read: (text: string) => unkn
 
 /** An operation as a command: what its words name are arguments, all else are options. */
 export function operationCommand(operation: Operation): CommandSpec {
-  const { is, args = '', takes, pages, examples = [''] } = operation
+  const { is, args = '', takes, pages, isWatched, examples = [''] } = operation
   const words = args.split(' ').filter((word) => word !== '')
   const named = words.map((word) => word.replace(/[^\w-]/g, ''))
   const options = fieldsOf(takes, 'command').filter(([name]) => !named.includes(name))
@@ -33,6 +34,7 @@ export function operationCommand(operation: Operation): CommandSpec {
     options: [
       ...options.map(([name, field]) => optionOf(name, field)),
       ...(pages?.max === undefined ? [] : [mostRows(pages.max)]),
+      ...(isWatched === true ? [watchOption()] : []),
     ],
     run: async () => {
       const { runOperation } = await import('./run-operation.ts')
@@ -45,7 +47,9 @@ function optionOf(name: string, field: Field): Option {
   const value = field.kind === 'flag' ? '' : ` <${field.word ?? name}>`
   const made = read(option(`--${name}${value}`, helpOf(field)), field)
   const byDefault = defaultOf(field, 'command')
-  if (byDefault !== undefined) made.default(READERS[field.kind]?.read(byDefault) ?? byDefault, byDefault)
+  const reader = READERS[field.kind]
+  if (byDefault !== undefined && reader === undefined) made.default(byDefault)
+  else if (byDefault !== undefined) made.default(reader?.read(byDefault), byDefault)
   return made.makeOptionMandatory(field.isRequired === true)
 }
 

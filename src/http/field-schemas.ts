@@ -12,9 +12,11 @@ import {
 } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
 import { whoOf } from './access/who.ts'
-import { check, momentOrAgo, numberInQuery, oneOf } from './query.ts'
+import { check, momentOrAgo, numberInQuery, oneOf, written } from './query.ts'
 
 const A_MOMENT = 'ISO 8601, UTC where it has no offset; milliseconds since 1970; or how long ago: 30m, 24h, 7d'
+
+const A_FLAG = { type: 'string', enum: ['true', 'false'], default: 'false' }
 
 /** How the texts of a query are read. */
 const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.ZodType>> = {
@@ -23,7 +25,13 @@ const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.
   moment: (field, surface) => momentOrAgo(defaultOf(field, surface)),
   account: () => numberInQuery(1, Number.MAX_SAFE_INTEGER),
   count: ({ most = 500 }) => numberInQuery(1, most),
-  flag: () => oneOf(['true', 'false']).transform((given) => given === 'true'),
+  flag: () =>
+    written(
+      oneOf(['true', 'false'])
+        .default('false')
+        .transform((given) => given === 'true'),
+      A_FLAG,
+    ),
   mailbox: () => z.string('must be given once'),
 }
 
@@ -62,7 +70,7 @@ export function apiNameOf(name: string, { kind, apiName }: Field): string {
 
 function schemaOf(field: Field, surface: Surface): z.ZodType {
   const schema = SCHEMAS[field.kind](field, surface)
-  return field.isRequired || field.kind === 'moment' ? schema : schema.optional()
+  return field.isRequired || field.kind === 'moment' || field.kind === 'flag' ? schema : schema.optional()
 }
 
 /** `only this` as a document has it: `Only this.` */

@@ -30,7 +30,7 @@ export type Fields = Readonly<Record<string, Field>>
 /** What an operation is given: each of its fields, read. */
 export type Given<F extends Fields> = { [N in keyof F]: F[N] extends Field<infer T> ? T : never }
 
-type More = Pick<Field, 'most' | 'word' | 'apiName' | 'only'>
+type More = Pick<Field, 'most' | 'word' | 'apiName' | 'only' | 'byDefault'>
 
 export function textField(is: string, more: More = {}): Field<string | undefined> {
   return { kind: 'text', is, ...more }
@@ -51,6 +51,10 @@ export function momentField(is: string, byDefault: NonNullable<Field['byDefault'
 /** One account: its hub id, or its domain. */
 export function accountField(is: string, more: More = {}): Field<number | undefined> {
   return { kind: 'account', is, ...more }
+}
+
+export function flagField(is: string, more: More = {}): Field<boolean> {
+  return { kind: 'flag', is, ...more }
 }
 
 export function required<T>(field: Field<T>): Field<Exclude<T, undefined>> {

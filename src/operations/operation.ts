@@ -60,6 +60,8 @@ interface Answers<V> {
 export interface Operation<F extends Fields = Fields, V = unknown> extends Called<F> {
   api: Answers<V>
   cli: Answers<V>
+  /** `--watch` shows it again every few seconds. */
+  isWatched?: true
   /** Where not all is given at once. */
   pages?: Pages
   /** A list, which the command line prints whole for programs. */
@@ -84,6 +86,7 @@ interface Pages {
 interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
   gives: S
   pages?: Pages
+  isWatched?: true
   reads: Operation<F, V>['reads']
   show: Operation<F, V>['show']
   notes?: NonNullable<Operation<F, V>['notes']>
@@ -111,12 +114,12 @@ export interface Listed<I> {
 }
 
 /** An operation that gives a list: in pages over the API, whole on the command line. `gives` is the shape of an item. */
-export function listing<F extends Fields, S extends Shape, I>(
-  described: Described<F, S, Listed<I>> & {
+export function listing<F extends Fields, S extends Shape, I, V extends Listed<I>>(
+  described: Described<F, S, V & Listed<I>> & {
     order: string
     json(item: I): DescribedShape<S>
   },
-): Operation<F, Listed<I>> {
+): Operation<F, V & Listed<I>> {
   const { gives, order, json } = described
   return {
     ...described,

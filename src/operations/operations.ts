@@ -5,6 +5,10 @@ import type { Operation } from './operation.ts'
 export const OPERATIONS = {
   changes: async () => (await import('./changes.ts')).changes,
   upcoming: async () => (await import('./upcoming.ts')).upcoming,
+  'alerts list': async () => (await import('./list-alerts.ts')).alertList,
+  'alerts log': async () => (await import('./log-alerts.ts')).alertLog,
+  'alerts silences': async () => (await import('./list-silences.ts')).silenceList,
+  'alerts explain': async () => (await import('./explain-alerts.ts')).alertExplanation,
   'audit list': async () => (await import('./list-audit.ts')).auditList,
 } as const satisfies Record<string, () => Promise<unknown>>
 

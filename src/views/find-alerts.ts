@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { isAccount } from '../accounts/match-account.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { compareRanks, rankOf } from '../alerts/alert.ts'
@@ -40,15 +39,13 @@ export type AlertCounts = Record<AlertLevel | 'handled', number>
 export type AlertPlace = readonly number[]
 
 /** A place as text: a cursor of the API and of the page. */
-export const PLACE = z
-  .string('must be given once')
-  .regex(/^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){6}$/, 'is not a place in this list')
+export const ALERT_PLACE = /^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){6}$/
 
 export function alertPlaceText(place: AlertPlace): string {
   return place.join('_')
 }
 
-/** Of what `PLACE` let through. */
+/** Of what `ALERT_PLACE` let through. */
 export function readPlace(text: string): AlertPlace {
   return text.split('_').map(Number)
 }

@@ -12,10 +12,8 @@ import {
   snapshotJson,
 } from '../../views/account-history.ts'
 import { accountDetailsJson, readAccountView, withPlan } from '../../views/account-view.ts'
-import { explanationJson, readExplanation } from '../../views/explanation.ts'
 import { listedAccountJson, readAccountList } from '../../views/list-accounts.ts'
 import { AccountDetailsShape, ListedAccountShape } from '../../views/shapes/account.ts'
-import { ExplanationShape } from '../../views/shapes/explanation.ts'
 import { SnapshotShape } from '../../views/shapes/series.ts'
 import { unknownAccount } from '../problem.ts'
 import { atMost, cursor, momentInQuery, numberInQuery, oneOf } from '../query.ts'
@@ -114,22 +112,6 @@ export const accountRoutes = [
       const view = await readAccountView(deps, hubId)
       if (view === undefined) throw unknownAccount(hubId)
       return { json: accountDetailsJson(view) }
-    },
-  }),
-
-  route('explainAccount', 'GET /accounts/{hubId}/explanation', {
-    summary: 'Why alerts of an account were sent, or were not',
-    description: 'What `plimsoll alerts explain` shows.',
-    params: OF_ACCOUNT,
-    answers: {
-      200: { description: 'Reading, rule, state, what holds it back, each attempt.', json: ExplanationShape },
-    },
-    problems: [404],
-    example: EXAMPLE,
-    answer: async (deps, { params: { hubId } }) => {
-      const explained = await readExplanation(deps, hubId)
-      if (explained === undefined) throw unknownAccount(hubId)
-      return { json: explanationJson(explained) }
     },
   }),
 

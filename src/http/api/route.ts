@@ -147,10 +147,3 @@ export function listShape<S extends z.ZodType>(item: S, order: string) {
 export function nextOf(next: number | string | undefined): { next?: string } {
   return next === undefined ? {} : { next: String(next) }
 }
-
-/** Whether an item comes after a cursor of `number.id` in a list that is ordered by both. */
-export function comesAfter(cursor: string, number: number, id: string): boolean {
-  const dot = cursor.indexOf('.')
-  const [cursorNumber, cursorId] = [Number(cursor.slice(0, dot)), cursor.slice(dot + 1)]
-  return number > cursorNumber || (number === cursorNumber && id > cursorId)
-}

@@ -3,12 +3,9 @@ import { checkMatcher, type Matcher, newSilence, parseMatchers, type Silence } f
 import { SilenceShape } from '../../views/shapes/alert.ts'
 import { countCovered, silenceJson } from '../../views/silenced.ts'
 import { Problem, wrongParameter } from '../problem.ts'
-import { atMost, cursor, momentInJson, oneOf } from '../query.ts'
+import { momentInJson } from '../query.ts'
 import type { WebDeps } from '../web-deps.ts'
-import { comesAfter, listShape, nextOf, route } from './route.ts'
-
-/** The end and the id of the silence that came last. */
-const AFTER = z.string('must be given once').regex(/^\d{1,16}\..{1,40}$/, 'must be what the list before called next')
+import { route } from './route.ts'
 
 const NEW_SILENCE = z.strictObject({
   match: z
@@ -38,27 +35,6 @@ const OF_SILENCE = z.object({ id: z.string().describe('Its id.') })
 const EXAMPLE = { params: { id: 's-4k7mp' } }
 
 export const silenceRoutes = [
-  route('listSilences', 'GET /silences', {
-    summary: 'Silences in force, and those that begin later',
-    query: z.strictObject({
-      all: oneOf(['true', 'false']).default('false').describe('`true`: also those that ended in the last five days.'),
-      limit: atMost(500, 100),
-      after: cursor(AFTER).optional(),
-    }),
-    answers: {
-      200: { description: 'A page of silences.', json: listShape(SilenceShape, 'The one that ends first first.') },
-    },
-    problems: [400],
-    example: { query: { all: 'true' } },
-    answer: async (deps, { query: { all, limit, after } }) => {
-      const found = all === 'true' ? await deps.silences.all() : await deps.silences.current(deps.clock.now())
-      const rest = found.filter(({ endsAt, id }) => after === undefined || comesAfter(after, endsAt, id))
-      const page = rest.slice(0, limit)
-      const last = rest.length > limit ? page.at(-1) : undefined
-      return { json: { items: await shown(deps, page), ...nextOf(last && `${last.endsAt}.${last.id}`) } }
-    },
-  }),
-
   route('makeSilence', 'POST /silences', {
     summary: 'Silence alerts until a moment',
     description: 'Alerts that it held back and that still fire are sent when it ends.',
@@ -124,17 +100,12 @@ function matchersOf({ match, matchers }: z.output<typeof NEW_SILENCE>, tags: rea
   })
 }
 
-async function shown(
+async function shownOne(
   deps: Pick<WebDeps, 'store' | 'keys' | 'registry' | 'clock'>,
-  silences: readonly Silence[],
-): Promise<SilenceShape[]> {
-  const counts = await countCovered(deps, silences)
-  return silences.map((silence) => silenceJson(silence, counts.get(silence.id) ?? 0, deps.clock.now()))
-}
-
-async function shownOne(deps: Parameters<typeof shown>[0], silence: Silence): Promise<SilenceShape> {
-  const [one] = await shown(deps, [silence])
-  return one as SilenceShape
+  silence: Silence,
+): Promise<SilenceShape> {
+  const counts = await countCovered(deps, [silence])
+  return silenceJson(silence, counts.get(silence.id) ?? 0, deps.clock.now())
 }
 
 function unknownSilence(id: string): Problem {

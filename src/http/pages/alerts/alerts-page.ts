@@ -6,13 +6,13 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import {
+  ALERT_PLACE,
   type AlertCounts,
   accountAlertsJson,
   alertPlaceText,
   findAlerts,
   MARKS,
   OPEN_KINDS,
-  PLACE,
   readPlace,
 } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
@@ -42,7 +42,7 @@ const ALERT_QUERY = z.object({
   kind: optional(oneOf(OPEN_KINDS)),
   account: optional(z.string('must be given once').trim().max(120, 'is longer than 120 characters')),
   mark: optional(oneOf(MARKS)),
-  after: optional(PLACE),
+  after: optional(z.string('must be given once').regex(ALERT_PLACE, 'is not a place in this list')),
 })
 type AlertQuery = z.output<typeof ALERT_QUERY>
 

@@ -1,10 +1,9 @@
 import type { Alert } from '../alerts/alert.ts'
-import { ruleSetOf } from '../app/settings.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import { named, prose, spare, state } from '../text/columns.ts'
 import { daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
-import type { Fact } from '../text/shown.ts'
+import type { Fact, Shown } from '../text/shown.ts'
 import { suggest } from '../text/suggest.ts'
 import { STATE_NAMES } from '../views/account-verdict.ts'
 import { nextPollBecause } from '../views/account-view.ts'
@@ -17,31 +16,33 @@ import {
 } from '../views/explain-account.ts'
 import { explanationJson, readExplanation } from '../views/explanation.ts'
 import type { Notification } from '../views/notifications.ts'
-import type { AccountArgument, CommonOptions } from './arguments.ts'
-import { CommandError, type Io, printJson } from './io.ts'
-import { fact, printFacts } from './say.ts'
-import { printTable } from './table.ts'
-import { hubIdNamed, noSuchAccount, withStore } from './with-parts.ts'
+import { ExplanationShape } from '../views/shapes/explanation.ts'
+import { accountField, flagField, required, textField } from './field.ts'
+import { operation } from './operation.ts'
+import { noAccount, Refusal } from './refusal.ts'
 
-interface ExplainOptions extends CommonOptions {
-  series?: string
-  all?: boolean
-}
-
-/** `plimsoll alerts explain`. */
-export async function explainAlerts(io: Io, name: AccountArgument, options: ExplainOptions): Promise<void> {
-  const found = await withStore(io, options, async (parts) => {
-    const hubId = await hubIdNamed(parts, name)
-    const { receivers, limits } = parts.config
-    const explain = { ...ruleSetOf(parts.config), alertAfter: limits.alertAfter }
-    const explanation = await readExplanation({ ...parts, receivers: Object.keys(receivers), explain }, hubId)
-    if (explanation === undefined) throw noSuchAccount(hubId)
-    return explanation
-  })
-  const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
-  if (options.json === true) printJson(io, 'alerts explain', explanationJson(shown))
-  else printExplanation(io, shown, options.all === true || options.series !== undefined)
-}
+export const alertExplanation = operation({
+  id: 'explainAccount',
+  route: 'GET /accounts/{hubId}/explanation',
+  args: '<account>',
+  is: "show why an account's alerts were sent, or why not",
+  takes: {
+    account: required(accountField('the account')),
+    series: textField('only this series: its id, such as type/0-1, or all of a metric', { word: 'series' }),
+    all: flagField('show also what is ok in full', { only: 'command' }),
+  },
+  gives: ExplanationShape,
+  problems: [404],
+  example: { params: { hubId: '1234567' } },
+  examples: ['1234567', `1234567 --series ${METRICS[0]}`],
+  reads: async (deps, { given: { account, series } }) => {
+    const found = await readExplanation(deps, account)
+    if (found === undefined) throw noAccount(account)
+    return series === undefined ? found : { ...found, own: [], series: chosen(found, series) }
+  },
+  json: explanationJson,
+  show: (explained, { given: { all, series } }) => explanationParts(explained, all || series !== undefined),
+})
 
 /** By id, or by metric. */
 function chosen({ series }: AccountExplanation, wanted: string): ExplainedSeries[] {
@@ -50,30 +51,25 @@ function chosen({ series }: AccountExplanation, wanted: string): ExplainedSeries
   const known = [...new Set([...series.map(({ field }) => field), ...METRICS])]
   const near = suggest(wanted, known)
   const hint = near === undefined ? `there are ${shortList(known)}` : `did you mean ${near}?`
-  throw new CommandError(`the account has no series ${wanted}: ${hint}`)
+  throw new Refusal('unknown', `the account has no series ${wanted}`, { wayOut: hint })
 }
 
 function shortList(names: readonly string[]): string {
   return names.length <= 12 ? names.join(', ') : `${names.slice(0, 12).join(', ')} and ${names.length - 12} more`
 }
 
-function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean): void {
-  printAccount(io, explained)
+function explanationParts(explained: AccountExplanation, inFull: boolean): Shown[] {
   const { own, series } = explained
   const all = [...own, ...series.toSorted(byUrgency)]
   const full = all.filter((one) => inFull || isNotable(one))
-  for (const one of full) {
-    io.out('\n')
-    printFacts(io, alertFacts(one))
-  }
   const rest = all.filter((one) => !full.includes(one))
-  if (rest.length === 0) return
-  io.out('\n')
-  printTable(
-    io,
-    [state('STATE'), named('WHAT'), prose('WHY'), spare('RULE')],
-    rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.title ?? '') : '']),
-  )
+  const rows = rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.title ?? '') : ''])
+  const columns = [state('STATE'), named('WHAT'), prose('WHY'), spare('RULE')]
+  return [
+    { facts: accountFacts(explained) },
+    ...full.flatMap((one): Shown[] => ['', { facts: alertFacts(one) }]),
+    ...(rest.length === 0 ? [] : ['', { columns, rows }]),
+  ]
 }
 
 const RANK: Readonly<Record<ExplainedAlert['state'], number>> = {
@@ -93,17 +89,17 @@ function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries
   return 'series' in one
 }
 
-function printAccount(io: Io, { account, standing, series }: AccountExplanation): void {
+function accountFacts({ account, standing, series }: AccountExplanation): Fact[] {
   const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
   const because = nextPollBecause({ account, series: series.map((one) => one.series) })
   const moved = because === null ? '' : `: ${because}`
-  printFacts(io, [
+  return [
     ['account', `${hubId} ${hubDomain} (${STATE_NAMES[state]})`],
-    ...standing.map(fact('note')),
+    ...standing.map((note): Fact => ['note', note]),
     ['last poll', polledAt === null ? 'never' : formatMoment(polledAt)],
     ['next poll', nextPollAt === null ? 'none' : formatMoment(nextPollAt) + moved],
     ['next refresh', nextRefreshAt === null ? 'none' : formatMoment(nextRefreshAt)],
-  ])
+  ]
 }
 
 function alertFacts(one: ExplainedAlert | ExplainedSeries): Fact[] {
