@@ -1,5 +1,3 @@
-import { ACCOUNT_SORTS } from '../accounts/search/account-query.ts'
-import { ACCOUNT_STATES } from '../redis/keys.ts'
 import {
   accountArgument,
   argument,
@@ -12,28 +10,6 @@ import {
 
 /** Commands about accounts. */
 export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
-  'accounts list': {
-    is: 'list accounts, those with the worst alerts first',
-    options: [
-      option('--state <state>', 'only accounts in this state').choices(ACCOUNT_STATES),
-      option('--level <level>', 'only those with an open alert at this level').choices(['warning', 'critical']),
-      option('--kind <kind>', 'only those with an open alert of this kind').choices(['limit', 'token', 'poll']),
-      option('--tag <tag>', 'only those with this tag of the config'),
-      option('--search <text>', 'only those whose hub id begins so, or whose domain has it'),
-      option('--sort <order>', 'by their worst alert, domain, nearest limit or next poll')
-        .choices(ACCOUNT_SORTS)
-        .default('worst'),
-      option('--stale', 'only accounts without a fresh reading (limits.freshness)'),
-    ],
-    examples: ['--state failing', '--level critical --sort nearest'],
-    run: async () => (await import('./accounts-show.ts')).listAccounts,
-  },
-  'accounts show': {
-    is: 'show what is known of one account',
-    args: [accountArgument()],
-    examples: ['acme.example.com'],
-    run: async () => (await import('./accounts-show.ts')).show,
-  },
   'accounts connect': {
     is: 'take over an account in which the app was installed before',
     options: [

@@ -27,7 +27,9 @@ export async function runOperation(
   const read = async (stores: Stores) => {
     const given = await withHubIds(operation.takes, written, (name) => hubIdNamed(stores, name))
     const now = io.clock.now()
-    const value = await operation.reads(operationDeps(stores), { given, who: whoRuns(io), now, page })
+    const value = await operation.reads(operationDeps(stores), {
+      ...{ given, who: whoRuns(io), now, page, isForPeople: asJson !== true },
+    })
     return { value, reader: { given, now, isTerminal: io.isTerminal } }
   }
   const print = ({ value, reader }: Awaited<ReturnType<typeof read>>) => {

@@ -1,7 +1,4 @@
 import { hostname } from 'node:os'
-import type { Command } from 'commander'
-import { unknownName } from '../../config/problems.ts'
-import type { Config } from '../../config/schema.ts'
 import { Directory, findAccount } from '../accounts/search/directory.ts'
 import type { Services } from '../app/services.ts'
 import { openStores, type Stores } from '../app/stores.ts'
@@ -97,12 +94,6 @@ export async function showing<P, T>(
 
 /** The cursor to the top, the screen and what was scrolled out of it empty. */
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
-
-/** Whose a tag of the config is: hub ids and patterns of domains. An unknown one is wrong usage. */
-export function carriersOf({ tags }: Config, tag: string, command: Command): readonly string[] {
-  const carriers = Object.hasOwn(tags, tag) ? tags[tag] : undefined
-  return carriers ?? command.error(`error: --tag: ${unknownName(tag, Object.keys(tags), `no tag is called ${tag}`)}`)
-}
 
 /** Only what somebody must act on; that Redis is away is told once, as the command's own error. */
 export function commandLog(io: Io): Logger {

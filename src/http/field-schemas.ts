@@ -21,7 +21,7 @@ const A_FLAG = { type: 'string', enum: ['true', 'false'], default: 'false' }
 /** How the texts of a query are read. */
 const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.ZodType>> = {
   text: ({ most = 200 }) => z.string('must be given once').trim().max(most, `is longer than ${most} characters`),
-  choice: ({ choices = [] }) => oneOf(choices),
+  choice: ({ choices = [], ...field }, surface) => withDefault(oneOf(choices), defaultOf(field, surface)),
   moment: (field, surface) => momentOrAgo(defaultOf(field, surface)),
   account: () => numberInQuery(1, Number.MAX_SAFE_INTEGER),
   count: ({ most = 500 }) => numberInQuery(1, most),
@@ -57,7 +57,12 @@ export function readForPage<F extends Fields, V>(
   const schema = z.object({ ...Object.fromEntries(schemas), after: unlessEmpty(place.optional()) })
   const { after, ...given } = check(schema, request.query)
   const page = { limit, after: after as string | undefined }
-  return reads(deps, { given: given as Given<F>, who: whoOf(request), now: deps.clock.now(), page })
+  const asked = { given: given as Given<F>, who: whoOf(request), now: deps.clock.now() }
+  return reads(deps, { ...asked, page, isForPeople: true })
+}
+
+function withDefault<S extends z.ZodType>(schema: S, byDefault: string | undefined): z.ZodType {
+  return byDefault === undefined ? schema : schema.default(byDefault as z.util.NoUndefined<z.output<S>>)
 }
 
 function unlessEmpty(schema: z.ZodType) {
@@ -70,7 +75,9 @@ export function apiNameOf(name: string, { kind, apiName }: Field): string {
 
 function schemaOf(field: Field, surface: Surface): z.ZodType {
   const schema = SCHEMAS[field.kind](field, surface)
-  return field.isRequired || field.kind === 'moment' || field.kind === 'flag' ? schema : schema.optional()
+  return field.isRequired || field.kind === 'flag' || defaultOf(field, surface) !== undefined
+    ? schema
+    : schema.optional()
 }
 
 /** `only this` as a document has it: `Only this.` */

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Tag, Tags } from '../accounts/match-account.ts'
 import { type AccountSort, type Place, parsePlace } from '../accounts/search/account-query.ts'
 import { findAccount } from '../accounts/search/directory.ts'
 import { Problem, wrongParameter } from './problem.ts'
@@ -29,12 +28,6 @@ export function placeInAccounts(parameter: string, text: string, sort: AccountSo
   const place = parsePlace(text, sort)
   if (place === undefined) throw wrongParameter(parameter, 'is not a place in a list of this order')
   return place
-}
-
-export function tagOf(tags: Tags, name: string): Tag {
-  const accounts = Object.hasOwn(tags, name) ? tags[name] : undefined
-  if (accounts === undefined) throw wrongParameter('tag', 'is no tag of the config')
-  return { name, accounts }
 }
 
 /** An account may be named by its domain wherever its id is taken: in any address with `:hubId`. */

@@ -12,6 +12,8 @@ export interface OperationCall<F extends Fields> {
   who: Who
   now: number
   page: Page
+  /** Not for programs: what only `show` needs is read, too. */
+  isForPeople: boolean
 }
 
 /** Of a list: at most so many items, from behind what the page before called `next`. */

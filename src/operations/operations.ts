@@ -5,6 +5,8 @@ import type { Operation } from './operation.ts'
 export const OPERATIONS = {
   changes: async () => (await import('./changes.ts')).changes,
   upcoming: async () => (await import('./upcoming.ts')).upcoming,
+  'accounts list': async () => (await import('./list-accounts.ts')).accountList,
+  'accounts show': async () => (await import('./show-account.ts')).accountDetails,
   'alerts list': async () => (await import('./list-alerts.ts')).alertList,
   'alerts log': async () => (await import('./log-alerts.ts')).alertLog,
   'alerts silences': async () => (await import('./list-silences.ts')).silenceList,

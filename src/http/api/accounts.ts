@@ -1,8 +1,6 @@
 import { Readable } from 'node:stream'
 import * as z from 'zod'
-import { ACCOUNT_SORTS, ALERT_FILTERS, placeText } from '../../accounts/search/account-query.ts'
 import type { Snapshot } from '../../limits/history/history.ts'
-import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import {
   historyHead,
   historyLines,
@@ -11,13 +9,10 @@ import {
   readAccountHistory,
   snapshotJson,
 } from '../../views/account-history.ts'
-import { accountDetailsJson, readAccountView, withPlan } from '../../views/account-view.ts'
-import { listedAccountJson, readAccountList } from '../../views/list-accounts.ts'
-import { AccountDetailsShape, ListedAccountShape } from '../../views/shapes/account.ts'
+import { withPlan } from '../../views/account-view.ts'
 import { SnapshotShape } from '../../views/shapes/series.ts'
 import { unknownAccount } from '../problem.ts'
-import { atMost, cursor, momentInQuery, numberInQuery, oneOf } from '../query.ts'
-import { placeInAccounts, tagOf } from '../search-accounts.ts'
+import { cursor, momentInQuery, numberInQuery, oneOf } from '../query.ts'
 import { type Lines, listShape, nextOf, OF_ACCOUNT, route } from './route.ts'
 
 const WEEK_MS = 7 * 86_400_000
@@ -29,26 +24,6 @@ const LINES_TYPE: Record<LineFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
   jsonl: 'application/x-ndjson',
 }
-
-const ACCOUNT_SEARCH = z.strictObject({
-  q: z
-    .string('must be given once')
-    .max(200, 'is longer than 200 characters')
-    .default('')
-    .describe('Only accounts whose hub id begins so, or whose domain has this in it.'),
-  state: oneOf(ACCOUNT_STATES).optional().describe('Only accounts in this state.'),
-  stale: oneOf(['true', 'false']).default('false').describe('`true`: only those without a fresh reading.'),
-  alert: oneOf(ALERT_FILTERS).optional().describe('Only those with an open alert, or one of this level.'),
-  tag: z.string('must be given once').optional().describe('Only those that bear this tag of the config.'),
-  sort: oneOf(ACCOUNT_SORTS)
-    .optional()
-    .describe(
-      '`worst`: by the worst alert that is neither acknowledged nor silenced, then by state; `poll`: when its limits are read next; `nearest`: how near its nearest limit it is. By hub id where it is not given.',
-    ),
-  order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
-  limit: atMost(500, 100),
-  after: cursor(z.string('must be given once').max(400, 'is too long')).optional(),
-})
 
 const SNAPSHOT_RANGE = z
   .strictObject({
@@ -74,47 +49,6 @@ const SNAPSHOT_RANGE = z
   })
 
 export const accountRoutes = [
-  route('listAccounts', 'GET /accounts', {
-    summary: 'Accounts, searched, filtered and ordered',
-    description:
-      'An account that moves in the order between two pages may be listed twice or not at all; by hub id none does.',
-    query: ACCOUNT_SEARCH,
-    answers: {
-      200: {
-        description: 'A page of accounts.',
-        json: listShape(ListedAccountShape, 'In the order that was asked for.'),
-      },
-    },
-    problems: [400],
-    example: { query: { state: 'active', limit: '2' } },
-    answer: async (deps, { query: { q, stale, tag, order, after = '', ...query } }) => {
-      const { rows, next } = await readAccountList(deps, {
-        ...query,
-        ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
-        ...{
-          after: placeInAccounts('after', after, query.sort),
-          tag: tag === undefined ? undefined : tagOf(deps.tags, tag),
-        },
-      })
-      return {
-        json: { items: rows.map(listedAccountJson), ...nextOf(next === undefined ? undefined : placeText(next)) },
-      }
-    },
-  }),
-
-  route('showAccount', 'GET /accounts/{hubId}', {
-    summary: 'One account with its series, alerts and story',
-    params: OF_ACCOUNT,
-    answers: { 200: { description: 'The account.', json: AccountDetailsShape } },
-    problems: [404],
-    example: EXAMPLE,
-    answer: async (deps, { params: { hubId } }) => {
-      const view = await readAccountView(deps, hubId)
-      if (view === undefined) throw unknownAccount(hubId)
-      return { json: accountDetailsJson(view) }
-    },
-  }),
-
   route('listSnapshots', 'GET /accounts/{hubId}/snapshots', {
     summary: 'How the series of an account moved',
     params: OF_ACCOUNT,

@@ -37,7 +37,7 @@ export function operationRoute(operation: Operation): ApiRoute {
       const given = Object.fromEntries(
         fieldsOf(takes, 'api').map(([name, field]) => [name, read[apiNameOf(name, field)]]),
       )
-      const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit, after } }
+      const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit, after }, isForPeople: false }
       return { json: api.json(await operation.reads(deps, asked)) }
     },
   }

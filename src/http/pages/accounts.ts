@@ -9,6 +9,7 @@ import {
   placeText,
 } from '../../accounts/search/account-query.ts'
 import { seriesName } from '../../alerts/series-name.ts'
+import { tagNamed } from '../../operations/searches.ts'
 import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/keys.ts'
 import { countOf, daysLeftText, formatCount, keepUnits } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
@@ -21,7 +22,7 @@ import {
   withClosestLimit,
 } from '../../views/list-accounts.ts'
 import { check, oneOf } from '../query.ts'
-import { placeInAccounts, tagOf } from '../search-accounts.ts'
+import { placeInAccounts } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { accountLink, badge, fullness, NONE, readAge, stateBadge, when } from './parts/cells.ts'
@@ -69,7 +70,7 @@ export async function showAccounts(
   const [{ rows: listed, next, previous }, byState] = await Promise.all([
     readAccountList(deps, {
       ...query,
-      ...(tag === undefined ? {} : { tag: tagOf(deps.tags, tag) }),
+      tag: tagNamed(deps, tag),
       limit: ACCOUNTS_A_PAGE,
     }),
     deps.registry.countByState(),
