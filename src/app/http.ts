@@ -11,9 +11,9 @@ import type { HttpDeps } from '../http/server.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
-import { connected, makeReconnectLink, serveAccessToken, setContact, startUninstall } from './account-actions.ts'
-import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
-import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
+import { connected, makeReconnectLink, serveAccessToken } from './account-actions.ts'
+import type { AccountJobs } from './account-jobs.ts'
+import { operationActions } from './operation-actions.ts'
 import { operationDeps } from './operation-deps.ts'
 import { ackLinks, appName, mailLinks } from './receivers.ts'
 import type { Services } from './services.ts'
@@ -75,21 +75,11 @@ function trustedHeaders({ http }: Config): TrustedHeaders | undefined {
 
 /** `asked`: the same services, on the connection that gives up. */
 function actionsOf({ jobs, accessTokens, stop }: Web, services: Services, asked: Services): HttpDeps['actions'] {
-  // An account is read on the connection that waits, as its job does.
-  const noting = { registry: services.registry, audit: asked.audit }
   return {
-    uninstall: (hubId, reason, who) => startUninstall(asked, hubId, reason, who),
-    setContact: (hubId, address, who) => setContact(asked, hubId, address, who),
+    ...operationActions(jobs, services, asked),
     reconnectLink: (hubId, who) => makeReconnectLink(asked, hubId, who),
     accessToken: (hubId, who) => serveAccessToken(accessTokens, asked, hubId, who),
     connected: () => connected(services),
-    silence: (silence, who) => silenceAlerts(asked, silence, who),
-    unsilence: (id, who) => unsilence(asked, id, who),
-    acknowledge: (seen, by, who) => acknowledge(asked, seen, by, who),
-    unacknowledge: (seen, who) => unacknowledge(asked, seen, who),
-    poll: (hubId, who) => pollNow(jobs, noting, hubId, who),
-    refresh: (hubId, who) => refreshNow(jobs, noting, hubId, who),
-    replay: (wanted, who) => replayGivenUp(asked, wanted, who),
     testReceiver: async (name, who) => {
       const { config, clock } = services
       const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined

@@ -5,7 +5,7 @@ import type { Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { connectByToken, makeReconnectLink, setContact, startUninstall } from '../app/account-actions.ts'
-import { accountJobsUntil, pollNow, refreshNow } from '../app/account-jobs.ts'
+import { accountJobsUntil, pollNow } from '../app/account-jobs.ts'
 import type { Services } from '../app/services.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { replaceSecretFile } from '../runtime/data-folder.ts'
@@ -14,8 +14,8 @@ import { ageCell } from '../text/cells.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { prose, spare, state, whole } from '../text/columns.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment, formatTime, iso } from '../text/format-time.ts'
-import { polledJson, refreshedJson } from '../views/account-now-json.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
+import { polledJson } from '../views/account-now-json.ts'
 import { ENDING } from '../views/account-story.ts'
 import { STATE_NAMES } from '../views/account-verdict.ts'
 import { type PlannedAccount, withPlan } from '../views/account-view.ts'
@@ -131,22 +131,6 @@ async function pollAll(io: Io, parts: Services, hubIds: readonly number[]): Prom
     return polledJson(hubId, account, reason)
   }
   return Promise.all(hubIds.map(pollOne)).finally(progress.end)
-}
-
-/** `plimsoll accounts refresh ACCOUNT`: at once, unless the account's next attempt is planned after one that failed. */
-export async function refresh(io: Io, name: AccountArgument, options: CommonOptions): Promise<void> {
-  const needs = { ...options, writesAs: 'accounts refresh', stops: 'by itself' } as const
-  const { hubId, ...refreshed } = await withParts(io, needs, async (parts) => {
-    const hubId = await hubIdNamed(parts, name)
-    const progress = showProgress(io, `refreshing account ${hubId}`)
-    const outcome = await refreshNow(accountJobsUntil(parts, io.stop), parts, hubId, whoRuns(io)).finally(progress.end)
-    return { hubId, ...outcome }
-  })
-  if (refreshed.is === 'unknown') throw noSuchAccount(hubId)
-  if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
-  const told = refreshedJson(refreshed.account)
-  if (options.json === true) return printJson(io, 'accounts refresh', told)
-  say(io, `refreshed account ${hubId}: its access token is valid until ${formatTime(told.expiresAt ?? '')}`)
 }
 
 interface RemoveOptions extends CommonOptions {

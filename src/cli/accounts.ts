@@ -48,12 +48,6 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ['1234567'],
     run: async () => (await import('./accounts-change.ts')).poll,
   },
-  'accounts refresh': {
-    is: "refresh the account's tokens now, as the daemon does when they are due",
-    args: [accountArgument()],
-    examples: ['1234567'],
-    run: async () => (await import('./accounts-change.ts')).refresh,
-  },
   'accounts reconnect-link': {
     is: 'print a link for the customer that connects this account again and no other',
     args: [accountArgument()],

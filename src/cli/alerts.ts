@@ -11,26 +11,8 @@ import {
   parseTime,
 } from './arguments.ts'
 
-const alert = () => argument('<alert>', 'its id, or the first six characters of it, or more')
-
 /** Commands about alerts, the thresholds they come from and the outbox they go through. */
 export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
-  'alerts ack': {
-    is: 'acknowledge an open alert: it is not sent again until it gets worse',
-    args: [alert()],
-    options: [
-      option('--comment <text>', 'what is being done'),
-      option('--author <name>', 'by whom; default: who runs this'),
-    ],
-    examples: ['1f0c9a7be2d45a63 --comment "asked the customer"'],
-    run: async () => (await import('./alerts-change.ts')).ack,
-  },
-  'alerts unack': {
-    is: 'take an acknowledgement back: the alert repeats again',
-    args: [alert()],
-    examples: ['1f0c9a7be2d45a63'],
-    run: async () => (await import('./alerts-change.ts')).unack,
-  },
   'alerts silence': {
     is: 'send nothing about some alerts for a while; what still fires at the end is sent then',
     options: [

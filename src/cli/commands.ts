@@ -205,7 +205,7 @@ export async function loadCommands(names: readonly string[]): Promise<ReadonlyMa
   const load = async (name: string) => {
     const own = OWN_COMMANDS[name]
     if (own !== undefined) return [name, own] as const
-    return [name, operationCommand(await loadOperation(name as OperationName))] as const
+    return [name, operationCommand(name, await loadOperation(name as OperationName))] as const
   }
   return new Map(await Promise.all(names.map(load)))
 }

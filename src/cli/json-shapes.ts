@@ -6,9 +6,8 @@ import {
   LeavingShape,
   PolledShape,
   ReconnectLinkShape,
-  RefreshedShape,
 } from '../views/shapes/account.ts'
-import { AcknowledgedShape, SilenceShape, UnacknowledgedShape, UnsilencedShape } from '../views/shapes/alert.ts'
+import { SilenceShape, UnsilencedShape } from '../views/shapes/alert.ts'
 import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import {
@@ -39,13 +38,10 @@ export const JSON_SHAPES = {
   'accounts import': ImportedShape,
   'accounts export': ExportedShape,
   'accounts poll': listOf(PolledShape),
-  'accounts refresh': RefreshedShape,
   'accounts reconnect-link': ReconnectLinkShape,
   'accounts contact': ContactShape,
   'accounts history': listOf(AccountHistoryShape),
   'accounts uninstall': LeavingShape,
-  'alerts ack': AcknowledgedShape,
-  'alerts unack': UnacknowledgedShape,
   'alerts silence': SilenceShape,
   'alerts unsilence': UnsilencedShape,
   'alerts test': ReceiverTestShape,

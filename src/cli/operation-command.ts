@@ -23,7 +23,7 @@ const READERS: Readonly<Partial<Record<FieldKind, { read: (text: string) => unkn
 }
 
 /** An operation as a command: what its words name are arguments, all else are options. */
-export function operationCommand(operation: Operation): CommandSpec {
+export function operationCommand(name: string, operation: Operation): CommandSpec {
   const { is, args = '', takes, pages, isWatched, examples = [''] } = operation
   const words = args.split(' ').filter((word) => word !== '')
   const named = words.map((word) => word.replace(/[^\w-]/g, ''))
@@ -38,7 +38,7 @@ export function operationCommand(operation: Operation): CommandSpec {
     ],
     run: async () => {
       const { runOperation } = await import('./run-operation.ts')
-      return (io: Io, ...given: never[]) => runOperation(io, operation, named, given)
+      return (io: Io, ...given: never[]) => runOperation(io, name, operation, named, given)
     },
   }
 }

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { operationDeps } from '../app/operation-deps.ts'
+import type { Services } from '../app/services.ts'
 import type { Stores } from '../app/stores.ts'
+import type { Actions } from '../operations/actions.ts'
 import { type Fields, fieldsOf, type Given } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
 import { Refusal } from '../operations/refusal.ts'
@@ -8,12 +10,14 @@ import { jsonText } from '../runtime/json-text.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
 import { printShown } from './print-shown.ts'
+import { showProgress } from './progress.ts'
 import { whoRuns } from './who-runs.ts'
-import { hubIdNamed, showing, withStore } from './with-parts.ts'
+import { hubIdNamed, showing, withParts, withStore } from './with-parts.ts'
 
-/** Runs an operation in the process of a command; `names`: the fields that are its arguments. */
+/** Runs an operation as a command; `names`: the fields that are its arguments. */
 export async function runOperation(
   io: Io,
+  name: string,
   operation: Operation,
   names: readonly string[],
   given: readonly unknown[],
@@ -22,30 +26,61 @@ export async function runOperation(
   const command = given[names.length + 1] as Command
   const { json: asJson, max } = options as { json?: boolean; max?: number }
   const written = { ...options, ...Object.fromEntries(names.map((name, n) => [name, given[n]])) }
+  checkLengths(operation.takes, written, command)
   const isAll = max === undefined || (asJson === true && operation.isList === true)
   const page = { limit: isAll ? Number.POSITIVE_INFINITY : max }
-  const read = async (stores: Stores) => {
+  const call = async (stores: Stores) => {
     const given = await withHubIds(operation.takes, written, (name) => hubIdNamed(stores, name))
-    const now = io.clock.now()
-    const value = await operation.reads(operationDeps(stores), {
-      ...{ given, who: whoRuns(io), now, page, isForPeople: asJson !== true },
-    })
-    return { value, reader: { given, now, isTerminal: io.isTerminal } }
+    return { given, who: whoRuns(io), now: io.clock.now(), page, isForPeople: asJson !== true }
   }
-  const print = ({ value, reader }: Awaited<ReturnType<typeof read>>) => {
+  const print = ({ value, asked }: { value: unknown; asked: Awaited<ReturnType<typeof call>> }) => {
     for (const note of operation.notes?.(value) ?? []) io.err(`plimsoll: ${note}\n`)
     if (asJson === true) io.out(`${jsonText(operation.cli.json(value))}\n`)
-    else printShown(io, operation.show(value, reader))
+    else printShown(io, operation.show(value, { ...asked, isTerminal: io.isTerminal }))
   }
-  await showing(io, options, { open: withStore, read, print }).catch((error: unknown) => {
-    throw error instanceof Refusal ? refused(error, command) : error
+  const read = async (stores: Stores) => {
+    const asked = await call(stores)
+    return { value: await operation.reads?.(operationDeps(stores), asked), asked }
+  }
+  const act = async (services: Services) => {
+    const asked = await call(services)
+    const progress = operation.busy && showProgress(io, operation.busy(asked.given))
+    const actions = await actionsOf(services, io.stop)
+    const value = operation.does?.({ ...operationDeps(services), actions }, asked).finally(() => progress?.end())
+    return { value: await value, asked }
+  }
+  const needs = operation.writesTokens === true ? ({ writesAs: name, stops: 'by itself' } as const) : {}
+  const done =
+    operation.does === undefined
+      ? showing(io, options, { open: withStore, read, print })
+      : withParts(io, { ...options, ...needs }, act).then(print)
+  await done.catch((error: unknown) => {
+    throw error instanceof Refusal ? refused(error, names, command) : error
   })
 }
 
+/** Loaded for what changes something alone. */
+async function actionsOf(services: Services, stop: AbortSignal): Promise<Actions> {
+  const [{ accountJobsUntil }, { operationActions }] = await Promise.all([
+    import('../app/account-jobs.ts'),
+    import('../app/operation-actions.ts'),
+  ])
+  return operationActions(accountJobsUntil(services, stop), services)
+}
+
+function checkLengths(takes: Fields, written: Record<string, unknown>, command: Command): void {
+  for (const [name, { kind, most }] of fieldsOf(takes, 'command')) {
+    const text = written[name]
+    if (kind !== 'text' || most === undefined || typeof text !== 'string' || text.trim().length <= most) continue
+    command.error(`error: --${name} is longer than ${most} characters`)
+  }
+}
+
 /** What is wrong with a field is wrong usage. */
-function refused({ message, wayOut, field }: Refusal, command: Command): CommandError {
-  if (field !== undefined) return command.error(`error: --${field}: ${message}`)
-  return new CommandError(wayOut === undefined ? message : `${message}: ${wayOut}`)
+function refused({ message, wayOut, field }: Refusal, names: readonly string[], command: Command): CommandError {
+  const text = wayOut === undefined ? message : `${message}: ${wayOut}`
+  if (field === undefined) return new CommandError(text)
+  return command.error(`error: ${names.includes(field) ? '' : `--${field} `}${text}`)
 }
 
 /** What was written, with the hub ids of accounts that are named by their domain. */

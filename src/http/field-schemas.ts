@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { OperationDeps } from '../operations/deps.ts'
+import type { ActingDeps } from '../operations/deps.ts'
 import {
   defaultOf,
   type Field,
@@ -10,7 +10,7 @@ import {
   type Given,
   type Surface,
 } from '../operations/field.ts'
-import type { Operation } from '../operations/operation.ts'
+import { carryOut, type Operation } from '../operations/operation.ts'
 import { whoOf } from './access/who.ts'
 import { check, momentOrAgo, numberInQuery, oneOf, written } from './query.ts'
 
@@ -47,18 +47,19 @@ export function fieldSchemas(fields: Fields): Record<string, z.ZodType> {
 
 /** What the query of a page, or its form, asks an operation for; a form sends an empty text for what was not chosen. */
 export function readForPage<F extends Fields, V>(
-  { takes, pages, reads }: Operation<F, V>,
-  deps: OperationDeps,
+  operation: Operation<F, V>,
+  deps: ActingDeps,
   request: FastifyRequest,
   limit: number,
 ): Promise<V> {
+  const { takes, pages } = operation
   const schemas = fieldsOf(takes, 'command').map(([name, field]) => [name, unlessEmpty(schemaOf(field, 'command'))])
   const place = z.string('must be given once').regex(pages?.cursor ?? /./, 'leads nowhere')
   const schema = z.object({ ...Object.fromEntries(schemas), after: unlessEmpty(place.optional()) })
   const { after, ...given } = check(schema, request.query)
   const page = { limit, after: after as string | undefined }
   const asked = { given: given as Given<F>, who: whoOf(request), now: deps.clock.now() }
-  return reads(deps, { ...asked, page, isForPeople: true })
+  return carryOut(operation, deps, { ...asked, page, isForPeople: true })
 }
 
 function withDefault<S extends z.ZodType>(schema: S, byDefault: string | undefined): z.ZodType {

@@ -8,7 +8,6 @@ import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
 import { createSessions, EndedSessions, SignInLink } from './access/session.ts'
 import { createPersonReader, type TrustedHeaders } from './access/trusted-person.ts'
-import type { Actions } from './actions.ts'
 import { about, answerClientError, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
 import { type Asset, readAssets, serveAssets } from './assets/serve-assets.ts'
@@ -24,7 +23,7 @@ import { type KnownRoutes, knowRoutes, refuseOtherMethods } from './refuse-other
 import { RequestLine } from './request-line.ts'
 import { acceptDomains } from './search-accounts.ts'
 import { serveProbes } from './serve-probes.ts'
-import type { WebDeps } from './web-deps.ts'
+import type { WebActions, WebDeps } from './web-deps.ts'
 
 export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   listen: { host: string; port: number }
@@ -40,7 +39,7 @@ export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   actions: {
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
-  } & Actions
+  } & WebActions
 }
 
 export interface HttpServer {

@@ -2,14 +2,17 @@ import type { CodeDeps } from '../accounts/connect-account.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { AckLinks } from '../alerts/acknowledge.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { Who } from '../audit/audited.ts'
 import type { CheckBounds } from '../checks/facts.ts'
 import type { HealthReport } from '../checks/health-report.ts'
 import type { MailLinks } from '../delivery/describe/mail-links.ts'
+import type { AttemptOutcome } from '../delivery/receiver.ts'
+import type { Actions } from '../operations/actions.ts'
 import type { OperationDeps } from '../operations/deps.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
-import type { Actions } from './actions.ts'
 import type { Brand } from './brand.ts'
 import type { AfterInstall } from './pages/install/after-install.ts'
 
@@ -27,7 +30,7 @@ export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   brand: Brand
   /** Where people reach this server. */
   publicUrl: string
-  actions: Actions
+  actions: WebActions
   health: () => Promise<HealthReport>
   bounds: CheckBounds
   /** The watch over the clock of this daemon. */
@@ -50,4 +53,23 @@ export interface QueueBoardRoutes {
     path: string
     answer(params: Record<string, string>, query: Record<string, string>): Promise<{ status: number; body: unknown }>
   }[]
+}
+
+/** What only a daemon does. */
+export interface WebActions extends Actions {
+  /** The signed address that connects this account and no other. */
+  reconnectLink(hubId: number, who: Who): { url: string }
+  /** A valid access token, refreshed if need be on a connection that waits. */
+  accessToken(hubId: number, who: Who): Promise<AccessTokenAnswer>
+  /** Sends a test message; undefined: no receiver has this name. */
+  testReceiver(name: string, who: Who): Promise<TestedReceiver | undefined>
+}
+
+export interface TestedReceiver {
+  outcome: AttemptOutcome
+  ms: number
+  /** `enabled`: it was switched off before; `away`: without a Redis nothing could be noted. */
+  noted: 'recorded' | 'enabled' | 'away'
+  /** What to do, where it failed. */
+  fix: string | undefined
 }

@@ -2,6 +2,7 @@ import type { Tags } from '../accounts/match-account.ts'
 import type { Directory } from '../accounts/search/directory.ts'
 import type { SilenceStore } from '../alerts/silence-store.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
+import type { Actions } from './actions.ts'
 
 /** What operations are made from, in a daemon and in the process of a command. A function takes what it uses of it. */
 export interface OperationDeps extends Omit<ViewDeps, 'queueDepths'> {
@@ -10,4 +11,9 @@ export interface OperationDeps extends Omit<ViewDeps, 'queueDepths'> {
   /** The config's names for some accounts. */
   tags: Tags
   silences: SilenceStore
+}
+
+/** The same, and what changes something. */
+export interface ActingDeps extends OperationDeps {
+  actions: Actions
 }

@@ -3,7 +3,7 @@ import type { Who } from '../audit/audited.ts'
 import type { Scope } from '../http/access/scopes.ts'
 import type { Shown } from '../text/shown.ts'
 import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
-import type { OperationDeps } from './deps.ts'
+import type { ActingDeps, OperationDeps } from './deps.ts'
 import type { Fields, Given } from './field.ts'
 
 /** What an operation is asked by. */
@@ -39,6 +39,10 @@ interface Called<F extends Fields> {
   args?: string
   /** What the admin token must be allowed to do; default: `read` for GET, else `write`. */
   scope?: Scope
+  /** It gets new tokens: a rekey waits for its end, and so does whoever stops it. */
+  writesTokens?: true
+  /** Of one that takes its time: what is shown meanwhile. */
+  busy?(given: Given<F>): string
   /** What it does: lower case, without a dot at the end. */
   is: string
   /** More of that, for the document. */
@@ -68,8 +72,9 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
   pages?: Pages
   /** A list, which the command line prints whole for programs. */
   isList?: true
-  /** Reads stored data alone. */
-  reads(deps: OperationDeps, asked: OperationCall<F>): Promise<V>
+  /** Reads what is stored, and nothing else; or `does` what it is for. */
+  reads?(deps: OperationDeps, call: OperationCall<F>): Promise<V>
+  does?(deps: ActingDeps, call: OperationCall<F>): Promise<V>
   /** For people, in words and tables. */
   show(value: V, reader: Reader<F>): readonly Shown[]
   /** What people should know beside it, also where a program reads it. */
@@ -89,7 +94,8 @@ interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
   gives: S
   pages?: Pages
   isWatched?: true
-  reads: Operation<F, V>['reads']
+  reads?(deps: OperationDeps, call: OperationCall<F>): Promise<V>
+  does?(deps: ActingDeps, call: OperationCall<F>): Promise<V>
   show: Operation<F, V>['show']
   notes?: NonNullable<Operation<F, V>['notes']>
 }
@@ -107,6 +113,17 @@ export function operation<F extends Fields, S extends Shape, V>(
   const { gives: shape, json = (value: V) => value } = described
   const answers = { shape, json }
   return { ...described, api: answers, cli: answers }
+}
+
+/** Reads or does it. */
+export function carryOut<F extends Fields, V>(
+  { id, reads, does }: Pick<Operation<F, V>, 'id' | 'reads' | 'does'>,
+  deps: ActingDeps,
+  call: OperationCall<F>,
+): Promise<V> {
+  const carried = reads ?? does
+  if (carried === undefined) throw new Error(`${id} neither reads nor does anything`)
+  return carried(deps, call)
 }
 
 export interface Listed<I> {

@@ -18,7 +18,7 @@ export function tagNamed({ tags }: Pick<OperationDeps, 'tags'>, name: string | u
   if (accounts !== undefined) return { name, accounts }
   const [known, near] = [Object.keys(tags), suggest(name, Object.keys(tags))]
   const hint = near === undefined ? `; allowed: ${known.join(', ')}` : `, did you mean "${near}"?`
-  throw wrongField('tag', `no tag is called ${name}${known.length === 0 ? '' : hint}`)
+  throw wrongField('tag', `is no tag of the config${known.length === 0 ? '' : hint}`)
 }
 
 /** The items of a page, and where the next one begins. */

@@ -128,7 +128,7 @@ test('a value that there is not is wrong usage that names the ones there are', a
     expect({ code, out }).toEqual({ code: 2, out: '' })
     return err
   }
-  expect(await wrong('accounts', 'list', '--tag', 'big')).toContain('--tag: no tag is called big; allowed: vip, none')
+  expect(await wrong('accounts', 'list', '--tag', 'big')).toContain('--tag is no tag of the config; allowed: vip, none')
   expect(await wrong('alerts', 'list', '--tag', 'vips')).toContain('did you mean "vip"?')
   expect(await wrong('alerts', 'list', '--state', 'told')).toContain('choices are active, acknowledged, silenced')
   expect(await wrong('accounts', 'list', '--kind', 'fleet')).toContain('allowed choices are limit, token, poll')

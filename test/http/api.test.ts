@@ -398,7 +398,7 @@ describe('problems', () => {
     ['/api/v1/accounts?after=-1', 'after: is not a place in a list of this order'],
     ['/api/v1/accounts?after=9999999999999999', 'after: is not a place in a list of this order'],
     ['/api/v1/accounts?after=7~a&sort=poll', 'after: is not a place in a list of this order'],
-    ['/api/v1/accounts?tag=nobody', 'tag: no tag is called nobody; allowed: vip'],
+    ['/api/v1/accounts?tag=nobody', 'tag: is no tag of the config; allowed: vip'],
     ['/api/v1/alerts?after=9999999999999999', 'after: must be what the list before called next'],
     ['/api/v1/accounts?lmit=1', 'lmit: is not known here'],
     [

@@ -1,15 +1,8 @@
 import * as z from 'zod'
 import type { Who } from '../../audit/audited.ts'
 import type { NoToken } from '../../tokens/access-token.ts'
-import { polledJson, refreshedJson } from '../../views/account-now-json.ts'
-import {
-  AccessTokenShape,
-  ContactShape,
-  PolledShape,
-  RefreshedShape,
-  UninstallShape,
-} from '../../views/shapes/account.ts'
-import type { RefreshedAnswer } from '../actions.ts'
+import { polledJson } from '../../views/account-now-json.ts'
+import { AccessTokenShape, ContactShape, PolledShape, UninstallShape } from '../../views/shapes/account.ts'
 import { Problem, unknownAccount } from '../problem.ts'
 import { mailbox } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
@@ -89,21 +82,6 @@ export const accountActionRoutes = [
     },
   }),
 
-  route('refreshAccount', 'POST /accounts/{hubId}/refresh', {
-    summary: "Refresh the account's tokens now",
-    description: 'At once, unless the next attempt is planned after one that failed.',
-    params: OF_ACCOUNT,
-    answers: { 200: { description: 'They are refreshed.', json: RefreshedShape } },
-    problems: [404, 409, 410, 502, 503],
-    example: EXAMPLE,
-    answer: async ({ actions, store, clock }, { params: { hubId }, who }) => {
-      await requireRedis(store)
-      const refreshed = await actions.refresh(hubId, who)
-      if (refreshed.is !== 'refreshed') throw notRefreshed(hubId, refreshed, clock.now())
-      return { json: refreshedJson(refreshed.account) }
-    },
-  }),
-
   route('setContact', 'PUT /accounts/{hubId}/contact', {
     summary: "Set the account's own contact",
     description: 'Who gets what a receiver with `to: account` sends about this account.',
@@ -136,17 +114,6 @@ async function changeContact({ actions, store }: WebDeps, hubId: number, contact
   await requireRedis(store)
   if ((await actions.setContact(hubId, contact, who)) === 'unknown') throw unknownAccount(hubId)
   return { json: { hubId, contact } }
-}
-
-function notRefreshed(hubId: number, refreshed: Exclude<RefreshedAnswer, { is: 'refreshed' }>, now: number): Problem {
-  if (refreshed.is === 'unknown') return unknownAccount(hubId)
-  const { is, why, until } = refreshed
-  const status = { gone: 410, held: 409, planned: 409, closed: 503, failed: 502 }[is]
-  return new Problem(
-    status,
-    `Account ${hubId} was not refreshed: ${why}.`,
-    until === undefined ? {} : retryAfter(until, now),
-  )
 }
 
 async function beginUninstall(

@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { type Fields, fieldsOf } from '../../operations/field.ts'
-import type { Operation } from '../../operations/operation.ts'
+import { carryOut, type Operation } from '../../operations/operation.ts'
 import { whoOf } from '../access/who.ts'
 import { apiNameOf, fieldSchemas, sentence } from '../field-schemas.ts'
 import { atMost, check, cursor } from '../query.ts'
+import { requireRedis } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { type ApiRoute, NO_BODY, OF_ACCOUNT, readParams } from './route.ts'
 
@@ -21,7 +22,7 @@ export function operationRoute(operation: Operation): ApiRoute {
   const rest = z.strictObject({ ...beside, ...paging })
   const hasBody = method === 'POST' || method === 'PUT'
   const query = hasBody ? z.object({}) : rest
-  const body = hasBody && Object.keys(beside).length > 0 ? rest : NO_BODY
+  const body = !hasBody || Object.keys(beside).length === 0 ? NO_BODY : bodyOf(rest)
   return {
     ...{ id, method, path, summary: sentence(is).slice(0, -1), params, query, body, example },
     ...(description === undefined ? {} : { description }),
@@ -38,7 +39,8 @@ export function operationRoute(operation: Operation): ApiRoute {
         fieldsOf(takes, 'api').map(([name, field]) => [name, read[apiNameOf(name, field)]]),
       )
       const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit, after }, isForPeople: false }
-      return { json: api.json(await operation.reads(deps, asked)) }
+      if (operation.does !== undefined) await requireRedis(deps.store)
+      return { json: api.json(await carryOut(operation, deps, asked)) }
     },
   }
 }
@@ -58,6 +60,11 @@ function placeOf(pattern: RegExp): z.ZodType {
     .string('must be given once')
     .max(400, 'is too long')
     .regex(pattern, 'must be what the list before called next')
+}
+
+/** Where nothing of it must be there, none of it need be. */
+function bodyOf(body: z.ZodType): z.ZodType {
+  return body.safeParse({}).success ? body.optional() : body
 }
 
 /** Two accounts may have the domain that names one. */

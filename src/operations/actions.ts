@@ -5,30 +5,22 @@ import type { Silence } from '../alerts/silence.ts'
 import type { EndedSilence } from '../alerts/silence-store.ts'
 import type { Who } from '../audit/audited.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
-import type { AttemptOutcome } from '../delivery/receiver.ts'
-import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 
-/** What pages and API may ask for: the same steps as the command line takes. Each notes in the audit who asked. */
+/** What operations and pages may ask for, besides reading. Each notes in the audit who asked. */
 export interface Actions {
   uninstall(hubId: number, reason: string, who: Who): Promise<BegunUninstall>
   /** The account's own contact; null takes it away. */
   setContact(hubId: number, address: string | null, who: Who): Promise<'changed' | 'unknown'>
-  /** The signed address that connects this account and no other. */
-  reconnectLink(hubId: number, who: Who): { url: string }
   /** Reads the account's limits now; `reason`: why it was not read, or not all of it. */
   poll(hubId: number, who: Who): Promise<{ account: Account | undefined; reason: string | undefined }>
   /** Refreshes the account's tokens now. */
   refresh(hubId: number, who: Who): Promise<RefreshedAnswer>
-  /** A valid access token, refreshed if need be on a connection that waits. */
-  accessToken(hubId: number, who: Who): Promise<AccessTokenAnswer>
   silence(silence: Omit<Silence, 'id'>, who: Who): Promise<Silence>
   unsilence(id: string, who: Who): Promise<EndedSilence>
   acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }, who: Who): Promise<AcknowledgeOutcome>
   unacknowledge(seen: Pick<SeenAlert, 'id' | 'hubId'>, who: Who): Promise<UnacknowledgeOutcome>
   /** Sends again what was given up. */
   replay(wanted: Replay, who: Who): Promise<Replayed>
-  /** Sends a test message; undefined: no receiver has this name. */
-  testReceiver(name: string, who: Who): Promise<TestedReceiver | undefined>
 }
 
 export type RefreshedAnswer =
@@ -36,12 +28,3 @@ export type RefreshedAnswer =
   | { is: 'unknown' }
   /** `until`: not before, ms. */
   | { is: 'gone' | 'held' | 'planned' | 'closed' | 'failed'; why: string; until?: number }
-
-export interface TestedReceiver {
-  outcome: AttemptOutcome
-  ms: number
-  /** `enabled`: it was switched off before; `away`: without a Redis nothing could be noted. */
-  noted: 'recorded' | 'enabled' | 'away'
-  /** What to do, where it failed. */
-  fix: string | undefined
-}

@@ -1,0 +1,39 @@
+import { formatTime } from '../text/format-time.ts'
+import { refreshedJson } from '../views/account-now-json.ts'
+import { RefreshedShape } from '../views/shapes/account.ts'
+import { accountField, required } from './field.ts'
+import { operation } from './operation.ts'
+import { noAccount, Refusal } from './refusal.ts'
+
+const KINDS = {
+  gone: 'gone',
+  held: 'conflict',
+  planned: 'conflict',
+  closed: 'unavailable',
+  failed: 'provider-failed',
+} as const
+
+export const accountRefresh = operation({
+  id: 'refreshAccount',
+  route: 'POST /accounts/{hubId}/refresh',
+  args: '<account>',
+  is: "refresh the account's tokens now, as the daemon does when they are due",
+  description: 'At once, unless the next attempt is planned after one that failed.',
+  takes: { account: required(accountField('the account')) },
+  gives: RefreshedShape,
+  problems: [404, 409, 410, 502, 503],
+  example: { params: { hubId: '1234567' } },
+  examples: ['1234567'],
+  writesTokens: true,
+  busy: ({ account }) => `refreshing account ${account}`,
+  does: async ({ actions }, { given: { account: hubId }, who }) => {
+    const answer = await actions.refresh(hubId, who)
+    if (answer.is === 'refreshed') return refreshedJson(answer.account)
+    if (answer.is === 'unknown') throw noAccount(hubId)
+    const { is, why, until } = answer
+    throw new Refusal(KINDS[is], `account ${hubId} was not refreshed: ${why}`, { until })
+  },
+  show: ({ hubId, expiresAt }) => [
+    `refreshed account ${hubId}: its access token is valid until ${formatTime(expiresAt ?? '')}`,
+  ],
+})
