@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JSON_COMMANDS, jsonShapeOf } from '../../src/cli/schema.ts'
+import { OPERATION_NAMES } from '../../src/operations/operations.ts'
 import { helpTexts, plimsollHere, type Ran } from '../support/command.ts'
 import { customProperties, refreshTokenFor, send } from '../support/fleet.ts'
 import { faultsBySchema, faultsOf } from '../support/json-schemas.ts'
@@ -184,11 +185,11 @@ test('the schemas themselves: which commands have one, and what is no command of
   expect((await plimsollHere(['schema', 'alerts'], scene.folder)).err).toContain('there are alerts list, alerts log')
 })
 
-/** It starts a daemon: test/e2e/demo.test.ts holds what it prints to its schema. */
-const ELSEWHERE: readonly string[] = ['demo']
+/** Operations: test/operations/; `demo` starts a daemon: test/e2e/demo.test.ts holds what it prints to its schema. */
+const ELSEWHERE: readonly string[] = [...OPERATION_NAMES, 'demo']
 
 test('every command with --json has a schema, and what it printed was held to it', async () => {
   const withJson = (await helpTexts()).filter(({ text }) => /^ +--json /m.test(text)).map(({ path }) => path.join(' '))
   expect(withJson.toSorted()).toEqual([...JSON_COMMANDS].toSorted())
-  expect([...validated, ...ELSEWHERE].toSorted()).toEqual([...JSON_COMMANDS].toSorted())
+  expect([...new Set([...validated, ...ELSEWHERE])].toSorted()).toEqual([...JSON_COMMANDS].toSorted())
 })
