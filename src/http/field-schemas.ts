@@ -18,9 +18,14 @@ const A_MOMENT = 'ISO 8601, UTC where it has no offset; milliseconds since 1970;
 
 const A_FLAG = { type: 'string', enum: ['true', 'false'], default: 'false' }
 
+/** A query may have a parameter twice, a body anything. */
+function textFault({ input }: { input?: unknown }): string {
+  return Array.isArray(input) ? 'must be given once' : 'must be a text'
+}
+
 /** How the texts of a query are read. */
 const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.ZodType>> = {
-  text: ({ most = 200 }) => z.string('must be given once').trim().max(most, `is longer than ${most} characters`),
+  text: ({ most = 200 }) => z.string({ error: textFault }).trim().max(most, `is longer than ${most} characters`),
   choice: ({ choices = [], ...field }, surface) => withDefault(oneOf(choices), defaultOf(field, surface)),
   moment: (field, surface) => momentOrAgo(defaultOf(field, surface)),
   account: () => numberInQuery(1, Number.MAX_SAFE_INTEGER),

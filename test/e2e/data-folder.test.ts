@@ -13,12 +13,18 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadOperation, OPERATION_NAMES } from '../../src/operations/operations.ts'
 import { helpTexts, plimsoll, plimsollHere, run } from '../support/command.ts'
 import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
 import { freePort } from '../support/fleet.ts'
 import { MAIN } from '../support/main.ts'
+import { exampleArgs } from '../support/operation-example.ts'
 import { isOnPath } from '../support/programs.ts'
 import { startRedis } from '../support/redis-server.ts'
+
+const operations = await Promise.all(
+  OPERATION_NAMES.map(async (name) => [name, exampleArgs(await loadOperation(name))] as const),
+)
 
 describe('who may read it', () => {
   const NOBODY = 65_534
@@ -129,27 +135,17 @@ describe('who makes it', () => {
 
   /** What each command needs beside `--config`. */
   const NEED_DATA: Record<string, string[]> = {
+    ...Object.fromEntries(operations),
     status: [],
-    changes: [],
-    upcoming: [],
     check: [],
-    'accounts list': [],
-    'accounts show': ['7'],
     'accounts export': ['fleet-out.csv'],
-    'accounts refresh': ['7'],
     'accounts poll': ['7'],
     'accounts history': ['7'],
     'accounts uninstall': ['7'],
     'accounts reconnect-link': ['7'],
     'accounts contact': ['7'],
-    'alerts list': [],
-    'alerts log': [],
-    'alerts explain': ['7'],
-    'alerts ack': ['abcdef'],
-    'alerts unack': ['abcdef'],
     'alerts silence': ['--match', 'account=7', '--for', '1h', '--comment', 'x'],
     'alerts unsilence': ['x'],
-    'alerts silences': [],
     'alerts test': ['ops'],
     'thresholds plan': [],
     'outbox verify': [],
@@ -158,7 +154,6 @@ describe('who makes it', () => {
     'admin-tokens list': [],
     'admin-tokens remove': ['ann'],
     'keys rekey': [],
-    'audit list': [],
     doctor: [],
   }
   const MAKE_DATA = ['start', 'demo', 'accounts connect', 'accounts import']

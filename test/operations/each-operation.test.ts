@@ -2,13 +2,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { completions } from '../../src/cli/completion.ts'
 import { API_ROUTES } from '../../src/http/api/serve-api.ts'
-import { apiNameOf } from '../../src/http/field-schemas.ts'
 import { fieldsOf } from '../../src/operations/field.ts'
-import type { Operation } from '../../src/operations/operation.ts'
 import { loadOperation, OPERATION_NAMES } from '../../src/operations/operations.ts'
 import { commandsOfFile } from '../cli/commands-of-file.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { faultsBySchema, faultsOf } from '../support/json-schemas.ts'
+import { exampleArgs } from '../support/operation-example.ts'
 
 /** What every operation has by being one: a command, a route, a schema, completion. Its example is the same for both. */
 
@@ -24,22 +23,6 @@ beforeAll(async () => {
 })
 
 const operations = await Promise.all(OPERATION_NAMES.map(async (name) => [name, await loadOperation(name)] as const))
-
-/** The example of the API, as it is written on the command line. */
-function exampleArgs({ args = '', takes, example = {} }: Operation): string[] {
-  const given: Record<string, string> = { ...example.params, ...example.query, ...(example.body as object) }
-  const named = fieldsOf(takes, 'command').map(([name, field]) => ({
-    name,
-    field,
-    text: given[apiNameOf(name, field)],
-  }))
-  const positional = args.split(' ').map((word) => word.replace(/[^\w-]/g, ''))
-  const options = named.filter(({ name, text }) => text !== undefined && !positional.includes(name))
-  return [
-    ...positional.flatMap((word) => named.find(({ name }) => name === word)?.text ?? []),
-    ...options.flatMap(({ name, field, text = '' }) => (field.kind === 'flag' ? [`--${name}`] : [`--${name}`, text])),
-  ]
-}
 
 describe.each(operations)('%s', (name, operation) => {
   test('has the route and the scope that it says', () => {
