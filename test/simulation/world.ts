@@ -42,7 +42,7 @@ const TURNS = 3
 
 /** A run takes some hundred calls. More than so many, and it goes round in circles. */
 const MOST_CALLS = 20_000
-const LONGEST_RUN_MS = 60_000
+const LONGEST_RUN_CPU_MS = 60_000
 
 /** A run that comes to no end. What goes round without a call is ended by whoever runs it. */
 export class Hangs extends Error {}
@@ -67,7 +67,7 @@ export class World {
   readonly #atMoment: (redisNow: number) => Promise<void>
   #calls = 0
   #told = 0
-  readonly #begunAt = performance.now()
+  readonly #cpuBefore = process.cpuUsage()
 
   constructor(seed: number, callMs: number, atMoment: (redisNow: number) => Promise<void>) {
     this.dice = new Dice(seed)
@@ -168,9 +168,15 @@ export class World {
     ])
   }
 
+  /** Not by the clock: on a busy machine a run waits for its turn, and hangs no more for that. */
+  #cpuMs(): number {
+    const { user, system } = process.cpuUsage(this.#cpuBefore)
+    return (user + system) / 1_000
+  }
+
   /** Does one of them, and lets whoever asked go on. */
   async perform({ process, from, call }: { process: Process; from: Call[]; call: Call }): Promise<void> {
-    if (++this.#calls > MOST_CALLS || performance.now() - this.#begunAt > LONGEST_RUN_MS) throw new Hangs()
+    if (++this.#calls > MOST_CALLS || this.#cpuMs() > LONGEST_RUN_CPU_MS) throw new Hangs()
     const isAgain = call.runs > 0
     this.now += this.callMs
     this.#passed += this.callMs
