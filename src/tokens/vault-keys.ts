@@ -188,7 +188,7 @@ export async function startWriterReports(deps: WriterDeps, daemon: string): Prom
     stop: async () => {
       end()
       // A process that does not report counts as gone soon anyway.
-      await reportWriter(deps, daemon, '').catch(() => undefined)
+      await reportWriter(deps, daemon, '', [deps.vault.keyIds[0]]).catch(() => undefined)
     },
   }
 }

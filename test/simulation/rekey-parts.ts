@@ -29,7 +29,8 @@ export function rekeyParts(
   clock: Clock,
 ): RekeyParts {
   const { used, writers, written } = keys.vault
-  const say = (keyId: string) => store.reportWriter(used, writers, written, name, keyId, SILENCE_S)
+  const say = (keyId: string, ...others: string[]) =>
+    store.reportWriter(used, writers, written, name, keyId, SILENCE_S, ...others)
   const report = async () => {
     await say(vault.keyIds[0])
   }
@@ -43,7 +44,7 @@ export function rekeyParts(
       vault.replace(config.keys)
       await report()
     },
-    leave: () => say(''),
+    leave: () => say('', vault.keyIds[0]),
     rekey: () => rekeyAll({ store, keys, vault: createVault([NEW_KEY, OLD_KEY]), clock }, watcher),
   }
 }

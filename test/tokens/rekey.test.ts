@@ -243,6 +243,24 @@ describe('the keys after a rekey', () => {
     expect(await stored(keys, 64)).toEqual(under('k2', 64))
   })
 
+  test('are not forgotten when one that had said nothing for so long that it counted as gone wrote behind the back of the last pass', async () => {
+    const keys = await fleet(2)
+    const command = { store: redis.store, keys, vault: old, log: logLines().log }
+    const reports = await startWriterReports(command, 'host pid 1 (accounts import)')
+    await redis.store.hdel(keys.vault.writers, 'host pid 1 (accounts import)')
+    let reads = 0
+    const store = storeWith(async () => {
+      reads++
+      // As above.
+      if (reads !== 8) return
+      await connect(keys, 64, old)
+      await reports.stop()
+    })
+    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
+    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 9, removable: ['k1'] })
+    expect(await stored(keys, 64)).toEqual(under('k2', 64))
+  })
+
   test('are not forgotten when a daemon with another one came behind the back of the last pass, and goes on', async () => {
     const keys = await fleet(2)
     const daemon = { store: redis.store, keys, vault: old, log: logLines().log }

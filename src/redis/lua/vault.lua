@@ -24,7 +24,8 @@ return 'registered'
 -- A process says which key it encrypts with, and hears what the others do. The clock is the server's: those of the
 -- machines may differ.
 -- KEYS: used keys, writers, how many that wrote with a key are gone, by key. ARGV: process ('' = only
---   listens), id of its key ('' = it leaves), how long a process counts that says nothing (s), ids of other keys that it needs.
+--   listens), id of its key ('' = it leaves), how long a process counts that says nothing (s), ids of other keys that it needs, or of
+--   the one that it wrote with where it leaves.
 -- Returns { { process, id of its key, ids of others that it needs }, ... }.
 local process, keyId, silence = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local now = tonumber(redis.call('TIME')[1])
@@ -41,6 +42,10 @@ if keyId ~= '' then
   local said = { now, keyId }
   for n = 4, #ARGV do said[#said + 1] = ARGV[n] end
   redis.call('HSET', KEYS[2], process, table.concat(said, ' '))
+end
+-- It counted as gone, as where the clock of the server was set: what it wrote since counts as well.
+if process ~= '' and keyId == '' and ARGV[4] and redis.call('HEXISTS', KEYS[2], process) == 0 then
+  redis.call('HINCRBY', KEYS[3], ARGV[4], 1)
 end
 local writers = {}
 local all = redis.call('HGETALL', KEYS[2])
