@@ -113,10 +113,10 @@ async function otherWriters(deps: RekeyDeps): Promise<Writer[]> {
 }
 
 async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Writer[]> {
-  const until = deps.clock.now() + WAIT_FOR_WRITERS_MS
+  const waited = deps.clock.stopwatch()
   let writers = await otherWriters(deps)
   if (writers.length > 0) watcher.waiting(writers)
-  while (writers.length > 0 && deps.clock.now() < until && !watcher.signal.aborted) {
+  while (writers.length > 0 && waited() < WAIT_FOR_WRITERS_MS && !watcher.signal.aborted) {
     await deps.clock.wait(500, watcher.signal)
     writers = await otherWriters(deps)
   }

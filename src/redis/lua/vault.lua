@@ -52,9 +52,14 @@ local all = redis.call('HGETALL', KEYS[2])
 for n = 1, #all, 2 do
   local said = {}
   for word in string.gmatch(all[n + 1], '%S+') do said[#said + 1] = word end
-  local at, id = said[1], said[2]
+  local at, id = tonumber(said[1]) or 0, said[2]
+  if at > now then
+    -- By a clock that was set back since: it counts for as long from now on, and no longer.
+    at, said[1] = now, now
+    redis.call('HSET', KEYS[2], all[n], table.concat(said, ' '))
+  end
   local leaves = all[n] == process and keyId == ''
-  if leaves or now - tonumber(at) > silence then remove(all[n], id)
+  if leaves or now - at > silence then remove(all[n], id)
   else writers[#writers + 1] = { all[n], unpack(said, 2) } end
 end
 return writers
