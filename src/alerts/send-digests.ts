@@ -6,6 +6,7 @@ import { chunksOf } from '../runtime/chunks-of.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
+import { DAY_MS } from '../text/wall-clock.ts'
 import { type Alert, alertOf, type FleetChange } from './alert.ts'
 import type { AlertsDeps } from './deps.ts'
 import { composeDigest, decodeDigest, encodeDigest } from './digest.ts'
@@ -21,7 +22,7 @@ interface DigestsWork extends Pick<AlertsDeps, 'store' | 'keys' | 'log'> {
   alerts: OpenAlertSettings
   registry: Pick<Registry, 'alerting'>
   queues: { wake(kind: 'alerts', at: number): Promise<void> }
-  clock: Clock
+  clock: Pick<Clock, 'now'>
 }
 
 /** Of each group that a digest begins with. */
@@ -48,9 +49,10 @@ async function tendDigest(deps: DigestsWork, receiver: string, schedule: DigestS
   const now = clock.now()
   const { is, dueAt, nextAt } = judgeDigest(schedule, plannedAt, now)
   if (is === 'early') return
-  const made = is === 'due' ? await makeDigest(deps, receiver, schedule, now) : []
+  const made = is === 'due' ? await makeDigest(deps, receiver, schedule, { dueAt, now }) : []
   const plan = [receiver, plannedAt ?? '', nextAt, now]
   if ((await store.moveDigest(keys.delivery.deliveriesDue, ...plan, ...made)) === 'lost' || is === 'unplanned') return
+  if (is === 'due' && made.length === 0) return
   const facts = { receiver, dueAt: isoOf(dueAt), nextAt: isoOf(nextAt) }
   if (is === 'missed') {
     log.warn({ code: 'digest.missed', ...facts }, 'too late for this digest: only the next one is sent')
@@ -60,10 +62,17 @@ async function tendDigest(deps: DigestsWork, receiver: string, schedule: DigestS
   }
 }
 
-/** Its delivery, and what the next one is compared with, as the step takes them. */
-async function makeDigest(deps: DigestsWork, receiver: string, { every }: DigestSchedule, now: number) {
+interface DueDigest {
+  dueAt: number
+  now: number
+}
+
+/** Its delivery, and what the next one is compared with, as the step takes them; nothing where it was made already. */
+async function makeDigest(deps: DigestsWork, receiver: string, { every }: DigestSchedule, { dueAt, now }: DueDigest) {
   const { store, keys, registry, alerts, sending } = deps
   const last = decodeDigest(await store.hget(keys.digests.of(receiver), 'told'))
+  // Of two clocks that differ by hours the later one plans the same moment anew.
+  if (last !== undefined && dueAt <= last.at && last.at < now + DAY_MS) return []
   const open: Alert[] = []
   // Of a fleet that is on fire not all readings must be in memory together.
   for (const hubIds of chunksOf(await registry.alerting())) {

@@ -37,9 +37,11 @@ interface Settings {
   digests?: Record<string, DigestSchedule>
   routes?: readonly Route[]
   max?: number
+  /** How far its clock is ahead of the others', ms. */
+  ahead?: number
 }
 
-function settingsOf({ digests, routes, max }: Required<Settings>) {
+function settingsOf({ digests, routes, max }: Required<Omit<Settings, 'ahead'>>) {
   return {
     digests: new Map(Object.entries(digests)),
     sending: { routes, group: { by: [], waitMs: 0, intervalMs: 0, max } },
@@ -68,7 +70,7 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
   const logs = logLines()
   const world = { woken: 0 }
 
-  const daemon = ({ digests = schedules, routes = ROUTES, max = 200 }: Settings = {}) => {
+  const daemon = ({ digests = schedules, routes = ROUTES, max = 200, ahead = 0 }: Settings = {}) => {
     const own = redis.connect()
     const wake = async () => {
       world.woken++
@@ -78,7 +80,7 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
         ...settingsOf({ digests, routes, max }),
         store: own,
         keys,
-        clock,
+        clock: { now: () => clock.now() + ahead },
         log: logs.log,
         registry: new Registry(own, keys),
         queues: { wake },
@@ -246,6 +248,18 @@ describe('a digest', () => {
     }
   })
 
+  test('comes once also where the clock of one daemon is hours ahead, which plans another one meanwhile', async () => {
+    const { daemon, clock, world } = await daemons()
+    clock.move(21 * HOUR)
+    const [one, ahead] = [daemon(), daemon({ ahead: 2 * HOUR + 30 * MINUTE })]
+    for (let minutes = 0; minutes < 6 * 60; minutes += 10) {
+      await one()
+      await ahead()
+      clock.move(10 * MINUTE)
+    }
+    expect(world.woken).toBe(1)
+  })
+
   test('is made in one step with its next moment: a worker that dies over it leaves it due', async () => {
     const { daemon, arrived, opens, clock, store, keys } = await daemons()
     await opens(1, 'warning', 850)
@@ -313,6 +327,18 @@ describe('the config', () => {
     clock.move(MINUTE)
     await later()
     expect(await arrived()).toEqual([])
+  })
+
+  test('may have a weekly one come each day: the next one is there', async () => {
+    const { daemon, arrived, clock, nextAt } = await daemons({ ops: { ...daily, every: 'week' } })
+    await daemon()()
+    expect(await nextAt()).toBe('2026-11-23T07:00:00.000Z')
+    const sweep = daemon({ digests: { ops: daily } })
+    await sweep()
+    expect(await nextAt()).toBe('2026-11-21T07:00:00.000Z')
+    clock.move(MINUTE)
+    await sweep()
+    expect(await arrived()).toHaveLength(1)
   })
 
   test('keeps the hour on the wall when clocks are changed', async () => {

@@ -1,3 +1,4 @@
+import { decodeDigest, encodeDigest } from '../../src/alerts/digest.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 
@@ -25,6 +26,9 @@ export async function beginNextDay(store: Store, keys: Keys): Promise<void> {
   for (let number = 0; number < PARTITIONS; number++) commands.del(keys.partition(number).tended)
   for (const receiver of await store.zrange(keys.digests.due, 0, '-1')) {
     commands.zincrby(keys.digests.due, -DAY_MS, receiver)
+    const last = decodeDigest(await store.hget(keys.digests.of(receiver), 'told'))
+    if (last !== undefined)
+      commands.hset(keys.digests.of(receiver), 'told', encodeDigest({ ...last, at: last.at - DAY_MS }))
   }
   await commands.exec()
 }
