@@ -77,7 +77,8 @@ async function makeDigest(deps: DigestsWork, receiver: string, { every }: Digest
   // Of a fleet that is on fire not all readings must be in memory together.
   for (const hubIds of chunksOf(await registry.alerting())) {
     const accounts = await readAlertedAccounts(store, keys, hubIds)
-    open.push(...accounts.flatMap((account) => openAlertMessages(alerts, account, now)))
+    // One by one: they may be more than a call takes arguments.
+    for (const account of accounts) for (const alert of openAlertMessages(alerts, account, now)) open.push(alert)
   }
   const isMine = (alert: Routable) => receiversOf(sending.routes, alert).includes(receiver)
   const asked = { until: now, mostOfEach: MOST_CHANGES, isFor: (change: FleetChange) => isChangeFor(isMine, change) }

@@ -380,6 +380,21 @@ test('a receiver whose digest can not be made keeps no other from its own', asyn
   expect(logs.lines().filter(({ code }) => code === 'digest.error')).toMatchObject([{ receiver: 'broken' }])
 })
 
+test('an account with more alerts than a call takes arguments has its digest', async () => {
+  const { daemon, arrived, opens, clock, keys, store, logs } = await daemons()
+  await opens(1, 'warning', 850)
+  const [stored = ''] = await store.hvals(keys.account(1).alerts)
+  for (let from = 0; from < 130_000; from += 10_000) {
+    const fields = Array.from({ length: 10_000 }, (_, n) => [`associations.records/0-1/0-${from + n}`, stored])
+    await store.hset(keys.account(1).alerts, ...fields.flat())
+  }
+  await daemon()()
+  clock.move(MINUTE)
+  await daemon()()
+  expect(logs.lines().filter(({ code }) => code === 'digest.error')).toEqual([])
+  expect((await arrived())[0]?.data).toMatchObject({ totals: { accounts: 1, warning: 130_001 } })
+})
+
 test('thousands of open alerts are told in one message that stays small', async () => {
   const { daemon, arrived, opens, clock, keys, store } = await daemons()
   const hubIds = Array.from({ length: 3_000 }, (_, n) => n + 1)
