@@ -95,6 +95,35 @@ test('a retry goes on behind what was taken, where the service takes a few event
   expect(arrived).toHaveLength(16 + 8)
 })
 
+test('of very many messages that are half sent only what the oldest began with is sent again', async () => {
+  let refuses = true
+  const { arrived, url } = await aFarSide((response, { body }) =>
+    answers(refuses && body.includes('"dedup_key":"late"') ? 429 : 202)(response),
+  )
+  const { send, close } = openReceiver(settings(url))
+  const message = aMessage([anAlert({ id: 'taken-1' }), anAlert({ id: 'late-1' })])
+  const attempt = async (n: number) => {
+    const before = arrived.length
+    const { outcome } = await send({ id: `d-${n}`, message, now: NOW }, never)
+    return [outcome, arrived.length - before]
+  }
+  await attempt(0)
+  await Promise.all(Array.from({ length: 999 }, (_, n) => attempt(n + 1)))
+  // Those that fail again keep what they had.
+  expect(await attempt(1)).toEqual(['retry', 1])
+  expect(await attempt(1_000)).toEqual(['retry', 2])
+  // What was taken nothing of takes no place.
+  const late = aMessage([anAlert({ id: 'late-1' })])
+  expect(await send({ id: 'd-none', message: late, now: NOW }, never)).toMatchObject({ outcome: 'retry' })
+  refuses = false
+  expect(await attempt(2)).toEqual(['delivered', 1])
+  expect(await attempt(1)).toEqual(['delivered', 1])
+  expect(await attempt(999)).toEqual(['delivered', 1])
+  expect(await attempt(1_000)).toEqual(['delivered', 1])
+  expect(await attempt(0)).toEqual(['delivered', 2])
+  await close()
+})
+
 test('an acknowledgement is one there, of the incident of its alert, and nothing more', async () => {
   const { arrived, url } = await aFarSide(answers(202))
   const message = aMessage([anAlert()], { type: 'alert.acknowledged' })

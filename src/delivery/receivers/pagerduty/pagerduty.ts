@@ -13,8 +13,8 @@ import { eventsOf, MOST_DETAIL } from './events.ts'
 const TIMEOUT_MS = 25_000
 /** Events of one message under way at a time. Each is about another alert, so their order does not matter. */
 const AT_A_TIME = 8
-/** Messages of which some events were taken, and some not yet. */
-const MOST_HALF_SENT = 100
+/** Messages of which some events were taken, and some not yet; of more the one that was tried longest ago is sent whole again. */
+const MOST_HALF_SENT = 1_000
 
 const pagerdutySettings = posted(
   z.strictObject({
@@ -75,8 +75,10 @@ function createPagerDuty({ url, routingKey, template }: PagerDutySettings, conte
       const failed = outcomes.find(({ outcome }) => outcome === 'disable' || outcome === 'retry')
       refused ??= outcomes.find(({ outcome }) => outcome === 'refuse')
       if (failed === undefined) continue
-      if (taken.size >= MOST_HALF_SENT) taken.clear()
-      taken.set(id, done)
+      taken.delete(id)
+      if (done.size > 0) taken.set(id, done)
+      const [oldest = id] = taken.keys()
+      if (taken.size > MOST_HALF_SENT) taken.delete(oldest)
       return failed
     }
     taken.delete(id)
