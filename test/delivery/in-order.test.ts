@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { type Alert, alertOf } from '../../src/alerts/alert.ts'
 import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
@@ -123,29 +124,60 @@ test('a delivery waits for as long as an earlier one of its alert is under way, 
   expect(await one.deliveries.begin(firing, late + CLAIM_MS)).toBeUndefined()
 })
 
+const [a, b] = ['a-1', 'b-1'].map((id) => anAlert({ id })) as [Alert, Alert]
+const end = { alert: anAlert({ id: 'a-2', status: 'resolved', reason: 'recovered' }) }
+
+interface Made {
+  id: string
+  /** The planned moment as it was read. */
+  at?: number
+  now: number
+  alerts?: Alert[]
+}
+
+function makeDigest({ keys }: ReturnType<typeof aRelay>, { id, at, now, alerts = [a, b] }: Made) {
+  const data = { groupKey: 'digest/day', truncated: 0, alerts, period: 'day' as const }
+  const message = { type: 'alert.digest' as const, timestamp: new Date(now).toISOString(), data }
+  const shows = alerts.map(alertOf).join(' ')
+  const plan = ['mail', at ?? '', now + DAY, now, id, JSON.stringify(message), shows, '[]']
+  return redis.store.moveDigest(keys.delivery.deliveriesDue, ...plan)
+}
+
 test('a digest that comes late does not show what is over, and not at all once there is a newer one', async () => {
   const one = aRelay(redis.store, redis.freshKeys())
-  const alerts = ['a-1', 'b-1'].map((id) => anAlert({ id }))
-  const makeDigest = async (deliveryId: string, at: number | undefined, now: number) => {
-    const data = { groupKey: 'digest/day', truncated: 0, alerts, period: 'day' as const }
-    const message = { type: 'alert.digest' as const, timestamp: new Date(now).toISOString(), data }
-    const plan = ['mail', at ?? '', now + DAY, now, deliveryId, JSON.stringify(message), 'a b', '[]']
-    expect(await redis.store.moveDigest(one.keys.delivery.deliveriesDue, ...plan)).toBe('moved')
-  }
-  await one.pass(NOW, ...alerts.map((alert) => ({ alert })))
+  await one.pass(NOW, { alert: a }, { alert: b })
   await one.record('delivered', OPENED)
-  await makeDigest('msg_1', undefined, OPENED)
+  expect(await makeDigest(one, { id: 'msg_1', now: OPENED })).toBe('moved')
   await attempt(one, 'msg_1', 'retry', OPENED)
-  await one.pass(NOW + INTERVAL, { alert: anAlert({ id: 'a-2', status: 'resolved', reason: 'recovered' }) })
+  await one.pass(NOW + INTERVAL, end)
   const over = (await one.pending()).find(({ message }) => message.type === 'alert.resolved')?.id ?? ''
   expect(await attempt(one, over, 'delivered', ENDED)).toEqual([['a-2', []]])
   expect(await one.deliveries.begin('msg_1', ENDED)).toMatchObject({
     message: { data: { truncated: 1, alerts: [{ id: 'b-1' }] } },
   })
-  await makeDigest('msg_2', OPENED + DAY, ENDED)
+  expect(await makeDigest(one, { id: 'msg_2', at: OPENED + DAY, now: ENDED, alerts: [b] })).toBe('moved')
   expect(await one.deliveries.begin('msg_2', ENDED)).toBe(ENDED + BEHIND_MS)
-  expect(await attempt(one, 'msg_2', 'delivered', ENDED + CLAIM_MS)).toHaveLength(2)
+  expect(await attempt(one, 'msg_2', 'delivered', ENDED + CLAIM_MS)).toHaveLength(1)
   expect(await one.deliveries.begin('msg_1', ENDED + CLAIM_MS)).toBeUndefined()
+})
+
+test('a digest that shows what ended while it was made is made anew', async () => {
+  const one = aRelay(redis.store, redis.freshKeys())
+  await one.pass(NOW, { alert: a }, { alert: b })
+  await one.record('delivered', OPENED)
+  await one.pass(NOW + INTERVAL, end)
+  expect(await makeDigest(one, { id: 'msg_1', now: ENDED - 1_000 })).toBe('lost')
+  // The clock of who sent the end may be a little behind.
+  expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 1_000 })).toBe('lost')
+  expect(await redis.store.exists(one.keys.digests.due, one.keys.delivery.delivery('msg_1'))).toBe(0)
+  expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 1_000, alerts: [b] })).toBe('moved')
+})
+
+test('a digest comes though it shows what ended long ago: a failover brought it back', async () => {
+  const one = aRelay(redis.store, redis.freshKeys())
+  await one.pass(NOW, { alert: a })
+  await one.pass(NOW + INTERVAL, end)
+  expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 60_000 })).toBe('moved')
 })
 
 test('an attempt is under way also for who read its own clock a moment before it began', async () => {

@@ -299,9 +299,15 @@ return 0
 -- has one digest, whoever dies when, and however many look at once.
 -- KEYS: deliveries due. ARGV: receiver, its moment as it was read ('' = none), its next moment, now, and of a delivery: id, message
 --   (JSON), alerts that it shows (with spaces between), what the next digest is compared with.
--- Returns 'moved' | 'lost'.
+-- Returns 'moved' | 'lost' (the moment is another one, or it shows what is over: it is made anew).
 local receiver, read, nextAt, now, id, message, shows, told = unpack(ARGV)
 if tonumber(redis.call('ZSCORE', DIGESTS_DUE, receiver) or '') ~= tonumber(read) then return 'lost' end
+-- The message that says that an alert is over did not wait for a digest that was being made, and arrives before it. What has been over
+-- for a minute was read as open all the same: a failover brought it back.
+for _, alert in ipairs(words(shows or '')) do
+  local endedAt = redis.call('ZSCORE', overKey(receiver), alert)
+  if endedAt and tonumber(endedAt) > now - 60000 then return 'lost' end
+end
 redis.call('ZADD', DIGESTS_DUE, nextAt, receiver)
 if not id then return 'moved' end
 -- It carries no transition: each was told, or is, by a delivery of its own. But it shows alerts as firing.
