@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Registry } from '../accounts/registry.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
 import { readScores } from '../redis/read-scores.ts'
 import { stepJson } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
@@ -34,7 +35,8 @@ export async function sweepDigests(deps: DigestsWork): Promise<undefined> {
   const planned = await readScores(store, keys.digests.due)
   for (const receiver of planned.keys()) {
     if (digests.has(receiver)) continue
-    await store.del(keys.digests.of(receiver))
+    // The last one may be on its way still: what ends goes behind it.
+    await unlessOfOtherType(store.hdel(keys.digests.of(receiver), 'told'), 0)
     await store.zrem(keys.digests.due, receiver)
   }
   for (const [receiver, schedule] of digests) {
