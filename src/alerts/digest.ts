@@ -1,4 +1,5 @@
 import { defined } from '../runtime/defined.ts'
+import { isMoment } from '../runtime/moment.ts'
 import { isoOf } from '../text/format-time.ts'
 import { type Alert, alertOf, compareLevels, criticalFirst, type FleetChanges, type Message } from './alert.ts'
 
@@ -74,9 +75,19 @@ export function encodeDigest({ at, alerts }: LastDigest): string {
 /** Undefined for what is none: then there is nothing to compare with. */
 export function decodeDigest(stored: string | null): LastDigest | undefined {
   try {
-    const [at, alerts] = JSON.parse(stored ?? '') as [number, [string, Reported][]]
-    return Number.isFinite(at) ? { at, alerts: new Map(alerts) } : undefined
+    const list: unknown = JSON.parse(stored ?? '')
+    const [at, alerts]: unknown[] = Array.isArray(list) ? list : []
+    const isDigest = isMoment(at) && Array.isArray(alerts) && alerts.every(isReported)
+    return isDigest ? { at, alerts: new Map(alerts) } : undefined
   } catch {
     return undefined
   }
+}
+
+function isReported(entry: unknown): entry is [alert: string, reported: Reported] {
+  const [alert, reported]: unknown[] = Array.isArray(entry) ? entry : []
+  if (typeof alert !== 'string' || typeof reported !== 'object' || reported === null) return false
+  const { level, usage, limit } = reported as { [Name in keyof Reported]?: unknown }
+  const areNumbers = [usage, limit].every((number) => number === undefined || Number.isFinite(number))
+  return areNumbers && (level === 'warning' || level === 'critical')
 }

@@ -132,12 +132,19 @@ describe('compared with the one before, a digest', () => {
     })
   })
 
-  test.each(['', '{}', '[1', 'null', '["x",[]]', '[1,1,[["a",1,900,1000]]]'])(
-    'has nothing to compare with where %j is stored',
-    (stored) => {
-      expect(decodeDigest(stored)).toBeUndefined()
-    },
-  )
+  test.each([
+    ...['', '{}', '[1', 'null', '["x",[]]', '[1,1,[["a",1,900,1000]]]', '[8640000000000001,[]]', '[1.5,[]]', '[1]'],
+    ...[
+      '[1,[null]]',
+      '[1,[["up",null]]]',
+      '[1,[[1,{"level":"warning"}]]]',
+      '[1,[["up",{"level":"ok"}]]]',
+      '[1,["up"]]',
+    ],
+    ...['[1,[["up",{"level":"warning","usage":"900"}]]]', '[1,[["up",{"level":"warning","limit":null}]]]'],
+  ])('has nothing to compare with where %j is stored', (stored) => {
+    expect(decodeDigest(stored)).toBeUndefined()
+  })
 })
 
 describe('a standing', () => {

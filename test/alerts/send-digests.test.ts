@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import { Registry } from '../../src/accounts/registry.ts'
-import type { Alert, Message } from '../../src/alerts/alert.ts'
+import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { DigestSchedule } from '../../src/alerts/digest-schedule.ts'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
@@ -380,7 +380,28 @@ test('a receiver whose digest can not be made keeps no other from its own', asyn
   await daemon()()
   expect(await arrived()).toHaveLength(1)
   expect(logs.lines().filter(({ code }) => code === 'digest.error')).toMatchObject([{ receiver: 'broken' }])
+  clock.move(DAY)
+  await daemon({ digests: { ops: daily } })()
+  expect(await arrived()).toHaveLength(2)
 })
+
+test.each(['[1,[["ID",null]]]', '[8640000000000001,[]]', '[1,[["ID",{"level":"high"}]]]'])(
+  'a receiver has its digest where %s is what it was sent last',
+  async (told) => {
+    const { daemon, arrived, opens, clock, keys, store } = await daemons()
+    await opens(1, 'warning', 850)
+    const sweep = daemon()
+    await sweep()
+    clock.move(MINUTE)
+    await sweep()
+    const [first] = await arrived()
+    const id = first === undefined ? '' : alertOf(first.data.alerts[0] ?? { id: '' })
+    await store.hset(keys.digests.of('ops'), 'told', told.replace('ID', id))
+    clock.move(DAY)
+    await sweep()
+    expect((await arrived())[1]?.data).toMatchObject({ totals: { warning: 1 } })
+  },
+)
 
 test('an account with more alerts than a call takes arguments has its digest', async () => {
   const { daemon, arrived, opens, clock, keys, store, logs } = await daemons()

@@ -173,6 +173,13 @@ test('a digest that shows what ended while it was made is made anew', async () =
   expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 1_000, alerts: [b] })).toBe('moved')
 })
 
+test('alerts are on their way also where what is known of the last digest is of another type', async () => {
+  const one = aRelay(redis.store, redis.freshKeys())
+  await redis.store.set(one.keys.digests.of('mail'), 'not a hash')
+  await one.pass(NOW, { alert: a })
+  expect(await one.told()).toEqual(['a-1'])
+})
+
 test('a digest comes though it shows what ended long ago: a failover brought it back', async () => {
   const one = aRelay(redis.store, redis.freshKeys())
   await one.pass(NOW, { alert: a })
