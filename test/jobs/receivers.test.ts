@@ -1,29 +1,24 @@
 import { expect, test } from 'vitest'
-import { deliver, Turns } from '../../jobs/deliver.ts'
+import { deliver } from '../../jobs/deliver.ts'
 import { sweepReceivers } from '../../jobs/sweep-receivers.ts'
 import type { Alert } from '../../src/alerts/alert.ts'
-import { deliveryAnnouncer, testMessage } from '../../src/alerts/kinds/delivery-alert.ts'
+import { testMessage } from '../../src/alerts/kinds/delivery-alert.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
-import { CLAIM_MS, Deliveries } from '../../src/delivery/deliveries.ts'
+import { CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import type { AttemptOutcome, Receiver } from '../../src/delivery/receiver.ts'
-import { ReceiverStore } from '../../src/delivery/receiver-health.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const PAGE = 'https://plimsoll.example.com/deliveries'
 
 /** Two receivers, one of which answers as the test says; time moves by hand. */
-function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
-  const deliveries = new Deliveries(redis.store, keys)
-  const receiverStore = new ReceiverStore(redis.store, keys)
+async function open(names: readonly string[] = ['ops-hook', 'ops-mail']) {
+  const settings = { alerts: { drill: { every: '7d', alertAfter: '14d' } } }
+  const { services, clock, keys, store } = await world({ settings })
+  const { deliveries, receiverStore } = services
   const far = {
     outcome: { outcome: 'delivered', answer: 200 } as AttemptOutcome,
     takesMs: 40,
@@ -42,20 +37,12 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
     },
     close: async () => undefined,
   })
-  const deps = {
-    ...{ clock, deliveries, receiverStore, random: () => 0.5, log: logLines().log, metrics: createMetrics() },
-    receivers: new Map(names.map((name) => [name, receiverOf(name)])),
-    turns: new Turns(),
-    queues: { wake: async () => undefined } as never,
-    drill: { everyMs: 7 * DAY, unprovenAfterMs: 14 * DAY } as { everyMs: number | 'never'; unprovenAfterMs: number },
-    announceDelivery: deliveryAnnouncer({ repeatEveryMs: DAY, page: PAGE }),
-    deliveriesPage: PAGE,
-  }
+  const deps = { ...services, receivers: new Map(names.map((name) => [name, receiverOf(name)])) }
   const never = new AbortController().signal
   const stop = { stopping: never, abandon: never }
   let count = 0
   return {
-    ...{ keys, clock, deliveries, receiverStore, far, deps },
+    ...{ keys, clock, store, deliveries, receiverStore, far, deps },
     /** As SIGHUP does it. */
     moveTo: async (address: string) => {
       const moved = names.map((name) => receiverOf(name, address))
@@ -68,8 +55,8 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
       const id = `msg_${++count}`
       const message = JSON.stringify(testMessage(receiver, 'asked', clock.now(), PAGE))
       const fields = { receiver, message, createdAt: clock.now(), attempts: 0 }
-      await redis.store.hset(keys.delivery.delivery(id), fields)
-      await redis.store.zadd(keys.delivery.deliveriesDue, clock.now(), id)
+      await store.hset(keys.delivery.delivery(id), fields)
+      await store.zadd(keys.delivery.deliveriesDue, clock.now(), id)
       return id
     },
     try: (deliveryId: string) => deliver(deps, { deliveryId }, stop),
@@ -83,14 +70,14 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
       }
     },
     told: async (): Promise<(Alert & { notTo?: string | undefined })[]> => {
-      const entries = await redis.store.xrange(keys.partition(0).log, '-', '+')
+      const entries = await store.xrange(keys.partition(0).log, '-', '+')
       return entries.map(([, fields]) => decodeEntry(fields[1] ?? '')).map(({ alert, notTo }) => ({ ...alert, notTo }))
     },
   }
 }
 
 test('a daemon whose machine slept sends nothing that another daemon has taken over, and leaves it to that', async () => {
-  const one = world()
+  const one = await open()
   const id = await one.post('ops-hook')
   const { disabled } = one.deliveries
   one.deliveries.disabled = () => {
@@ -106,7 +93,7 @@ test('a daemon whose machine slept sends nothing that another daemon has taken o
 const reasons = (alerts: readonly Alert[]) => alerts.map(({ level, reason }) => `${level} ${reason}`)
 
 test('a receiver that has only failed for an hour is told of through the others, once, and when it delivers again', async () => {
-  const one = world()
+  const one = await open()
   one.far.outcome = { outcome: 'retry', answer: 500, reason: 'answered 500' }
   await one.post('ops-hook')
   await one.sweep()
@@ -127,7 +114,7 @@ test('a receiver that has only failed for an hour is told of through the others,
 })
 
 test('two daemons that look at the same time tell it once', async () => {
-  const one = world()
+  const one = await open()
   one.far.outcome = { outcome: 'retry', reason: 'connection refused' }
   await one.post('ops-hook')
   await one.live(2 * HOUR)
@@ -136,7 +123,7 @@ test('two daemons that look at the same time tell it once', async () => {
 })
 
 test('one that fails for days is told of once a day', async () => {
-  const one = world()
+  const one = await open()
   one.far.outcome = { outcome: 'retry', reason: 'connection refused' }
   await one.post('ops-hook')
   for (let hours = 0; hours < 60; hours++) {
@@ -147,7 +134,7 @@ test('one that fails for days is told of once a day', async () => {
 })
 
 test('a receiver that wants no more is told of at once, as critical, until it is enabled again', async () => {
-  const one = world()
+  const one = await open()
   one.far.outcome = { outcome: 'disable', answer: 410, reason: 'answered 410: this receiver wants no more messages' }
   await one.try(await one.post('ops-hook'))
   await one.sweep()
@@ -164,7 +151,7 @@ test.each([
   ['a receiver that wants no more', { outcome: 'disable', answer: 410, reason: 'answered 410' } as const],
   ['a receiver that fails', { outcome: 'retry', answer: 500, reason: 'answered 500' } as const],
 ])('what an address answered says nothing about the one that came with SIGHUP meanwhile: %s', async (_, outcome) => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   await one.moveTo('old')
   one.far.outcome = outcome
   one.far.meanwhile = () => one.moveTo('new')
@@ -178,7 +165,7 @@ test.each([
 })
 
 test('what was given up because the old address wants no more is tried at the new one, and not again at the old one', async () => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   await one.moveTo('old')
   one.far.outcome = { outcome: 'disable', answer: 410, reason: 'answered 410' }
   for (const id of [await one.post('ops-hook'), await one.post('ops-hook')]) await one.try(id)
@@ -193,9 +180,9 @@ test('what was given up because the old address wants no more is tried at the ne
 })
 
 test('a test that arrives enables a receiver that was switched off, and is in the log', async () => {
-  const one = world()
+  const one = await open()
   await one.sweep()
-  await redis.store.hset(one.keys.delivery.disabled, 'ops-hook', 'answered 410')
+  await one.store.hset(one.keys.delivery.disabled, 'ops-hook', 'answered 410')
   await one.sweep()
   const recordTest = (id: string, outcome: AttemptOutcome, ms: number) =>
     one.receiverStore.recordTest({ id, receiver: 'ops-hook', ms, now: one.clock.now() }, outcome)
@@ -214,9 +201,9 @@ test('a test that arrives enables a receiver that was switched off, and is in th
 })
 
 test('the alert of a receiver that left the config is closed', async () => {
-  const one = world()
+  const one = await open()
   await one.sweep()
-  await redis.store.hset(one.keys.delivery.disabled, 'ops-hook', 'answered 410')
+  await one.store.hset(one.keys.delivery.disabled, 'ops-hook', 'answered 410')
   await one.sweep()
   one.deps.receivers.delete('ops-hook')
   one.clock.move(11 * MINUTE)
@@ -225,7 +212,7 @@ test('the alert of a receiver that left the config is closed', async () => {
 })
 
 test('each attempt is logged with what it took, what was answered and when the next one is', async () => {
-  const one = world()
+  const one = await open()
   one.far.outcome = { outcome: 'retry', answer: 503, reason: 'answered 503: Service Unavailable' }
   const id = await one.post('ops-hook')
   await one.try(id)
@@ -238,14 +225,14 @@ test('each attempt is logged with what it took, what was answered and when the n
 })
 
 test('an attempt for a receiver that is not configured says nothing about any receiver', async () => {
-  const one = world()
+  const one = await open()
   await one.try(await one.post('ops-hock'))
-  expect(await redis.store.exists(one.keys.delivery.receiver('ops-hock'))).toBe(0)
+  expect(await one.store.exists(one.keys.delivery.receiver('ops-hock'))).toBe(0)
   expect(await one.deliveries.log(1)).toMatchObject([{ outcome: 'retry', ms: null, answer: null }])
 })
 
 test('two workers never try one delivery at once, and one that died over it holds it no longer than its claim', async () => {
-  const one = world()
+  const one = await open()
   const id = await one.post('ops-hook')
   await Promise.all([one.try(id), one.try(id), one.try(id)])
   expect(one.far.sent).toHaveLength(1)
@@ -264,7 +251,7 @@ test('a claim outlives the longest attempt and the wait for its turn', () => {
 })
 
 test('a quiet receiver gets a drill, once for the fleet, and not before its time', async () => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   await one.sweep()
   await one.live(7 * DAY - MINUTE)
   await one.sweep()
@@ -285,7 +272,7 @@ test('a quiet receiver gets a drill, once for the fleet, and not before its time
 })
 
 test('a receiver that delivers needs no drill', async () => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   for (let days = 0; days < 20; days += 4) {
     await one.try(await one.post('ops-hook'))
     await one.live(4 * DAY)
@@ -301,7 +288,7 @@ test('a drill is an alert.test message that says what it is', async () => {
 })
 
 test('one that no drill proves for long is told of through the others', async () => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   one.far.outcome = { outcome: 'delivered' }
   await one.sweep()
   // Its drills go out through a daemon that is not there.
@@ -316,7 +303,7 @@ test('one that no drill proves for long is told of through the others', async ()
 })
 
 test('without drills there are none', async () => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   one.deps.drill = { ...one.deps.drill, everyMs: 'never' }
   await one.sweep()
   await one.live(30 * DAY)
@@ -326,7 +313,7 @@ test('without drills there are none', async () => {
 })
 
 test('a message that cannot be made fails like any other: it is tried later, in the log, and told of through the others', async () => {
-  const one = world()
+  const one = await open()
   one.far.fault = new Error('no such column')
   await one.post('ops-hook')
   await one.sweep()
@@ -342,7 +329,7 @@ const paused = (retryAfterMs: number): AttemptOutcome => ({
 })
 
 test('a 429 with Retry-After holds for the receiver: nothing goes out to it before, not even what waited for its turn', async () => {
-  const one = world()
+  const one = await open()
   one.far.outcome = paused(2 * MINUTE)
   const ids = await Promise.all(Array.from({ length: 12 }, () => one.post('ops-hook')))
   await Promise.all(ids.map((id) => one.try(id)))
@@ -360,16 +347,16 @@ test('a 429 with Retry-After holds for the receiver: nothing goes out to it befo
 })
 
 test.each([
-  ['another address', (one: ReturnType<typeof world>) => one.moveTo('new')],
+  ['another address', (one: Awaited<ReturnType<typeof open>>) => one.moveTo('new')],
   [
     'a test that arrives',
-    ({ receiverStore, clock }: ReturnType<typeof world>) => {
+    ({ receiverStore, clock }: Awaited<ReturnType<typeof open>>) => {
       const test = { id: 'msg_test', receiver: 'ops-hook', ms: 1, now: clock.now() }
       return receiverStore.recordTest(test, { outcome: 'delivered' })
     },
   ],
 ])('a receiver that asked for a day gets messages again within five minutes of %s', async (_, change) => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   await one.moveTo('old')
   one.far.outcome = paused(DAY)
   await one.try(await one.post('ops-hook'))
@@ -383,7 +370,7 @@ test.each([
 })
 
 test('what an address asked for before SIGHUP does not hold for the one that came meanwhile', async () => {
-  const one = world(['ops-hook'])
+  const one = await open(['ops-hook'])
   await one.moveTo('old')
   one.far.outcome = paused(DAY)
   one.far.meanwhile = () => one.moveTo('new')
@@ -393,7 +380,7 @@ test('what an address asked for before SIGHUP does not hold for the one that cam
 })
 
 test('a receiver is left alone for as long as it asked, though the daemon that it told has a fast clock', async () => {
-  const one = world()
+  const one = await open()
   one.far.outcome = paused(MINUTE)
   one.clock.move(DAY)
   await one.try(await one.post('ops-hook'))
@@ -407,7 +394,7 @@ test('a receiver is left alone for as long as it asked, though the daemon that i
 })
 
 test('a message has its last attempt after three days, whatever its receiver asked for', async () => {
-  const one = world()
+  const one = await open()
   await one.post('ops-hook')
   one.clock.move(3 * DAY - MINUTE)
   one.far.outcome = paused(DAY)
