@@ -14,36 +14,42 @@ import {
 } from '../../src/tokens/unstored.ts'
 import { openServer } from '../http/open-server.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
+import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { serverOfFile } from '../support/of-file.ts'
-import { HUB, metadata, office } from './connected.ts'
+import { openWorld } from '../support/world.ts'
+import { HUB, metadata } from './connected.ts'
 
 const redis = serverOfFile()
 const refuse = async (is: boolean) => void (await redis.store.config('SET', 'min-replicas-to-write', is ? '1' : '0'))
 
 /** A Redis that begins to refuse while the provider answers. */
-function begun(does: FakeAnswers) {
-  const keys = redis.freshKeys()
-  const { deps: connect, clock, logged } = office(redis.store, keys, { metadata: async () => metadata(), ...does })
+async function begun(does: FakeAnswers) {
   const sealed: TokensToStore[] = []
-  const unstored = new Unstored((answers) => {
+  const seal = (answers: readonly TokensToStore[]) => {
     sealed.push(...answers)
     return () => void sealed.splice(0)
-  })
-  const endpoint = openEndpoint(redis.store, keys, clock)
-  onTestFinished(async () => {
-    await refuse(false)
-    await endpoint.close()
-  })
-  const deps = { ...connect, unstored }
+  }
+  const w = await openWorld(redis, { provider: { metadata: async () => metadata(), ...does }, seal })
+  const { services: finish, keys, clock, logged } = w
+  onTestFinished(() => refuse(false))
   const install = { installUrl: 'https://x.example/a', clientId: 'c', redirectUri: 'https://y.example/cb' }
   const url = beginInstall(vault, { ...install, scopes: ['oauth'], optionalScopes: [] }, clock.now())
   const redirect = { code: 'code-1', state: new URL(url).searchParams.get('state') ?? '' }
   const id = redirect.state.split('.')[0] ?? ''
   const kept = async () => Object.keys(await dump(redis.store, keys)).filter((key) => /{grants}:(due|grant:)/.test(key))
   const sealedTokens = () => sealed.map(({ refresh }) => refresh?.reveal())
-  return { deps, finish: { ...deps, endpoint }, keys, clock, logged, redirect, id, kept, sealedTokens }
+  return {
+    deps: { ...finish, endpoint: new CodeDoor() },
+    finish,
+    keys,
+    clock,
+    logged,
+    redirect,
+    id,
+    kept,
+    sealedTokens,
+  }
 }
 
 const granted = async (owner?: object) => {
@@ -58,7 +64,7 @@ test.each([
 ])(
   'an install that Redis refuses once its code is spent is finished when it takes writes: owner told %s',
   async (_, owner) => {
-    const { deps, finish, keys, clock, redirect, id, kept, sealedTokens } = begun({
+    const { deps, finish, keys, clock, redirect, id, kept, sealedTokens } = await begun({
       exchangeCode: () => granted(owner),
       refresh: async () => tokens('access-newer', 'refresh-new'),
     })
@@ -81,7 +87,7 @@ test.each([
 )
 
 test('a customer who asks again is connected as soon as Redis takes writes, and one who hurries breaks nothing', async () => {
-  const { deps, keys, redirect } = begun({ exchangeCode: () => granted() })
+  const { deps, keys, redirect } = await begun({ exchangeCode: () => granted() })
   expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
   expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
   await refuse(false)
@@ -92,14 +98,14 @@ test('a customer who asks again is connected as soon as Redis takes writes, and 
 })
 
 test('an install that a stop cuts off is sealed with the stop', async () => {
-  const { deps, clock, redirect, sealedTokens } = begun({ exchangeCode: () => granted() })
+  const { deps, clock, redirect, sealedTokens } = await begun({ exchangeCode: () => granted() })
   await finishInstall(deps, redirect)
   await deps.unstored.close(clock, 0)
   expect(sealedTokens()).toEqual(['refresh-new'])
 })
 
 test('older tokens of a grant that are stored late do not take the place of newer ones', async () => {
-  const { deps, clock } = begun({})
+  const { deps, clock } = await begun({})
   const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: undefined } as const
   const park = async (name: string, obtainedAt: number) => {
     const given = { access: new Secret(`access-${name}`), refresh: new Secret(`refresh-${name}`) }
@@ -113,7 +119,7 @@ test('older tokens of a grant that are stored late do not take the place of newe
 })
 
 test('the rotated token of a parked grant that Redis refuses is kept, and the one before is not redeemed again', async () => {
-  const { deps, finish, clock, keys, sealedTokens } = begun({ refresh: () => granted() })
+  const { deps, finish, clock, keys, sealedTokens } = await begun({ refresh: () => granted() })
   const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: undefined } as const
   const given = { access: tokens('a').value.accessToken, refresh: tokens('a').value.accessToken }
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }
@@ -133,7 +139,7 @@ test('the rotated token of a parked grant that Redis refuses is kept, and the on
 
 test('a grant that is proved while the clock is set back keeps the newer token where Redis refuses then', async () => {
   let alive = 'refresh-1'
-  const { deps, finish, keys, clock } = begun({
+  const { deps, finish, keys, clock } = await begun({
     refresh: async (token) => {
       if (token.reveal() !== alive) return failure('rejected')
       alive += '+'
@@ -160,7 +166,7 @@ test('a grant that is proved while the clock is set back keeps the newer token w
 })
 
 test('an account that a failover lost right after its install is connected from the grant', async () => {
-  const { deps, finish, clock, keys, redirect, id, kept } = begun({
+  const { deps, finish, clock, keys, redirect, id, kept } = await begun({
     exchangeCode: async () => tokens('access-new', 'refresh-new'),
   })
   const lostWith = async (name: string) => {
