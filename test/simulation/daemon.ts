@@ -64,7 +64,6 @@ export interface Daemon extends AlertParts, RekeyParts {
 }
 
 const metrics = createMetrics()
-const log = createLogger({ level: 'silent', pretty: false }, { write: () => {} })
 const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
 const pages = { pageOf }
 const never = new AbortController().signal
@@ -85,6 +84,7 @@ const openDoor = {
 export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config.keys): Daemon {
   const { world, real, keys, provider, watch } = scene
   const process = world.addProcess(name)
+  const log = createLogger({ level: 'error', pretty: false }, { write: (line) => world.noteLine(line) })
   const store = simulatedStore(world, process, real, watch)
   // Real time is no part of a run.
   const clock = world.clockOf(process)

@@ -61,7 +61,10 @@ async function judgeAccount(scene: Scene, hubId: number, intent: Intent, isStran
     return canBeKnown.length > 0 && !isStrange ? 'a refresh token is left alive after the uninstall' : undefined
   }
   if (!isLive) return state === null ? 'a grant is stored nowhere' : 'a connected account is gone'
-  if (alive.length === 0) return provider.of(hubId).at(-1)?.is === 'deleted' ? 'the new grant is deleted' : undefined
+  if (alive.length === 0) {
+    const isDeleted = provider.of(hubId).at(-1)?.is === 'deleted' && scene.world.grantsGivenUp === 0
+    return isDeleted ? 'the new grant is deleted' : undefined
+  }
   // The one before is tried where the last one is refused.
   const stored = await storedTokens(scene, hubId)
   return stored.some(({ is }) => is === 'alive') || canBeKnown.length === 0 ? undefined : LOST

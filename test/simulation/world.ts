@@ -151,6 +151,13 @@ export class World {
   /** How many were taken. */
   claims = 0
 
+  /** Grants that the provider named no account of for an hour: they are deleted by the rule. */
+  grantsGivenUp = 0
+
+  noteLine(line: string): void {
+    if (line.includes('"grant.given-up"')) this.grantsGivenUp++
+  }
+
   noteFault(kind: string, line: string): void {
     this.faults[kind] = (this.faults[kind] ?? 0) + 1
     this.note(`FAULT ${kind}: ${line}`)
