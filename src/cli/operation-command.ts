@@ -1,25 +1,13 @@
 import type { Argument, Option } from 'commander'
 import { defaultOf, type Field, type FieldKind, fieldsOf } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
-import {
-  argument,
-  type CommandSpec,
-  mostRows,
-  option,
-  parseAccount,
-  parseCount,
-  parseMailbox,
-  parseTime,
-  watchOption,
-} from './arguments.ts'
+import { argument, type CommandSpec, mostRows, option, parseAccount, parseTime, watchOption } from './arguments.ts'
 import type { Io } from './io.ts'
 
 /** How what is written for a field is read, and what help says of that; a text or a choice is taken as it is. */
 const READERS: Readonly<Partial<Record<FieldKind, { read: (text: string) => unknown; hint?: string }>>> = {
   moment: { read: parseTime, hint: '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago' },
   account: { read: parseAccount, hint: 'hub id or domain' },
-  count: { read: parseCount },
-  mailbox: { read: parseMailbox },
 }
 
 /** An operation as a command: what its words name are arguments, all else are options. */

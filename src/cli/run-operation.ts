@@ -26,7 +26,7 @@ export async function runOperation(
   const command = given[names.length + 1] as Command
   const { json: asJson, max } = options as { json?: boolean; max?: number }
   const written = { ...options, ...Object.fromEntries(names.map((name, n) => [name, given[n]])) }
-  checkLengths(operation.takes, written, command)
+  checkLengths(operation.takes, names, written, command)
   const isAll = max === undefined || (asJson === true && operation.isList === true)
   const page = { limit: isAll ? Number.POSITIVE_INFINITY : max }
   const call = async (stores: Stores) => {
@@ -44,8 +44,8 @@ export async function runOperation(
   }
   const act = async (services: Services) => {
     const asked = await call(services)
-    const progress = operation.busy && showProgress(io, operation.busy(asked.given))
     const actions = await actionsOf(services, io.stop)
+    const progress = operation.busy && showProgress(io, operation.busy(asked.given))
     const value = operation.does?.({ ...operationDeps(services), actions }, asked).finally(() => progress?.end())
     return { value: await value, asked }
   }
@@ -68,11 +68,16 @@ async function actionsOf(services: Services, stop: AbortSignal): Promise<Actions
   return operationActions(accountJobsUntil(services, stop), services)
 }
 
-function checkLengths(takes: Fields, written: Record<string, unknown>, command: Command): void {
+function checkLengths(
+  takes: Fields,
+  names: readonly string[],
+  written: Record<string, unknown>,
+  command: Command,
+): void {
   for (const [name, { kind, most }] of fieldsOf(takes, 'command')) {
     const text = written[name]
     if (kind !== 'text' || most === undefined || typeof text !== 'string' || text.trim().length <= most) continue
-    command.error(`error: --${name} is longer than ${most} characters`)
+    command.error(`error: ${writtenName(name, names)} is longer than ${most} characters`)
   }
 }
 
@@ -80,7 +85,11 @@ function checkLengths(takes: Fields, written: Record<string, unknown>, command: 
 function refused({ message, wayOut, field }: Refusal, names: readonly string[], command: Command): CommandError {
   const text = wayOut === undefined ? message : `${message}: ${wayOut}`
   if (field === undefined) return new CommandError(text)
-  return command.error(`error: ${names.includes(field) ? '' : `--${field} `}${text}`)
+  return command.error(`error: ${names.includes(field) ? '' : `${writtenName(field, names)} `}${text}`)
+}
+
+function writtenName(field: string, names: readonly string[]): string {
+  return names.includes(field) ? field : `--${field}`
 }
 
 /** What was written, with the hub ids of accounts that are named by their domain. */

@@ -23,13 +23,12 @@ function textFault({ input }: { input?: unknown }): string {
   return Array.isArray(input) ? 'must be given once' : 'must be a text'
 }
 
-/** How the texts of a query are read. */
+/** How what a request has of a field is read. */
 const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.ZodType>> = {
   text: ({ most = 200 }) => z.string({ error: textFault }).trim().max(most, `is longer than ${most} characters`),
   choice: ({ choices = [], ...field }, surface) => withDefault(oneOf(choices), defaultOf(field, surface)),
   moment: (field, surface) => momentOrAgo(defaultOf(field, surface)),
   account: () => numberInQuery(1, Number.MAX_SAFE_INTEGER),
-  count: ({ most = 500 }) => numberInQuery(1, most),
   flag: () =>
     written(
       oneOf(['true', 'false'])
@@ -37,7 +36,6 @@ const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.
         .transform((given) => given === 'true'),
       A_FLAG,
     ),
-  mailbox: () => z.string('must be given once'),
 }
 
 /** The schemas of what an operation takes over the API, by the names that they have there. */

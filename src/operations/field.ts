@@ -2,7 +2,7 @@
 export type Moment = (now: number) => number
 
 /** How the text of a field is read. The API and the command line have one reader each for every kind. */
-export type FieldKind = 'text' | 'choice' | 'moment' | 'account' | 'count' | 'flag' | 'mailbox'
+export type FieldKind = 'text' | 'choice' | 'moment' | 'account' | 'flag'
 
 export type Surface = 'api' | 'command'
 
@@ -13,7 +13,7 @@ export interface Field<T = unknown> {
   is: string
   isRequired?: boolean
   choices?: readonly string[]
-  /** The longest text, or the greatest number. */
+  /** The longest text. */
   most?: number
   /** As it would be written. */
   byDefault?: string | { api?: string; command?: string }
