@@ -52,10 +52,9 @@ export function regularPeriod(hubId: number, everyMs: number, spread: boolean): 
 }
 
 /**
- * When to poll next, and why. `everyMs` is the longest period; what is near a threshold, rises or has just changed comes
- * sooner, down to `soonestMs`; nothing comes later than its regular turn. What is near and does not move is eased by and
- * by, to two polls where others have one: it must not keep from a budget those that move. `isNear`: a series is near a
- * threshold, however often it is polled.
+ * When to poll next, and why. An account is at rest, and polled at its regular turn, or it comes sooner, down to
+ * `soonestMs`: what is near a threshold, rises to one or has just changed. `isNear`: a series is near a threshold, however
+ * often it is polled.
  */
 export function planPoll(found: Found): PollPlan & { isNear: boolean } {
   const { hubId, at, everyMs, isFirst, turn } = found
@@ -130,24 +129,30 @@ export function planSooner(
 type Wish = { periodMs: number; because: Near | RisingSeries | { is: 'changed'; at: number } }
 
 function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generator<Wish> {
-  const { at, changedAt, everyMs } = found
+  const { at, changedAt, everyMs, turn } = found
+  const was = turn?.because.is === 'budget' ? turn.because.instead : turn?.because
+  // Of the account, whatever is near: what takes turns in being nearest does not begin anew each time.
+  const since = was?.is === 'near' ? was.since : at
+  // An account that is near and still gets two polls where others have one: it must not keep from a budget those that move.
+  const easedMs = Math.min((at - Math.max(since, changedAt ?? 0)) / EASE, regularMs / 2)
   for (const series of found.series) {
     const boundaries = found.boundaries.get(series.id)
     if (boundaries === undefined) continue
+    const { id, usage, limit } = series
     for (const boundary of boundaries) {
       const distance = distanceTo(boundary, series)
       if (distance >= FAR) continue
-      const because = nearOf(series, boundary, found)
+      const { level, move, asks, of } = boundary
       // From the shortest period at the threshold to the longest where it is far, each step of the way by the same factor.
       const nearMs = soonestMs * (everyMs / soonestMs) ** (distance / FAR)
-      const easedMs = Math.min((at - Math.max(because.since, changedAt ?? 0)) / EASE, regularMs / 2)
+      const because: Near = { is: 'near', series: id, usage, limit, level, move, asks, of, since }
       yield { periodMs: Math.max(nearMs, easedMs), because }
     }
-    const perDay = found.growth.get(series.id) ?? 0
+    const perDay = found.growth.get(id) ?? 0
     const ahead = perDay > 0 ? nextAhead(series, boundaries) : undefined
     if (ahead === undefined) continue
-    const days = (ahead.at - series.usage) / perDay
-    const because: RisingSeries = { is: 'rising', series: series.id, days, to: ahead.to }
+    const days = (ahead.at - usage) / perDay
+    const because: RisingSeries = { is: 'rising', series: id, days, to: ahead.to }
     yield { periodMs: Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY), because }
   }
   // As long again as nothing has changed: what moves seldom is followed, and let go by and by.
@@ -159,13 +164,6 @@ function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generato
 function distanceTo({ move, at }: Boundary, { usage, limit }: Series): number {
   const way = move === 'enter' ? at - usage : usage - at
   return Math.max(0, way) / (limit ?? Math.max(1, at))
-}
-
-/** `since`: it has been near the same boundary from one poll to the next. */
-function nearOf({ id, usage, limit }: Series, { level, move, asks, of }: Boundary, { at, turn }: Found): Near {
-  const was = turn?.because.is === 'budget' ? turn.because.instead : turn?.because
-  const isSame = was?.is === 'near' && was.series === id && was.level === level && was.move === move
-  return { is: 'near', series: id, usage, limit, level, move, asks, of, since: isSame ? was.since : at }
 }
 
 /** What a series that grows reaches next: a level, or its limit. */

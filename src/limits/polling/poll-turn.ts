@@ -11,7 +11,7 @@ export interface Near {
   /** What the condition asks of the series, and the number where the level is entered or left. */
   asks: 'percent' | 'count' | 'remaining'
   of: number
-  /** Since when polls have found it there, ms. */
+  /** Since when polls have found the account near one threshold or another, ms. */
   since: number
 }
 

@@ -117,6 +117,18 @@ describe('an account near a threshold', () => {
     expect(at(799, { at: poll, turn, changedAt: poll - MINUTE }).at - poll).toBe(5 * MINUTE)
   })
 
+  test('is eased as much where more than one series stands still there', () => {
+    const boundaries = new Map(['overall', 'other'].map((id) => [id, [enter(80)]]))
+    const two = [series(799), series(798, 1_000, 'other')]
+    let poll = NOW
+    let plan = at(799, { series: two, boundaries })
+    for (let n = 0; n < 200; n++) {
+      poll = plan.at
+      plan = at(799, { series: two, boundaries, at: poll, turn: plan })
+    }
+    expect((plan.at - poll) / DAY).toBeGreaterThan(0.25)
+  })
+
   test('may be about to leave a level', () => {
     const boundaries = new Map([['overall', [{ ...enter(77), move: 'leave' as const }, enter(95, 'critical')]]])
     expect(at(785, { boundaries }).because).toMatchObject({ is: 'near', level: 'warning', move: 'leave', of: 77 })
