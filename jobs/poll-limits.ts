@@ -1,10 +1,9 @@
 import type { Begun } from '../src/limits/poll-store.ts'
-import { callsAfter } from '../src/limits/polling/call-share.ts'
+import { AccountCalls } from '../src/limits/polling/account-calls.ts'
 import { type Answers, fetchReports, type HeardReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, mostCalls, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import { type PollTurn, shortTurn } from '../src/limits/polling/poll-turn.ts'
-import { useOfBoth } from '../src/provider/bucket-use.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { CLOCK_SLACK_MS, type TokenTimes } from '../src/tokens/plan-refresh.ts'
@@ -133,12 +132,12 @@ async function makePoll({ deps, polls, signal, occasion }: Omit<Polling, 'claims
   const most = mostCalls(settings)
   const refusal = await refusalOfBudget(deps, opened.begun, { calls: most, occasion })
   if (refusal !== undefined) return refusal
-  const asked = await ask(deps, { hubId, settings, ...opened }, signal)
-  deps.callBudget?.settle(asked.calls - most)
+  const calls = new AccountCalls(deps, { hubId, before: opened.begun.watch.calls }, signal)
+  const asked = await ask(deps, { hubId, settings, ...opened }, calls)
+  deps.callBudget?.settle(calls.made.length - most)
   if (asked.answers === undefined) return later(deps, begun, 'held')
   // The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll.
-  if (asked.answers.calls.length === 0)
-    return { is: 'paused', at: asked.answers.pausedUntil ?? deps.clock.now() + 2_000 }
+  if (calls.made.length === 0) return { is: 'paused', at: calls.pausedUntil ?? deps.clock.now() + 2_000 }
   const at = Math.max(asked.answers.at, asked.begun.watch.polledAt + 1)
   const poll = { hubId, begun: asked.begun, settings, answers: asked.answers, at }
   return { is: 'made', poll: { ...poll, readAt: Math.min(at, deps.clock.now()) } }
@@ -191,27 +190,16 @@ export function isOldEnoughToDoubt({ obtainedAt, expiresAt }: TokenTimes, now: n
 async function ask(
   deps: PollWork,
   asked: Opened & { hubId: number; settings: AccountPollSettings },
-  signal: AbortSignal,
-): Promise<{ begun: Begun; answers: Answers<HeardReport> | undefined; calls: number }> {
+  calls: AccountCalls,
+): Promise<{ begun: Begun; answers: Answers<HeardReport> | undefined }> {
   const { begun, times } = asked
-  const answers = await fetchReports(deps, asked, signal)
-  const calls = answers?.calls.length ?? 0
+  const answers = await fetchReports(deps, asked, calls)
   const isWorthARefresh =
     answers !== undefined && wasUnauthorized(answers) && isOldEnoughToDoubt(times, deps.clock.now())
   const newer = isWorthARefresh ? await refreshed(deps, begun) : 'failed'
-  if (newer === 'failed') return { begun, answers, calls }
-  if (newer === 'held') return { begun, answers: undefined, calls }
-  const watch = { ...newer.begun.watch, calls: callsAfter(deps.share, newer.begun.watch.calls, answers?.calls ?? []) }
-  // Those that were refused count, too.
-  const again = await fetchReports(deps, { ...asked, ...newer, begun: { ...newer.begun, watch } }, signal)
-  const inAll = answers && again && { ...again, ...bothRounds(answers, again) }
-  return { begun: newer.begun, answers: inAll, calls: calls + (again?.calls.length ?? 0) }
-}
-
-/** The calls of both count; it is the second that was answered. */
-function bothRounds(first: Answers<HeardReport>, second: Answers<HeardReport>) {
-  const calls = [...first.calls, ...second.calls]
-  return { bucketUse: useOfBoth(first.bucketUse, second.bucketUse), calls }
+  if (newer === 'failed') return { begun, answers }
+  if (newer === 'held') return { begun, answers: undefined }
+  return { begun: newer.begun, answers: await fetchReports(deps, { ...asked, ...newer }, calls) }
 }
 
 /**

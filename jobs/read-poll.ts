@@ -186,8 +186,7 @@ export function watchedBy({ records }: SampleSettings, { reports, pairs }: Accou
 
 /** For the share of errors that is allowed: how many calls of a poll worked, and failed. A refusal for want of a scope is an answer. */
 export function answeredCalls(poll: ReadPoll): { worked: number; failed: number } {
-  if (poll.is === 'at rest') return { worked: poll.answers.calls.length, failed: 0 }
-  const { reports, troubles, calls, failedCalls } = poll.read
+  const { reports, troubles, calls, failedCalls } = poll.is === 'at rest' ? poll.answers : poll.read
   const refusals = [...failuresOf(reports.values()), ...troubles].filter(({ class: kind }) => kind === 'forbidden')
   const failed = failedCalls - refusals.length
   return { worked: calls.length - failed, failed }

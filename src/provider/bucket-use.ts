@@ -25,11 +25,6 @@ export function useAfter({ lastSeen, refused }: BucketUse, result: CrmResult<unk
   return { ...(latest && { lastSeen: latest }), refused: refused + (wasRefused ? 1 : 0) }
 }
 
-/** Of one poll that called in two rounds. */
-export function useOfBoth(first: BucketUse, then: BucketUse): BucketUse {
-  return { ...first, ...then, refused: first.refused + then.refused }
-}
-
 /** What is kept after a poll that began at `at`; undefined: nothing is known. */
 export function keptUse(
   before: KeptBucketUse | undefined,

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
+import { CallBudget, decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
+import { pollBudgetText } from '../../src/redis/steps.ts'
 import { HUB } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { pollClaimed } from '../support/committed-poll.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { pollSettings, pollWork } from './poll-work.ts'
 
@@ -12,7 +15,7 @@ const redis = redisOfFile()
 const DAY = 86_400_000
 const WINDOW_MS = 10_000
 
-test('a poll that asks again with a new token has no more calls in a window than the share, those that were refused among them', async () => {
+test('a poll that asks again with a new token counts all of its calls, those that were refused among them', async () => {
   const keys = redis.freshKeys()
   const calledAt: number[] = []
   let isRefreshed = false
@@ -28,13 +31,18 @@ test('a poll that asks again with a new token has no more calls in a window than
       return tokens('access-2', 'refresh-2', 365 * DAY)
     },
   }
-  const { work, clock } = pollWork(redis.store, keys, does, {
+  const { work, clock, logged } = pollWork(redis.store, keys, does, {
     polling: pollSettings({ associations: [{ from: '0-1', to: '0-2' }] }),
     share: { requests: 3, perMs: WINDOW_MS },
   })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 365 * DAY })
   clock.move(DAY)
   const began = clock.now()
+  const answered: number[][] = []
+  work.endpoint.noteOthers = (...each) => void answered.push(each)
+  const text = pollBudgetText(redis.store, keys)
+  work.callBudget = new CallBudget({ text, callsPerHour: 1_000, clock, log: logged.log })
+  const stored = async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '', 0)
   const polling = pollClaimed(work, [HUB])
   await Promise.race([polling, clock.sleeper(WINDOW_MS)])
   clock.move(WINDOW_MS)
@@ -43,4 +51,10 @@ test('a poll that asks again with a new token has no more calls in a window than
   expect(calledAt.map((at) => at - began)).toEqual([0, 0, 0, WINDOW_MS])
   const kept = await readWatch(redis.store, keys, HUB)
   expect(kept).toMatchObject({ watch: { calls: [[began + WINDOW_MS, 1]], failing: undefined } })
+  // By the fleet's budget, which was empty and filled by 907 an hour meanwhile, and among those that worked and that failed.
+  await eventually(
+    'all that was called',
+    async () => Math.round((await stored()).level) === Math.round((907 * 10) / 3_600 - 4),
+  )
+  expect(answered).toEqual([[2, 2]])
 })

@@ -28,10 +28,12 @@ interface Given {
   polling?: Partial<PollSettings>
   /** Calls an hour of the fleet; none: without a budget. */
   callsPerHour?: number
+  /** Calls of an account in ten seconds. */
+  share?: number
 }
 
 /** An account whose polls read what the test says next; its token outlives the test. */
-async function watched({ polling = {}, callsPerHour }: Given = {}) {
+async function watched({ polling = {}, callsPerHour, share = 1_000 }: Given = {}) {
   const keys = redis.freshKeys()
   const world: { answer: ProviderResult<object> } = { answer: { ok: true, value: properties(100) } }
   const polls = { ...SETTINGS, ...polling }
@@ -43,7 +45,10 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
       customProperties: async () => world.answer,
       associations: async () => ({ ok: true, value: associations(100) }),
     },
-    { polling: polls, alerts: alertSettings({ rules: RULES, repeatEveryMs: HOUR }) },
+    {
+      ...{ polling: polls, alerts: alertSettings({ rules: RULES, repeatEveryMs: HOUR }) },
+      share: { requests: share, perMs: 10_000 },
+    },
   )
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 * HOUR })
   const text = pollBudgetText(redis.store, keys)
@@ -63,7 +68,7 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
       await pollClaimed(job, [HUB])
     },
     /** Polls now, because somebody waits for it. */
-    pollNow: () => pollWanted(job, HUB, new AbortController().signal),
+    pollNow: (signal = new AbortController().signal) => pollWanted(job, HUB, signal),
     /** When the account counts as read. */
     fresh: async () => Number(await redis.store.zscore(keys.partition(HUB % 64).fresh, HUB)),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
@@ -301,6 +306,19 @@ describe('where the fleet has a call budget', () => {
     await one.hold(10)
     expect(await one.pollNow()).toBe('committed')
     expect(await one.level()).toBe(8)
+  })
+
+  test('calls of a poll that was told to stop were made, too', async () => {
+    const polling = { associations: [{ from: '0-1', to: '0-2' }] }
+    const one = await watched({ callsPerHour: 1_000, polling, share: 1 })
+    await one.hold(10)
+    const stop = new AbortController()
+    const polled = one.pollNow(stop.signal)
+    await one.clock.sleeper(10_000)
+    stop.abort(new Error('SIGTERM'))
+    expect(await polled).toBe('later')
+    expect(one.calls()).toHaveLength(1)
+    await eventually('what was not called', async () => (await one.level()) === 9)
   })
 
   test('a sweep leaves due what there is no room for, and looks again when there is', async () => {

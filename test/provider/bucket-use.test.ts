@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  type BucketUse,
-  type KeptBucketUse,
-  keptUse,
-  NOTHING_USED,
-  useAfter,
-  useOfBoth,
-} from '../../src/provider/bucket-use.ts'
+import { type BucketUse, type KeptBucketUse, keptUse, NOTHING_USED, useAfter } from '../../src/provider/bucket-use.ts'
 import { type CrmResult, failed } from '../../src/provider/failure.ts'
 
 const left = (remaining: number) => ({ bucket: { intervalMs: 10_000, max: 110, remaining } })
@@ -47,12 +40,6 @@ test.each<[string, CrmResult<unknown>[], BucketUse]>([
   ],
 ])('the use of a bucket after %s', (_, results, expected) => {
   expect(results.reduce(useAfter, NOTHING_USED)).toEqual(expected)
-})
-
-test('two rounds of one poll count together, and the later one tells what was seen', () => {
-  const seen = useAfter(NOTHING_USED, { ...refused(429), ...left(10) })
-  expect(useOfBoth(seen, { ...used(7), refused: 2 })).toEqual({ ...used(7), refused: 3 })
-  expect(useOfBoth(seen, NOTHING_USED)).toEqual({ ...used(100), refused: 1 })
 })
 
 const seenAt = (calls: number, at: number): KeptBucketUse => {

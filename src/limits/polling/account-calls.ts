@@ -22,8 +22,6 @@ export interface CallsOf {
   hubId: number
   /** Those of the polls before. */
   before: CallsMade | undefined
-  /** Until when no call is made for the account, ms; 0 = there is no pause. */
-  pausedUntil: number
 }
 
 /** Calls under way for one account at a time: of more, all would be refused before the first refusal arrives. */
@@ -36,8 +34,8 @@ const LONGEST_WAIT_MS = 20_000
 export type AccountCall = (done: (result: CrmResult<unknown>) => void, failed: (error: unknown) => void) => void
 
 /**
- * The calls of one poll of one account: within its share, several at a time. What an answer has about the account's rate
- * limit counts for every worker; this poll begins no further call then.
+ * The calls of one poll of one account, all that it makes: within its share, several at a time. What an answer has about the
+ * account's rate limit counts for every worker; this poll begins no further call then.
  */
 export class AccountCalls {
   /** When each was answered, or failed, ms: it counts from then, however long the way to the provider took. */
@@ -45,7 +43,7 @@ export class AccountCalls {
   failed = 0
   /** What they showed of the account's bucket. */
   bucketUse = NOTHING_USED
-  /** Whether calls were not begun because the account is paused. */
+  /** Whether calls of this round were not begun because the account is paused. */
   leftOut = false
   /** Until when no daemon calls for the account, ms since 1970. */
   pausedUntil: number | undefined
@@ -59,7 +57,13 @@ export class AccountCalls {
     this.#deps = deps
     this.#of = of
     this.#signal = signal
-    if (of.pausedUntil > deps.clock.now()) this.pausedUntil = of.pausedUntil
+  }
+
+  /** All is asked for, or asked anew. `pausedUntil`: no call before, as any daemon was told, ms; 0 = there is no pause. */
+  beginRound(pausedUntil: number): void {
+    const until = Math.max(pausedUntil, this.pausedUntil ?? 0)
+    this.pausedUntil = until > this.#deps.clock.now() ? until : undefined
+    this.leftOut = false
   }
 
   /** Makes these calls in their order, as many as there is leave for. */

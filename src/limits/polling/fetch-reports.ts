@@ -19,7 +19,7 @@ import {
 } from '../readings.ts'
 import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '../reports/companions.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
-import { type AccountCall, AccountCalls, type FetchDeps } from './account-calls.ts'
+import type { AccountCall, AccountCalls, FetchDeps } from './account-calls.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
 
@@ -44,7 +44,7 @@ export interface Answers<Report extends HeardReport = ReadReport | ProviderFailu
   reports: ReadonlyMap<string, Report>
   /** Of reports that are all still bytes; undefined where not all came, or some were read already. */
   fingerprint: string | undefined
-  /** When each call was answered, ms. None: the account is paused, and nothing was asked. */
+  /** When each call of the poll was answered, ms. None: the account is paused, and nothing was asked. */
   calls: readonly number[]
   failedCalls: number
   bucketUse: BucketUse
@@ -61,28 +61,27 @@ export interface Answers<Report extends HeardReport = ReadReport | ProviderFailu
 }
 
 /**
- * The limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
- * more once the provider refuses more; undefined if `signal` came first.
+ * The limits endpoints (interface 4.5, 4.6) for one account, by as many of the calls of its poll as there is leave for;
+ * undefined if these were stopped first. A poll may ask twice.
  */
 export async function fetchReports(
-  deps: FetchDeps,
+  { provider, clock }: Pick<FetchDeps, 'provider' | 'clock'>,
   asked: Asked,
-  signal: AbortSignal,
+  calls: AccountCalls,
 ): Promise<Answers<HeardReport> | undefined> {
   const { begun, settings } = asked
-  const { watch, pausedUntil } = begun
-  const now = deps.clock.now()
+  const now = clock.now()
   const notAvailable = notAvailableOf(asked, now)
   const left = settings.reports.filter(({ name }) => notAvailable[name] === undefined)
   // A poll without any call would be one that waits, and would be made again at once.
   const reports = left.length === 0 ? settings.reports : left
   const once = reports.filter(({ perPair }) => perPair === undefined)
   const fetched: Unfetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
-  const calls = new AccountCalls(deps, { hubId: asked.hubId, before: watch.calls, pausedUntil }, signal)
   const poll: Poll = {
-    ...{ ...asked, settings: { ...settings, reports }, provider: deps.provider, calls, fetched },
+    ...{ ...asked, settings: { ...settings, reports }, provider, calls, fetched },
     ...{ companions: { failures: [] }, notAvailable },
   }
+  calls.beginRound(begun.pausedUntil)
   if (settings.pairs === 'auto') await askForAll(poll, once)
   else await askForListed(poll, once, settings.pairs)
   return calls.stopped ? undefined : answersOf(poll)
@@ -210,8 +209,8 @@ async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly
     ...once.map((report) => ask(poll, report, NO_PAIR)),
     ...ordered.flatMap((pair) => paired.map((report) => ask(poll, report, pair))),
   ])
-  if (calls.made.length >= once.length + paired.length * pairs.length) return
-  // Not all calls were made: pairs that were not asked for keep their earlier readings, if they have any.
+  if (!calls.leftOut) return
+  // Pairs that were not asked for keep their earlier readings, if they have any.
   for (const [key, heard] of fetched.reports) {
     if (heard === NOT_ASKED && begun.readings.unpacked()?.[key] === undefined) fetched.reports.delete(key)
   }

@@ -25,7 +25,7 @@ function account(requests: number, perMs = 10_000, keys: Keys = redis.freshKeys(
     stillPolling: () => void said.push(clock.now()),
   }
   const begin = (of: Partial<CallsOf> = {}, signal = never) =>
-    new AccountCalls(deps, { hubId: HUB, before: undefined, pausedUntil: 0, ...of }, signal)
+    new AccountCalls(deps, { hubId: HUB, before: undefined, ...of }, signal)
   return { keys, clock, polls, said, begin }
 }
 
@@ -124,7 +124,8 @@ describe('a paused account', () => {
       [1, 2],
     ] as const) {
       one.clock.move(ms)
-      const poll = one.begin({ pausedUntil: until })
+      const poll = one.begin()
+      poll.beginRound(until)
       await poll.make(calls(2))
       expect([poll.made.length, poll.leftOut]).toEqual([made, made === 0])
     }
@@ -144,6 +145,19 @@ describe('a paused account', () => {
     expect([made, poll.failed, poll.leftOut]).toEqual([5, 5, true])
     await poll.make(calls(1, one))
     expect(made).toBe(5)
+  })
+
+  test('stays so when the poll asks anew, until the pause is over', async () => {
+    const { begin, clock } = account(20)
+    const poll = begin()
+    await poll.make(calls(1, async () => failure('transient', { status: 429, retryAfterMs: 5_000 })))
+    poll.beginRound(clock.now() + 1_000)
+    await poll.make(calls(1))
+    expect([poll.made.length, poll.leftOut]).toEqual([1, true])
+    clock.move(5_000)
+    poll.beginRound(0)
+    await poll.make(calls(1))
+    expect([poll.made.length, poll.leftOut, poll.pausedUntil]).toEqual([2, false, undefined])
   })
 
   test('stays so for the longest that was told, in whatever order', async () => {

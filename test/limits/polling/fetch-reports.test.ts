@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeReadings } from '../../../src/limits/history/packed-readings.ts'
 import type { Pair } from '../../../src/limits/pair.ts'
 import { KeptReadings } from '../../../src/limits/poll-store.ts'
-import type { FetchDeps } from '../../../src/limits/polling/account-calls.ts'
+import { AccountCalls, type FetchDeps } from '../../../src/limits/polling/account-calls.ts'
 import type { CallsMade } from '../../../src/limits/polling/call-share.ts'
 import { type Asked, fetchReports, readAnswers, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
 import {
@@ -37,7 +37,8 @@ function heard(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, 
   const { reports, pairs, pairsPerPoll, readings, pausedUntil, ...watch } = asked
   const packed = readings && encodeReadings(readings)
   const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new KeptReadings(hubId, keys, packed), pausedUntil }
-  return fetchReports(deps, { hubId, accessToken, begun, settings: { reports, pairs, pairsPerPoll } }, signal)
+  const calls = new AccountCalls(deps, { hubId, before: begun.watch.calls }, signal)
+  return fetchReports(deps, { hubId, accessToken, begun, settings: { reports, pairs, pairsPerPoll } }, calls)
 }
 /** All that is heard, read; `failures`: all of it that failed. */
 async function fetchAndRead(...asked: Parameters<typeof heard>) {
