@@ -51,16 +51,15 @@ export function pollSettingsOf(settings: PollSettings, account: AccountName): Ac
   }
 }
 
-/** Calls of a poll that reads so many pairs. */
-export function callsOf(reports: readonly Report[], pairs: number): number {
-  return reports.reduce((calls, { perPair }) => calls + (perPair === undefined ? 1 : pairs), 0)
-}
-
-/** As many as a poll can take where all goes well. */
+/** As many calls as a poll may make, with an access token that is accepted. */
 export function mostCalls({
   reports,
   pairs,
   pairsPerPoll,
 }: Omit<AccountPollSettings, 'everyMs' | 'soonestMs'>): number {
-  return callsOf(reports, pairs === 'auto' ? pairsPerPoll : pairs.length)
+  const paired = reports.filter(({ perPair }) => perPair !== undefined).length
+  const once = reports.length - paired
+  if (pairs !== 'auto') return once + paired * pairs.length
+  // Which pairs is asked for first: in one call, and one for each object type that its answer names.
+  return once + (paired === 0 ? 0 : 1 + pairsPerPoll + paired * pairsPerPoll)
 }

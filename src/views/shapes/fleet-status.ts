@@ -92,7 +92,7 @@ export type FailedCallsShape = z.infer<typeof FailedCallsShape>
 
 export const PollBudgetShape = shape('PollBudget', "What is left of the fleet's calls to the limits endpoints.", {
   calls: z.int().describe('Calls that may be made right now; below 0 regular turns have overdrawn it.'),
-  callsPerPoll: z.number().describe('What a poll takes on the average.'),
+  callsPerPoll: z.number().describe('What a poll may take, on the average.'),
   short: objectOrNull('Regular turns have to wait: `limits.callsPerHour` is too small. Null: there is room for them.', {
     since: momentOrNull('Since when.'),
     polls: count('Turns that waited since.'),

@@ -5,6 +5,7 @@ import { KeptReadings } from '../../../src/limits/poll-store.ts'
 import { AccountCalls, type FetchDeps } from '../../../src/limits/polling/account-calls.ts'
 import type { CallsMade } from '../../../src/limits/polling/call-share.ts'
 import { type Asked, fetchReports, readAnswers, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
+import { mostCalls } from '../../../src/limits/polling/poll-settings.ts'
 import {
   type Fetched,
   failuresOf,
@@ -330,6 +331,14 @@ describe('with automatic pairs', () => {
     expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
     expect(fetched).toMatchObject({ failedCalls: 0, failures: [] })
     expect(fetched?.calls).toHaveLength(7)
+  })
+
+  test('takes as many calls as are said to be the most where more pairs have something to tell than one poll reads', async () => {
+    const all = async () => named('0-1', '0-2', '2-7')
+    const { deps, provider } = auto({ associationSources: all, associationTargets: all })
+    const asked = { ...AUTO, pairsPerPoll: 2 }
+    await fetchAndRead(deps, HUB, token, asked, never)
+    expect(provider.calls).toHaveLength(mostCalls(asked))
   })
 
   test('a pair that is no longer named is asked for until it has nothing, then reads as nothing without a call', async () => {
