@@ -9,7 +9,7 @@ import { pollClaimed } from '../support/committed-poll.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { pollSettings, pollWork } from './poll-work.ts'
+import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
 
 const redis = redisOfFile()
 const DAY = 86_400_000
@@ -43,10 +43,13 @@ test('a poll that asks again with a new token counts all of its calls, those tha
   const text = pollBudgetText(redis.store, keys)
   work.callBudget = new CallBudget({ text, callsPerHour: 1_000, clock, log: logged.log })
   const stored = async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '', 0)
-  const polling = pollClaimed(work, [HUB])
-  await Promise.race([polling, clock.sleeper(WINDOW_MS)])
-  clock.move(WINDOW_MS)
-  await polling
+  const poll = async () => {
+    const polling = pollClaimed(work, [HUB])
+    await Promise.race([polling, clock.sleeper(WINDOW_MS)])
+    clock.move(WINDOW_MS)
+    await polling
+  }
+  await poll()
   // Two that were refused, one with the new token, and the last one once the window is over.
   expect(calledAt.map((at) => at - began)).toEqual([0, 0, 0, WINDOW_MS])
   const kept = await readWatch(redis.store, keys, HUB)
@@ -56,5 +59,15 @@ test('a poll that asks again with a new token counts all of its calls, those tha
     'all that was called',
     async () => Math.round((await stored()).level) === Math.round((907 * 10) / 3_600 - 4),
   )
-  expect(answered).toEqual([[2, 2]])
+  // Where nothing of what was read is new, too.
+  for (const refreshed of [true, false]) {
+    clock.move(EVERY_MS)
+    isRefreshed = refreshed
+    await poll()
+  }
+  expect(answered).toEqual([
+    [2, 2],
+    [2, 0],
+    [2, 2],
+  ])
 })

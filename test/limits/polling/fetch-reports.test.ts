@@ -224,6 +224,13 @@ describe('a poll that is told that it is enough', () => {
     expect(fetched?.calls).toHaveLength(3)
   })
 
+  test('has nothing to say of pairs that it did not come to and that were never read', async () => {
+    const { deps, clock } = worker()
+    const asked = { ...listed(PAIRS), pausedUntil: clock.now() + 60_000 }
+    const fetched = await fetchAndRead(deps, HUB, token, asked, never)
+    expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
+  })
+
   test('before it began asks nothing', async () => {
     const { deps, provider, clock } = worker()
     const pausedUntil = clock.now() + 60_000

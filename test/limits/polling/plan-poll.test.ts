@@ -114,7 +114,8 @@ describe('an account near a threshold', () => {
     expect(waits).toEqual(waits.toSorted((a, b) => a - b))
     expect((waits.at(-1) ?? 0) / DAY).toBeGreaterThan(0.25)
     expect((waits.at(-1) ?? 0) / DAY).toBeLessThan(0.5)
-    expect(at(799, { at: poll, turn, changedAt: poll - MINUTE }).at - poll).toBe(5 * MINUTE)
+    // And begins anew with a change.
+    expect(at(799, { at: poll, turn, changedAt: poll - 60 * MINUTE }).at - poll).toBe(waits[0])
   })
 
   test('is eased as much where more than one series stands still there', () => {
