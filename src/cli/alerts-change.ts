@@ -15,7 +15,7 @@ import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { ownName, whoRuns } from './who-runs.ts'
+import { whoRuns } from './who-runs.ts'
 import { commandLog, withParts } from './with-parts.ts'
 
 interface SilenceOptions extends CommonOptions {
@@ -29,7 +29,7 @@ interface SilenceOptions extends CommonOptions {
 
 /** `plimsoll alerts silence`. */
 export async function silence(io: Io, options: SilenceOptions, command: Command): Promise<void> {
-  const { author = ownName(), comment } = options
+  const { author = whoRuns(io).name, comment } = options
   const now = io.clock.now()
   const { start, until, for: length = 0 } = options
   const startsAt = Math.max(now, start?.(now) ?? now)

@@ -51,6 +51,8 @@ export const accountList = listing({
   examples: ['--state failing', '--level critical --sort nearest'],
   reads: async (deps, { given, page, isForPeople }) => {
     const { state, level, kind, search = '', sort, stale, alert = level, order } = given
+    if (level !== undefined && alert !== level)
+      throw wrongField('level', `is another one than alert=${alert}: give one of them`)
     const after = page.after === undefined ? undefined : parsePlace(page.after, sort)
     if (page.after !== undefined && after === undefined)
       throw wrongField('after', 'is not a place in a list of this order')

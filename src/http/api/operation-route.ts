@@ -20,20 +20,21 @@ export function operationRoute(operation: Operation): ApiRoute {
   }
   const params = z.object(inPath)
   const rest = z.strictObject({ ...beside, ...paging })
-  const hasBody = method === 'POST' || method === 'PUT'
-  const query = hasBody ? z.object({}) : rest
-  const body = !hasBody || Object.keys(beside).length === 0 ? NO_BODY : bodyOf(rest)
+  const takesMore = Object.keys(rest.shape).length > 0
+  const hasBody = takesMore && (method === 'POST' || method === 'PUT')
+  // Where nothing is taken, unread parameters and bodies are ignored.
+  const query = takesMore && !hasBody ? rest : z.object({})
+  const body = hasBody ? bodyOf(rest) : NO_BODY
   return {
     ...{ id, method, path, summary: sentence(is).slice(0, -1), params, query, body, example },
     ...(description === undefined ? {} : { description }),
     scope: operation.scope ?? (method === 'GET' ? 'read' : 'write'),
     answers: { 200: { description: api.shape.description ?? 'A page of the list.', json: api.shape } },
-    problems: problemsOf(path, [...problems, ...(Object.keys(rest.shape).length > 0 ? [400] : [])]),
+    problems: problemsOf(path, [...problems, ...(takesMore ? [400] : [])]),
     answer: async (deps: WebDeps, request: FastifyRequest) => {
-      const read: Record<string, unknown> = {
-        ...readParams(params, request.params),
-        ...((hasBody ? check(body, request.body ?? undefined) : check(query, request.query)) as object),
-      }
+      const more = hasBody ? check(body, request.body ?? undefined) : check(query, firstPage(request.query))
+      // What the path names is no other for what stands beside it.
+      const read: Record<string, unknown> = { ...(more as object), ...readParams(params, request.params) }
       const { limit = 100, after } = read as { limit?: number; after?: string }
       const given = Object.fromEntries(
         fieldsOf(takes, 'api').map(([name, field]) => [name, read[apiNameOf(name, field)]]),
@@ -53,6 +54,12 @@ function placed(takes: Fields, path: string) {
     else inPath[name] = name === 'hubId' ? OF_ACCOUNT.shape.hubId : schema
   }
   return { inPath, beside }
+}
+
+/** A loop over pages may begin with the place that is none. */
+function firstPage(query: unknown): unknown {
+  const { after, ...others } = query as Record<string, unknown>
+  return after === '' ? others : query
 }
 
 function placeOf(pattern: RegExp): z.ZodType {
