@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -62,9 +63,12 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
   const logged = logLines()
   const provider = fakeProvider(options.provider ?? {})
   const woken: string[] = []
-  const config = { ...configWith(settings), redis: { url: new Secret(redis.url), prefix, tls: false } }
+  // Made by whoever writes there first: most tests don't.
+  const dataDir = join(tmpdir(), `plimsoll-world-${prefix}`)
+  const config = { ...configWith(settings), dataDir, redis: { url: new Secret(redis.url), prefix, tls: false } }
   const lifecycle = new Lifecycle()
   const opened = await openResources({ config, clock, random: () => 0.5, log: logged.log }, lifecycle, 'steps')
+  lifecycle.onClose('the data folder', () => rmSync(dataDir, { recursive: true, force: true }))
   lifecycle.onClose('the door to the token endpoint', () => opened.endpoint.close())
   const resources: Resources = {
     ...opened,
@@ -126,5 +130,4 @@ const SETTINGS: Groups = {
   encryption: { keys: [{ id: vaultKey.id, key: Buffer.from(vaultKey.key).toString('base64') }] },
   receivers: { ops: { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com', to: ['b@example.com'] } },
   routes: [{ to: ['ops'] }],
-  dataDir: join(tmpdir(), `plimsoll-world-${process.pid}`) as never,
 }
