@@ -24,9 +24,13 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
 
 /** The commands that the arguments may name; all of them where that is not clear, for help or what may have been meant. */
 function namesIn(args: readonly string[]): readonly string[] {
-  const words = ` ${args.filter((arg) => !arg.startsWith('-')).join(' ')} `
+  const given = args.filter((arg) => !arg.startsWith('-'))
+  const words = ` ${given.join(' ')} `
   const named = COMMAND_NAMES.filter((name) => words.includes(` ${name} `))
-  return named.length > 0 ? named : COMMAND_NAMES
+  // `accounts status` has the name of a command, and is none.
+  const group = COMMAND_NAMES.filter((name) => name.startsWith(`${given[0]} `))
+  const isClear = given[0] !== 'help' && (group.length === 0 || named.some((name) => group.includes(name)))
+  return isClear && named.length > 0 ? named : COMMAND_NAMES
 }
 
 function buildProgram(commands: ReadonlyMap<string, CommandSpec>, io: Io): Command {

@@ -4,6 +4,7 @@ import { examplesIn, helpOf, helpTexts, plimsollHere } from '../support/command.
 test.each([
   ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help shows more)"],
   ['accounts lst', "unknown command 'lst': did you mean list? (plimsoll accounts --help shows more)"],
+  ['accounts status', "unknown command 'status' (plimsoll accounts --help shows more)"],
   [
     'accounts show 0',
     "account can't be '0': an account is its hub id, such as 1234567, or its domain (plimsoll accounts show --help shows more)",
