@@ -111,7 +111,9 @@ export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: 
     // By clocks that are minutes apart a delivery is taken over while another daemon sends it.
     const isInOrder = mix.loses !== true && !mix.faults.includes('clock far apart')
     if (outOfOrder.length > 0 && isInOrder) found('an older transition comes after a newer one')
-    if (endless.length > 0) found('an end comes without a beginning')
+    // One whose beginning came later is out of order.
+    const begun = new Set(alerts.filter(({ status }) => status === 'firing').map(alertOf))
+    if (endless.some((name) => !begun.has(name))) found('an end comes without a beginning')
     for (const hubId of hubIds) {
       const own = alerts.filter(({ kind, account }) => kind === 'limit' && account?.hubId === hubId)
       const firing = lastOfEach(own).filter(({ status }) => status === 'firing')
