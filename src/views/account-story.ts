@@ -20,7 +20,8 @@ export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]
   const events = [
     ...connections(account),
     ...refreshes(account),
-    ...alerts.map((alert) => one(alert.since, 'alert opened', `${alert.level}: ${subjectOf(alert)}`)),
+    // Its level may have been another one then.
+    ...alerts.map((alert) => one(alert.since, 'alert opened', `${subjectOf(alert)}, now ${alert.level}`)),
     ...(account.uninstall === null ? [] : departure(account, account.uninstall)),
   ]
   return events.filter((event) => event !== undefined).toSorted((a, b) => a.at - b.at)
