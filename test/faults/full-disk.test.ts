@@ -3,13 +3,13 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkAppendOnlyFile } from '../../src/redis/server-program.ts'
 import { plimsoll } from '../support/command.ts'
 import { type Daemon, spawnDaemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
 import { readDocuments } from '../support/documents.ts'
 import { ADMIN_TOKEN, eventually, freePort } from '../support/fleet.ts'
+import { withPrivateRedis } from '../support/private-redis-client.ts'
 import { fillDisk, mountSmallDisk, serversOn } from '../support/servers-on.ts'
 
 /** The whole data folder, which holds little else than the file of the private Redis. */
@@ -46,16 +46,6 @@ async function smallInstallation() {
   return { data, redisDir, file, command }
 }
 
-async function withRedis<T>(redisDir: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis({ path: join(redisDir, 'redis.sock'), maxRetriesPerRequest: null, retryStrategy: () => 100 })
-  redis.on('error', () => {})
-  try {
-    return await work(redis)
-  } finally {
-    redis.disconnect()
-  }
-}
-
 async function failingChecks({ url }: Daemon): Promise<Partial<Record<string, string>>> {
   const { checks } = (await (await fetch(`${url}/readyz`, AS_ADMIN)).json()) as { checks: Check[] }
   return Object.fromEntries(checks.flatMap(({ name, ok, detail }) => (ok ? [] : [[name, detail]])))
@@ -90,7 +80,7 @@ test('the section of the runbook about a full disk is followed on one', async ({
   // While it is.
   const makeRoom = fillDisk(data)
   const refusal = await eventually('writes are refused', async () => {
-    await withRedis(redisDir, (redis) => redis.set('fill', 'x'.repeat(5_000))).catch(() => undefined)
+    await withPrivateRedis(redisDir, (redis) => redis.set('fill', 'x'.repeat(5_000))).catch(() => undefined)
     return (await failingChecks(daemon)).redis
   })
   expect(refusal).toMatch(/^refuses: MISCONF/)
@@ -103,7 +93,7 @@ test('the section of the runbook about a full disk is followed on one', async ({
   rmSync(join(data, 'redis', 'other'))
   await eventually('writes are taken again', async () => (await failingChecks(daemon)).redis === undefined)
   await daemon.line(/"redis.rewritten"/, since)
-  await withRedis(redisDir, (redis) => redis.set('token', 'kept'))
+  await withPrivateRedis(redisDir, (redis) => redis.set('token', 'kept'))
   expect((await command('accounts', 'show', '7', '--json')).code).toBe(0)
   expectWholeFile(redisDir)
 
@@ -121,7 +111,7 @@ test('the section of the runbook about a full disk is followed on one', async ({
   daemon = await startDaemon(file, {}, undefined, ['--repair'])
   const repaired = daemon.lines.find((line) => line.includes('"redis.repaired"'))
   expect(repaired).toContain(`"cutBytes":4096,"ofBytes":${damaged},"copy":"${redisDir}/damaged-`)
-  expect(await withRedis(redisDir, (redis) => redis.get('token'))).toBe('kept')
+  expect(await withPrivateRedis(redisDir, (redis) => redis.get('token'))).toBe('kept')
   expect((await command('accounts', 'show', '7', '--json')).code).toBe(0)
   expectWholeFile(redisDir)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Decided, decidePoll, NO_FACTS } from '../../jobs/decide-poll.ts'
-import { type MadePoll, type PollRules, readPoll } from '../../jobs/read-poll.ts'
+import { type MadePoll, readPoll } from '../../jobs/read-poll.ts'
 import { answersFingerprint } from '../../src/limits/fingerprints.ts'
 import { decodeReadings, encodeReadings } from '../../src/limits/history/packed-readings.ts'
 import { type Begun, KeptReadings } from '../../src/limits/poll-store.ts'
@@ -12,8 +12,9 @@ import { NEW_WATCH, type PollBlocked, type PollFailure, type Watch } from '../..
 import type { FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { HUB, pageOf } from '../accounts/connected.ts'
+import { HUB } from '../accounts/connected.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
+import { POLL_RULES } from './poll-rules.ts'
 import { EVERY_MS } from './poll-work.ts'
 
 const keys = createKeys('decide')
@@ -23,16 +24,6 @@ const PAIRS = [
   { from: '0-2', to: '0-1' },
 ]
 const KEYS = ['customProperties', 'associations/0-1/0-2', 'associations/0-2/0-1'] as const
-
-const RULES: PollRules = {
-  alerts: { rules: [], recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert', pageOf },
-  samples: { records: 'full', keepMs: 24 * 3_600_000 },
-  share: { requests: 10, perMs: 10_000 },
-  coverage: { objective: 0.95, freshnessMs: 26 * 3_600_000 },
-  alertAfter: 1_800_000,
-  announcePoll: () => NO_ALERT_WRITES,
-  announce: { failing: () => NO_ALERT_WRITES },
-}
 
 /** What one report is answered: usage of its limit, a refusal, or bytes that are no report. */
 type Answer = { usage: number; limit: number } | { refused: FailureClass } | 'garbage'
@@ -127,7 +118,7 @@ function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): 
   return { hubId: HUB, begun, settings, answers, at, readAt: at }
 }
 
-const decide = (poll: MadePoll, now: number) => decidePoll(RULES, readPoll(RULES, poll), NO_FACTS, true, now)
+const decide = (poll: MadePoll, now: number) => decidePoll(POLL_RULES, readPoll(POLL_RULES, poll), NO_FACTS, true, now)
 
 /** Usage and limit of each series, by what it is of. */
 function numbersOf(kept: Readings | undefined): Map<string, string> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { decidePoll, NO_FACTS } from '../../jobs/decide-poll.ts'
-import { type MadePoll, type PollRules, readPoll } from '../../jobs/read-poll.ts'
+import { type MadePoll, readPoll } from '../../jobs/read-poll.ts'
 import { answersFingerprint } from '../../src/limits/fingerprints.ts'
 import { KeptReadings } from '../../src/limits/poll-store.ts'
 import { isFailure, mergeReadings } from '../../src/limits/readings.ts'
@@ -9,23 +9,13 @@ import { seriesById } from '../../src/limits/series.ts'
 import { NEW_WATCH, type Watch } from '../../src/limits/watch/watch.ts'
 import { MOST_OBJECT_TYPES } from '../../src/provider/bounds.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { HUB, pageOf } from '../accounts/connected.ts'
+import { HUB } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
+import { POLL_RULES } from './poll-rules.ts'
 import { EVERY_MS } from './poll-work.ts'
 
 const START = 1_795_000_000_000
 const PAIR = 'associations/0-1/0-2'
-const RULES: PollRules = {
-  alerts: { rules: [], recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert', pageOf },
-  samples: { records: 'full', keepMs: 24 * 3_600_000 },
-  share: { requests: 10, perMs: 10_000 },
-  coverage: { objective: 0.95, freshnessMs: 26 * 3_600_000 },
-  alertAfter: 1_800_000,
-  announcePoll: () => NO_ALERT_WRITES,
-  announce: { failing: () => NO_ALERT_WRITES },
-}
-
 /** Answers of the account's report on properties, and of the one on its pair. */
 type Bodies = [object, object]
 interface Known {
@@ -61,13 +51,19 @@ function made(bodies: Bodies, { watch, packed, at }: Known): MadePoll {
 
 /** What is known once these were polled. */
 function after(bodies: Bodies, known = FIRST): Known {
-  const { result } = decidePoll(RULES, readPoll(RULES, made(bodies, known)), NO_FACTS, true, known.at + EVERY_MS)
+  const { result } = decidePoll(
+    POLL_RULES,
+    readPoll(POLL_RULES, made(bodies, known)),
+    NO_FACTS,
+    true,
+    known.at + EVERY_MS,
+  )
   return { watch: result.watch, packed: result.readings, at: known.at + EVERY_MS }
 }
 
 /** The reports that a poll read as new ones; `nothing`: it is at rest. */
 function readAnew(bodies: Bodies, known: Known): string[] | 'nothing' {
-  const poll = readPoll(RULES, made(bodies, known))
+  const poll = readPoll(POLL_RULES, made(bodies, known))
   if (poll.is === 'at rest') return 'nothing'
   return [...poll.read.reports].flatMap(([key, report]) => (!isFailure(report) && report.isAsBefore ? [] : [key]))
 }
@@ -119,7 +115,7 @@ test.each<[string, Bodies, ReturnType<typeof readAnew>]>([
 test('a name that the answer before had for the object types of a pair is not kept with the pair', () => {
   const known = after([{ ...PLAIN, byObjectType: [typeOf('Contacts')] }, RECORDS])
   const poll = made([{ ...PLAIN, byObjectType: [typeOf('People')] }, RECORDS], known)
-  const read = readPoll(RULES, poll)
+  const read = readPoll(POLL_RULES, poll)
   if (read.is === 'at rest') throw new Error('a name is new')
   const before = poll.begun.readings.unpacked()
   expect(seriesById(before).get('fullest/0-1/0-2')?.label).toContain('Contacts')

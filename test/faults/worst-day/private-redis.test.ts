@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Registry } from '../../../src/accounts/registry.ts'
 import { connectRedis } from '../../../src/redis/connect.ts'
@@ -16,6 +15,7 @@ import { begin, plimsoll, type Ran } from '../../support/command.ts'
 import { spawnDaemon, writeDaemonConfig } from '../../support/daemon.ts'
 import { eventually, freePort } from '../../support/fleet.ts'
 import { MAIN } from '../../support/main.ts'
+import { withPrivateRedis } from '../../support/private-redis-client.ts'
 import { say } from '../../support/say.ts'
 import { fillDisk, mountSmallDisk, serversOn } from '../../support/servers-on.ts'
 
@@ -109,16 +109,6 @@ async function endOwners(how: 'SIGKILL' | 'by itself'): Promise<void> {
   )
 }
 
-async function withRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis({ path: join(redisDir, 'redis.sock'), maxRetriesPerRequest: null, retryStrategy: () => 100 })
-  redis.on('error', () => {})
-  try {
-    return await work(redis)
-  } finally {
-    redis.disconnect()
-  }
-}
-
 /** Five at once: four that read, one that writes. */
 function fiveCommands(newAccount: number) {
   return [
@@ -153,7 +143,7 @@ const ROUND: Record<Kind, (start: () => Started, turn: number) => Promise<Ran[]>
   slow: async (start, turn) => {
     // So long for each command that it loads, of which there are a hundred and more; it answers nothing, or that it loads.
     writeFileSync(join(folder, 'how-slow'), '--key-load-delay 10000')
-    if (turn % 2 === 1) await withRedis((redis) => redis.bgrewriteaof())
+    if (turn % 2 === 1) await withPrivateRedis(redisDir, (redis) => redis.bgrewriteaof())
     killServer()
     const results = await ended(start())
     writeFileSync(join(folder, 'how-slow'), '')
@@ -179,7 +169,7 @@ const ROUND: Record<Kind, (start: () => Started, turn: number) => Promise<Ran[]>
     if (typeof unmount === 'string') return ended(start())
     const makeRoom = fillDisk(redisDir)
     try {
-      await withRedis(async (redis) => {
+      await withPrivateRedis(redisDir, async (redis) => {
         // It answers before it writes: how soon it notices depends on the disk.
         await eventually('it refuses writes', () =>
           redis.set('fill', 'x'.repeat(2_000)).then(
@@ -192,7 +182,7 @@ const ROUND: Record<Kind, (start: () => Started, turn: number) => Promise<Ran[]>
       return await ended(start())
     } finally {
       makeRoom()
-      await withRedis(async (redis) => {
+      await withPrivateRedis(redisDir, async (redis) => {
         await eventually('it writes again', async () => (await redis.set('fill', '').catch(() => 'no')) === 'OK')
       })
     }
@@ -223,7 +213,7 @@ async function playRound(kind: Kind, round: number): Promise<number> {
 
   // Who is killed leaves the server to the commands, the last of which stops it.
   await startOwners()
-  await withRedis((redis) =>
+  await withPrivateRedis(redisDir, (redis) =>
     eventually('all is in the file', async () => /aof_buffer_length:0\r/.test(await redis.info('persistence'))),
   )
   expectWholeFile()
