@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { STATUS_CODES } from 'node:http'
 import { connect as connectTcp, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Agent, Dispatcher } from 'undici'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import { Secret } from '../../runtime/secret.ts'
+import { STATUS_CODES } from '../../runtime/status-codes.ts'
 import { formatSeconds } from '../../text/format-number.ts'
 import { networkFailure } from '../network-failure.ts'
 import { type AttemptOutcome, markOf } from '../receiver.ts'
