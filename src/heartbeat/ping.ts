@@ -1,8 +1,8 @@
 import type { Agent } from 'undici'
 import packageJson from '../../package.json' with { type: 'json' }
 import { networkFailure } from '../delivery/network-failure.ts'
+import { STATUS_CODES } from '../runtime/node-http.ts'
 import type { Secret } from '../runtime/secret.ts'
-import { STATUS_CODES } from '../runtime/status-codes.ts'
 import { formatSpan } from '../text/format-number.ts'
 
 /** Services keep the first 10 kB of a ping's body. */

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from '../runtime/status-codes.ts'
+import { STATUS_CODES } from '../runtime/node-http.ts'
 import type { ProblemShape } from './problem-shape.ts'
 
 /** What is wrong with one parameter or field of a request. */

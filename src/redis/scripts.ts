@@ -119,11 +119,19 @@ declare module 'ioredis' {
 export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, { ofMany }]) => (ofMany ? [name] : []))
 
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
-export function loadScripts(guards: 0 | 1): Record<string, { lua: string; numberOfKeys?: number }> {
-  texts ??= readTexts()
-  const all = texts
+export function loadScripts(guards: 0 | 1): Scripts {
+  // Joined once for all connections of a process: it is a MB.
+  loaded[guards] ??= joinScripts(guards)
+  return loaded[guards]
+}
+
+type Scripts = Record<string, { lua: string; numberOfKeys?: number }>
+const loaded: Partial<Record<0 | 1, Scripts>> = {}
+
+function joinScripts(guards: 0 | 1): Scripts {
+  const texts = readTexts()
   const load = ([name, { keys, ofMany, guarded }]: [string, Step<unknown>]) => {
-    const text = all.get(name)
+    const text = texts.get(name)
     if (text === undefined) throw new Error(`no file in lua/ has the step ${name}`)
     const { shared, step } = text
     const lua = ofMany ? forMany(text, guards) : `${shared}${step}`
@@ -137,8 +145,6 @@ interface StepText {
   shared: string
   step: string
 }
-
-let texts: ReadonlyMap<string, StepText> | undefined
 
 function readTexts(): Map<string, StepText> {
   const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import packageJson from '../../../package.json' with { type: 'json' }
-import { STATUS_CODES } from '../../runtime/status-codes.ts'
+import { STATUS_CODES } from '../../runtime/node-http.ts'
 import { ProblemShape } from '../problem-shape.ts'
 import { WRITTEN } from '../query.ts'
 import { type Described, NO_BODY } from './route.ts'
