@@ -13,7 +13,7 @@ import {
   withoutAcknowledgement,
 } from './alert-state.ts'
 import type { AlertsDeps } from './deps.ts'
-import { bucketAsTold } from './evaluation/judge-bucket.ts'
+import { bucketFromLastSent } from './evaluation/judge-bucket.ts'
 import { asReading, stoodIn } from './evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from './open-alerts.ts'
 
@@ -46,7 +46,7 @@ export async function acknowledgeAlert(
     const before = currentAcknowledgement(open.state, now)
     if (before !== undefined) return { is: 'already', acknowledged: before }
     if (open.state.level === 'critical' && seen.level !== 'critical') return { is: 'gone-worse' }
-    const reading = bucketAsTold(open.field, open.state) ?? (await lastReading(deps, open.hubId, open.field))
+    const reading = bucketFromLastSent(open.field, open.state) ?? (await lastReading(deps, open.hubId, open.field))
     const after = acknowledgeState(open.state, { ...by, at: now, until: now + acknowledgeForMs }, reading)
     const writes: AlertWrites = { changes: [[open.field, open.stored, encodeState(after)]], entries: [] }
     // In the same step: who wants to know of it is notified whatever dies next.
@@ -142,7 +142,7 @@ export function acknowledgeState(
   reading?: Reading,
 ): SeriesState {
   if (state.level === 'ok') return state
-  const seen = reading ?? (state.said === null ? undefined : asReading(state.said))
+  const seen = reading ?? (state.lastSent === null ? undefined : asReading(state.lastSent))
   return { ...state, acknowledged: { at, by, until, ...defined({ comment }), ...(seen && stoodIn(seen)) } }
 }
 

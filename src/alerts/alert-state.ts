@@ -17,8 +17,8 @@ export const DELIVERY_FIELD = 'delivery/'
  * of them.
  */
 export function encodeState(state: SeriesState): string {
-  const { level, rule, since, transitions, toldAt, said, pending, foreseen, cause, acknowledged, wasAtBoth } = state
-  const list = [level, rule, since, transitions, toldAt, said, pending]
+  const { level, rule, since, transitions, sentAt, lastSent, pending, foreseen, cause, acknowledged, wasAtBoth } = state
+  const list = [level, rule, since, transitions, sentAt, lastSent, pending]
   // One of the two at most: the first is about numbers, the second about an account that can't be read.
   const more = foreseen ?? cause
   const others = [more, acknowledged && acknowledgedList(acknowledged), wasAtBoth]
@@ -28,8 +28,8 @@ export function encodeState(state: SeriesState): string {
 
 /** @throws UnreadableState for what is none */
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, transitions, toldAt, said, pending, more, acknowledged, wasAtBoth] = listIn(stored)
-  const state: SeriesState = { level, rule, since, transitions, toldAt, said, pending }
+  const [level, rule, since, transitions, sentAt, lastSent, pending, more, acknowledged, wasAtBoth] = listIn(stored)
+  const state: SeriesState = { level, rule, since, transitions, sentAt, lastSent, pending }
   if (more === true) state.foreseen = more
   else if (more != null) state.cause = more
   if (acknowledged != null) state.acknowledged = acknowledgedOf(acknowledged)
@@ -44,8 +44,8 @@ const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies Serie
 
 /** What `encodeState` made, an earlier version's without the last ones. */
 type StoredState = [
-  ...[level: SeriesState['level'], rule: string, since: number, transitions: number, toldAt: number],
-  ...[said: SeriesState['said'], pending: SeriesState['pending']],
+  ...[level: SeriesState['level'], rule: string, since: number, transitions: number, sentAt: number],
+  ...[lastSent: SeriesState['lastSent'], pending: SeriesState['pending']],
   more?: true | SeriesState['cause'] | null,
   acknowledged?: AcknowledgedList | null,
   wasAtBoth?: unknown,
@@ -59,13 +59,13 @@ function listIn(stored: string): StoredState {
 }
 
 function isState(list: unknown[]): list is StoredState {
-  const [level, rule, ...[since, transitions, toldAt, said, pending, more, acknowledged]] = list
+  const [level, rule, ...[since, transitions, sentAt, lastSent, pending, more, acknowledged]] = list
   return (
     LEVELS.includes(level) &&
     typeof rule === 'string' &&
-    [since, toldAt].every(isMoment) &&
+    [since, sentAt].every(isMoment) &&
     Number.isSafeInteger(transitions) &&
-    (said == null || isSaid(said)) &&
+    (lastSent == null || isSentBefore(lastSent)) &&
     (pending == null || isPending(pending)) &&
     (more == null || more === true || typeof more === 'string') &&
     (acknowledged == null || isAcknowledged(acknowledged))
@@ -77,7 +77,7 @@ const isNumber = (value: unknown) => Number.isFinite(value) && Math.abs(value as
 const isDays = (value: unknown) => Number.isFinite(value) && Math.abs(value as number) <= 1e7
 const isId = (value: unknown) => typeof value === 'string' || Number.isSafeInteger(value)
 
-function isSaid(value: unknown): boolean {
+function isSentBefore(value: unknown): boolean {
   const { level, usage, limit, daysLeft, at, records, unnamed } = value as Partial<Record<string, unknown>>
   return (
     (level === 'warning' || level === 'critical') &&
@@ -147,12 +147,12 @@ function acknowledgedOf([at, until, by, comment, usage, percent, remaining]: Ack
 
 /** With its first message. For alerts about other things than a number: there is nothing that was read. */
 export function openedState(level: AlertLevel, rule: string, now: number): SeriesState {
-  return { level, rule, since: now, transitions: 1, toldAt: now, said: null, pending: null }
+  return { level, rule, since: now, transitions: 1, sentAt: now, lastSent: null, pending: null }
 }
 
 /** With one more message. */
 export function notifiedState(before: SeriesState, now: number): SeriesState {
-  return { ...before, transitions: before.transitions + 1, toldAt: now }
+  return { ...before, transitions: before.transitions + 1, sentAt: now }
 }
 
 /** At the level that holds from now on; one that is open may have been at the other before. */
@@ -190,9 +190,9 @@ export interface SeriesState {
   /** Transitions of this alert so far: part of their ids. */
   transitions: number
   /** When the last of them was committed, ms. */
-  toldAt: number
+  sentAt: number
   /** What the last message had. */
-  said: Said | null
+  lastSent: SentBefore | null
   /** Polls in a row that found a higher level than the one in force. */
   pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
   /** The level is in force by the forecast alone: nothing else would hold it. */
@@ -205,7 +205,7 @@ export interface SeriesState {
   acknowledged?: Acknowledged
 }
 
-export interface Said {
+export interface SentBefore {
   level: AlertLevel
   usage: number
   limit?: number
@@ -238,7 +238,7 @@ export interface Acknowledged {
 }
 
 /** What is sent of an alert at a moment. */
-export interface Told {
+export interface NewTransition {
   level: AlertLevel
   reason: AlertReason
   /** ms */
@@ -251,7 +251,7 @@ export function transitionOf(
   account: Alert['account'],
   field: string,
   state: SeriesState,
-  { level, reason, at, url }: Told,
+  { level, reason, at, url }: NewTransition,
 ): Alert {
   const hubId = account?.hubId ?? NOBODY
   return {

@@ -12,7 +12,7 @@ import { isoOf } from '../text/format-time.ts'
 import type { Alert } from './alert.ts'
 import { kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
-import { bucketAsTold } from './evaluation/judge-bucket.ts'
+import { bucketFromLastSent } from './evaluation/judge-bucket.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
 import { storedStates, subjectOf } from './open-alerts.ts'
 import { seriesFields } from './series-name.ts'
@@ -62,11 +62,16 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
   return Object.entries(states).flatMap(([field, stored]) => {
     const state = readableState(stored)
     if (state === undefined || state.level === 'ok') return []
-    const sent = { level: state.level, reason: 'repeat' as const, at: state.toldAt, url }
+    const sent = { level: state.level, reason: 'repeat' as const, at: state.sentAt, url }
     return [
       {
         ...transitionOf(owner, field, state, sent),
-        ...bodyOf(settings, account, { field, state, series: numbers.get(field) ?? bucketAsTold(field, state) }, now),
+        ...bodyOf(
+          settings,
+          account,
+          { field, state, series: numbers.get(field) ?? bucketFromLastSent(field, state) },
+          now,
+        ),
       },
     ]
   })

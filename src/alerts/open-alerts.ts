@@ -8,7 +8,7 @@ import { NOBODY } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type PollCause, type Ranked, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, kindOf, readableState, type SeriesState } from './alert-state.ts'
-import { bucketAsTold } from './evaluation/judge-bucket.ts'
+import { bucketFromLastSent } from './evaluation/judge-bucket.ts'
 import { ENDPOINT_CAUSE, type FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 import type { Silenceable } from './silence.ts'
@@ -62,9 +62,9 @@ async function ofAccount(store: Store, keys: Keys, hubId: number, isWanted: (ope
 }
 
 /** By the last message: a list that is ordered by each new reading would move under the reader's hands. */
-export function rankedState({ hubId, field, state: { level, said, since } }: OpenState): Ranked {
+export function rankedState({ hubId, field, state: { level, lastSent, since } }: OpenState): Ranked {
   const series = parseSeriesId(field)
-  const { usage, limit, daysLeft } = said ?? {}
+  const { usage, limit, daysLeft } = lastSent ?? {}
   const percent = usage === undefined || !limit ? undefined : (usage / limit) * 100
   return {
     kind: kindOf(hubId, field),
@@ -80,7 +80,7 @@ function openAlert(
   numbers: ReturnType<typeof seriesById>,
 ): OpenAlert {
   const series = parseSeriesId(field)
-  const number = numbers.get(field) ?? bucketAsTold(field, state)
+  const number = numbers.get(field) ?? bucketFromLastSent(field, state)
   const percent = number?.percent ?? undefined
   return {
     ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field, since: state.since },
@@ -91,7 +91,7 @@ function openAlert(
       usage: number?.usage,
       limit: number?.limit ?? undefined,
       percent: percent && Math.round(percent * 100) / 100,
-      daysLeft: state.said?.daysLeft,
+      daysLeft: state.lastSent?.daysLeft,
       acknowledged: state.acknowledged && whoKnows(state.acknowledged),
     }),
   }

@@ -330,5 +330,5 @@ function subjectOf({ kind, series }: Alert): string {
 /** Neither lost tokens nor scopes that were not granted are told again: nobody is helped by hearing it every day. */
 function repeatFrom(state: SeriesState, { kind }: Alert, repeatEveryMs: number, now: number): number | null {
   if (kind === 'token' || state.cause === 'scopes') return null
-  return Math.max(state.toldAt + repeatEveryMs, currentAcknowledgement(state, now)?.until ?? 0)
+  return Math.max(state.sentAt + repeatEveryMs, currentAcknowledgement(state, now)?.until ?? 0)
 }

@@ -72,13 +72,13 @@ describe('an uninstall that begins', () => {
 
   test('closes its open alerts in the same step; what was only pending goes without a word', async () => {
     const one = await installed()
-    const state = { rule: 'r', since: 1, transitions: 2, toldAt: 1, pending: null }
+    const state = { rule: 'r', since: 1, transitions: 2, sentAt: 1, pending: null }
     await one.store.hset(one.keys.account(HUB).alerts, {
-      overall: encodeState({ ...state, level: 'critical', said: { level: 'critical', usage: 960, at: 1 } }),
+      overall: encodeState({ ...state, level: 'critical', lastSent: { level: 'critical', usage: 960, at: 1 } }),
       'at/0-1/0-2': encodeState({
         ...state,
         level: 'ok',
-        said: null,
+        lastSent: null,
         pending: { warning: 1, critical: 0, sinceFirstReading: false },
       }),
     })

@@ -12,7 +12,7 @@ const UNTIL = NOW + 7 * DAY
 const of1000 = (usage: number) => aSeries(usage, 1_000)
 
 function openAt(level: AlertLevel, usage: number): SeriesState {
-  return open(level, { since: NOW, toldAt: NOW, said: { level, usage, limit: 1_000, at: NOW } })
+  return open(level, { since: NOW, sentAt: NOW, lastSent: { level, usage, limit: 1_000, at: NOW } })
 }
 
 const known = (state: SeriesState, reading?: ReturnType<typeof aSeries>) =>
@@ -46,7 +46,7 @@ describe('an alert that is acknowledged', () => {
       ...{ usage: 850, percent: 85, remaining: 150 },
     })
     expect(known(openAt('warning', 850), of1000(860)).acknowledged).toMatchObject({ usage: 860, percent: 86 })
-    expect(known({ ...openAt('warning', 850), said: null }).acknowledged).not.toHaveProperty('usage')
+    expect(known({ ...openAt('warning', 850), lastSent: null }).acknowledged).not.toHaveProperty('usage')
     const pending = { ...openAt('warning', 1), level: 'ok' as const }
     expect(known(pending), 'what is not entered yet stays as it is').toEqual(pending)
   })
@@ -54,7 +54,7 @@ describe('an alert that is acknowledged', () => {
   test('is kept with its state', () => {
     for (const state of [
       known(openAt('warning', 850)),
-      known({ ...openAt('warning', 5), said: null, cause: 'failing' }),
+      known({ ...openAt('warning', 5), lastSent: null, cause: 'failing' }),
       known({ ...openAt('critical', 850), foreseen: true }, aSeries(12, null)),
       acknowledgeState(openAt('warning', 1), { by: 'a "b" c', at: 1, until: 2 }),
     ]) {
@@ -62,7 +62,7 @@ describe('an alert that is acknowledged', () => {
     }
   })
 
-  const counting = { ...openAt('warning', 7), said: { level: 'warning' as const, usage: 7, at: NOW } }
+  const counting = { ...openAt('warning', 7), lastSent: { level: 'warning' as const, usage: 7, at: NOW } }
   const repeats = ['-', '-', '-', '-', '-', '-', 'repeat', 'repeat']
   test.each<[what: string, levels: Partial<typeof PERCENT>, start: SeriesState, usages: number[], said: string[]]>([
     ['as it is', PERCENT, openAt('warning', 850), [850, 899, 820, 899], ['-', '-', '-', '-']],
@@ -113,7 +113,7 @@ describe('what gets worse at its level', () => {
   })
 
   test('of records near their limit is the one that reaches it, not one more that is near', () => {
-    const before = open('warning', { toldAt: NOW, said: { level: 'warning', usage: 7, at: NOW } })
+    const before = open('warning', { sentAt: NOW, lastSent: { level: 'warning', usage: 7, at: NOW } })
     const more = { before, rule: aRule({ warning: { count: 5 } }), now: NOW + HOUR, settings: SETTINGS }
     const said = (metric: 'associations.atLimit' | 'associations.nearLimit') =>
       judge({ ...aSeries(8, null), id: 'x', metric }, more).event?.reason

@@ -3,8 +3,8 @@ import { decodeState, encodeState, type SeriesState, UnreadableState } from '../
 
 const AT = 1_790_000_000_000
 const state: SeriesState = {
-  ...{ level: 'critical', rule: 'full', since: AT, transitions: 3, toldAt: AT + 1 },
-  said: {
+  ...{ level: 'critical', rule: 'full', since: AT, transitions: 3, sentAt: AT + 1 },
+  lastSent: {
     ...{ level: 'warning', usage: 9_787, limit: 10_000, daysLeft: 2.5, at: AT, unnamed: 3 },
     records: [1, '9007199254740993', [2, 'a label']],
   },
@@ -16,7 +16,7 @@ const state: SeriesState = {
 
 test('a state is read as it was written', () => {
   expect(decodeState(encodeState(state))).toEqual(state)
-  const { acknowledged: _, ...plain } = { ...state, said: null, pending: null }
+  const { acknowledged: _, ...plain } = { ...state, lastSent: null, pending: null }
   expect(decodeState(encodeState(plain))).toEqual(plain)
 })
 

@@ -26,7 +26,7 @@ const settings = {
 }
 
 function state(more: Partial<SeriesState>): string {
-  const base = { rule: 'vip', since: NOW - DAY, transitions: 2, toldAt: NOW - 60_000, said: null, pending: null }
+  const base = { rule: 'vip', since: NOW - DAY, transitions: 2, sentAt: NOW - 60_000, lastSent: null, pending: null }
   return encodeState({ ...base, level: 'warning', ...more })
 }
 

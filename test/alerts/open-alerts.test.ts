@@ -10,7 +10,7 @@ const redis = redisOfFile()
 
 test('the open alerts of accounts are listed with their last numbers, the worst first', async () => {
   const keys = redis.freshKeys()
-  const state = { rule: 'r', since: 5, transitions: 1, toldAt: 5, said: null, pending: null }
+  const state = { rule: 'r', since: 5, transitions: 1, sentAt: 5, lastSent: null, pending: null }
   await redis.store.hset(keys.account(1).account, 'hubDomain', 'one.example.com')
   await redis.store.hset(keys.account(1).alerts, {
     overall: encodeState({ ...state, level: 'warning' }),
@@ -38,7 +38,7 @@ test('the open alerts of accounts are listed with their last numbers, the worst 
 
 test('what concerns the whole fleet comes before what concerns one account, and names none', async () => {
   const keys = redis.freshKeys()
-  const state = { rule: 'r', since: 5, transitions: 1, toldAt: 5, said: null, pending: null }
+  const state = { rule: 'r', since: 5, transitions: 1, sentAt: 5, lastSent: null, pending: null }
   await redis.store.hset(keys.account(1).alerts, {
     token: encodeState({ ...state, level: 'critical', since: 1 }),
     overall: encodeState({ ...state, level: 'warning' }),
@@ -63,7 +63,7 @@ test('what concerns the whole fleet comes before what concerns one account, and 
 
 test('a poll alert is listed by its cause, and the low coverage of the fleet by what it is', async () => {
   const keys = redis.freshKeys()
-  const state = { rule: 'poll', since: 5, transitions: 1, toldAt: 5, said: null, pending: null }
+  const state = { rule: 'poll', since: 5, transitions: 1, sentAt: 5, lastSent: null, pending: null }
   const warning = { ...state, level: 'warning' as const }
   await redis.store.hset(keys.account(1).alerts, 'poll', encodeState({ ...warning, cause: 'failing' }))
   await redis.store.hset(keys.account(2).alerts, 'poll', encodeState({ ...warning, since: 6, cause: 'scopes' }))

@@ -105,8 +105,8 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
       rule: 'r',
       since: clock.now(),
       transitions: 1,
-      toldAt: clock.now(),
-      said: null,
+      sentAt: clock.now(),
+      lastSent: null,
       pending: null,
     }
     await store.hset(own.account, 'hubDomain', `a${hubId}.example.com`)

@@ -41,8 +41,8 @@ export function accountsOf(count: number): BenchAccount[] {
 
 function openAlert(since: number, named: { records?: number[] } = {}): string {
   const said = { level: 'warning' as const, usage: 812, at: since, ...named }
-  const state = { level: 'warning' as const, rule: 'custom-properties', since, transitions: 2, toldAt: since }
-  return encodeState({ ...state, said, pending: null })
+  const state = { level: 'warning' as const, rule: 'custom-properties', since, transitions: 2, sentAt: since }
+  return encodeState({ ...state, lastSent: said, pending: null })
 }
 
 export const VAULT_KEY = Buffer.alloc(32, 1)

@@ -48,7 +48,7 @@ routes: [ { to: [ops] } ]
   await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
   for (let n = 0; n < 87; n++) {
     const said = { level: 'critical' as const, usage: 1_000, limit: 1_000, at: NOW - MINUTE }
-    await open(FULL, `type/2-${n}`, { ...openedState('critical', 'full', NOW - MINUTE), said })
+    await open(FULL, `type/2-${n}`, { ...openedState('critical', 'full', NOW - MINUTE), lastSent: said })
   }
 })
 afterAll(async () => {

@@ -176,7 +176,7 @@ test('an alert about the whole fleet is listed without an account', async () => 
   const keys = createKeys('plimsoll')
   const { alerts } = keys.account(NOBODY)
   const since = Date.parse('2026-11-21T10:00:00.000Z')
-  const state = { rule: 'fleet', since, transitions: 1, toldAt: since, said: null, pending: null }
+  const state = { rule: 'fleet', since, transitions: 1, sentAt: since, lastSent: null, pending: null }
   await store.hset(alerts, 'clock', encodeState({ ...state, level: 'critical' }))
   await store.sadd(keys.partition(0).alerting, NOBODY)
   try {

@@ -174,8 +174,8 @@ test.concurrent('a Redis that crashes amid all this and loses its last seconds: 
   const knownUntil = Number.parseInt(known?.[0] ?? '0', 10)
   const told = new Map<string, { at: number; level: string; isForgotten: boolean }>()
   for (const { time, body } of await hooksOf(sandbox.url)) {
-    const toldAt = Date.parse(time)
-    const isForgotten = toldAt >= knownUntil && toldAt <= backAt
+    const sentAt = Date.parse(time)
+    const isForgotten = sentAt >= knownUntil && sentAt <= backAt
     for (const { account, series: of, status, level, measuredAt } of body.data.alerts) {
       const name = `${account?.hubId} ${of?.objectTypeId}`
       const at = Date.parse(measuredAt)

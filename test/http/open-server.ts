@@ -315,5 +315,5 @@ export function readings(
 }
 
 export function openState(level: 'warning' | 'critical', rule: string, since: number): SeriesState {
-  return { level, rule, since, transitions: 1, toldAt: since, said: null, pending: null }
+  return { level, rule, since, transitions: 1, sentAt: since, lastSent: null, pending: null }
 }

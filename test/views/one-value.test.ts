@@ -68,7 +68,10 @@ async function seed({ poll, clock, steps, keys }: World, dice: Dice): Promise<vo
         at: now,
         daysLeft: outlook.daysLeft,
       }
-      states[field] = { ...openedState(said.level, 'full', before(90 * DAY)), said: said as SeriesState['said'] }
+      states[field] = {
+        ...openedState(said.level, 'full', before(90 * DAY)),
+        lastSent: said as SeriesState['lastSent'],
+      }
     }
     if (dice() < 0.3) states.token = openedState(level(), 'token', before(3 * DAY))
     if (dice() < 0.2) states.poll = { ...openedState('warning', 'poll', before(DAY)), cause: 'failing' }

@@ -114,16 +114,16 @@ function noteState({ account, writes }: Poll, series: Series, stored = '', { sta
 
 /** With the records that its message names. */
 function withNames(state: SeriesState, series: Series, { after, samples }: PolledAccount): SeriesState {
-  if (state.said === null || series.from === undefined) return state
+  if (state.lastSent === null || series.from === undefined) return state
   const named = namedRecords(shownRecords(series, after, samples), samples[keyOf(series)])
-  return { ...state, said: { ...state.said, ...named } }
+  return { ...state, lastSent: { ...state.lastSent, ...named } }
 }
 
 /** A series whose alert is open and that the reports no longer have: its object type is gone, its pair not watched. */
 function closeVanished(poll: Poll, id: string, stored: string, previous: Series | undefined): void {
   const { settings, account, now, writes } = poll
   const before = decodeState(stored)
-  const series = previous ?? asTold(id, before)
+  const series = previous ?? seriesFromLastSent(id, before)
   writes.changes.push([id, stored, ''])
   if (before.level === 'ok' || series === undefined) return
   const rule = ruleFor(settings.rules, account, series)
@@ -134,9 +134,9 @@ function closeVanished(poll: Poll, id: string, stored: string, previous: Series 
 }
 
 /** Where no reading of it is known any more: what was sent last. A receiver that got the beginning gets the end. */
-function asTold(id: string, { said }: SeriesState): Series | undefined {
+function seriesFromLastSent(id: string, { lastSent }: SeriesState): Series | undefined {
   const name = parseSeriesId(id)
-  return name === undefined || said === null ? undefined : { id, ...name, ...asReading(said) }
+  return name === undefined || lastSent === null ? undefined : { id, ...name, ...asReading(lastSent) }
 }
 
 /** A series that an alert is about. */
@@ -157,11 +157,11 @@ interface Decision {
 
 function limitAlert({ settings, account }: Poll, subject: Subject, { event, state, because }: Decision): Alert {
   const { series, rule, before } = subject
-  const at = readAt(series, account.after) ?? state.toldAt
+  const at = readAt(series, account.after) ?? state.sentAt
   const { hubId, hubDomain } = account
-  const told = { level: event.level, reason: event.reason, at, url: settings.pageOf(hubId) }
+  const transition = { level: event.level, reason: event.reason, at, url: settings.pageOf(hubId) }
   return {
-    ...transitionOf({ hubId, hubDomain }, series.id, state, told),
+    ...transitionOf({ hubId, hubDomain }, series.id, state, transition),
     ...seriesFields(series),
     ...daysLeftOf(subject.outlook),
     ...defined({
@@ -177,7 +177,7 @@ function recordsOf({ series, before }: Subject, account: PolledAccount) {
   const shown = shownRecords(series, account.after, account.samples)
   // A pair that is gone has no list: no record left it.
   const samples = account.samples[keyOf(series)]
-  return before === undefined || before.level === 'ok' ? shown : recordsSince(before.said, shown, samples)
+  return before === undefined || before.level === 'ok' ? shown : recordsSince(before.lastSent, shown, samples)
 }
 
 export function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft' | 'daysLeftRange'> {
@@ -197,8 +197,8 @@ function previousOf(
   previous: Series | undefined,
   readings: Readings | undefined,
 ): Alert['previous'] {
-  if (before?.said != null && before.level !== 'ok') {
-    const { level, usage, limit, at } = before.said
+  if (before?.lastSent != null && before.level !== 'ok') {
+    const { level, usage, limit, at } = before.lastSent
     return { level, usage, ...defined({ limit }), measuredAt: iso(at) }
   }
   const at = previous === undefined || readings === undefined ? undefined : readAt(previous, readings)

@@ -5,7 +5,7 @@ import {
   type Acknowledged,
   atLevel,
   currentAcknowledgement,
-  type Said,
+  type SentBefore,
   type SeriesState,
   withoutAcknowledgement,
 } from '../alert-state.ts'
@@ -171,15 +171,15 @@ function pollsNeeded(settings: EvaluationSettings): number {
 /** Sent again when it got worse, or when it is time and it is not acknowledged. */
 function stay(subject: Subject, level: AlertLevel): Decided {
   const { rule, before, series, now, settings } = subject
-  const told = (reason: AlertReason) => message(subject, { reason, level, before: level })
-  if (before === undefined) return told('repeat')
+  const messageFor = (reason: AlertReason) => message(subject, { reason, level, before: level })
+  if (before === undefined) return messageFor('repeat')
   const acknowledged = currentAcknowledgement(before, now)
   const from = worseFrom(before, series, rule[level], { acknowledged, worseAfterMs: settings.worseAfterMs })
   if (from !== undefined && now >= from) {
-    return { ...told('worse'), ...defined({ worseThan: acknowledged }) }
+    return { ...messageFor('worse'), ...defined({ worseThan: acknowledged }) }
   }
   if (acknowledged !== undefined) return { state: withoutPending(before), stands: level }
-  if (now - before.toldAt >= settings.repeatEveryMs) return told('repeat')
+  if (now - before.sentAt >= settings.repeatEveryMs) return messageFor('repeat')
   return { state: withoutPending(withoutAcknowledgement(before)), stands: level }
 }
 
@@ -187,7 +187,7 @@ function leave(before: SeriesState | undefined, now: number): Pick<Decided, 'sta
   if (before === undefined || before.level === 'ok') return { state: undefined }
   const { level } = before
   // The number of the message is still needed: the caller makes its id of it.
-  const left = { ...before, transitions: before.transitions + 1, toldAt: now, level: 'ok' as const, pending: null }
+  const left = { ...before, transitions: before.transitions + 1, sentAt: now, level: 'ok' as const, pending: null }
   const event = { reason: 'recovered' as const, level, before: level, beganWithFirstReading: false }
   return { state: withoutAcknowledgement(left), event }
 }
@@ -204,21 +204,21 @@ function message(
     ...atLevel(known ? opened : withoutAcknowledgement(opened), event.level),
     rule: rule.name,
     transitions: opened.transitions + 1,
-    toldAt: now,
-    said: saidOf(event.level, series, now),
+    sentAt: now,
+    lastSent: sentBeforeOf(event.level, series, now),
     pending: null,
   }
   return { state, stands: event.level, event: { ...event, beganWithFirstReading } }
 }
 
 /** What a message has of a reading. */
-export function saidOf(level: AlertLevel, { usage, limit, daysLeft }: ForeseenSeries, at: number): Said {
+export function sentBeforeOf(level: AlertLevel, { usage, limit, daysLeft }: ForeseenSeries, at: number): SentBefore {
   const days = daysLeft == null ? undefined : tenths(daysLeft)
   return { level, usage, at, ...defined({ limit: limit ?? undefined, daysLeft: days }) }
 }
 
 function newState(rule: string, now: number): SeriesState {
-  return { level: 'ok', rule, since: now, transitions: 0, toldAt: 0, said: null, pending: null }
+  return { level: 'ok', rule, since: now, transitions: 0, sentAt: 0, lastSent: null, pending: null }
 }
 
 function withoutPending(state: SeriesState | undefined): SeriesState | undefined {

@@ -42,8 +42,8 @@ export function judgeBucket(settings: AlertSettings, { hubId, begun, bucket, at 
 }
 
 /** The bucket as its alert told of it: readings don't have it. Undefined for what is no alert about one. */
-export function bucketAsTold(field: string, { said }: Pick<SeriesState, 'said'>): Series | undefined {
-  return field === FIELD && said !== null ? { id: FIELD, ...BUCKET_SERIES, ...asReading(said) } : undefined
+export function bucketFromLastSent(field: string, { lastSent }: Pick<SeriesState, 'lastSent'>): Series | undefined {
+  return field === FIELD && lastSent !== null ? { id: FIELD, ...BUCKET_SERIES, ...asReading(lastSent) } : undefined
 }
 
 /** The states of what the reports tell of. */

@@ -84,10 +84,10 @@ function isQuiet(
   polledAt: number,
   now: number,
 ): boolean {
-  const { pending, acknowledged, toldAt } = decodeState(stored)
-  if (pending !== null || acknowledged !== undefined || now - toldAt >= repeatEveryMs) return false
+  const { pending, acknowledged, sentAt } = decodeState(stored)
+  if (pending !== null || acknowledged !== undefined || now - sentAt >= repeatEveryMs) return false
   // What got worse too soon after the last message is sent by the first poll after that time, though nothing moved.
-  const worseFrom = worseAfterMs === undefined ? now + 1 : toldAt + worseAfterMs
+  const worseFrom = worseAfterMs === undefined ? now + 1 : sentAt + worseAfterMs
   return worseFrom <= polledAt || worseFrom > now
 }
 

@@ -1,13 +1,13 @@
 import type { ReportSamples, SampleRecord, ShownRecords } from '../../limits/samples.ts'
 import type { Alert } from '../alert.ts'
-import type { NamedRecord, Said } from '../alert-state.ts'
+import type { NamedRecord, SentBefore } from '../alert-state.ts'
 
 /**
  * The records of a message, with what changed since the last one of the same alert. Samples are all that is shown of many:
  * a record is new only if the last message named all there were, and gone only if this one does.
  */
 export function recordsSince(
-  last: Said | null | undefined,
+  last: SentBefore | null | undefined,
   shown: ShownRecords,
   samples: ReportSamples | undefined,
 ): NonNullable<Alert['records']> {
@@ -26,7 +26,7 @@ export function recordsSince(
 export function namedRecords(
   shown: ShownRecords,
   samples: ReportSamples | undefined,
-): Pick<Said, 'records' | 'unnamed'> {
+): Pick<SentBefore, 'records' | 'unnamed'> {
   if (samples === undefined || (shown.shown === 0 && shown.total > 0)) return {}
   const records = shown.items.map(asNamed)
   return isComplete(shown) ? { records } : { records, unnamed: shown.total - shown.shown }

@@ -1,7 +1,7 @@
 import { metricKind } from '../../limits/reports/all-reports.ts'
 import type { Series } from '../../limits/series.ts'
 import { defined } from '../../runtime/defined.ts'
-import type { Acknowledged, Said, SeriesState } from '../alert-state.ts'
+import type { Acknowledged, SentBefore, SeriesState } from '../alert-state.ts'
 import type { Level } from './rules.ts'
 
 /** The values of a series at a moment. What is not known is absent. */
@@ -15,16 +15,16 @@ type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
  * what it would send otherwise.
  */
 export function worseFrom(
-  { said, toldAt }: SeriesState,
+  { lastSent, sentAt }: SeriesState,
   series: Series,
   level: Level | undefined,
   { worseAfterMs, acknowledged }: { worseAfterMs?: number | undefined; acknowledged?: Acknowledged | undefined },
 ): number | undefined {
-  if (worseAfterMs === undefined || said === null) return undefined
+  if (worseAfterMs === undefined || lastSent === null) return undefined
   const asksRemaining = level?.remaining !== undefined
   const isNews = (then: StoodThen) => isWorse(then, series, asksRemaining)
-  return isNews(stoodIn(asReading(said))) && (acknowledged === undefined || isNews(acknowledged))
-    ? toldAt + worseAfterMs
+  return isNews(stoodIn(asReading(lastSent))) && (acknowledged === undefined || isNews(acknowledged))
+    ? sentAt + worseAfterMs
     : undefined
 }
 
@@ -47,7 +47,7 @@ function isWorse(then: StoodThen, { metric, usage, limit, percent }: Series, ask
 }
 
 /** What a message had, as it was read then. */
-export function asReading({ usage, limit }: Said): Reading {
+export function asReading({ usage, limit }: SentBefore): Reading {
   return limit === undefined ? { usage, limit: null, percent: null } : { usage, limit, percent: (usage * 100) / limit }
 }
 

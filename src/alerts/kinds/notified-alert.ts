@@ -87,7 +87,7 @@ export function notifyNews(subject: NotifiedSubject, news: News, repeatEveryMs: 
 
 /** Whether an alert that lasts at its level is due to repeat: not as long as it is acknowledged. */
 export function isDueAgain(before: SeriesState, now: number, repeatEveryMs: number): boolean {
-  return now - before.toldAt >= repeatEveryMs && currentAcknowledgement(before, now) === undefined
+  return now - before.sentAt >= repeatEveryMs && currentAcknowledgement(before, now) === undefined
 }
 
 function reasonOf({ level }: SeriesState, to: AlertLevel): AlertReason {
@@ -127,10 +127,10 @@ export function closeAlerts(
     const before = decodeState(stored)
     if (before.level === 'ok') continue
     const series = parseSeriesId(field)
-    const told = { level: before.level, reason: 'uninstalled' as const, at: now, url: pageOf(account.hubId) }
+    const transition = { level: before.level, reason: 'uninstalled' as const, at: now, url: pageOf(account.hubId) }
     const alert: Alert = {
-      ...transitionOf(account, field, notifiedState(before, now), told),
-      ...defined({ series, usage: before.said?.usage }),
+      ...transitionOf(account, field, notifiedState(before, now), transition),
+      ...defined({ series, usage: before.lastSent?.usage }),
       message: 'The app was uninstalled from this account.',
     }
     writes.entries.push(encodeEntry(entryOf(alert, before)))

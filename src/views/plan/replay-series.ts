@@ -2,7 +2,7 @@ import type { AccountName } from '../../accounts/match-account.ts'
 import type { AlertLevel, AlertReason } from '../../alerts/alert.ts'
 import type { SeriesState } from '../../alerts/alert-state.ts'
 import { type ForeseenSeries, marginOf } from '../../alerts/evaluation/conditions.ts'
-import { type Evaluation, evaluate, remembered, saidOf } from '../../alerts/evaluation/evaluate.ts'
+import { type Evaluation, evaluate, remembered, sentBeforeOf } from '../../alerts/evaluation/evaluate.ts'
 import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { worseFrom } from '../../alerts/evaluation/worse.ts'
 import { hasMoved } from '../../alerts/kinds/limit-changed.ts'
@@ -168,10 +168,10 @@ class SeriesReplay {
     const { timeline, periodMs } = this.#series
     let at = from
     for (let state = this.#state; state !== undefined && state.level !== 'ok' && state.pending === null; ) {
-      const next = nextPoll(timeline, periodMs, Math.max(at + 1, state.toldAt + this.#rules.repeatEveryMs))
+      const next = nextPoll(timeline, periodMs, Math.max(at + 1, state.sentAt + this.#rules.repeatEveryMs))
       if (next === undefined || next >= end) break
       this.#tell(next, limitEvent(state.rule, state.level, 'repeat'))
-      state = { ...state, toldAt: next, said: saidOf(state.level, read, next) }
+      state = { ...state, sentAt: next, lastSent: sentBeforeOf(state.level, read, next) }
       this.#state = state
       at = next
     }
@@ -192,7 +192,7 @@ function newsAfter(
 ): number | undefined {
   if (state !== undefined && state.pending !== null) return at + 1
   const moments = [
-    ...(state === undefined || state.level === 'ok' ? [] : [Math.max(at + 1, state.toldAt + repeatEveryMs)]),
+    ...(state === undefined || state.level === 'ok' ? [] : [Math.max(at + 1, state.sentAt + repeatEveryMs)]),
     ...(worse === undefined ? [] : [Math.max(at + 1, worse)]),
     ...(isForeseen ? [(dayOf(at) + 1) * UTC_DAY_MS] : []),
   ]

@@ -28,7 +28,16 @@ export function aSeries(usage: number, limit: number | null = 100, daysLeft?: nu
 /** An alert that is open since five seconds, and was sent a second ago. */
 export function open(level: AlertLevel, more: Partial<SeriesState> = {}): SeriesState {
   const said = { level, usage: 90, at: NOW - 1_000 }
-  return { level, rule: 'r', since: NOW - 5_000, transitions: 1, toldAt: NOW - 1_000, said, pending: null, ...more }
+  return {
+    level,
+    rule: 'r',
+    since: NOW - 5_000,
+    transitions: 1,
+    sentAt: NOW - 1_000,
+    lastSent: said,
+    pending: null,
+    ...more,
+  }
 }
 
 /** By the rule of percents, unless another is given. */

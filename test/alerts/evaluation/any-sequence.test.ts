@@ -59,7 +59,7 @@ interface Known {
   level: AlertLevel
   alert: string
   number: number
-  toldAt: number
+  sentAt: number
   since: string
 }
 
@@ -97,7 +97,7 @@ class Receiver {
     }
     if (alert.reason === 'recovered') this.known.delete(series)
     else
-      this.known.set(series, { level: alert.level, alert: id, number: Number(number), toldAt: at, since: alert.since })
+      this.known.set(series, { level: alert.level, alert: id, number: Number(number), sentAt: at, since: alert.since })
   }
 
   #follows(before: Known, alert: Alert, at: number, seen: Seen | undefined): void {
@@ -106,10 +106,10 @@ class Receiver {
     const known = seen !== undefined && at < seen.until ? seen : undefined
     if (alert.reason === 'repeat') {
       expect(known, 'nobody has acknowledged what is repeated').toBeUndefined()
-      expect(at - before.toldAt).toBeGreaterThanOrEqual(DAY)
+      expect(at - before.sentAt).toBeGreaterThanOrEqual(DAY)
     }
     if (alert.reason !== 'worse') return
-    expect(at - before.toldAt).toBeGreaterThanOrEqual(INTERVAL)
+    expect(at - before.sentAt).toBeGreaterThanOrEqual(INTERVAL)
     if (known !== undefined)
       expect(isWorse(known, alert), `told although acknowledged: ${JSON.stringify({ seen, alert })}`).toBe(true)
   }

@@ -55,13 +55,13 @@ test.each<[...Row, more?: Parameters<typeof open>[1]]>([
     PERCENT,
     read(910),
     '91 %, at or above the warning threshold (80 %); when it was acknowledged it was 85 %',
-    { said: last, acknowledged },
+    { lastSent: last, acknowledged },
   ],
   [PERCENT, read(960), '96 %, at or above the warning threshold (80 %); 2 of 3 polls agree on critical', { pending }],
   [PERCENT, counted(5), 'no limit is reported to compare it with; warning stays until there is one'],
   [{ warning: { daysLeft: 7 } }, days(), 'warning depends on a forecast, and there is none now', { foreseen: true }],
 ])('where warning is open, %j at %j is said as: %s', (levels, series, sentence, more) => {
-  const before = open('warning', { said, ...more })
+  const before = open('warning', { lastSent: said, ...more })
   const settings = { for: more?.pending === undefined ? 0 : 3, worseAfterMs: 0 }
   expect(sayBecause(judge(series, { rule: aRule(levels), before, settings }).because)).toBe(sentence)
 })

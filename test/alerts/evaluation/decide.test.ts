@@ -354,18 +354,18 @@ describe('a reading that is not new', () => {
 
 describe('closing all alerts of an account', () => {
   const account = { hubId: 123, hubDomain: 'acme.example.com' }
-  const state = { rule: 'r', since: BEFORE, transitions: 4, toldAt: BEFORE, pending: null }
+  const state = { rule: 'r', since: BEFORE, transitions: 4, sentAt: BEFORE, pending: null }
 
   test('tells what was open, once each, and forgets everything', () => {
     const states = {
-      [`at/${PAIR}`]: encodeState({ ...state, level: 'warning', said: { level: 'warning', usage: 7, at: BEFORE } }),
+      [`at/${PAIR}`]: encodeState({ ...state, level: 'warning', lastSent: { level: 'warning', usage: 7, at: BEFORE } }),
       overall: encodeState({
         ...state,
         level: 'ok',
-        said: null,
+        lastSent: null,
         pending: { warning: 1, critical: 0, sinceFirstReading: false },
       }),
-      token: encodeState({ ...state, level: 'critical', said: null }),
+      token: encodeState({ ...state, level: 'critical', lastSent: null }),
     }
     const writes = closeAlerts(SETTINGS.pageOf, account, states, NOW)
     expect(writes.changes).toEqual(Object.entries(states).map(([field, stored]) => [field, stored, '']))
@@ -396,12 +396,16 @@ test('a state reads back as it was kept', () => {
     rule: 'with "quotes", commas | and ünïcode',
     since: NOW,
     transitions: 3,
-    toldAt: NOW,
-    said: { level: 'warning' as const, usage: 5.5, at: BEFORE },
+    sentAt: NOW,
+    lastSent: { level: 'warning' as const, usage: 5.5, at: BEFORE },
     pending: { warning: 0, critical: 2, sinceFirstReading: true },
   }
   expect(decodeState(encodeState(one))).toEqual(one)
-  expect(decodeState(encodeState({ ...one, said: null, pending: null }))).toEqual({ ...one, said: null, pending: null })
+  expect(decodeState(encodeState({ ...one, lastSent: null, pending: null }))).toEqual({
+    ...one,
+    lastSent: null,
+    pending: null,
+  })
 })
 
 test('what gets better says whether the alert was at both levels since it opened', () => {

@@ -127,8 +127,8 @@ const BOTH = [false, true]
 
 function opened(level: Found, isDue: boolean, isWorse = false): SeriesState {
   const said = level === OK ? null : { level, ...(isWorse ? SAID_LESS : SAID_MORE), at: NOW - DAY }
-  const toldAt = isDue ? NOW - DAY : NOW - DAY + 1
-  return { level, rule: 'r', since: NOW - 9 * DAY, transitions: 4, toldAt, said, pending: null }
+  const sentAt = isDue ? NOW - DAY : NOW - DAY + 1
+  return { level, rule: 'r', since: NOW - 9 * DAY, transitions: 4, sentAt, lastSent: said, pending: null }
 }
 
 const waiting = (state: SeriesState, warning: number, critical: number): SeriesState => ({
@@ -138,7 +138,7 @@ const waiting = (state: SeriesState, warning: number, critical: number): SeriesS
 
 function stateClasses(): StateClass[] {
   const pending = [[1, 0] as const, [1, 1] as const, [2, 1] as const, [2, 2] as const].map(([warning, critical]) => {
-    const state = waiting({ ...opened(OK, false), transitions: 0, toldAt: 0, since: NOW - 1 }, warning, critical)
+    const state = waiting({ ...opened(OK, false), transitions: 0, sentAt: 0, since: NOW - 1 }, warning, critical)
     return { ...NOTHING, name: `pending ${warning}, ${critical}`, state, level: OK, polls: { warning, critical } }
   })
   const open = [W, C].flatMap((level) =>
@@ -222,12 +222,12 @@ function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, nee
   expect(sayBecause(found.because)).toMatch(/^[^\n]{5,150}[^.]$/)
   expect(found.state?.transitions ?? 0).toBe(transitionsAfter(was, event))
   if (found.state !== undefined && event !== undefined) {
-    expect(found.state.toldAt).toBe(NOW)
+    expect(found.state.sentAt).toBe(NOW)
     expect(found.state.since).toBe(was.level === OK ? NOW : was.state?.since)
     const { usage, limit, daysLeft } = one
     const said = { level: event.level, usage, limit: limit ?? undefined, daysLeft: daysLeft ?? undefined, at: NOW }
     if (event.reason !== 'recovered')
-      expect({ limit: undefined, daysLeft: undefined, ...found.state.said }).toEqual(said)
+      expect({ limit: undefined, daysLeft: undefined, ...found.state.lastSent }).toEqual(said)
   }
   // Known is what was, as long as it lasts, and it is neither over nor worse.
   const isOver = event !== undefined && event.reason !== 'eased'

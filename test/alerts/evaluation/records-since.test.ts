@@ -48,7 +48,7 @@ function story(reports: readonly AssociationsBody[], metric = 'associations.atLi
         reason: alert.reason,
         isNew: items.filter((item) => item.isNew === true).map(({ objectId }) => objectId),
         left,
-        said: states[`at/${PAIR}`] === undefined ? undefined : decodeState(states[`at/${PAIR}`] ?? '').said,
+        said: states[`at/${PAIR}`] === undefined ? undefined : decodeState(states[`at/${PAIR}`] ?? '').lastSent,
       },
     ]
   })
