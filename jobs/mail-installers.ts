@@ -4,7 +4,7 @@ import { installerOf } from '../src/accounts/contact.ts'
 import type { Alert, Message } from '../src/alerts/alert.ts'
 import { currentAcknowledgement, readableState, TOKEN_FIELD, transitionOf } from '../src/alerts/alert-state.ts'
 import { receiversOf } from '../src/alerts/route.ts'
-import { type Circumstances, KEEPS_FROM_REFRESHING, readCircumstances } from '../src/alerts/sending/hold.ts'
+import { type Circumstances, REFRESH_TROUBLES, readCircumstances } from '../src/alerts/sending/hold.ts'
 import { silenceOf } from '../src/alerts/silence.ts'
 import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { reconnectMailEvery } from '../src/tokens/ask-to-reconnect.ts'
@@ -38,7 +38,7 @@ export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
   const lost = await lostAccounts(deps)
   if (lost.length === 0) return
   const circumstances = await readCircumstances(sending, now)
-  if (circumstances.fleet.some((trouble) => KEEPS_FROM_REFRESHING.includes(trouble))) return
+  if (circumstances.fleet.some((trouble) => REFRESH_TROUBLES.includes(trouble))) return
   const { uninstalling: _, uninstalled: __, ...live } = await registry.countByState()
   const accounts = Object.values(live).reduce((sum, count) => sum + count, 0)
   const all = { lost: lost.map(({ refusedSince }) => ({ since: refusedSince ?? 0 })), accounts, now }

@@ -2,7 +2,7 @@ import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-du
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
 import { announceCoverage } from '../src/alerts/kinds/fleet-alert.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
-import { tellAlerts } from '../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
@@ -162,7 +162,7 @@ const BATCH = 500
 export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined> {
   // One node of a cluster that is away, or what can't be read of one receiver, holds up nothing that is further on.
   const failures = new Failures()
-  const told = await failures.of(() => tellAlerts(deps.sending, deps.clock.now()))
+  const told = await failures.of(() => sendAlerts(deps.sending, deps.clock.now()))
   deps.metrics.alertsRelayed.inc(told?.found ?? 0)
   const next = await handOnDeliveries(deps)
   await deps.deliveries.forgetDead(deps.clock.now())

@@ -5,7 +5,7 @@ import { openQueueBoard } from '../jobs/queue-board.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
-import { lookAgain } from './alerts/sending/read-news.ts'
+import { recheckWaiting } from './alerts/sending/read-news.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { openConfigAudit } from './app/config-audit.ts'
 import { processFactsOf } from './app/health.ts'
@@ -98,7 +98,7 @@ export async function startApp(
   const reports = await startReports(daemon, facts)
   await inForce.value.deliveries.enable([...inForce.value.receivers.values()], clock.now())
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
-  await lookAgain(inForce.value, clock.now())
+  await recheckWaiting(inForce.value, clock.now())
   const workers = startWork(daemon, accessTokens)
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())

@@ -122,7 +122,7 @@ function parsed(stored: string) {
 /** What was held back, and by what it is released. */
 export interface HeldAlerts {
   /** Judges again, now, what a silence held back: alerts that still fire are sent. */
-  lookAgain(now: number): Promise<void>
+  recheckWaiting(now: number): Promise<void>
 }
 
 export type EndedSilence = { is: 'ended' | 'over'; silence: Silence } | { is: 'unknown' }
@@ -135,6 +135,6 @@ export async function endSilence(
 ): Promise<EndedSilence> {
   const ended = await silences.end(id, now)
   // Again where it was over already: the process that ended it may not have come this far.
-  if (ended.is !== 'unknown') await held.lookAgain(now)
+  if (ended.is !== 'unknown') await held.recheckWaiting(now)
   return ended
 }

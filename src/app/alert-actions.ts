@@ -6,7 +6,7 @@ import {
   type UnacknowledgeOutcome,
   unacknowledgeAlert,
 } from '../alerts/acknowledge.ts'
-import { lookAgain } from '../alerts/sending/read-news.ts'
+import { recheckWaiting } from '../alerts/sending/read-news.ts'
 import { matchersText, type Silence } from '../alerts/silence.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silence-store.ts'
 import type { Who } from '../audit/audited.ts'
@@ -83,8 +83,8 @@ function accountOf({ hubId }: Pick<SeenAlert, 'hubId'>): number | undefined {
 /** The sweep of alerts handles them, and need not wait for the clock. */
 function heldAlerts(services: Services): HeldAlerts {
   return {
-    lookAgain: async (now) => {
-      await lookAgain(services, now)
+    recheckWaiting: async (now) => {
+      await recheckWaiting(services, now)
       await wakeNow(services, 'alerts')
     },
   }

@@ -1,6 +1,6 @@
 import { changedPaths, takeOver } from '../../config/in-force.ts'
 import type { Config } from '../../config/schema.ts'
-import { lookAgain } from '../alerts/sending/read-news.ts'
+import { recheckWaiting } from '../alerts/sending/read-news.ts'
 import { planSooner } from '../limits/polling/plan-poll.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { InFlight, type InForce } from '../runtime/concurrency.ts'
@@ -70,7 +70,7 @@ async function lookAround(services: Services, reports: WriterReports, applied: r
       'could not report to other daemons which key encrypts here: tried again soon',
     )
   })
-  await Promise.all([lookAgain(services, now), deliveries.enable(others, now)]).catch((error: unknown) => {
+  await Promise.all([recheckWaiting(services, now), deliveries.enable(others, now)]).catch((error: unknown) => {
     log.warn(
       { code: 'redis.error', err: error },
       'alerts that were held back wait for their own time: Redis did not answer',

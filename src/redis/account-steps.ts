@@ -11,7 +11,7 @@ export interface AccountSteps {
   /** Of every partition in the same turn, too. */
   readEvents(account: string, most: number): Promise<[id: string, fields: string[]][]>
   readNews(account: string, most: number): Promise<string[]>
-  lookAgain(account: string, now: number): Promise<number>
+  recheckWaiting(account: string, now: number): Promise<number>
 }
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
@@ -32,7 +32,7 @@ export function accountSteps(store: Store): AccountSteps {
     dueTokens: gathered((...call) => store.dueTokens(...call)),
     readEvents: gathered((...call) => store.readEvents(...call)),
     readNews: gathered((...call) => store.readNews(...call)),
-    lookAgain: gathered((...call) => store.lookAgain(...call)),
+    recheckWaiting: gathered((...call) => store.recheckWaiting(...call)),
   }
   OF_STORE.set(store, steps)
   return steps

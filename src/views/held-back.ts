@@ -2,7 +2,7 @@ import type { Alert } from '../alerts/alert.ts'
 import { currentAcknowledgement, type SeriesState } from '../alerts/alert-state.ts'
 import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { routeOf } from '../alerts/route.ts'
-import { quietUntil, speaksFor } from '../alerts/sending/hold.ts'
+import { coversAlert, quietUntil } from '../alerts/sending/hold.ts'
 import { silenceOf } from '../alerts/silence.ts'
 import { formatMoment } from '../text/format-time.ts'
 import type { AccountFacts, Notification, WaitingFor } from './notifications.ts'
@@ -49,7 +49,7 @@ export function heldBack(
       `acknowledged by ${by} ${formatMoment(at)}${said}: repeats if it gets worse, or from ${formatMoment(until)} on`,
     )
   }
-  for (const trouble of fleet.filter((open) => speaksFor(open, alert))) {
+  for (const trouble of fleet.filter((open) => coversAlert(open, alert))) {
     hold('fleet', null, `the alert about all accounts is sent in its place (${FLEET_SUBJECT[trouble]})`)
   }
   if (state?.pending?.sinceFirstReading === true && firstRun === 'digest') {

@@ -1,5 +1,5 @@
-import type { HeldBecause } from '../alerts/sending/hold.ts'
-import { decodeKnown, type Known, type Waits } from '../alerts/sending/known.ts'
+import type { HoldReason } from '../alerts/sending/hold.ts'
+import { decodeSendState, type SendState, type Waits } from '../alerts/sending/send-state.ts'
 import type { DeliveryHead } from '../delivery/deliveries.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -34,11 +34,11 @@ export async function readReceiverFates(
 ): Promise<ReceiverFate[][]> {
   const alerts = [...new Set(asked.map(({ alert }) => alert))]
   const receivers = (await store.zrange(keys.delivery.receivers, 0, '-1')).sort()
-  const known = new Map<string, Known>()
+  const known = new Map<string, SendState>()
   for (const receiver of receivers) {
     for (const some of chunksOf(alerts)) {
       const found = await store.hmget(keys.delivery.known(receiver), ...some)
-      for (const [n, alert] of some.entries()) known.set(`${receiver}|${alert}`, decodeKnown(found[n]))
+      for (const [n, alert] of some.entries()) known.set(`${receiver}|${alert}`, decodeSendState(found[n]))
     }
   }
   const carrying = new Map<string, DeliveryHead[]>()
@@ -50,7 +50,7 @@ export async function readReceiverFates(
     const others = receivers.filter((receiver) => !heads.some((head) => head.receiver === receiver))
     return [
       ...heads.map(fateOfDelivery),
-      ...others.flatMap((receiver) => fateOfKnown(receiver, number, known.get(`${receiver}|${alert}`) ?? {})),
+      ...others.flatMap((receiver) => fateOfSendState(receiver, number, known.get(`${receiver}|${alert}`) ?? {})),
     ]
   })
 }
@@ -61,10 +61,10 @@ function fateOfDelivery(delivery: DeliveryHead): ReceiverFate {
   return { receiver, is: state, why, delivery }
 }
 
-function fateOfKnown(receiver: string, number: number, { told, waits }: Known): ReceiverFate[] {
+function fateOfSendState(receiver: string, number: number, { lastSent, waits }: SendState): ReceiverFate[] {
   // One without a reason was brought by a delivery that is forgotten by now.
-  if (told !== undefined && number <= told.number)
-    return told.why === undefined ? [] : [{ receiver, is: 'withheld', why: told.why }]
+  if (lastSent !== undefined && number <= lastSent.number)
+    return lastSent.why === undefined ? [] : [{ receiver, is: 'withheld', why: lastSent.why }]
   return waits === undefined ? [] : [{ receiver, is: 'pending', why: holdText(waits), waits }]
 }
 
@@ -79,7 +79,7 @@ function holdText({ is, held }: Waits): string {
   return `${heldText(held)}${held.is === 'fleet' ? '' : ` until ${formatMoment(held.until)}`}`
 }
 
-export function heldText(held: HeldBecause): string {
+export function heldText(held: HoldReason): string {
   switch (held.is) {
     case 'silence':
       return `silence ${held.id}`

@@ -1,5 +1,5 @@
-import { decodeKnown, type Known } from '../alerts/sending/known.ts'
 import { decodeNews } from '../alerts/sending/read-news.ts'
+import { decodeSendState, type SendState } from '../alerts/sending/send-state.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { readPresentReceivers } from '../redis/present-receivers.ts'
@@ -74,31 +74,31 @@ type Look = Pick<OutboxProof, 'open' | 'waits' | 'missing' | 'unresolved'>
 /** An alert that closes is news before it is known to be over: what is known is read first. */
 async function lookOnce({ store, keys, readOpen }: Sources): Promise<Look> {
   const receivers = await readPresentReceivers(store, keys)
-  const known = new Map<string, ReadonlyMap<string, Known>>()
+  const known = new Map<string, ReadonlyMap<string, SendState>>()
   for (const receiver of receivers) known.set(receiver, await readKnown(store, keys, receiver))
   const { due, settledFor } = await readAllNews(store, keys)
   const open = await readOpen()
   const look: Look = { open: open.size, waits: [], missing: [], unresolved: [] }
   for (const [receiver, alerts] of known) {
-    for (const [alert, { told, waits }] of alerts) {
+    for (const [alert, { lastSent, waits }] of alerts) {
       if (waits !== undefined) look.waits.push({ receiver, alert, why: waitingText(waits) })
-      const isTold = told !== undefined && told.isOver !== true
-      if (isTold && !open.has(alert) && !due.has(alert)) look.unresolved.push({ receiver, alert })
+      const wasSent = lastSent !== undefined && lastSent.isOver !== true
+      if (wasSent && !open.has(alert) && !due.has(alert)) look.unresolved.push({ receiver, alert })
     }
   }
   for (const [alert, names] of settledFor) {
     if (!open.has(alert) || due.has(alert)) continue
     for (const receiver of names) {
       const alerts = known.get(receiver)
-      if (alerts !== undefined && alerts.get(alert)?.told === undefined) look.missing.push({ receiver, alert })
+      if (alerts !== undefined && alerts.get(alert)?.lastSent === undefined) look.missing.push({ receiver, alert })
     }
   }
   return look
 }
 
-async function readKnown(store: Store, keys: Keys, receiver: string): Promise<Map<string, Known>> {
-  const found = new Map<string, Known>()
-  await scan(store, keys.delivery.known(receiver), (alert, stored) => found.set(alert, decodeKnown(stored)))
+async function readKnown(store: Store, keys: Keys, receiver: string): Promise<Map<string, SendState>> {
+  const found = new Map<string, SendState>()
+  await scan(store, keys.delivery.known(receiver), (alert, stored) => found.set(alert, decodeSendState(stored)))
   return found
 }
 
@@ -108,7 +108,7 @@ async function readAllNews(store: Store, keys: Keys) {
   const settledFor = new Map<string, readonly string[]>()
   for (let number = 0; number < PARTITIONS; number++) {
     const { news, newsDue } = keys.partition(number)
-    await scan(store, news, (alert, stored) => settledFor.set(alert, decodeNews(number, alert, stored)?.knownTo ?? []))
+    await scan(store, news, (alert, stored) => settledFor.set(alert, decodeNews(number, alert, stored)?.notified ?? []))
     for (const alert of await store.zrange(newsDue, 0, '-1')) due.add(alert)
   }
   return { due, settledFor }

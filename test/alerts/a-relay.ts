@@ -2,9 +2,9 @@ import { expect } from 'vitest'
 import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox.ts'
-import { decodeKnown } from '../../src/alerts/sending/known.ts'
-import { lookAgain } from '../../src/alerts/sending/read-news.ts'
-import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
+import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
+import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
+import { decodeSendState } from '../../src/alerts/sending/send-state.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
 import { type AttemptRecord, Deliveries, type Delivery } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -51,11 +51,11 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   const closesAt = async () => {
     const names = [...new Set([...deps.receivers, ...deps.routes.flatMap(({ to }) => to)])]
     const known = await Promise.all(names.map((name) => store.hvals(keys.delivery.known(name))))
-    const moments = known.flat().flatMap((stored) => decodeKnown(stored).waits?.until ?? [])
+    const moments = known.flat().flatMap((stored) => decodeSendState(stored).waits?.until ?? [])
     return moments.length === 0 ? undefined : Math.min(...moments)
   }
   /** Says when the next look is due. */
-  const look = async (now: number, through = deps) => (await tellAlerts(through, now)).next
+  const look = async (now: number, through = deps) => (await sendAlerts(through, now)).next
   return {
     ...{ store, keys, deps, deliveries, silences, verify, pending, lines, closesAt },
     commit: commitAll,
@@ -69,7 +69,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     open: (alert: Alert) => open.add(alertOf(alert)),
     resolve: (alert: Alert) => open.delete(alertOf(alert)),
     look,
-    lookAgain: (now: number) => lookAgain(deps, now),
+    recheckWaiting: (now: number) => recheckWaiting(deps, now),
     silence: (endsAt: number, createdAt = NOW - 1) => {
       const silence = { id: `s${silences.length + 1}`, matchers: [], author: 'me', comment: '', createdAt, endsAt }
       silences.push(silence)

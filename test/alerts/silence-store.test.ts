@@ -73,7 +73,7 @@ test.each([
 test('ending one early lets what it held back be looked at again, also when it is done twice', async () => {
   const silences = open()
   const looks: number[] = []
-  const held = { lookAgain: async (now: number) => void looks.push(now) }
+  const held = { recheckWaiting: async (now: number) => void looks.push(now) }
   const { id } = await silences.add(one)
   expect(await endSilence({ silences, held }, id, NOW + 10)).toMatchObject({
     is: 'ended',

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { withTags } from '../../src/accounts/match-account.ts'
 import type { Alert } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
-import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { parseMatcher } from '../../src/alerts/silence.ts'
 import { silenceAlerts, unsilence } from '../../src/app/alert-actions.ts'
 import { openServices } from '../../src/app/services.ts'
@@ -47,8 +47,8 @@ routes: ${routes}
   const passes = async (ms: number) => {
     for (const part of [ms, 30_000]) {
       clock.move(part)
-      await tellAlerts(relay, clock.now())
-      await tellAlerts(relay, clock.now())
+      await sendAlerts(relay, clock.now())
+      await sendAlerts(relay, clock.now())
     }
   }
   const told = async () => {

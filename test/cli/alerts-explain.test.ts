@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
-import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
@@ -85,8 +85,8 @@ async function poll(hubId: number, at: number, usage: number, polls = 0, limit =
 
 /** What waits goes out: to the mail server, which takes it, and to the hook, which does not. */
 async function send(at: number): Promise<void> {
-  await tellAlerts(relay, at)
-  await tellAlerts(relay, at + 30_000)
+  await sendAlerts(relay, at)
+  await sendAlerts(relay, at + 30_000)
   const deliveries = new Deliveries(store, keys)
   const { ids } = await deliveries.claim(at + 30_000, 100)
   for (const id of ids) {

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState } from '../../src/alerts/alert-state.ts'
-import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
@@ -41,8 +41,8 @@ async function anAccountOfStrangers(): Promise<void> {
     ...{ store, keys, routes: rules.routes, receivers: ['ops-mail', 'ops-hook'], log: logLines().log },
     ...{ silences, group: rules.group },
   }
-  await tellAlerts(relay, at)
-  await tellAlerts(relay, at + 3_600_000)
+  await sendAlerts(relay, at)
+  await sendAlerts(relay, at + 3_600_000)
   const deliveries = new Deliveries(store, keys)
   for (const id of (await deliveries.claim(at + 3_600_000, 100)).ids) {
     const delivery = await deliveries.begin(id, at)

@@ -6,7 +6,7 @@ import { acknowledgeAlert } from '../../src/alerts/acknowledge.ts'
 import type { GroupBy } from '../../src/alerts/deps.ts'
 import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { openStatesOf } from '../../src/alerts/open-alerts.ts'
-import { lookAgain } from '../../src/alerts/sending/read-news.ts'
+import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
 import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
@@ -121,7 +121,7 @@ export function alertParts(
     },
     endSilence: async () => {
       const [first] = await silences.active(clock.now())
-      const held = { lookAgain: (now: number) => lookAgain({ store, keys }, now) }
+      const held = { recheckWaiting: (now: number) => recheckWaiting({ store, keys }, now) }
       return first && endSilence({ silences, held }, first.id, clock.now())
     },
     acknowledge: async (hubId) => {
@@ -132,7 +132,7 @@ export function alertParts(
     },
     reloadAlerts: async () => {
       void inForce.replace(services())
-      await Promise.all([lookAgain({ store, keys }, clock.now()), enableAll()])
+      await Promise.all([recheckWaiting({ store, keys }, clock.now()), enableAll()])
     },
     replay: async () => {
       await enableAll()

@@ -1,4 +1,4 @@
-import { decodeKnown } from '../../src/alerts/sending/known.ts'
+import { decodeSendState } from '../../src/alerts/sending/send-state.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -461,7 +461,7 @@ class Simulation {
   #noteWithheld([, name, , , , lately = 0, ...rest]: readonly unknown[]): void {
     const receiver = this.scene.receivers.get(String(name))
     for (const [alert = '', , known] of fromTable(rest[Number(lately)] as Buffer) as string[][]) {
-      const { told } = decodeKnown(known)
+      const { lastSent: told } = decodeSendState(known)
       if (told?.why === undefined) continue
       receiver?.withheld.set(alert, told.number)
       if (!SPARED.test(told.why)) this.troubles.push({ what: `an alert is not sent: ${told.why}`, hubId: 0 })
@@ -469,7 +469,7 @@ class Simulation {
   }
 
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
-    if (step === 'tellAlerts' && answer !== 'lost') this.#noteWithheld(args)
+    if (step === 'recordSends' && answer !== 'lost') this.#noteWithheld(args)
     if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
     if (step === 'storeTokens') this.stored.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)

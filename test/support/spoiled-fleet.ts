@@ -6,8 +6,8 @@ import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { unreadableAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
-import { lookAgain } from '../../src/alerts/sending/read-news.ts'
-import { tellAlerts } from '../../src/alerts/sending/tell-alerts.ts'
+import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
+import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -102,8 +102,8 @@ export async function spoiledFleet(store: Store, keys: Keys) {
   const group = { by: ['account' as const], waitMs: 0, intervalMs: 0, max: 200 }
   for (const [receiver, silences] of [['ops', []] as const, ['night', [held]] as const]) {
     const told = { store, keys, log: logged.log, group, routes: [{ to: [receiver] }], receivers: [receiver] }
-    await lookAgain(told, clock.now())
-    await tellAlerts({ ...told, silences: { active: async () => [...silences] } }, clock.now())
+    await recheckWaiting(told, clock.now())
+    await sendAlerts({ ...told, silences: { active: async () => [...silences] } }, clock.now())
   }
   return { clock, logged, round, mend, registry, due }
 }

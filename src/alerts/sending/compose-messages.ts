@@ -2,7 +2,7 @@ import { chunksOf } from '../../runtime/chunks-of.ts'
 import { type Alert, type AlertLevel, byConsequence, type Message } from '../alert.ts'
 import { idsBetween, numberOf } from '../outbox.ts'
 import { joinCarried, refOf } from '../transition-log.ts'
-import { hurries, type Item, LATELY, MASS } from './decide-sending.ts'
+import { hurries, type Item, MASS, RECENT } from './decide-sending.ts'
 import { DIGEST } from './group.ts'
 
 /** So many urgent alerts at once are one event: what follows them is sent together, when the interval is over. */
@@ -38,7 +38,7 @@ export function composeMessages(
   ]
   return parts.flatMap(([type, all]) =>
     chunksOf(all, perAlert ? max : all.length).map((items) => {
-      const alerts = items.slice(0, max).map(toTell)
+      const alerts = items.slice(0, max).map(alertToSend)
       const data = { groupKey: group, truncated: items.length - alerts.length, alerts }
       const message = { type, timestamp: new Date(now).toISOString(), data }
       return { message, items, carried: joinCarried(items.flatMap(carriedOf)) }
@@ -47,12 +47,12 @@ export function composeMessages(
 }
 
 /** As it was committed, with the transitions that it supersedes. The first message about an alert names its beginning, unless others had that. */
-function toTell(item: Item): Alert {
-  const { news, known } = item
+function alertToSend(item: Item): Alert {
+  const { news, sendState } = item
   const { alert } = news.entry
-  const isNew = known.told === undefined || known.told.isOver === true
-  const wasTold = alert.reason === 'escalated' && (known.waits?.first ?? numberOf(alert)) === numberOf(alert)
-  const isBeginning = isNew && alert.status === 'firing' && hasEnd(alert) && !wasTold
+  const isNew = sendState.lastSent === undefined || sendState.lastSent.isOver === true
+  const wasSent = alert.reason === 'escalated' && (sendState.waits?.first ?? numberOf(alert)) === numberOf(alert)
+  const isBeginning = isNew && alert.status === 'firing' && hasEnd(alert) && !wasSent
   const supersedes = supersededBy(item)
   return {
     ...alert,
@@ -62,8 +62,8 @@ function toTell(item: Item): Alert {
 }
 
 /** Those that came before and that the receiver was not sent, and need not be. */
-function supersededBy({ news, known }: Item): string[] {
-  return idsBetween(news.entry.alert, known.told?.number ?? news.settled)
+function supersededBy({ news, sendState }: Item): string[] {
+  return idsBetween(news.entry.alert, sendState.lastSent?.number ?? news.settled)
 }
 
 function carriedOf(item: Item): { id: string; ref?: string }[] {
@@ -78,26 +78,26 @@ export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
 }
 
 /** What is remembered for a while of a group that was sent. */
-export function latelyOf(group: string, members: readonly Item[]): string[] {
+export function recentOf(group: string, members: readonly Item[]): string[] {
   const alerts = members.map(({ news }) => news.entry.alert)
   // Also what is over by now hurried while it fired.
   const levels = members.flatMap((item) => {
     const level = hurriedLevel(item)
-    return level === undefined ? [] : LATELY.level({ ...item.news.entry.alert, level })
+    return level === undefined ? [] : RECENT.level({ ...item.news.entry.alert, level })
   })
   const accounts = (status: Alert['status']) =>
     new Set(alerts.flatMap((alert) => (alert.status === status ? (alert.account?.hubId ?? []) : []))).size
   return [
-    LATELY.group(group),
+    RECENT.group(group),
     ...new Set(levels),
-    ...(new Set(levels).size >= BURST ? [LATELY.burst(group)] : []),
-    ...(accounts('firing') >= MASS ? [LATELY.mass(group)] : []),
-    ...(accounts('resolved') >= MASS ? [LATELY.ended(group)] : []),
+    ...(new Set(levels).size >= BURST ? [RECENT.burst(group)] : []),
+    ...(accounts('firing') >= MASS ? [RECENT.mass(group)] : []),
+    ...(accounts('resolved') >= MASS ? [RECENT.ended(group)] : []),
   ]
 }
 
-function hurriedLevel({ news, known }: Item): AlertLevel | undefined {
+function hurriedLevel({ news, sendState }: Item): AlertLevel | undefined {
   const { alert } = news.entry
-  const isOver = alert.status === 'resolved' && known.told === undefined && alert.level === 'critical'
-  return hurries(alert) || isOver ? alert.level : known.waits?.hurried
+  const isOver = alert.status === 'resolved' && sendState.lastSent === undefined && alert.level === 'critical'
+  return hurries(alert) || isOver ? alert.level : sendState.waits?.hurried
 }

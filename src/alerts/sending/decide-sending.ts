@@ -2,8 +2,8 @@ import { type Alert, subjectKey } from '../alert.ts'
 import type { GroupSettings } from '../deps.ts'
 import { numberOf, type OutboxEntry } from '../outbox.ts'
 import { DIGEST, groupingFor, homesOf } from './group.ts'
-import { type Circumstances, endedBefore, type HeldBecause, holdOf } from './hold.ts'
-import type { Known, SentLast } from './known.ts'
+import { type Circumstances, endedBefore, type HoldReason, holdOf } from './hold.ts'
+import type { SendState, SentLast } from './send-state.ts'
 
 /** The newest transition of an alert of which somebody may not know it. */
 export interface AlertNews {
@@ -16,7 +16,7 @@ export interface AlertNews {
   settled: number
   beganWithFirstReading: boolean
   /** Who knew. */
-  knownTo: readonly string[]
+  notified: readonly string[]
   entry: OutboxEntry
 }
 
@@ -25,15 +25,15 @@ export interface Item {
   news: AlertNews
   /** By the routes; `beginning`: only because of the level that it left before anybody looked. */
   isFor: boolean | 'beginning'
-  known: Known
+  sendState: SendState
 }
 
 /** One receiver at one moment, with all that it may not know. */
-export interface ReceiverLook {
+export interface SendingInput {
   receiver: string
   items: readonly Item[]
   /** What it was sent within the interval, and when (ms): see `LATELY`. */
-  lately: ReadonlyMap<string, number>
+  recent: ReadonlyMap<string, number>
   circumstances: Circumstances
   group: GroupSettings
   /** When an account was connected last, ms; `now` while accounts of a new fleet are still to be read. */
@@ -45,13 +45,13 @@ export type SendVerdict =
   /** It knows, or the alert is nothing to it. */
   | { is: 'knows' }
   /** It is not sent this, for good. */
-  | { is: 'skips'; why: string; told: SentLast }
-  | { is: 'held'; held: HeldBecause }
+  | { is: 'skips'; why: string; lastSent: SentLast }
+  | { is: 'held'; held: HoldReason }
   | { is: 'waits'; group: string; since: number; until: number }
   | { is: 'sent'; group: string }
 
 /** How what a receiver was sent lately is named. */
-export const LATELY = {
+export const RECENT = {
   /** The group had a message. */
   group: (name: string) => `group ${name}`,
   /** It had so many urgent alerts that what follows need not hurry. */
@@ -69,11 +69,11 @@ export const MASS = 5
 const MOST_AT_ONCE = 20_000
 
 /** What becomes of each alert for the receiver. */
-export function decideSending(look: ReceiverLook): SendVerdict[] {
+export function decideSending(look: SendingInput): SendVerdict[] {
   const verdicts = look.items.map((item) => judge(item, look))
   const ready = look.items.flatMap((item, n) => {
     if (verdicts[n] !== undefined) return []
-    const { waits } = item.known
+    const { waits } = item.sendState
     // One that is ahead is by a clock that was ahead.
     const since = waits?.is === 'group' && waits.since <= look.now ? waits.since : look.now
     return { item, n, since }
@@ -93,46 +93,47 @@ export function decideSending(look: ReceiverLook): SendVerdict[] {
  * Of one alert by itself; undefined: it is to be sent, as its group has it. What fires waits for the end of what holds it back. An
  * end goes to who was sent the beginning, and says both to who was not because nobody had looked yet; never to who was spared it.
  */
-function judge(item: Item, look: ReceiverLook): SendVerdict | undefined {
-  const { told, waits } = item.known
+function judge(item: Item, look: SendingInput): SendVerdict | undefined {
+  const { lastSent, waits } = item.sendState
   const { place, entry } = item.news
   const { alert } = entry
   const number = numberOf(alert)
   // A lower number is that of a look that comes late, or the partition lost what the receiver knows.
-  if (told !== undefined && (told.place === place || number < told.number)) return { is: 'knows' }
-  const isTold = told !== undefined && told.isOver !== true
+  if (lastSent !== undefined && (lastSent.place === place || number < lastSent.number)) return { is: 'knows' }
+  const wasSent = lastSent !== undefined && lastSent.isOver !== true
   const over = (why: string): SendVerdict => ({
     ...{ is: 'skips', why },
-    told: { place, number, at: look.now, isOver: true, why },
+    lastSent: { place, number, at: look.now, isOver: true, why },
   })
   if (alert.status === 'resolved') {
-    if (isTold) return undefined
-    if (told !== undefined || (item.isFor === false && waits === undefined)) return { is: 'knows' }
+    if (wasSent) return undefined
+    if (lastSent !== undefined || (item.isFor === false && waits === undefined)) return { is: 'knows' }
     // What began to hold it back once it waited in its group comes too late.
     const held = waits === undefined ? holdOf(alert, look.receiver, look.circumstances, look.now) : waits.held
     if (held !== undefined) return over(endedBefore(held))
     return waits === undefined && isSpared(item.news, look) ? over(NEVER_BEGAN) : undefined
   }
-  const isFor = item.isFor === true || (item.isFor === 'beginning' && told === undefined)
+  const isFor = item.isFor === true || (item.isFor === 'beginning' && lastSent === undefined)
   if (!isFor && waits === undefined) return { is: 'knows' }
   const held = holdOf(alert, look.receiver, look.circumstances, look.now)
   return held === undefined ? undefined : { is: 'held', held }
 }
 
 const NEVER_BEGAN = 'this receiver was never sent its beginning'
-const SENT_LATELY = 'sent a short while ago'
+const SENT_RECENTLY = 'sent a short while ago'
 
 /** A repeat that comes due just after the alert was sent: that had been held back for long. */
-function repeated({ news, known: { told } }: Item, { now, group }: ReceiverLook): SendVerdict | undefined {
+function repeated({ news, sendState: { lastSent } }: Item, { now, group }: SendingInput): SendVerdict | undefined {
   const { alert } = news.entry
   const number = numberOf(alert)
-  if (told === undefined || told.isOver === true || alert.reason !== 'repeat' || number !== told.number + 1) return
-  if (now < told.at || now - told.at >= group.intervalMs) return
-  return { is: 'skips', why: SENT_LATELY, told: { ...told, place: news.place, number, why: SENT_LATELY } }
+  if (lastSent === undefined || lastSent.isOver === true || alert.reason !== 'repeat' || number !== lastSent.number + 1)
+    return
+  if (now < lastSent.at || now - lastSent.at >= group.intervalMs) return
+  return { is: 'skips', why: SENT_RECENTLY, lastSent: { ...lastSent, place: news.place, number, why: SENT_RECENTLY } }
 }
 
 /** All that went before was settled without this receiver, or was for the operators' digest. */
-function isSpared({ settled, beganWithFirstReading, entry }: AlertNews, { receiver, group }: ReceiverLook): boolean {
+function isSpared({ settled, beganWithFirstReading, entry }: AlertNews, { receiver, group }: SendingInput): boolean {
   return settled >= numberOf(entry.alert) - 1 || (beganWithFirstReading && group.contacts?.includes(receiver) === true)
 }
 
@@ -152,38 +153,39 @@ type Counts = 'begins' | 'ends' | 'follows' | 'goes on'
  * What begins or gets worse at many accounts at once makes a mass, and so does what ends; what follows within the interval is of it.
  * What was sent with a mass goes on and ends with it; what was sent by itself goes on by itself.
  */
-function intoGroups(ready: readonly Ready[], look: ReceiverLook): Map<string, Ready[]> {
+function intoGroups(ready: readonly Ready[], look: SendingInput): Map<string, Ready[]> {
   const by = groupingFor(look.group, look.receiver)
   const placed = ready.map((one) => {
     const [own, mass] = homesOf(one.item.news.entry, by)
     return { one, own, mass, counts: countsAs(one.item, own, mass) }
   })
   const counted = new Map<string, Set<string>>()
-  const isRecent = ({ since }: Ready) => since > look.now - Math.max(look.group.waitMs, 1)
+  const isFresh = ({ since }: Ready) => since > look.now - Math.max(look.group.waitMs, 1)
   for (const { one, own, mass, counts } of placed) {
-    if (mass === '' || !isRecent(one) || (counts !== 'begins' && counts !== 'ends')) continue
+    if (mass === '' || !isFresh(one) || (counts !== 'begins' && counts !== 'ends')) continue
     const key = `${counts} ${mass}`
     counted.set(key, (counted.get(key) ?? new Set()).add(own))
   }
   const isMany = (counts: Counts, mass: string) => (counted.get(`${counts} ${mass}`)?.size ?? 0) >= MASS
   const isMass = ({ one, mass, counts }: (typeof placed)[number]) => {
     if (mass === '') return false
-    const { told, waits } = one.item.known
-    if ((waits?.is === 'group' && waits.group === mass) || (told?.group === mass && counts === 'goes on')) return true
+    const { lastSent, waits } = one.item.sendState
+    if ((waits?.is === 'group' && waits.group === mass) || (lastSent?.group === mass && counts === 'goes on'))
+      return true
     if (counts === 'goes on') return false
-    if (isMany('begins', mass) || isLately(look, LATELY.mass(mass))) return true
-    return counts === 'ends' && (isMany('ends', mass) || isLately(look, LATELY.ended(mass)))
+    if (isMany('begins', mass) || isRecent(look, RECENT.mass(mass))) return true
+    return counts === 'ends' && (isMany('ends', mass) || isRecent(look, RECENT.ended(mass)))
   }
   const groups = Map.groupBy(placed, (one) => (isMass(one) ? one.mass : one.own))
   return new Map([...groups].map(([name, some]) => [name, some.map(({ one }) => one)]))
 }
 
-function countsAs({ news, known: { told, waits } }: Item, own: string, mass: string): Counts {
+function countsAs({ news, sendState: { lastSent, waits } }: Item, own: string, mass: string): Counts {
   const { status, reason } = news.entry.alert
   // What was held back begins for this receiver now, whatever came of it meanwhile.
   const wasHeld = waits !== undefined && (waits.is === 'held' || waits.held !== undefined)
   if (status === 'firing' && (wasHeld || !['repeat', 'worse', 'eased'].includes(reason))) return 'begins'
-  const group = told?.isOver === true ? undefined : told?.group
+  const group = lastSent?.isOver === true ? undefined : lastSent?.group
   if (group === mass) return 'goes on'
   if (status === 'resolved') return 'ends'
   if (group === undefined) return 'follows'
@@ -191,13 +193,13 @@ function countsAs({ news, known: { told, waits } }: Item, own: string, mass: str
 }
 
 /** A moment that is ahead is by a clock that was ahead. */
-function isLately({ lately, group, now }: ReceiverLook, what: string): boolean {
-  const at = lately.get(what)
+function isRecent({ recent, group, now }: SendingInput, what: string): boolean {
+  const at = recent.get(what)
   return at !== undefined && at <= now && now - at <= group.intervalMs
 }
 
 /** When a group is sent: it waits for more, and keeps its distance from its last message, unless something just got worse. */
-function closingOf(name: string, members: readonly Ready[], look: ReceiverLook): number {
+function closingOf(name: string, members: readonly Ready[], look: SendingInput): number {
   const { waitMs, intervalMs } = look.group
   const first = least(members.map(({ since }) => since))
   if (name === DIGEST) {
@@ -206,7 +208,7 @@ function closingOf(name: string, members: readonly Ready[], look: ReceiverLook):
     const newest = members.reduce((latest, { since }) => Math.max(latest, since), connectedAt)
     return Math.min(newest + waitMs, first + intervalMs)
   }
-  const closedAt = look.lately.get(LATELY.group(name)) ?? Number.NEGATIVE_INFINITY
+  const closedAt = look.recent.get(RECENT.group(name)) ?? Number.NEGATIVE_INFINITY
   const planned = closedAt > look.now ? first + waitMs : Math.max(first + waitMs, closedAt + intervalMs)
   const urgent = members.filter(({ item }) => isUrgent(item.news.entry.alert, name, look))
   return Math.min(planned, least(urgent.map(({ since }) => since)) + waitMs)
@@ -221,11 +223,11 @@ function least(moments: readonly number[]): number {
  * An alert that got worse is urgent, unless the same was sent just now: then it is flapping. One that begins right after a message
  * with many urgent ones belongs to the same event and waits; an escalation is never delayed for that.
  */
-function isUrgent(alert: Alert, group: string, look: ReceiverLook): boolean {
+function isUrgent(alert: Alert, group: string, look: SendingInput): boolean {
   if (!hurries(alert)) return false
-  const at = look.lately.get(LATELY.level(alert))
+  const at = look.recent.get(RECENT.level(alert))
   if (at !== undefined && at <= look.now && look.now - at < look.group.intervalMs) return false
-  return !(alert.reason === 'entered' && isLately(look, LATELY.burst(group)))
+  return !(alert.reason === 'entered' && isRecent(look, RECENT.burst(group)))
 }
 
 /** What just got worse is not held back by a message that the same group sent a minute ago. */

@@ -8,13 +8,13 @@ import { endOfQuietTime, type Route, receiversOf, routeTo } from '../route.ts'
 import { type Silence, silenceOf } from '../silence.ts'
 
 /** Why an alert is not sent for now. Times are ms. */
-export type HeldBecause =
+export type HoldReason =
   | { is: 'silence'; id: string; until: number }
   | { is: 'quiet-hours'; until: number }
   | { is: 'fleet'; trouble: string }
 
 /** Why what was held back is never sent. */
-export function endedBefore(because: HeldBecause): string {
+export function endedBefore(because: HoldReason): string {
   switch (because.is) {
     case 'silence':
       return `ended before silence ${because.id} did`
@@ -41,11 +41,11 @@ export function holdOf(
   receiver: string,
   { silences, routes, fleet, contacts = [] }: Circumstances,
   now: number,
-): HeldBecause | undefined {
+): HoldReason | undefined {
   const silence = silenceOf(silences, alert, now)
   if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
   const isContact = contacts.includes(receiver)
-  const covers = (open: FleetTrouble) => speaksFor(open, alert) || (isContact && mayBeOurs(open, alert))
+  const covers = (open: FleetTrouble) => coversAlert(open, alert) || (isContact && keepsFromCustomers(open, alert))
   const trouble = isContact || getsFleetAlerts(routes, receiver) ? fleet.find(covers) : undefined
   if (trouble !== undefined) return { is: 'fleet', trouble }
   const until = quietUntil(routes, alert, now, receiver)
@@ -61,7 +61,7 @@ function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
  * Whether the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
  * scopes don't do, has a trouble of its own.
  */
-export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
+export function coversAlert(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
   switch (trouble) {
     case 'token-endpoint':
     case 'clock':
@@ -75,12 +75,12 @@ export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert):
 }
 
 /** Customers are not asked to connect again while no token of any account can be refreshed. */
-function mayBeOurs(trouble: FleetTrouble, { kind }: Pick<Alert, 'kind'>): boolean {
-  return kind === 'token' && KEEPS_FROM_REFRESHING.includes(trouble)
+function keepsFromCustomers(trouble: FleetTrouble, { kind }: Pick<Alert, 'kind'>): boolean {
+  return kind === 'token' && REFRESH_TROUBLES.includes(trouble)
 }
 
 /** What keeps all accounts' tokens from being refreshed. */
-export const KEEPS_FROM_REFRESHING: readonly FleetTrouble[] = ['token-endpoint', 'clock']
+export const REFRESH_TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock']
 
 const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
 

@@ -61,10 +61,20 @@ export function decodeNews(partition: number, alert: string, stored: string): Al
   const entry = readableEntry(text)
   if (place === undefined || entry === undefined) return undefined
   const knownTo = to === NO_RECEIVER ? [] : to.split(',')
-  return { alert, partition, place, settled: Number(settled), beganWithFirstReading: first === '1', knownTo, entry }
+  return {
+    alert,
+    partition,
+    place,
+    settled: Number(settled),
+    beganWithFirstReading: first === '1',
+    notified: knownTo,
+    entry,
+  }
 }
 
 /** All that waits is looked at now: what kept it may be gone, as when a silence ends early or the config is another one. */
-export async function lookAgain(deps: NewsStore, now: number): Promise<void> {
-  await everyPartition(deps.keys, (_, partition) => accountSteps(deps.store).lookAgain(deps.keys.own(partition), now))
+export async function recheckWaiting(deps: NewsStore, now: number): Promise<void> {
+  await everyPartition(deps.keys, (_, partition) =>
+    accountSteps(deps.store).recheckWaiting(deps.keys.own(partition), now),
+  )
 }

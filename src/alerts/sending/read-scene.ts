@@ -5,12 +5,12 @@ import type { AlertLevel } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { numberOf } from '../outbox.ts'
 import { isOursAlone, receiversOf } from '../route.ts'
-import type { ReceiverLook } from './decide-sending.ts'
+import type { SendingInput } from './decide-sending.ts'
 import { readCircumstances } from './hold.ts'
 import type { DueNews } from './read-news.ts'
 
 /** All that a look goes by. */
-export interface Scene extends Pick<ReceiverLook, 'circumstances' | 'connectedAt'> {
+export interface Scene extends Pick<SendingInput, 'circumstances' | 'connectedAt'> {
   news: readonly DueNews[]
   /** Of each alert, by the routes. */
   routed: readonly ReadonlyMap<string, true | 'beginning'>[]

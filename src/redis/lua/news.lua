@@ -42,7 +42,7 @@ for n = 1, #ARGV, 4 do
 end
 return settled
 
---!step lookAgain
+--!step recheckWaiting
 -- All that waits in a partition is looked at now: what kept it may be gone.
 -- KEYS: any account of the partition. ARGV: now.
 local DUE = string.match(KEYS[1], '^(.*}):account:') .. ':news-due'
@@ -51,7 +51,7 @@ for _, alert in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(0', '+inf')) do
 end
 return 0
 
---!step tellAlerts
+--!step recordSends
 --!include delivery-step
 -- What a receiver knows of alerts, or waits for, and the deliveries that bring it: all or nothing. Of two that look at once the
 -- second looks again. What is over is known for a while, for looks that come late.
@@ -60,7 +60,7 @@ return 0
 --   happened if the receiver waits for it ('' = it does not), whether it is over ('1'); then of each delivery: id, type, message
 --   (JSON), transitions with their ids, deliveries of the same alerts that go first (with spaces between), when the oldest of them
 --   happened.
--- Returns 'told' | 'lost'.
+-- Returns 'recorded' | 'lost'.
 local receiver, now, interval, kept = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local KNOWN, OVER, LATELY = knownKey(receiver), overKey(receiver), latelyKey(receiver)
 local lastLately = 5 + ARGV[5]
@@ -81,7 +81,7 @@ for _, alert in ipairs(redis.call('ZRANGEBYSCORE', OVER, '-inf', now - kept, 'LI
   redis.call('ZREM', OVER, alert)
 end
 redis.call('ZADD', RECEIVERS, 'NX', now, receiver)
-if firstDelivery > #ARGV then return 'told' end
+if firstDelivery > #ARGV then return 'recorded' end
 
 -- Deliveries that have not arrived, and the receiver's last digest, which shows alerts as firing. One that was not tried yet has
 -- others before it: they go before this one, too.
@@ -112,4 +112,4 @@ for n = firstDelivery, #ARGV, 6 do
   redis.call('ZADD', DELIVERIES_DUE, now, id)
   redis.call('ZADD', UNDER_WAY, happenedAt, id)
 end
-return 'told'
+return 'recorded'

@@ -3,24 +3,26 @@ import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-alert.ts'
 import { numberOf } from '../../../src/alerts/outbox.ts'
-import { composeMessages, latelyOf } from '../../../src/alerts/sending/compose-messages.ts'
-import { type Item, LATELY } from '../../../src/alerts/sending/decide-sending.ts'
+import { composeMessages, recentOf } from '../../../src/alerts/sending/compose-messages.ts'
+import { type Item, RECENT } from '../../../src/alerts/sending/decide-sending.ts'
 import { holdOf } from '../../../src/alerts/sending/hold.ts'
-import type { Known } from '../../../src/alerts/sending/known.ts'
+import type { SendState } from '../../../src/alerts/sending/send-state.ts'
 import { carriedIds, refsIn } from '../../../src/alerts/transition-log.ts'
 import { NOW } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
-const item = (alert: Alert, known: Known = {}, settled = 0): Item => ({
+const item = (alert: Alert, known: SendState = {}, settled = 0): Item => ({
   news: {
     ...{ alert: alert.id.replace(/-\d+$/, ''), partition: 7, place: `${numberOf(alert)}-1`, settled },
-    ...{ beganWithFirstReading: false, knownTo: [], entry: { alert } },
+    ...{ beganWithFirstReading: false, notified: [], entry: { alert } },
   },
-  ...{ isFor: true, known },
+  ...{ isFor: true, sendState: known },
 })
 
 const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, { max, perAlert: false }, NOW)
-const told = (number: number): Known => ({ told: { place: '0-0', number, at: NOW, group: '', delivery: 'msg_1' } })
+const told = (number: number): SendState => ({
+  lastSent: { place: '0-0', number, at: NOW, group: '', delivery: 'msg_1' },
+})
 
 test('what is most urgent comes first: critical, few days left, full', () => {
   const series = { metric: 'customProperties.overall' }
@@ -81,7 +83,7 @@ test.each<[string, Item, Alert['reason']]>([
   [
     'first one after its end does again',
     item(anAlert({ id: 'a-3', reason: 'repeat' }), {
-      told: { place: '2-1', number: 2, at: NOW, isOver: true },
+      lastSent: { place: '2-1', number: 2, at: NOW, isOver: true },
     }),
     'entered',
   ],
@@ -106,20 +108,20 @@ test('it is remembered what was sent: urgent levels, also of what is over by the
   const over = { status: 'resolved', reason: 'recovered' } as const
   const many = (count: number, more: Partial<Alert> = {}) =>
     Array.from({ length: count }, (_, n) => item(of(n + 1, more)))
-  expect(latelyOf('g', many(2))).toEqual([LATELY.group('g'), LATELY.level(of(1)), LATELY.level(of(2))])
-  expect(latelyOf('g', many(2, { reason: 'repeat' }))).toEqual([LATELY.group('g')])
-  expect(latelyOf('g', many(1, { id: 'x-2', ...over }))).toEqual([LATELY.group('g'), LATELY.level(of(1))])
-  expect(latelyOf('g', [item(of(1, { id: 'x-2', ...over }), told(1))])).toEqual([LATELY.group('g')])
+  expect(recentOf('g', many(2))).toEqual([RECENT.group('g'), RECENT.level(of(1)), RECENT.level(of(2))])
+  expect(recentOf('g', many(2, { reason: 'repeat' }))).toEqual([RECENT.group('g')])
+  expect(recentOf('g', many(1, { id: 'x-2', ...over }))).toEqual([RECENT.group('g'), RECENT.level(of(1))])
+  expect(recentOf('g', [item(of(1, { id: 'x-2', ...over }), told(1))])).toEqual([RECENT.group('g')])
   const eased = item(of(1, { id: 'x-3', level: 'warning', reason: 'eased' }), {
     waits: { is: 'group', since: NOW, hurried: 'critical' },
   })
-  expect(latelyOf('g', [eased])).toEqual([LATELY.group('g'), LATELY.level(of(1))])
-  expect(latelyOf('g', many(19))).not.toContain(LATELY.burst('g'))
-  expect(latelyOf('g', many(20))).toContain(LATELY.burst('g'))
+  expect(recentOf('g', [eased])).toEqual([RECENT.group('g'), RECENT.level(of(1))])
+  expect(recentOf('g', many(19))).not.toContain(RECENT.burst('g'))
+  expect(recentOf('g', many(20))).toContain(RECENT.burst('g'))
   const quiet = { level: 'warning' } as const
-  expect(latelyOf('g', many(4, quiet))).not.toContain(LATELY.mass('g'))
-  expect(latelyOf('g', many(5, quiet))).toEqual([LATELY.group('g'), LATELY.mass('g')])
-  expect(latelyOf('g', many(5, { ...quiet, ...over }))).toEqual([LATELY.group('g'), LATELY.ended('g')])
+  expect(recentOf('g', many(4, quiet))).not.toContain(RECENT.mass('g'))
+  expect(recentOf('g', many(5, quiet))).toEqual([RECENT.group('g'), RECENT.mass('g')])
+  expect(recentOf('g', many(5, { ...quiet, ...over }))).toEqual([RECENT.group('g'), RECENT.ended('g')])
 })
 
 test.each([

@@ -5,11 +5,11 @@ import {
   type AlertNews,
   decideSending,
   type Item,
-  LATELY,
-  type ReceiverLook,
+  RECENT,
+  type SendingInput,
   type SendVerdict,
 } from '../../../src/alerts/sending/decide-sending.ts'
-import type { Known, SentLast } from '../../../src/alerts/sending/known.ts'
+import type { SendState, SentLast } from '../../../src/alerts/sending/send-state.ts'
 import { INTERVAL, NOW, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
@@ -21,24 +21,24 @@ const SILENCED = { silences: [SILENCE], routes: [{ to: ['mail'] }], fleet: [] }
 function news(alert: Alert, more: Partial<AlertNews> = {}): AlertNews {
   return {
     ...{ alert: alert.id.replace(/-\d+$/, ''), partition: 1, place: `${numberOf(alert)}-7`, settled: 0 },
-    ...{ beganWithFirstReading: false, knownTo: [], entry: { alert }, ...more },
+    ...{ beganWithFirstReading: false, notified: [], entry: { alert }, ...more },
   }
 }
 
-const item = (alert: Partial<Alert>, known: Known = {}, more: Partial<AlertNews> = {}): Item => ({
-  ...{ news: news(anAlert({ id: 'a-1', ...alert }), more), isFor: true, known },
+const item = (alert: Partial<Alert>, known: SendState = {}, more: Partial<AlertNews> = {}): Item => ({
+  ...{ news: news(anAlert({ id: 'a-1', ...alert }), more), isFor: true, sendState: known },
 })
 
-const told = (number: number, more: Partial<SentLast> = {}): Known => ({
-  told: { place: `${number}-7`, number, at: LONG_AGO, group: 'rule=x', delivery: 'msg_1', ...more },
+const told = (number: number, more: Partial<SentLast> = {}): SendState => ({
+  lastSent: { place: `${number}-7`, number, at: LONG_AGO, group: 'rule=x', delivery: 'msg_1', ...more },
 })
 
 /** It has been in its group for as long as that waits. */
-const waited = (known: Known = {}): Known => ({ ...known, waits: { is: 'group', since: NOW - WAIT } })
+const waited = (known: SendState = {}): SendState => ({ ...known, waits: { is: 'group', since: NOW - WAIT } })
 
-function decide(items: Item | readonly Item[], more: Partial<ReceiverLook> = {}): SendVerdict[] {
+function decide(items: Item | readonly Item[], more: Partial<SendingInput> = {}): SendVerdict[] {
   return decideSending({
-    ...{ receiver: 'mail', items: [items].flat(), lately: new Map(), connectedAt: 0, now: NOW },
+    ...{ receiver: 'mail', items: [items].flat(), recent: new Map(), connectedAt: 0, now: NOW },
     circumstances: { silences: [], routes: [{ to: ['mail'] }], fleet: [] },
     group: { by: ['rule'], waitMs: WAIT, intervalMs: INTERVAL, max: 200 },
     ...more,
@@ -93,7 +93,7 @@ describe('what a receiver knows', () => {
 
   test('an end is not for who was spared the beginning: all before was settled without it', () => {
     const over = { id: 'a-3', ...OVER }
-    expect(decide(item(over, {}, { settled: 2 }))).toMatchObject([{ is: 'skips', told: { isOver: true, number: 3 } }])
+    expect(decide(item(over, {}, { settled: 2 }))).toMatchObject([{ is: 'skips', lastSent: { isOver: true, number: 3 } }])
     expect(decide(item(over, {}, { settled: 1 }))).toMatchObject([{ is: 'waits' }])
     expect(decide(item(over, waited(), { settled: 2 }))).toMatchObject([{ is: 'sent' }])
   })
@@ -109,7 +109,7 @@ describe('what a receiver knows', () => {
     const repeat = { id: 'a-2', reason: 'repeat' } as const
     const lately = waited(told(1, { at: NOW - INTERVAL + 1 }))
     expect(decide(item(repeat, lately))).toMatchObject([
-      { is: 'skips', why: 'sent a short while ago', told: { number: 2, place: '2-7', at: NOW - INTERVAL + 1 } },
+      { is: 'skips', why: 'sent a short while ago', lastSent: { number: 2, place: '2-7', at: NOW - INTERVAL + 1 } },
     ])
     expect(decide(item(repeat, waited(told(1, { at: NOW - INTERVAL }))))).toMatchObject([{ is: 'sent' }])
     expect(decide(item(repeat, waited(told(1, { at: NOW + 1 }))))).toMatchObject([{ is: 'sent' }])
@@ -132,7 +132,7 @@ describe('what holds an alert back', () => {
     ])
   })
 
-  test.each<[string, Known, boolean]>([
+  test.each<[string, SendState, boolean]>([
     ['nobody had looked at while it fired', {}, true],
     ['was held back', { waits: { is: 'held', since: NOW - WAIT, held } }, true],
     ['was held back, and waited in its group since', { waits: { is: 'group', since: NOW - WAIT, held } }, true],
@@ -143,15 +143,15 @@ describe('what holds an alert back', () => {
   })
 
   test('it waits in its group from the moment on that nothing holds it back any more', () => {
-    const known: Known = { waits: { is: 'held', since: LONG_AGO, held } }
+    const known: SendState = { waits: { is: 'held', since: LONG_AGO, held } }
     expect(decide(item({}, known))).toMatchObject([{ is: 'waits', since: NOW, until: NOW + WAIT }])
   })
 })
 
 describe('a group', () => {
   const closes = (items: Item | readonly Item[], lately: [string, number][] = []) =>
-    decide(items, { lately: new Map(lately) }).map((one) => ('until' in one ? one.until : one.is))
-  const GROUP = LATELY.group('rule=customProperties.overall')
+    decide(items, { recent: new Map(lately) }).map((one) => ('until' in one ? one.until : one.is))
+  const GROUP = RECENT.group('rule=customProperties.overall')
 
   test('waits for more from its first alert on, and is sent with all of them', () => {
     expect(closes(item({}))).toEqual([NOW + WAIT])
@@ -176,13 +176,13 @@ describe('a group', () => {
     ['escalated', { level: 'critical', reason: 'escalated' }, [], true],
     ['entered at warning', {}, [], false],
     ['repeated', { level: 'critical', reason: 'repeat' }, [], false],
-    ['flapping', { level: 'critical' }, [[LATELY.level(anAlert({ level: 'critical' })), NOW - 1]], false],
-    ['flapping slowly', { level: 'critical' }, [[LATELY.level(anAlert({ level: 'critical' })), NOW - INTERVAL]], true],
-    ['after a mass event', { level: 'critical' }, [[LATELY.burst('rule=customProperties.overall'), NOW - 1]], false],
+    ['flapping', { level: 'critical' }, [[RECENT.level(anAlert({ level: 'critical' })), NOW - 1]], false],
+    ['flapping slowly', { level: 'critical' }, [[RECENT.level(anAlert({ level: 'critical' })), NOW - INTERVAL]], true],
+    ['after a mass event', { level: 'critical' }, [[RECENT.burst('rule=customProperties.overall'), NOW - 1]], false],
     [
       'escalated after one',
       { level: 'critical', reason: 'escalated' },
-      [[LATELY.burst('rule=customProperties.overall'), NOW - 1]],
+      [[RECENT.burst('rule=customProperties.overall'), NOW - 1]],
       true,
     ],
   ])('is sent sooner where something just got worse: one that is %s', (_, alert, lately, isUrgent) => {
@@ -209,7 +209,7 @@ describe('a group', () => {
 
 describe('a mass', () => {
   test('is what was held back at many accounts, whatever came of it meanwhile', () => {
-    const held: Known = { waits: { is: 'held', since: LONG_AGO, held: { is: 'silence', until: NOW - 1 } as never } }
+    const held: SendState = { waits: { is: 'held', since: LONG_AGO, held: { is: 'silence', until: NOW - 1 } as never } }
     const some = [1, 2, 3, 4, 5].map((hubId) => item(of(hubId, { id: `h${hubId}-3`, reason: 'repeat' }), held))
     const at = { ...BY_ACCOUNT, now: NOW }
     expect(new Set(groupsOf(decide(some, at))).size).toBe(1)
@@ -224,7 +224,7 @@ describe('a mass', () => {
       item({ ...of(n + 1), id: `h${n + 1}-2`, ...OVER }, told(1, { group: `account=${n + 1}` })),
     )
   const groups = (items: readonly Item[], lately: [string, number][] = []) =>
-    groupsOf(decide(items, { ...BY_ACCOUNT, lately: new Map(lately) }))
+    groupsOf(decide(items, { ...BY_ACCOUNT, recent: new Map(lately) }))
 
   test('are five accounts in one trouble, not four, nor five alerts of one account', () => {
     expect(groups(begun(5))).toEqual(Array(5).fill(RULE))
@@ -240,7 +240,7 @@ describe('a mass', () => {
   test('that waits stays one', () => {
     const [first, ...others] = begun(5, NOW - WAIT)
     if (first === undefined) throw new Error()
-    const waiting = { ...first, known: { waits: { is: 'group' as const, since: NOW - WAIT, group: RULE } } }
+    const waiting = { ...first, sendState: { waits: { is: 'group' as const, since: NOW - WAIT, group: RULE } } }
     expect(groups([waiting, ...others])).toEqual([RULE, ...[2, 3, 4, 5].map((n) => `account=${n}`)])
   })
 
@@ -251,10 +251,10 @@ describe('a mass', () => {
 
   test('takes what follows within the interval: what ends also after one of ends, what begins only after one of those', () => {
     const one = [item(of(7)), ...ended(1)]
-    expect(groups(one, [[LATELY.mass(RULE), NOW - INTERVAL]])).toEqual([RULE, RULE])
-    expect(groups(one, [[LATELY.ended(RULE), NOW - INTERVAL]])).toEqual(['account=7', RULE])
+    expect(groups(one, [[RECENT.mass(RULE), NOW - INTERVAL]])).toEqual([RULE, RULE])
+    expect(groups(one, [[RECENT.ended(RULE), NOW - INTERVAL]])).toEqual(['account=7', RULE])
     for (const at of [NOW - INTERVAL - 1, NOW + 1])
-      expect(groups(one, [[LATELY.mass(RULE), at]])).toEqual(['account=7', 'account=1'])
+      expect(groups(one, [[RECENT.mass(RULE), at]])).toEqual(['account=7', 'account=1'])
   })
 
   test('goes on with what was sent with it, and not with what was sent by itself', () => {
@@ -274,7 +274,7 @@ describe('a mass', () => {
 
 test('of a very large group so much is sent at once, what came last with its next message', () => {
   const many = Array.from({ length: 20_001 }, (_, n) => item({ id: `n${n}-1` }, waited()))
-  const late = { ...item({ id: 'late-1' }), known: { waits: { is: 'group' as const, since: NOW - 1 } } }
+  const late = { ...item({ id: 'late-1' }), sendState: { waits: { is: 'group' as const, since: NOW - 1 } } }
   const [first, ...verdicts] = decide([late, ...many.slice(1)])
   expect(first).toMatchObject({ is: 'waits', until: NOW + WAIT })
   expect(verdicts.filter(({ is }) => is === 'sent')).toHaveLength(20_000)

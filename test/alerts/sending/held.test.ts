@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
-import { tellAlerts } from '../../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import { NOBODY } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { redisOfFile } from '../../support/of-file.ts'
@@ -51,7 +51,7 @@ describe('an alert under a silence', () => {
     silence.endsAt = NOW + INTERVAL
     const later = NOW + WAIT + INTERVAL
     expect(await one.look(later)).toBe(later + WAIT)
-    await one.lookAgain(later)
+    await one.recheckWaiting(later)
     expect(await one.look(later)).toBe(later + WAIT)
     await one.look(later + WAIT)
     expect(await one.told()).toEqual(['aaaa-1'])
@@ -61,11 +61,11 @@ describe('an alert under a silence', () => {
     const one = relay()
     const silence = one.silence(NOW + DAY)
     await one.commit({ alert: ENTERED })
-    const store = overtakenAt(redis.store, 'tellAlerts', async () => {
+    const store = overtakenAt(redis.store, 'recordSends', async () => {
       silence.endsAt = NOW
-      await one.lookAgain(NOW)
+      await one.recheckWaiting(NOW)
     })
-    const { next } = await tellAlerts({ ...one.deps, store }, NOW)
+    const { next } = await sendAlerts({ ...one.deps, store }, NOW)
     expect(next).toBe(NOW + WAIT)
     await one.look(NOW + WAIT)
     await one.look(NOW + 2 * WAIT)
@@ -228,8 +228,8 @@ describe("alerts that the fleet's speaks for", () => {
 
 describe('dying', () => {
   test.each([
-    ['tellAlerts', 'before'],
-    ['tellAlerts', 'after'],
+    ['recordSends', 'before'],
+    ['recordSends', 'after'],
     ['settleNews', 'before'],
     ['settleNews', 'after'],
   ] as const)('at %s (%s) neither loses nor doubles what is held back', async (command, done) => {
@@ -238,7 +238,7 @@ describe('dying', () => {
     const dying = { ...one.deps, store: dyingAt(redis.store, command, done) }
     const step = async (now: number) => {
       for (const at of [now, now + WAIT + INTERVAL]) {
-        await tellAlerts(dying, at).catch((error: Error) => expect(error.message).toBe('dead'))
+        await sendAlerts(dying, at).catch((error: Error) => expect(error.message).toBe('dead'))
         await one.expectBalance({})
         await one.look(at)
       }
@@ -271,8 +271,8 @@ describe('of two that look at once', () => {
     await one.look(NOW)
     const silenced = { ...one.deps, silences: { active: SILENCED } }
     const [slow, fast] = firstHolds ? [one.deps, silenced] : [silenced, one.deps]
-    const store = overtakenAt(redis.store, 'tellAlerts', () => tellAlerts(fast, NOW + WAIT))
-    expect((await tellAlerts({ ...slow, store }, NOW + WAIT)).next).toBe(NOW + WAIT)
+    const store = overtakenAt(redis.store, 'recordSends', () => sendAlerts(fast, NOW + WAIT))
+    expect((await sendAlerts({ ...slow, store }, NOW + WAIT)).next).toBe(NOW + WAIT)
     await one.expectBalance(balance)
   })
 
@@ -281,12 +281,12 @@ describe('of two that look at once', () => {
     await one.commit({ alert: ENTERED })
     await one.look(NOW)
     let others = 1
-    const store = overtakenAt(redis.store, 'tellAlerts', async () => {
+    const store = overtakenAt(redis.store, 'recordSends', async () => {
       if (others-- < 1) return
       await one.commit({ alert: OVER })
       await one.look(NOW + WAIT)
     })
-    await tellAlerts({ ...one.deps, store }, NOW + WAIT)
+    await sendAlerts({ ...one.deps, store }, NOW + WAIT)
     await one.look(NOW + WAIT)
     await one.look(NOW + WAIT + INTERVAL)
     expect(await one.told()).toEqual(['aaaa-3'])
@@ -297,7 +297,7 @@ describe('of two that look at once', () => {
     await one.commit({ alert: ENTERED })
     await one.look(NOW)
     const store = overtakenAt(redis.store, 'settleNews', () => one.commit({ alert: OVER }))
-    await tellAlerts({ ...one.deps, store }, NOW + WAIT)
+    await sendAlerts({ ...one.deps, store }, NOW + WAIT)
     await one.look(NOW + WAIT)
     await one.look(NOW + WAIT + INTERVAL)
     expect(await one.told()).toEqual(['aaaa-1', 'aaaa-3'])
@@ -307,16 +307,16 @@ describe('of two that look at once', () => {
     const one = relay()
     const ahead = { ...one.deps, group: { ...one.deps.group, by: ['kind'] as const } }
     await one.commit({ alert: ENTERED })
-    await tellAlerts(ahead, NOW)
+    await sendAlerts(ahead, NOW)
     let others = 1
-    const store = overtakenAt(redis.store, 'tellAlerts', async () => {
+    const store = overtakenAt(redis.store, 'recordSends', async () => {
       if (others-- < 1) return
       await one.commit({ alert: anAlert({ id: 'aaaa-2', level: 'critical', reason: 'escalated' }) })
       await one.look(NOW)
       await one.look(NOW + WAIT)
     })
-    await tellAlerts({ ...ahead, store }, NOW + INTERVAL)
-    await tellAlerts(ahead, NOW + INTERVAL)
+    await sendAlerts({ ...ahead, store }, NOW + INTERVAL)
+    await sendAlerts(ahead, NOW + INTERVAL)
     expect(await one.told()).toEqual(['aaaa-2'])
   })
 })
@@ -324,9 +324,9 @@ describe('of two that look at once', () => {
 test('what only another daemon has in its config, and waits there, is not settled', async () => {
   const one = relay({ routes: [{ to: ['mail', 'other'] }] })
   const quiet = [{ from: '09:00', to: '12:00', timeZone: 'UTC' }]
-  await tellAlertsBy(one, [{ match: { level: ['warning'] }, to: ['other'], quiet }])
+  await sendAlertsBy(one, [{ match: { level: ['warning'] }, to: ['other'], quiet }])
   await one.commit({ alert: ENTERED })
-  await tellAlertsBy(one, [{ match: { level: ['warning'] }, to: ['other'], quiet }])
+  await sendAlertsBy(one, [{ match: { level: ['warning'] }, to: ['other'], quiet }])
   one.deps.routes = [{ to: ['mail'] }]
   one.deps.receivers = ['mail']
   for (const later of [WAIT, INTERVAL, 2 * INTERVAL]) await one.look(NOW + later)
@@ -338,8 +338,8 @@ test('what only another daemon has in its config, and waits there, is not settle
   expect((await one.pending()).map(({ receiver }) => receiver).sort()).toEqual(['mail', 'other'])
 })
 
-function tellAlertsBy(one: Relay, routes: Relay['deps']['routes']) {
-  return tellAlerts({ ...one.deps, routes, receivers: ['other'] }, NOW)
+function sendAlertsBy(one: Relay, routes: Relay['deps']['routes']) {
+  return sendAlerts({ ...one.deps, routes, receivers: ['other'] }, NOW)
 }
 
 /** What holds them back, and what ends that. */
@@ -393,7 +393,7 @@ describe.each(Object.keys(HOLDS) as (keyof typeof HOLDS)[])('80 alerts that begi
       for (let n = 0; n < 4; n++) await twoSweeps(INTERVAL)
       await end()
       now = NOW + DAY
-      await one.lookAgain(now)
+      await one.recheckWaiting(now)
       for (let n = 0; n < 4; n++) await twoSweeps(INTERVAL)
       expect(await one.told()).toEqual([])
       await one.expectBalance({ pending: 0 })

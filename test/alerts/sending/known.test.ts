@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tellAlerts } from '../../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
@@ -236,8 +236,8 @@ test('alerts of an account that is uninstalled, and forgotten, still go out', as
 
 describe('dying', () => {
   test.each([
-    ['before what it knows is noted', 'tellAlerts', 'before'],
-    ['after what it knows is noted', 'tellAlerts', 'after'],
+    ['before what it knows is noted', 'recordSends', 'before'],
+    ['after what it knows is noted', 'recordSends', 'after'],
     ['before that is settled', 'settleNews', 'before'],
     ['after that is settled', 'settleNews', 'after'],
   ] as const)('%s delivers an alert once to each receiver', async (_, command, done) => {
@@ -245,7 +245,7 @@ describe('dying', () => {
     await one.commit({ alert: anAlert() })
     const dying = { ...one.deps, store: dyingAt(redis.store, command, done) }
     for (const now of [NOW, NOW + WAIT]) {
-      await expect(tellAlerts(dying, now)).rejects.toThrow('dead')
+      await expect(sendAlerts(dying, now)).rejects.toThrow('dead')
       await one.look(now)
     }
     expect((await one.pending()).map(({ receiver }) => receiver).sort()).toEqual(['hook', 'mail'])
@@ -259,14 +259,14 @@ describe('dying', () => {
     await one.look(NOW)
     const store = new Proxy(redis.store, {
       get: (target, name) =>
-        name === 'tellAlerts'
-          ? async (...args: Parameters<Store['tellAlerts']>) => {
-              await redis.store.tellAlerts(...args)
-              return redis.store.tellAlerts(...args)
+        name === 'recordSends'
+          ? async (...args: Parameters<Store['recordSends']>) => {
+              await redis.store.recordSends(...args)
+              return redis.store.recordSends(...args)
             }
           : Reflect.get(target, name, target),
     })
-    await tellAlerts({ ...one.deps, store }, NOW + WAIT)
+    await sendAlerts({ ...one.deps, store }, NOW + WAIT)
     await one.look(NOW + WAIT)
     expect(await one.pending()).toHaveLength(1)
   })
@@ -317,7 +317,7 @@ test('ten thousand alerts of one moment are one message, and all of them are kno
     }))
     await one.commit(...more)
   }
-  expect(await tellAlerts(one.deps, NOW)).toMatchObject({ found: 10_000 })
+  expect(await sendAlerts(one.deps, NOW)).toMatchObject({ found: 10_000 })
   await one.look(NOW + WAIT)
   const [delivery, ...others] = await one.pending()
   expect(others).toEqual([])

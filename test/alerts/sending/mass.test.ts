@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../../src/alerts/deps.ts'
-import { tellAlerts } from '../../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import { readNotifications } from '../../../src/views/notifications.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../a-relay.ts'
@@ -198,7 +198,7 @@ test('a mass is not asked for in Redis one by one', async () => {
       }
     },
   })
-  await tellAlerts({ ...one.deps, store }, NOW + WAIT + INTERVAL)
+  await sendAlerts({ ...one.deps, store }, NOW + WAIT + INTERVAL)
   expect((await sent(one)).at(-1)).toEqual(['rule=customProperties.overall', hubIds.map((n) => `${n}-2`).sort()])
   expect(asked).toBeLessThan(30)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { tellAlerts } from '../../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import { type AttemptRecord, CLAIM_MS, Deliveries, type Delivery } from '../../../src/delivery/deliveries.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
@@ -14,7 +14,7 @@ const redis = redisOfFile()
 
 /** More than a mass takes. */
 const ACCOUNTS = [1, 2, 65, 3, 4, 5]
-const STEPS = ['tellAlerts', 'settleNews', 'beginAttempt', 'recordAttempt']
+const STEPS = ['recordSends', 'settleNews', 'beginAttempt', 'recordAttempt']
 
 const dies = fc.option(
   fc.record({ at: fc.constantFrom(...STEPS), done: fc.constantFrom('before' as const, 'after' as const) }),
@@ -78,10 +78,10 @@ function hearing() {
     new Proxy(store, {
       get: (real, name) => {
         const value = Reflect.get(real, name)
-        if (name !== 'tellAlerts') return typeof value === 'function' ? value.bind(real) : value
-        return async (...args: Parameters<Store['tellAlerts']>) => {
-          const is = await real.tellAlerts(...args)
-          if (is === 'told') note(args)
+        if (name !== 'recordSends') return typeof value === 'function' ? value.bind(real) : value
+        return async (...args: Parameters<Store['recordSends']>) => {
+          const is = await real.recordSends(...args)
+          if (is === 'recorded') note(args)
           return is
         }
       },
@@ -159,7 +159,7 @@ test.each([
           let others = 1
           return overtakenAt(storeOf(dies), overtaken.at, async () => {
             if (others-- <= 0) return
-            await tellAlerts(other, now).catch((error: Error) => expect(error.message).toBe('dead'))
+            await sendAlerts(other, now).catch((error: Error) => expect(error.message).toBe('dead'))
           })
         }
         let now = NOW
@@ -187,7 +187,7 @@ test.each([
             case 'wave':
               return Promise.all(ACCOUNTS.map((hubId) => commitOf(hubId, what.over, what.worse)))
             case 'look':
-              return tellAlerts({ ...one.deps, store: overtakenStore(what) }, now)
+              return sendAlerts({ ...one.deps, store: overtakenStore(what) }, now)
             case 'silence':
               return one.silences.push({
                 ...{ id: 's', author: '', comment: '', createdAt: now, endsAt: now + 5 * INTERVAL },
@@ -195,7 +195,7 @@ test.each([
               })
             case 'unsilence':
               one.silences.splice(0)
-              return one.lookAgain(now)
+              return one.recheckWaiting(now)
             case 'attempt': {
               const mine = (await one.pending()).filter((found) => found.receiver === what.receiver)
               const nextAt = what.outcome === 'retry' ? now : null

@@ -8,12 +8,12 @@ import { defined } from '../../runtime/defined.ts'
 import type { Alert } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { numberOf } from '../outbox.ts'
-import { type Composed, composeMessages, hasEnd, latelyOf } from './compose-messages.ts'
+import { type Composed, composeMessages, hasEnd, recentOf } from './compose-messages.ts'
 import { decideSending, hurries, type Item, type SendVerdict } from './decide-sending.ts'
-import type { HeldBecause } from './hold.ts'
-import { decodeKnown, encodeKnown, type Known } from './known.ts'
+import type { HoldReason } from './hold.ts'
 import { type DueNews, NO_RECEIVER, readNews, type UnreadableNews } from './read-news.ts'
 import { readScene, type Scene } from './read-scene.ts'
+import { decodeSendState, encodeSendState, type SendState } from './send-state.ts'
 
 /**
  * What every receiver has known for so long is settled. A failover takes the last writes back: until then a look finds what it lost,
@@ -36,7 +36,7 @@ const CHUNK = 500
  * Compares what is with what each receiver knows, and sends the difference. Dying anywhere does the rest at the next look: news is
  * due until every receiver knows it. Returns when the next look is due, and how many transitions were new.
  */
-export async function tellAlerts(deps: AlertsDeps, now: number): Promise<{ next: number | undefined; found: number }> {
+export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next: number | undefined; found: number }> {
   const { dueAt, newSince } = await readNewsDue(deps)
   // What is due this late is by a clock that was ahead.
   const latest = now + Math.max(deps.group.waitMs + deps.group.intervalMs, SETTLED_AFTER_MS)
@@ -45,9 +45,9 @@ export async function tellAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   const { news, unreadable, isAll, failures } = await readNews(deps)
   if (unreadable.length > 0) await dropUnreadable(deps, unreadable)
   const scene = await readScene(deps, news, now)
-  const outcome = news.map((): Outcome => ({ knownSince: 0, next: undefined, to: [], knownTo: [] }))
+  const outcome = news.map((): Outcome => ({ notifiedAt: 0, next: undefined, to: [], notified: [] }))
   for (const receiver of scene.receivers) {
-    const is = await failures.of(() => tellReceiver(deps, receiver, scene, outcome, now))
+    const is = await failures.of(() => sendToReceiver(deps, receiver, scene, outcome, now))
     // Nobody knows what it knows.
     if (is === undefined) for (const one of outcome) one.next = now
   }
@@ -71,13 +71,13 @@ async function dueLater(deps: AlertsDeps, now: number): Promise<number[]> {
 /** What came of an alert, for all receivers. */
 interface Outcome {
   /** When the last of them was told, ms. */
-  knownSince: number
+  notifiedAt: number
   /** When it is looked at next. */
   next: number | undefined
   /** Who is sent it, or waits for it. */
   to: string[]
   /** Who was sent the alert, and not its end. */
-  knownTo: string[]
+  notified: string[]
 }
 
 /** They would take the places of those that wait behind them. */
@@ -89,13 +89,13 @@ async function dropUnreadable(deps: AlertsDeps, unreadable: readonly UnreadableN
 }
 
 /** An alert of one receiver, with where it stands among all. */
-interface Told extends Item {
+interface ReceiverItem extends Item {
   n: number
   /** As it was read. */
   stored: string
 }
 
-async function tellReceiver(
+async function sendToReceiver(
   deps: AlertsDeps,
   receiver: string,
   scene: Scene,
@@ -103,39 +103,39 @@ async function tellReceiver(
   now: number,
 ): Promise<'done'> {
   const { store, keys } = deps
-  const [stored, lately] = await Promise.all([
+  const [stored, recent] = await Promise.all([
     readStored(deps, receiver, scene.news),
     readScores(store, keys.delivery.lately(receiver)),
   ])
-  const items = scene.news.flatMap((news, n): Told[] => {
+  const items = scene.news.flatMap((news, n): ReceiverItem[] => {
     const text = stored[n] ?? ''
     const isFor = scene.routed[n]?.get(receiver) ?? false
-    return isFor !== false || text !== '' ? [{ n, news, isFor, stored: text, known: decodeKnown(text) }] : []
+    return isFor !== false || text !== '' ? [{ n, news, isFor, stored: text, sendState: decodeSendState(text) }] : []
   })
   const { circumstances, connectedAt } = scene
-  const verdicts = decideSending({ receiver, items, lately, circumstances, group: deps.group, connectedAt, now })
+  const verdicts = decideSending({ receiver, items, recent, circumstances, group: deps.group, connectedAt, now })
   const notes: Change[] = []
-  const groups = new Map<string, Told[]>()
+  const groups = new Map<string, ReceiverItem[]>()
   for (const [n, item] of items.entries()) {
     const verdict = verdicts[n] ?? { is: 'knows' }
     if (verdict.is === 'sent') groups.set(verdict.group, push(groups.get(verdict.group), item))
     else {
-      const known = knownAfter(item, verdict, now)
-      if (known !== item.known) notes.push({ item, known })
+      const sendState = stateAfterVerdict(item, verdict, now)
+      if (sendState !== item.sendState) notes.push({ item, sendState })
     }
     noteOutcome(outcome[item.n], receiver, item, verdict, now)
   }
-  const lookAgain = (some: readonly Told[]) => {
+  const checkAgain = (some: readonly ReceiverItem[]) => {
     for (const { n } of some) if (outcome[n] !== undefined) outcome[n].next = now
   }
   const failures = new Failures()
   for (const some of chunksOf(notes, CHUNK)) {
-    const is = await failures.of(() => tell(deps, receiver, now, some))
-    if (is !== 'told') lookAgain(some.map(({ item }) => item))
+    const is = await failures.of(() => recordSends(deps, receiver, now, some))
+    if (is !== 'recorded') checkAgain(some.map(({ item }) => item))
   }
   for (const [group, members] of groups) {
     const is = await failures.of(() => sendGroup(deps, receiver, group, members, now))
-    if (is !== 'told') lookAgain(members)
+    if (is !== 'recorded') checkAgain(members)
   }
   failures.throwFirst()
   return 'done'
@@ -157,27 +157,31 @@ async function readStored({ store, keys }: AlertsDeps, receiver: string, news: r
 }
 
 /** As long as it waits for the same, it is the same object. */
-function knownAfter({ known, news }: Item, verdict: Exclude<SendVerdict, { is: 'sent' }>, now: number): Known {
-  const { told, waits } = known
+function stateAfterVerdict(
+  { sendState, news }: Item,
+  verdict: Exclude<SendVerdict, { is: 'sent' }>,
+  now: number,
+): SendState {
+  const { lastSent, waits } = sendState
   const first = waits?.first ?? numberOf(news.entry.alert)
   switch (verdict.is) {
     case 'knows':
-      return waits === undefined ? known : { ...(told && { told }) }
+      return waits === undefined ? sendState : { ...(lastSent && { lastSent }) }
     case 'skips':
-      return { told: verdict.told }
+      return { lastSent: verdict.lastSent }
     case 'held': {
       const { held } = verdict
-      if (waits?.is === 'held' && JSON.stringify(waits.held) === JSON.stringify(held)) return known
-      return { ...(told && { told }), waits: { is: 'held', since: waits?.since ?? now, first, held } }
+      if (waits?.is === 'held' && JSON.stringify(waits.held) === JSON.stringify(held)) return sendState
+      return { ...(lastSent && { lastSent }), waits: { is: 'held', since: waits?.since ?? now, first, held } }
     }
     case 'waits': {
       const { group, since, until } = verdict
       const { alert } = news.entry
       const hurried = hurries(alert) ? alert.level : waits?.hurried
       const isSame = waits?.is === 'group' && waits.since === since && waits.until === until && waits.group === group
-      if (isSame && waits.hurried === hurried) return known
+      if (isSame && waits.hurried === hurried) return sendState
       return {
-        ...(told && { told }),
+        ...(lastSent && { lastSent }),
         waits: { is: 'group', since, first, until, group, ...defined({ hurried, held: waits?.held }) },
       }
     }
@@ -192,14 +196,14 @@ function noteOutcome(
   now: number,
 ): void {
   if (outcome === undefined) return
-  const { told } = item.known
+  const { lastSent } = item.sendState
   if (verdict.is === 'knows') {
-    if (told === undefined) return
-    outcome.knownSince = Math.max(outcome.knownSince, Math.min(told.at, now))
-    if (told.isOver !== true) outcome.knownTo.push(receiver)
+    if (lastSent === undefined) return
+    outcome.notifiedAt = Math.max(outcome.notifiedAt, Math.min(lastSent.at, now))
+    if (lastSent.isOver !== true) outcome.notified.push(receiver)
     return
   }
-  if (verdict.is === 'skips') outcome.knownSince = now
+  if (verdict.is === 'skips') outcome.notifiedAt = now
   else outcome.to.push(receiver)
   const until = untilOf(verdict, now)
   outcome.next = Math.min(outcome.next ?? until, until)
@@ -217,21 +221,21 @@ function untilOf(verdict: Exclude<SendVerdict, { is: 'knows' }>, now: number): n
 }
 
 /** When to check what is held back again, ms. */
-function checkAgainAt(because: HeldBecause, now: number): number {
+function checkAgainAt(because: HoldReason, now: number): number {
   const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
   return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
 }
 
 interface Change {
-  item: Told
-  known: Known
+  item: ReceiverItem
+  sendState: SendState
 }
 
 interface Delivery extends Composed {
   id: string
 }
 
-function sendGroup(deps: AlertsDeps, receiver: string, group: string, members: readonly Told[], now: number) {
+function sendGroup(deps: AlertsDeps, receiver: string, group: string, members: readonly ReceiverItem[], now: number) {
   const { max, perAlert = [] } = deps.group
   const composed = composeMessages(group, members, { max, perAlert: perAlert.includes(receiver) }, now)
   // Of what is due at once, deliveries are taken in the order of their ids.
@@ -241,31 +245,37 @@ function sendGroup(deps: AlertsDeps, receiver: string, group: string, members: r
   const changes = members.map((item): Change => {
     const { place, entry } = item.news
     const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
-    const told = { place, number: numberOf(entry.alert), at: now, ...(isOver && { isOver: true as const }) }
-    return { item, known: { told: { ...told, group, delivery: bringing.get(item) ?? '' } } }
+    const sent = { place, number: numberOf(entry.alert), at: now, ...(isOver && { isOver: true as const }) }
+    return { item, sendState: { lastSent: { ...sent, group, delivery: bringing.get(item) ?? '' } } }
   })
-  return tell(deps, receiver, now, changes, latelyOf(group, members), deliveries)
+  return recordSends(deps, receiver, now, changes, recentOf(group, members), deliveries)
 }
 
-function tell(
+function recordSends(
   { store, keys, group }: AlertsDeps,
   receiver: string,
   now: number,
   changes: readonly Change[],
-  lately: readonly string[] = [],
+  recent: readonly string[] = [],
   deliveries: readonly Delivery[] = [],
-): Promise<'told' | 'lost'> {
-  return store.tellAlerts(
-    ...[keys.delivery.deliveriesDue, receiver, now, group.intervalMs, ENDS_KNOWN_MS, lately.length, ...lately],
+): Promise<'recorded' | 'lost'> {
+  return store.recordSends(
+    ...[keys.delivery.deliveriesDue, receiver, now, group.intervalMs, ENDS_KNOWN_MS, recent.length, ...recent],
     // In one: a call with as many arguments as a large group has members times five can't be made.
     table(
-      changes.map(({ item, known }) => {
-        const waitsSince = known.waits === undefined ? '' : String(happenedAt(item.news.entry.alert, now))
-        return [item.news.alert, item.stored, encodeKnown(known), waitsSince, known.told?.isOver === true ? '1' : '']
+      changes.map(({ item, sendState }) => {
+        const waitsSince = sendState.waits === undefined ? '' : String(happenedAt(item.news.entry.alert, now))
+        return [
+          item.news.alert,
+          item.stored,
+          encodeSendState(sendState),
+          waitsSince,
+          sendState.lastSent?.isOver === true ? '1' : '',
+        ]
       }),
     ),
     ...deliveries.flatMap(({ id, message, carried, items }) => {
-      const before = new Set(items.flatMap(({ known }) => known.told?.delivery ?? []))
+      const before = new Set(items.flatMap(({ sendState }) => sendState.lastSent?.delivery ?? []))
       const happened = items.map(({ news }) => happenedAt(news.entry.alert, now))
       const oldest = happened.reduce((least, at) => Math.min(least, at), now)
       return [id, message.type, stepJson(message), carried, [...before].join(' '), oldest]
@@ -283,9 +293,10 @@ async function leaveToOthers(deps: AlertsDeps, scene: Scene, outcome: Outcome[],
   for (const receiver of scene.others) {
     for (const [n, stored] of (await readStored(deps, receiver, scene.news)).entries()) {
       const one = outcome[n]
-      const { told, waits } = decodeKnown(stored)
+      const { lastSent, waits } = decodeSendState(stored)
       // Who comes back gets the end of what it was sent.
-      const lacksEnd = told !== undefined && told.isOver !== true && scene.news[n]?.entry.alert.status === 'resolved'
+      const lacksEnd =
+        lastSent !== undefined && lastSent.isOver !== true && scene.news[n]?.entry.alert.status === 'resolved'
       if (one !== undefined && (waits !== undefined || lacksEnd))
         one.next = Math.min(one.next ?? now + LATEST_MS, now + LATEST_MS)
     }
@@ -297,14 +308,14 @@ async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outco
   const byPartition = Map.groupBy(news.entries(), ([, { partition }]) => partition)
   const settling = [...byPartition].map(async ([partition, some]) => {
     const args = some.flatMap(([n, { alert, place, dueAt, entry }]) => {
-      const one = outcome[n] ?? { knownSince: now, next: now, to: [], knownTo: [] }
-      const settledAt = one.knownSince === 0 ? now : one.knownSince + SETTLED_AFTER_MS
+      const one = outcome[n] ?? { notifiedAt: now, next: now, to: [], notified: [] }
+      const settledAt = one.notifiedAt === 0 ? now : one.notifiedAt + SETTLED_AFTER_MS
       if (one.next === undefined && settledAt > now) one.next = settledAt
       // What is looked at before that anyway need not be written anew.
       if (one.next !== undefined && dueAt > now) one.next = Math.min(one.next, dueAt)
       if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
       const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
-      const knownTo = one.knownTo.length === 0 ? NO_RECEIVER : one.knownTo.join(',')
+      const knownTo = one.notified.length === 0 ? NO_RECEIVER : one.notified.join(',')
       return [alert, place, isOver ? 'over' : 'known', `${numberOf(entry.alert)} ${knownTo}`]
     })
     for (const part of chunksOf(args, 4 * CHUNK)) await deps.store.settleNews(deps.keys.own(partition), ...part)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
 import type { Route } from '../../../src/alerts/route.ts'
-import { tellAlerts } from '../../../src/alerts/sending/tell-alerts.ts'
+import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { NOBODY, stepJson } from '../../../src/redis/steps.ts'
 import { redisOfFile } from '../../support/of-file.ts'
@@ -58,9 +58,9 @@ describe('an alert on its way out', () => {
     const one = relay({ routes: [{ to: ['ops-mail', 'ops-hook'] }] })
     const alert = anAlert()
     await one.commit(alert)
-    expect(await tellAlerts(one.deps, NOW)).toEqual({ next: NOW + WAIT, found: 1 })
-    expect(await tellAlerts(one.deps, NOW + WAIT)).toEqual({ next: NOW + WAIT + SETTLED_AFTER, found: 0 })
-    expect(await tellAlerts(one.deps, NOW + WAIT + SETTLED_AFTER)).toEqual({ next: undefined, found: 0 })
+    expect(await sendAlerts(one.deps, NOW)).toEqual({ next: NOW + WAIT, found: 1 })
+    expect(await sendAlerts(one.deps, NOW + WAIT)).toEqual({ next: NOW + WAIT + SETTLED_AFTER, found: 0 })
+    expect(await sendAlerts(one.deps, NOW + WAIT + SETTLED_AFTER)).toEqual({ next: undefined, found: 0 })
     expect(await redis.store.zcard(one.keys.partition(123 % 64).newsDue)).toBe(0)
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['ops-hook', 'ops-mail'])
@@ -80,8 +80,8 @@ describe('an alert on its way out', () => {
     await one.commit(alert)
     const dying = { ...one.deps, store: dyingAt(redis.store, 'settleNews', 'before') }
     for (const now of [NOW, NOW + 1_000, NOW + WAIT, NOW + WAIT + 1_000, NOW + SETTLED_AFTER + INTERVAL])
-      await expect(tellAlerts(dying, now)).rejects.toThrow('dead')
-    expect(await tellAlerts(one.deps, NOW + INTERVAL + SETTLED_AFTER)).toMatchObject({ next: undefined })
+      await expect(sendAlerts(dying, now)).rejects.toThrow('dead')
+    expect(await sendAlerts(one.deps, NOW + INTERVAL + SETTLED_AFTER)).toMatchObject({ next: undefined })
     await one.look(NOW + 49 * 3_600_000)
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['a', 'b'])
@@ -94,7 +94,7 @@ describe('an alert on its way out', () => {
       anAlert({ account: { hubId: n < 1_100 ? 64 : n, hubDomain: '' } }),
     )
     await Promise.all(alerts.map((alert) => one.commit(alert)))
-    expect(await tellAlerts(one.deps, NOW)).toMatchObject({ found: 1_300 })
+    expect(await sendAlerts(one.deps, NOW)).toMatchObject({ found: 1_300 })
     await one.look(NOW + WAIT)
     const [made] = await one.deliveries()
     expect(made?.message.data).toMatchObject({ truncated: 1_100 })
@@ -233,8 +233,8 @@ describe('a group', () => {
     await one.commit(anAlert())
     for (let n = 0; n < urgent; n++) await one.commit(critical())
     await one.look(NOW)
-    const store = overtakenAt(redis.store, 'tellAlerts', () => one.commit(critical()))
-    await tellAlerts({ ...one.deps, store }, NOW + WAIT)
+    const store = overtakenAt(redis.store, 'recordSends', () => one.commit(critical()))
+    await sendAlerts({ ...one.deps, store }, NOW + WAIT)
     expect(await one.deliveries()).toHaveLength(1)
     await one.look(NOW + WAIT)
     expect(await one.closesAt()).toBe(expected)

@@ -1,10 +1,11 @@
+import { defined } from '../../runtime/defined.ts'
 import type { AlertLevel } from '../alert.ts'
-import type { HeldBecause } from './hold.ts'
+import type { HoldReason } from './hold.ts'
 
 /** What a receiver knows of one alert, and what it waits for. Times are ms. */
-export interface Known {
+export interface SendState {
   /** What it was sent last, or is not sent any more. */
-  told?: SentLast
+  lastSent?: SentLast
   waits?: Waits
 }
 
@@ -35,19 +36,19 @@ export interface Waits {
   /** The level of something urgent that waits, or did before: it counts as sent with what is sent in its place. */
   hurried?: AlertLevel
   /** What holds it back, or did before. */
-  held?: HeldBecause
+  held?: HoldReason
 }
 
-export function encodeKnown({ told, waits }: Known): string {
-  return told === undefined && waits === undefined ? '' : JSON.stringify({ told, waits })
+export function encodeSendState({ lastSent, waits }: SendState): string {
+  return lastSent === undefined && waits === undefined ? '' : JSON.stringify({ told: lastSent, waits })
 }
 
 /** What is known is written by us alone; what can't be read all the same is not known. */
-export function decodeKnown(stored: string | null | undefined): Known {
+export function decodeSendState(stored: string | null | undefined): SendState {
   if (stored == null || stored === '') return {}
   try {
-    const known: unknown = JSON.parse(stored)
-    return typeof known === 'object' && known !== null ? (known as Known) : {}
+    const { told, waits } = JSON.parse(stored) as { told?: SentLast; waits?: Waits }
+    return defined({ lastSent: told, waits })
   } catch {
     return {}
   }
