@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { forgetGrant, keepGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant } from '../tokens/parked-grants.ts'
@@ -102,7 +102,7 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   const sentAt = clock.now()
   const answer = await provider.refresh(grant.refreshToken)
   if (!answer.ok) {
-    await endpoint.failed(NOBODY, answer.failure, true)
+    await endpoint.failed(NO_ACCOUNT, answer.failure, true)
     return answer.failure
   }
   const { refreshToken = grant.refreshToken } = answer.value

@@ -14,7 +14,7 @@ import {
 } from './alert-state.ts'
 import type { AlertsDeps } from './deps.ts'
 import { bucketFromLastSent } from './evaluation/judge-bucket.ts'
-import { asReading, stoodIn } from './evaluation/worse.ts'
+import { asReading, readingValues } from './evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from './open-alerts.ts'
 
 /** An alert as the operator who acknowledges it saw it. */
@@ -30,11 +30,11 @@ export type AcknowledgeOutcome =
   /** It is at a higher level than was seen: that level is not acknowledged. */
   | { is: 'gone-worse' }
 
-type OfStore = Pick<AlertsDeps, 'store' | 'keys'>
+type StoreDeps = Pick<AlertsDeps, 'store' | 'keys'>
 
 /** An operator takes an alert up: it is not sent again until it gets worse. It lasts `acknowledgeForMs` at most. */
 export async function acknowledgeAlert(
-  deps: OfStore & { acknowledgeForMs: number },
+  deps: StoreDeps & { acknowledgeForMs: number },
   seen: SeenAlert,
   by: { by: string; comment?: string | undefined },
   now: number,
@@ -63,7 +63,7 @@ export type UnacknowledgeOutcome = { is: 'withdrawn' | 'not-acknowledged' | 'not
 
 /** Takes an acknowledgement back: the alert is sent again when it repeats, and when it gets worse. */
 export async function unacknowledgeAlert(
-  { store, keys }: OfStore,
+  { store, keys }: StoreDeps,
   { hubId, id }: Pick<SeenAlert, 'hubId' | 'id'>,
   now: number,
 ): Promise<UnacknowledgeOutcome> {
@@ -81,7 +81,7 @@ export async function unacknowledgeAlert(
   }
 }
 
-async function lastReading({ store, keys }: OfStore, hubId: number, field: string): Promise<Series | undefined> {
+async function lastReading({ store, keys }: StoreDeps, hubId: number, field: string): Promise<Series | undefined> {
   const kept = await readReadings(store, keys, hubId)
   return kept === undefined || kept === 'unreadable' ? undefined : seriesOf(kept).find(({ id }) => id === field)
 }
@@ -99,7 +99,7 @@ const ID = /^([0-9a-f]{6,16})(?:-\d{1,9})?$/i
 
 /** The open alert with this id, or with the only one that begins so. All accounts with alerts are searched. */
 export async function findAlert(
-  { store, keys, registry }: OfStore & { registry: Pick<Registry, 'alerting'> },
+  { store, keys, registry }: StoreDeps & { registry: Pick<Registry, 'alerting'> },
   text: string,
 ): Promise<FoundAlert> {
   const [, beginning] = ID.exec(text.trim()) ?? []
@@ -115,7 +115,7 @@ export async function findAlert(
 
 /** The open alert with this id among those of one account. */
 export async function findAlertOf(
-  { store, keys }: OfStore,
+  { store, keys }: StoreDeps,
   hubId: number,
   alertId: string,
 ): Promise<OpenState | undefined> {
@@ -143,7 +143,7 @@ export function acknowledgeState(
 ): SeriesState {
   if (state.level === 'ok') return state
   const seen = reading ?? (state.lastSent === null ? undefined : asReading(state.lastSent))
-  return { ...state, acknowledged: { at, by, until, ...defined({ comment }), ...(seen && stoodIn(seen)) } }
+  return { ...state, acknowledged: { at, by, until, ...defined({ comment }), ...(seen && readingValues(seen)) } }
 }
 
 /** Where the holder of a link acknowledges an alert. */

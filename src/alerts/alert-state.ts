@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SampleRecord } from '../limits/samples.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isMoment } from '../runtime/moment.ts'
 import type { Alert, AlertKind, AlertLevel, AlertReason } from './alert.ts'
@@ -163,7 +163,7 @@ export function atLevel(before: SeriesState, level: AlertLevel): SeriesState {
 
 /** What an open alert is about: without an account are those of receivers and of all accounts. */
 export function kindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
-  if (hubId === NOBODY) return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
+  if (hubId === NO_ACCOUNT) return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
   return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
 }
 
@@ -253,7 +253,7 @@ export function transitionOf(
   state: SeriesState,
   { level, reason, at, url }: NewTransition,
 ): Alert {
-  const hubId = account?.hubId ?? NOBODY
+  const hubId = account?.hubId ?? NO_ACCOUNT
   return {
     id: transitionId(hubId, field, state),
     kind: kindOf(hubId, field),

@@ -87,7 +87,7 @@ export interface Alert {
     items: AlertRecord[]
     left?: { objectId: number | string; label?: string }[]
   }
-  /** Of a limit alert: why it is sent; `sayBecause` makes it a sentence. */
+  /** Of a limit alert: why it is sent; `becauseText` makes it a sentence. */
   because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
   message?: string

@@ -6,7 +6,7 @@ import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
 import type { Alert } from './alert.ts'
@@ -56,8 +56,8 @@ export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly n
  */
 export function openAlertMessages(settings: OpenAlertSettings, account: AlertedAccount, now: number): Alert[] {
   const { hubId, hubDomain, states, readings } = account
-  const owner = hubId === NOBODY ? undefined : { hubId, hubDomain }
-  const url = hubId === NOBODY ? settings.page : settings.pageOf(hubId)
+  const owner = hubId === NO_ACCOUNT ? undefined : { hubId, hubDomain }
+  const url = hubId === NO_ACCOUNT ? settings.page : settings.pageOf(hubId)
   const numbers = seriesById(readings)
   return Object.entries(states).flatMap(([field, stored]) => {
     const state = readableState(stored)

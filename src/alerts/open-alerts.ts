@@ -4,7 +4,7 @@ import { parseSeriesId, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type PollCause, type Ranked, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, kindOf, readableState, type SeriesState } from './alert-state.ts'
@@ -48,14 +48,14 @@ export async function readOpenAlerts(
   hubIds: readonly number[],
   isWanted: (open: OpenState) => boolean = () => true,
 ): Promise<OpenAlert[]> {
-  const all = await Promise.all(hubIds.map((hubId) => ofAccount(store, keys, hubId, isWanted)))
+  const all = await Promise.all(hubIds.map((hubId) => openAlertsOf(store, keys, hubId, isWanted)))
   return all
     .flat()
     .sort((a, b) => byConsequence(a.ranked, b.ranked))
     .map(({ open }) => open)
 }
 
-async function ofAccount(store: Store, keys: Keys, hubId: number, isWanted: (open: OpenState) => boolean) {
+async function openAlertsOf(store: Store, keys: Keys, hubId: number, isWanted: (open: OpenState) => boolean) {
   const [states, readings] = await Promise.all([openStatesOf(store, keys, hubId), readReadings(store, keys, hubId)])
   const numbers = seriesById(readings === 'unreadable' ? undefined : readings)
   return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
@@ -84,7 +84,7 @@ function openAlert(
   const percent = number?.percent ?? undefined
   return {
     ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field, since: state.since },
-    ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain }),
+    ...(hubId === NO_ACCOUNT ? { hubId: null } : { hubId, hubDomain }),
     ...defined({
       cause: state.cause,
       series: series && { ...series, ...defined({ label: number?.label }) },
@@ -92,12 +92,12 @@ function openAlert(
       limit: number?.limit ?? undefined,
       percent: percent && Math.round(percent * 100) / 100,
       daysLeft: state.lastSent?.daysLeft,
-      acknowledged: state.acknowledged && whoKnows(state.acknowledged),
+      acknowledged: state.acknowledged && acknowledgementOf(state.acknowledged),
     }),
   }
 }
 
-function whoKnows({ at, by, comment, until }: Acknowledged): OpenAlert['acknowledged'] & object {
+function acknowledgementOf({ at, by, comment, until }: Acknowledged): OpenAlert['acknowledged'] & object {
   return { at, by, until, ...defined({ comment }) }
 }
 
@@ -142,7 +142,7 @@ export function subjectOf({
 export interface OpenState {
   /** The alert's own id. */
   id: string
-  /** `NOBODY`: what concerns the whole installation. */
+  /** `NO_ACCOUNT`: what concerns the whole installation. */
   hubId: number
   hubDomain: string
   field: string
@@ -204,7 +204,7 @@ export function silenceable({ hubId, hubDomain, field, state }: OpenState): Sile
     kind: kindOf(hubId, field),
     level: state.level,
     rule: state.rule,
-    ...(hubId === NOBODY ? {} : { account: { hubId, hubDomain } }),
+    ...(hubId === NO_ACCOUNT ? {} : { account: { hubId, hubDomain } }),
     ...defined({ series }),
   }
 }

@@ -11,7 +11,7 @@ import { matchersText, type Silence } from '../alerts/silence.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silence-store.ts'
 import type { Who } from '../audit/audited.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { wakeNow } from './account-actions.ts'
@@ -77,7 +77,7 @@ export async function unacknowledge(
 
 /** An alert about all accounts is no account's. */
 function accountOf({ hubId }: Pick<SeenAlert, 'hubId'>): number | undefined {
-  return hubId === NOBODY ? undefined : hubId
+  return hubId === NO_ACCOUNT ? undefined : hubId
 }
 
 /** The sweep of alerts handles them, and need not wait for the clock. */

@@ -8,7 +8,7 @@ import type { Receiver } from '../delivery/receiver.ts'
 import { openReceiver, receiverKind } from '../delivery/receivers/all-receivers.ts'
 import type { BodyContext, ShownReceiver, TakenMessages } from '../delivery/receivers/receiver-kind.ts'
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { runbookUrl } from '../text/runbook.ts'
 import type { Vault } from '../tokens/vault.ts'
@@ -70,7 +70,7 @@ export function mailLinks(
     silence: (alert) => publicUrl + newSilencePath(matchersFor(linkedTo(alert))),
     runbook: (alert) => runbookUrl(publicUrl, alert.kind, causeOf(alert)),
     acknowledge: (alert) => {
-      const linked = { hubId: alert.account?.hubId ?? NOBODY, alertId: alertOf(alert) }
+      const linked = { hubId: alert.account?.hubId ?? NO_ACCOUNT, alertId: alertOf(alert) }
       return publicUrl + acknowledge.pathTo(linked, clock.now())
     },
     reconnect: ({ account }) =>

@@ -14,7 +14,7 @@ import {
   readInstallation,
 } from '../redis/installation.ts'
 import { perilsOf, readServers } from '../redis/servers.ts'
-import { NOBODY, stepJson } from '../redis/steps.ts'
+import { NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
 import { sweepPauses } from './health.ts'
@@ -119,11 +119,11 @@ async function evictedKeys({ store }: Services): Promise<number> {
 
 /** In an emptied Redis an alert can be sent like any other: all that it takes is in the config. */
 async function tell({ store, keys, announceFleet, clock, queues }: Services, is: 'firing' | 'over', message: string) {
-  const stored = (await store.hget(keys.account(NOBODY).alerts, DATA)) ?? ''
+  const stored = (await store.hget(keys.account(NO_ACCOUNT).alerts, DATA)) ?? ''
   const now = clock.now()
   const writes = announceFleet({ trouble: DATA, is, stored, message, now })
   if (writes.entries.length === 0) return
-  await store.changeAlerts(keys.own(NOBODY), NOBODY, stepJson(writes))
+  await store.changeAlerts(keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
   await queues.wake('alerts', now)
 }
 

@@ -6,7 +6,7 @@ import { type OpenState, rankedState, readOpenAlerts } from '../alerts/open-aler
 import { readNewFleet } from '../limits/coverage.ts'
 import type { AccountState, DueKind } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { accountAlertsJson, findAlerts, type TimedAlert, timedAlert } from '../views/find-alerts.ts'
 import type { FleetStatusShape } from '../views/shapes/fleet-status.ts'
@@ -77,7 +77,7 @@ export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts>
 
 /** Alerts of these are named by a state: of an account, of a receiver, of the fleet. */
 function isNamedByState({ hubId, field, state }: OpenState): boolean {
-  return hubId === NOBODY || (field === TOKEN_FIELD && state.rule !== UNINSTALL_RULE)
+  return hubId === NO_ACCOUNT || (field === TOKEN_FIELD && state.rule !== UNINSTALL_RULE)
 }
 
 async function readDue(deps: StatusSources, kind: DueKind, sweptAt: number | undefined, now: number) {
@@ -126,7 +126,7 @@ async function alertFacts(deps: StatusSources, now: number) {
   const worst: Partial<Record<AlertLevel, OpenState>> = {}
   const visit = (open: OpenState, isHandled: boolean) => {
     const { hubId, field, state } = open
-    if (isHandled && hubId === NOBODY) handledFields.add(field)
+    if (isHandled && hubId === NO_ACCOUNT) handledFields.add(field)
     else if (isHandled && field === TOKEN_FIELD) handledTokens.push(hubId)
     if (isHandled || isNamedByState(open)) return
     const before = worst[state.level]

@@ -3,7 +3,7 @@ import type { Message } from '../alerts/alert.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { readPresentReceivers } from '../redis/present-receivers.ts'
-import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
@@ -168,7 +168,7 @@ export class ReceiverStore {
 
   /** States of the alerts about receivers, by receiver. */
   async alertStates(): Promise<Map<string, string>> {
-    const states = await this.#store.hgetall(this.#keys.account(NOBODY).alerts)
+    const states = await this.#store.hgetall(this.#keys.account(NO_ACCOUNT).alerts)
     return new Map(
       Object.entries(states)
         .filter(([field]) => field.startsWith(FIELD))
@@ -178,7 +178,7 @@ export class ReceiverStore {
 
   /** `stale`: another daemon changed the alert since it was read. */
   changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
-    return this.#store.changeAlerts(this.#keys.own(NOBODY), NOBODY, stepJson(writes))
+    return this.#store.changeAlerts(this.#keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import { addToDay, sumOfDays } from '../redis/day-counts.ts'
 import type { Keys } from '../redis/keys.ts'
-import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { countOf, formatPercent } from '../text/format-number.ts'
 
 /** Calls of the whole app to the provider that were answered, and those of them that failed. */
@@ -80,12 +80,12 @@ export class FailedCalls {
 
   /** State of the alert as stored, '' = none. */
   async alertState(): Promise<string> {
-    return (await this.#store.hget(this.#keys.account(NOBODY).alerts, CALLS)) ?? ''
+    return (await this.#store.hget(this.#keys.account(NO_ACCOUNT).alerts, CALLS)) ?? ''
   }
 
   /** `stale`: another daemon changed the alert since it was read. */
   changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
-    return this.#store.changeAlerts(this.#keys.own(NOBODY), NOBODY, stepJson(writes))
+    return this.#store.changeAlerts(this.#keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
   }
 }
 

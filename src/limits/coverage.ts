@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import { everyPartition, hubIdsIn, type Keys } from '../redis/keys.ts'
-import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { readWatch } from './watch/read-watch.ts'
 
 /** How far the readings of the fleet can be relied on. */
@@ -160,12 +160,12 @@ export class CoverageStore {
 
   /** State of the fleet's alert about it as stored, '' = none. */
   async alertState(): Promise<string> {
-    return (await this.#store.hget(this.#keys.account(NOBODY).alerts, COVERAGE)) ?? ''
+    return (await this.#store.hget(this.#keys.account(NO_ACCOUNT).alerts, COVERAGE)) ?? ''
   }
 
   /** `stale`: another daemon changed the alert since it was read. */
   changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
-    return this.#store.changeAlerts(this.#keys.own(NOBODY), NOBODY, stepJson(writes))
+    return this.#store.changeAlerts(this.#keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
   }
 
   /** Of a fleet that was read as a whole: the next one is counted by itself. One that came a moment ago waits still, and stays. */

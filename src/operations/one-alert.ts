@@ -1,6 +1,6 @@
 import { findAlert } from '../alerts/acknowledge.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { required, textField } from './field.ts'
 import { Refusal } from './refusal.ts'
@@ -37,11 +37,11 @@ export function justClosed(id: string): Refusal {
 
 /** Its id and its account, for programs. */
 export function idsOf({ id, hubId }: OpenState): { id: string; hubId: number | null } {
-  return { id, hubId: hubId === NOBODY ? null : hubId }
+  return { id, hubId: hubId === NO_ACCOUNT ? null : hubId }
 }
 
 /** For people: `acme.example.com (123)`. */
 export function whoseAlert({ hubId, hubDomain }: OpenState): string {
-  if (hubId === NOBODY) return 'all accounts'
+  if (hubId === NO_ACCOUNT) return 'all accounts'
   return hubDomain === '' ? `account ${hubId}` : `${cleanText(hubDomain)} (${hubId})`
 }

@@ -4,7 +4,7 @@ import type { Store } from './connect.ts'
 import type { Keys } from './keys.ts'
 
 /** No account has this id: what concerns all accounts is kept under it, alerts too. */
-export const NOBODY = 0
+export const NO_ACCOUNT = 0
 
 /** The identity of one call of a step: where it is sent again after a reconnect, it is known by it. */
 export function newOperation(): string {
@@ -92,7 +92,7 @@ export class SharedText {
 
 /** What all daemons know of the token endpoint; the alerts are those about all accounts. */
 export function endpointText(store: Store, keys: Keys): SharedText {
-  const stepKeys = [keys.own(NOBODY), keys.endpoint]
+  const stepKeys = [keys.own(NO_ACCOUNT), keys.endpoint]
   return new SharedText({
     read: async () => (await store.get(keys.endpoint)) ?? '',
     replace: (before, after, alerts) => store.changeEndpoint(...stepKeys, before, after, stepJson(alerts)),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import type { GrantToStore } from './token-store.ts'
@@ -64,7 +64,7 @@ export function keepGrant(deps: ParkDeps, grant: Grant): Promise<void> {
 
 export function grantToStore(grant: Grant, account?: number): GrantToStore {
   const { id, accessToken: access, refreshToken: refresh, times, grantedAt, only } = grant
-  return { hubId: NOBODY, id, access, refresh, times, grantedAt, only, account }
+  return { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt, only, account }
 }
 
 /** Undefined: another worker was faster. Throws VaultError where no key opens it. */
@@ -78,9 +78,9 @@ export async function readGrant(
   const [obtainedAt, grantedAt] = [number('obtainedAt'), number('grantedAt')]
   return {
     id,
-    accessToken: vault.open(access, NOBODY, 'access'),
-    refreshToken: vault.open(refresh, NOBODY, 'refresh'),
-    previous: previous && vault.open(previous, NOBODY, 'refresh'),
+    accessToken: vault.open(access, NO_ACCOUNT, 'access'),
+    refreshToken: vault.open(refresh, NO_ACCOUNT, 'refresh'),
+    previous: previous && vault.open(previous, NO_ACCOUNT, 'refresh'),
     times: { obtainedAt, expiresAt: number('expiresAt') },
     grantedAt,
     only: number('only') || undefined,

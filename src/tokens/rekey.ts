@@ -1,7 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { isOfOtherType } from '../redis/other-type.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { resealAnswers } from './sealed-answers.ts'
 import { parseAccess } from './stored-access.ts'
@@ -151,10 +151,10 @@ async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass
     }
   }
   for (const id of await store.zrange(keys.grants.due, 0, '-1')) {
-    await rekeyChunk(deps, [{ hubId: NOBODY, key: keys.grants.grant(id) }], pass)
+    await rekeyChunk(deps, [{ hubId: NO_ACCOUNT, key: keys.grants.grant(id) }], pass)
   }
   for (const { holder, needs, reason } of deps.dataDir === undefined ? [] : resealAnswers(deps.vault, deps.dataDir)) {
-    pass.unopened.push({ hubId: typeof holder === 'number' ? holder : NOBODY, fields: ['answer'], reason })
+    pass.unopened.push({ hubId: typeof holder === 'number' ? holder : NO_ACCOUNT, fields: ['answer'], reason })
     if (needs !== undefined) pass.unopenedKeys.add(needs)
   }
   return pass

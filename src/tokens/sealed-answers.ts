@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import { Secret } from '../runtime/secret.ts'
 import {
@@ -180,7 +180,7 @@ function holderNamed(name: string): Holder {
 }
 
 function hubIdOf(holder: Holder): number {
-  return typeof holder === 'number' ? holder : NOBODY
+  return typeof holder === 'number' ? holder : NO_ACCOUNT
 }
 
 function opened({ vault, log }: Sealing, line: string): TokensToStore | undefined {

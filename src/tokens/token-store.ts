@@ -3,7 +3,7 @@ import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, NOBODY, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
@@ -61,7 +61,7 @@ export interface AnswerToStore {
 
 /** The tokens of an install on their way into Redis, in clear: its account is not known for sure yet. */
 export interface GrantToStore {
-  hubId: typeof NOBODY
+  hubId: typeof NO_ACCOUNT
   id: string
   access: Secret
   refresh: Secret
@@ -173,7 +173,7 @@ export class TokenStore {
     return this.#store.parkGrant(
       ...[this.#keys.grants.grant(id), this.#keys.grants.due, this.#keys.grants.order],
       ...[id, nextAt, times.obtainedAt],
-      ...['access', vault.seal(access, NOBODY, 'access'), 'refresh', vault.seal(refresh, NOBODY, 'refresh')],
+      ...['access', vault.seal(access, NO_ACCOUNT, 'access'), 'refresh', vault.seal(refresh, NO_ACCOUNT, 'refresh')],
       ...['obtainedAt', times.obtainedAt, 'expiresAt', times.expiresAt, 'grantedAt', grantedAt],
       ...(only === undefined ? [] : ['only', only]),
       ...(account === undefined ? [] : ['hubId', account]),

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { isRedisAway } from '../redis/away.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { AnswerToStore, GrantToStore, TokenStore } from './token-store.ts'
@@ -28,7 +28,7 @@ export function holderOf(tokens: TokensToStore): Holder {
 }
 
 export function isGrant(tokens: TokensToStore): tokens is GrantToStore {
-  return tokens.hubId === NOBODY
+  return tokens.hubId === NO_ACCOUNT
 }
 
 /** For logs. */

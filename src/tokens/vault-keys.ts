@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import { openDataFolder, readOwnFile, writeOnce } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -61,7 +61,7 @@ async function register(
       ...vault.keyIds.flatMap((id) => [
         id,
         known.canaries.get(id) ?? '',
-        vault.seal(new Secret('plimsoll'), NOBODY, 'canary', id),
+        vault.seal(new Secret('plimsoll'), NO_ACCOUNT, 'canary', id),
       ]),
     )
   } catch (error) {
@@ -79,7 +79,7 @@ export function judgeKeys(known: KnownKeys, vault: Vault, missing: 'refused' | '
   const canaries = vault.keyIds.flatMap((id) => known.canaries.get(id) ?? [])
   for (const canary of canaries) {
     try {
-      vault.open(canary, NOBODY, 'canary')
+      vault.open(canary, NO_ACCOUNT, 'canary')
     } catch (error) {
       if (!(error instanceof VaultError)) throw error
       problems.add(error.message)

@@ -10,7 +10,7 @@ import {
   type SeriesState,
   TOKEN_FIELD,
 } from '../alerts/alert-state.ts'
-import { sayBecause } from '../alerts/evaluation/because.ts'
+import { becauseText } from '../alerts/evaluation/because.ts'
 import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
 import { isAbout, type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
 import { receiversOf, routeOf } from '../alerts/route.ts'
@@ -131,18 +131,18 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  const { stands, because, state: judged } = asCounted(grounds, rule, series, state)
+  const { verdict, because, state: judged } = asCounted(grounds, rule, series, state)
   const level = state?.level ?? 'ok'
-  const isBare = stands === 'unknown' || stands === 'off'
+  const isBare = verdict === 'unknown' || verdict === 'off'
   // Also where its rule came after the last poll, by which no alert has opened yet.
-  const isPending = state?.pending != null || stands !== 'ok'
-  const watched = isBare ? stands : isPending ? 'pending' : 'ok'
+  const isPending = state?.pending != null || verdict !== 'ok'
+  const watched = isBare ? verdict : isPending ? 'pending' : 'ok'
   const shown = level !== 'ok' ? level : isLeaving(account) ? 'off' : watched
   const told = levelToTell(state, judged, rule)
   const named = { kind: 'limit' as const, level: told, rule: rule?.name ?? '', ...seriesFields(series) }
   const alert = alertAbout(grounds, series.id, named)
   return {
-    ...explainAlert(grounds, alert, { field: series.id, state, shown, why: sayBecause(because) }),
+    ...explainAlert(grounds, alert, { field: series.id, state, shown, why: becauseText(because) }),
     series,
     rule: rule === undefined ? null : placeOf(settings.rules, rule),
     passedOver: passedOver(settings.rules, account, series, rule),

@@ -11,7 +11,7 @@ import {
   silenceable,
 } from '../alerts/open-alerts.ts'
 import { type Silence, silenceOf } from '../alerts/silence.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { AccountAlertsShape, AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
 import { isHandled, isHandledState, withMarks } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -100,12 +100,12 @@ export async function findAlerts(deps: Sources, search: AlertSearch, page: Page,
     hasMark(search.mark, open, silences, now)
   const found = withMarks(await readOpenAlerts(deps.store, deps.keys, hubIds, isShown), silences, now)
   const alerts = found.toSorted((a, b) => Number(isHandled(a)) - Number(isHandled(b)))
-  const byAccount = Map.groupBy(alerts, ({ hubId }) => hubId ?? NOBODY)
+  const byAccount = Map.groupBy(alerts, ({ hubId }) => hubId ?? NO_ACCOUNT)
   return {
     ...{ counts: survey.counts, alerts },
     accounts: shown.flatMap(({ hubId, hubDomain, counts }) => {
       const own = byAccount.get(hubId)
-      return own === undefined ? [] : [{ hubId: hubId === NOBODY ? null : hubId, hubDomain, counts, alerts: own }]
+      return own === undefined ? [] : [{ hubId: hubId === NO_ACCOUNT ? null : hubId, hubDomain, counts, alerts: own }]
     }),
     next: rest.length > shown.length ? shown.at(-1)?.place : undefined,
   }
@@ -192,11 +192,11 @@ function fits(open: OpenState, { kind, hubId, account, carriers }: OpenAlertFilt
   if (kind !== undefined && kindOf(open.hubId, open.field) !== kind) return false
   if (hubId !== undefined && open.hubId !== hubId) return false
   if (account !== undefined && !isAbout(open, account.toLowerCase())) return false
-  return carriers === undefined || carriers.some((wanted) => open.hubId !== NOBODY && isAccount(wanted, open))
+  return carriers === undefined || carriers.some((wanted) => open.hubId !== NO_ACCOUNT && isAccount(wanted, open))
 }
 
 function isAbout({ hubId, hubDomain }: OpenState, text: string): boolean {
-  return hubId !== NOBODY && (hubDomain.toLowerCase().includes(text) || String(hubId).includes(text))
+  return hubId !== NO_ACCOUNT && (hubDomain.toLowerCase().includes(text) || String(hubId).includes(text))
 }
 
 /** An open alert as pages and programs are told of it: times in ISO 8601. */

@@ -6,7 +6,7 @@ import { type AlertLevel, compareRanks } from '../alerts/alert.ts'
 import { type OpenState, readOpenStates } from '../alerts/open-alerts.ts'
 import type { Silence } from '../alerts/silence.ts'
 import type { DueKind } from '../redis/keys.ts'
-import { NOBODY } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import { accountVerdict, isLeaving, troubleOf } from './account-verdict.ts'
 import { accountJson, type PlannedAccount, withPlan } from './account-view.ts'
@@ -65,7 +65,7 @@ export async function readAccountList(
 async function readAlerting(deps: Sources, silences: readonly Silence[], now: number): Promise<Ahead> {
   const { accounts } = await surveyAlerts(deps, { silences, mark: 'active' }, now)
   const places = accounts
-    .filter(({ hubId }) => hubId !== NOBODY)
+    .filter(({ hubId }) => hubId !== NO_ACCOUNT)
     .map(({ hubId, place }): Place => ({ hubId, key: place.slice(0, -1).join('_') }))
   return { places, compare: (a, b) => compareRanks(rankAt(a), rankAt(b)) }
 }

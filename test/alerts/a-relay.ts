@@ -9,7 +9,7 @@ import type { Silence } from '../../src/alerts/silence.ts'
 import { type AttemptRecord, Deliveries, type Delivery } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { NOBODY, stepJson } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT, stepJson } from '../../src/redis/steps.ts'
 import { verifyOutbox } from '../../src/views/verify-outbox.ts'
 import { logLines } from '../support/log-lines.ts'
 
@@ -131,7 +131,7 @@ export function overtakenAt(store: Store, command: string, byWhat: () => Promise
 
 /** Commits transitions as a poll would, in one step on the account of the first. */
 export async function commit(store: Store, keys: Keys, ...entries: OutboxEntry[]): Promise<void> {
-  const hubId = entries[0]?.alert.account?.hubId ?? NOBODY
+  const hubId = entries[0]?.alert.account?.hubId ?? NO_ACCOUNT
   const writes = { changes: [], entries: entries.map(encodeEntry) }
   const is = await store.changeAlerts(keys.own(hubId), hubId, stepJson(writes))
   if (is !== 'changed') throw new Error(is)

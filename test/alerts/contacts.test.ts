@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
 import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { receiversOf, routeOf, routeTo } from '../../src/alerts/route.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from './a-relay.ts'
 import { anAlert } from './an-alert.ts'
@@ -34,7 +34,7 @@ async function world() {
   const sent = async () => {
     const all = (await relay.pending()).map(({ receiver, message }) => [
       receiver,
-      message.data.alerts.map(({ account }) => account?.hubId ?? NOBODY),
+      message.data.alerts.map(({ account }) => account?.hubId ?? NO_ACCOUNT),
     ])
     return all.toSorted()
   }
@@ -83,7 +83,7 @@ describe('a route to contacts', () => {
 
   test('holds alerts about tokens back while no tokens of any account can be refreshed', async () => {
     const { pass, store, keys, sent, look } = await world()
-    const { alerts } = keys.account(NOBODY)
+    const { alerts } = keys.account(NO_ACCOUNT)
     await store.hset(alerts, 'token-endpoint', encodeState(openedState('critical', 'fleet', NOW)))
     const lost = { kind: 'token', rule: 'token', level: 'critical' } as const
     expect(await pass(of(1, lost), of(2), of(20, lost))).toEqual([

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { noteLines } from '../../config/thresholds.ts'
 import { readReconnectLink } from '../../src/accounts/install.ts'
 import { ackLinks, mailLinks } from '../../src/app/receivers.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { configOf, SMALLEST } from '../config/load-text.ts'
@@ -27,7 +27,7 @@ test('an alert has an address under publicUrl that this installation signed, for
 test('an alert about all accounts too, which is no account’s', () => {
   const { account: _, ...fleet } = anAlert({ kind: 'fleet', id: '0123456789abcdef-1' })
   const address = new URL(links.acknowledge?.(fleet) ?? '')
-  expect(address.searchParams.get('account')).toBe(String(NOBODY))
+  expect(address.searchParams.get('account')).toBe(String(NO_ACCOUNT))
   expect(links.open?.(fleet)).toBe('https://plimsoll.example.com/alerts/0123456789abcdef')
   expect(links.reconnect?.(fleet)).toBeUndefined()
 })

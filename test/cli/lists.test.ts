@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState, openedState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { plimsollHere } from '../support/command.ts'
@@ -80,10 +80,10 @@ test('a dead token among 87 limits is the first line of alerts list, of accounts
 })
 
 test('what concerns all accounts comes before all of them', async () => {
-  await open(NOBODY, 'token-endpoint', openedState('critical', 'fleet', NOW))
+  await open(NO_ACCOUNT, 'token-endpoint', openedState('critical', 'fleet', NOW))
   expect((await ids('alerts', 'list')).slice(0, 2)).toEqual([null, DEAD])
   expect((await run('alerts', 'list')).out).toMatch(/^critical +all accounts +/m)
-  await store.del(keys.account(NOBODY).alerts)
+  await store.del(keys.account(NO_ACCOUNT).alerts)
 })
 
 test.each<[string, number[]]>([

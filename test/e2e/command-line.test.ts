@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { plimsoll, plimsollHere, run } from '../support/command.ts'
 import {
   connectAccount,
@@ -174,11 +174,11 @@ test('status and alerts list answer, for people and for programs', async () => {
 test('an alert about the whole fleet is listed without an account', async () => {
   const store = scene.redis.connect()
   const keys = createKeys('plimsoll')
-  const { alerts } = keys.account(NOBODY)
+  const { alerts } = keys.account(NO_ACCOUNT)
   const since = Date.parse('2026-11-21T10:00:00.000Z')
   const state = { rule: 'fleet', since, transitions: 1, sentAt: since, lastSent: null, pending: null }
   await store.hset(alerts, 'clock', encodeState({ ...state, level: 'critical' }))
-  await store.sadd(keys.partition(0).alerting, NOBODY)
+  await store.sadd(keys.partition(0).alerting, NO_ACCOUNT)
   try {
     const { out } = await command('alerts', 'list')
     expect(out).toMatch(/^critical +all accounts +this machine's clock is wrong +[0-9]+ days/m)
@@ -188,7 +188,7 @@ test('an alert about the whole fleet is listed without an account', async () => 
     expect(alert).not.toHaveProperty('hubDomain')
   } finally {
     await store.del(alerts)
-    await store.srem(keys.partition(0).alerting, NOBODY)
+    await store.srem(keys.partition(0).alerting, NO_ACCOUNT)
   }
 })
 

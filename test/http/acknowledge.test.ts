@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { alertId, decodeState, encodeState } from '../../src/alerts/alert-state.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { vaultKey } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -249,10 +249,13 @@ describe('a link to acknowledge', () => {
     const server = await openServer(redis)
     const since = server.clock.now()
     await server.fleetAlerts({ coverage: openState('critical', 'fleet', since) })
-    const link = server.deps.ackLinks.pathTo({ hubId: NOBODY, alertId: alertId(NOBODY, 'coverage', since) }, since)
+    const link = server.deps.ackLinks.pathTo(
+      { hubId: NO_ACCOUNT, alertId: alertId(NO_ACCOUNT, 'coverage', since) },
+      since,
+    )
     expect((await server.ask('GET', link)).text).toContain('All accounts')
     expect((await server.ask('POST', link, FORM, 'by=Ann')).status).toBe(200)
-    const stored = await server.steps.hget(server.keys.account(NOBODY).alerts, 'coverage')
+    const stored = await server.steps.hget(server.keys.account(NO_ACCOUNT).alerts, 'coverage')
     expect(decodeState(stored ?? '').acknowledged).toMatchObject({ by: 'Ann, by link' })
   })
 

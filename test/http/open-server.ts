@@ -17,7 +17,7 @@ import type { Readings } from '../../src/limits/readings.ts'
 import type { Samples } from '../../src/limits/samples.ts'
 import type { TokenOwner } from '../../src/provider/answers.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { AccessTokens } from '../../src/tokens/access-token.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
@@ -167,9 +167,9 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     /** Alerts about the whole fleet, by its trouble. */
     fleetAlerts: async (states: Record<string, SeriesState>) => {
       for (const [trouble, state] of Object.entries(states)) {
-        await steps.hset(keys.account(NOBODY).alerts, trouble, encodeState(state))
+        await steps.hset(keys.account(NO_ACCOUNT).alerts, trouble, encodeState(state))
       }
-      await steps.sadd(keys.partition(keys.partitionOf(NOBODY)).alerting, NOBODY)
+      await steps.sadd(keys.partition(keys.partitionOf(NO_ACCOUNT)).alerting, NO_ACCOUNT)
     },
     /** Signs in through the form; returns the Cookie header. */
     signIn,

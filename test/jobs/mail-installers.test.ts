@@ -5,7 +5,7 @@ import { Registry } from '../../src/accounts/registry.ts'
 import { encodeState, openedState, TOKEN_FIELD } from '../../src/alerts/alert-state.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -115,7 +115,7 @@ describe('an account that must reconnect', () => {
     const { lose, sweep, store, keys, clock } = world()
     for (const hubId of [1, 2, 3, 4, 5]) await lose(hubId)
     expect(await sweep()).toEqual([])
-    const { alerts } = keys.account(NOBODY)
+    const { alerts } = keys.account(NO_ACCOUNT)
     await store.hset(alerts, 'token-endpoint', encodeState(openedState('critical', 'fleet', clock.now())))
     clock.move(DAY)
     expect(await sweep()).toEqual([])

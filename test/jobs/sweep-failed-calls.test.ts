@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { sweepFailedCalls } from '../../jobs/sweep-failed-calls.ts'
 import { fleetAnnouncer } from '../../src/alerts/kinds/fleet-alert.ts'
 import { FailedCalls } from '../../src/heartbeat/failed-calls.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { outboxOf } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -24,7 +24,7 @@ test('an alert about all accounts opens, gets worse, gets better and ends with t
     await redis.store.hset(keys.providerCalls, { [`${day}:calls`]: calls, [`${day}:failed`]: failed })
     await sweepFailedCalls(work)
     await sweepFailedCalls(work)
-    const told = await outboxOf(redis.store, keys, NOBODY)
+    const told = await outboxOf(redis.store, keys, NO_ACCOUNT)
     return told.map(({ kind, status, level, reason, cause }) => [kind, status, level, reason, cause].join(' '))
   }
   expect(await sweepWith(299)).toEqual([])
@@ -36,7 +36,7 @@ test('an alert about all accounts opens, gets worse, gets better and ends with t
   const eased = [...worse, 'fleet firing warning eased calls']
   expect(await sweepWith(440)).toEqual(eased)
   expect(await sweepWith(269)).toEqual([...eased, 'fleet resolved warning recovered calls'])
-  const [first] = await outboxOf(redis.store, keys, NOBODY)
+  const [first] = await outboxOf(redis.store, keys, NO_ACCOUNT)
   expect(first?.message).toMatch(/^3 % of 10,000 calls failed in 30 days \(the provider allows 5 %\)\. /)
   expect(woken).toEqual(['alerts', 'alerts', 'alerts', 'alerts'])
   expect(logged.lines().map(({ code }) => code)).toEqual([

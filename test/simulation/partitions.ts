@@ -1,6 +1,6 @@
 import type { Store } from '../../src/redis/connect.ts'
 import { PARTITIONS } from '../../src/redis/keys.ts'
-import { NOBODY } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 
 /** The accounts of a run, in partitions of their own. */
 export const HUBS = [65, 130]
@@ -8,7 +8,7 @@ export const HUBS = [65, 130]
 export const MANY_HUBS = [65, 129, 193, 130, 194, 258]
 
 /** The partitions that have accounts, and the one of the fleet's own alerts. */
-const USED = new Set([NOBODY, ...HUBS].map((hubId) => hubId % PARTITIONS))
+const USED = new Set([NO_ACCOUNT, ...HUBS].map((hubId) => hubId % PARTITIONS))
 
 /** What is of no partition is used, too. */
 export function isUsed(key: unknown): boolean {

@@ -3,45 +3,45 @@ import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
 import type { AlertLevel, Asks, Because, Condition, LevelInForce, Rising } from '../alert.ts'
 import type { Acknowledged, SeriesState } from '../alert-state.ts'
-import { holding, type JudgedCondition, nearest, risesTo, told } from './conditions.ts'
+import { conditionOf, holding, type JudgedCondition, nearest, risesTo } from './conditions.ts'
 
 /** One plain sentence, without a full stop: `96 %, at or above the critical threshold (95 %)`. */
-export function sayBecause(because: Because): string {
+export function becauseText(because: Because): string {
   switch (because.is) {
     case 'holds':
-      return `${sayHolds(because)}${sayRising(because)}${sayWorse(because)}`
+      return `${holdsText(because)}${risingText(because)}${worseText(because)}`
     case 'margin':
-      return `${because.level} stays until ${sayUntil(because)}: recoverBelow ${plain(because.recoverBelow)}${sayRising(because)}${sayWorse(because)}`
+      return `${because.level} stays until ${untilText(because)}: recoverBelow ${plain(because.recoverBelow)}${risingText(because)}${worseText(because)}`
     case 'pending':
-      return `${because.polls} of ${countOf(because.of, 'poll')} ${agree(because.polls)} on ${because.level}: ${sayHolds(because)}`
+      return `${because.polls} of ${countOf(because.of, 'poll')} ${agree(because.polls)} on ${because.level}: ${holdsText(because)}`
     case 'unknown':
-      return sayUnknown(because)
+      return unknownText(because)
     case 'off':
       return `the rule ${cleanText(because.rule, 100)} is off: it is not watched`
     case 'no-rule':
       return 'no rule watches it'
     case 'nothing':
-      return because.nearest === undefined ? 'within the thresholds of its rule' : sayNearest(because.nearest)
+      return because.nearest === undefined ? 'within the thresholds of its rule' : nearestText(because.nearest)
     case 'gone':
       return 'it is no longer reported'
   }
 }
 
-function sayHolds({ level, asks, threshold, value }: Condition): string {
+function holdsText({ level, asks, threshold, value }: Condition): string {
   // Less than nothing is left: that is no number to compare with.
   if (asks === 'remaining' && value < 0) {
-    return `${formatCount(-value)} over its limit, below ${sayThreshold(level, asks, threshold)}`
+    return `${formatCount(-value)} over its limit, below ${thresholdText(level, asks, threshold)}`
   }
   const side = risesTo(asks) ? 'at or above' : 'at or below'
-  return `${sayAmount(asks, value)}, ${side} ${sayThreshold(level, asks, threshold)}`
+  return `${amountText(asks, value)}, ${side} ${thresholdText(level, asks, threshold)}`
 }
 
-function sayUntil({ asks, until }: { asks: Asks; until: number }): string {
-  if (risesTo(asks)) return `below ${sayNumber(asks, until)}`
-  return `more than ${sayNumber(asks, until)} ${until === 1 ? 'is' : 'are'} left`
+function untilText({ asks, until }: { asks: Asks; until: number }): string {
+  if (risesTo(asks)) return `below ${numberText(asks, until)}`
+  return `more than ${numberText(asks, until)} ${until === 1 ? 'is' : 'are'} left`
 }
 
-function sayRising({ rising }: LevelInForce): string {
+function risingText({ rising }: LevelInForce): string {
   return rising === undefined
     ? ''
     : `; ${rising.polls} of ${countOf(rising.of, 'poll')} ${agree(rising.polls)} on ${rising.level}`
@@ -51,13 +51,13 @@ function agree(polls: number): string {
   return polls === 1 ? 'agrees' : 'agree'
 }
 
-function sayWorse({ worseThan }: LevelInForce): string {
+function worseText({ worseThan }: LevelInForce): string {
   if (worseThan === undefined) return ''
   const { usage, percent } = worseThan
   return `; when it was acknowledged it was ${percent === undefined ? formatCount(usage) : formatPercent(percent)}`
 }
 
-function sayUnknown({ missing, stays }: { missing: 'limit' | 'forecast'; stays?: AlertLevel }): string {
+function unknownText({ missing, stays }: { missing: 'limit' | 'forecast'; stays?: AlertLevel }): string {
   if (missing === 'forecast') {
     return `${stays === undefined ? 'it' : stays} depends on a forecast, and there is none now`
   }
@@ -65,20 +65,20 @@ function sayUnknown({ missing, stays }: { missing: 'limit' | 'forecast'; stays?:
   return stays === undefined ? without : `${without}; ${stays} stays until there is one`
 }
 
-function sayNearest({ level, asks, threshold, value }: Condition): string {
-  return `${sayAmount(asks, value)}, ${risesTo(asks) ? 'below' : 'above'} ${sayThreshold(level, asks, threshold)}`
+function nearestText({ level, asks, threshold, value }: Condition): string {
+  return `${amountText(asks, value)}, ${risesTo(asks) ? 'below' : 'above'} ${thresholdText(level, asks, threshold)}`
 }
 
-function sayThreshold(level: AlertLevel, asks: Asks, threshold: number): string {
-  return `the ${level} threshold (${sayNumber(asks, threshold)})`
+function thresholdText(level: AlertLevel, asks: Asks, threshold: number): string {
+  return `the ${level} threshold (${numberText(asks, threshold)})`
 }
 
-function sayAmount(asks: Asks, value: number): string {
+function amountText(asks: Asks, value: number): string {
   if (asks === 'remaining') return `${formatCount(value)} left`
-  return asks === 'daysLeft' ? `${sayNumber(asks, value)} left` : sayNumber(asks, value)
+  return asks === 'daysLeft' ? `${numberText(asks, value)} left` : numberText(asks, value)
 }
 
-function sayNumber(asks: Asks, number: number): string {
+function numberText(asks: Asks, number: number): string {
   if (asks === 'daysLeft') return `${plain(number)} ${number === 1 ? 'day' : 'days'}`
   return asks === 'percent' ? `${plain(number)} %` : plain(number)
 }
@@ -92,9 +92,9 @@ function plain(number: number): string {
 let exact: Intl.NumberFormat | undefined
 
 /** The state of a series now, and what is stored of it. */
-export interface Stood {
+export interface SeriesVerdict {
   state: SeriesState | undefined
-  stands: AlertLevel | 'ok' | 'pending' | 'unknown' | 'off'
+  verdict: AlertLevel | 'ok' | 'pending' | 'unknown' | 'off'
 }
 
 /** The conditions of both levels, each with how it holds. */
@@ -104,7 +104,7 @@ export interface JudgedLevels {
 }
 
 /** What a level was decided by. */
-interface Grounds extends Stood {
+interface Grounds extends SeriesVerdict {
   judged: JudgedLevels
   /** Before this reading. */
   inForce: AlertLevel | 'ok'
@@ -114,18 +114,18 @@ interface Grounds extends Stood {
 }
 
 /** Why a series is at the level that was decided. */
-export function becauseOf({ state, stands, judged, inForce, worseThan, polls }: Grounds): Because {
-  switch (stands) {
+export function becauseOf({ state, verdict, judged, inForce, worseThan, polls }: Grounds): Because {
+  switch (verdict) {
     case 'unknown':
       return whyUnknown(judged, inForce)
     case 'pending': {
       const { warning = 0, critical = 0 } = state?.pending ?? {}
       const level = critical >= warning ? 'critical' : 'warning'
-      return { is: 'pending', polls: Math.max(warning, critical), of: polls, ...told(holdingAt(level, judged)) }
+      return { is: 'pending', polls: Math.max(warning, critical), of: polls, ...conditionOf(holdingAt(level, judged)) }
     }
     case 'warning':
     case 'critical':
-      return whyInForce(holdingAt(stands, judged), risingOf(state, stands, polls), worseThan)
+      return whyInForce(holdingAt(verdict, judged), risingOf(state, verdict, polls), worseThan)
     default: {
       const next = nearest([...judged.warning, ...judged.critical])
       return next === undefined ? { is: 'nothing' } : { is: 'nothing', nearest: next }
@@ -150,10 +150,10 @@ function whyInForce(
   worseThan: Acknowledged | undefined,
 ): Because {
   const more = defined({ rising, worseThan: worseThan && numbersOf(worseThan) })
-  if (condition.holds === 'outright') return { is: 'holds', ...told(condition), ...more }
+  if (condition.holds === 'outright') return { is: 'holds', ...conditionOf(condition), ...more }
   const { threshold, margin, asks } = condition
   const until = risesTo(asks) ? threshold - margin : threshold + margin
-  return { is: 'margin', ...told(condition), until, recoverBelow: margin, ...more }
+  return { is: 'margin', ...conditionOf(condition), until, recoverBelow: margin, ...more }
 }
 
 function numbersOf({ usage = 0, percent, remaining }: Acknowledged) {

@@ -28,7 +28,7 @@ export function boundariesOf(
     const current = stored === undefined ? 'ok' : decodeState(stored).level
     const found = (['warning', 'critical'] as const).flatMap((level) => {
       const inForce = isInForce(level, current)
-      const how = { inForce, isForeseen: false, ownMargin: rule.recoverBelow, percentMargin: settings.recoverBelow }
+      const how = { inForce, isByForecast: false, ownMargin: rule.recoverBelow, percentMargin: settings.recoverBelow }
       const move = inForce ? 'leave' : 'enter'
       const all = judgeConditions(level, levelOf(rule, level, series), series, how).flatMap((condition) =>
         boundaryOf(condition, move, series.limit),

@@ -3,7 +3,7 @@ import type { AlertLevel, Asks, Condition } from '../alert.ts'
 import type { Level } from './rules.ts'
 
 /** A series with what its pace foretells. */
-export interface ForeseenSeries extends Series {
+export interface ForecastSeries extends Series {
   /** Until the limit; null where no end is in sight, undefined where there is no forecast. */
   daysLeft?: number | null | undefined
 }
@@ -25,7 +25,7 @@ export interface JudgedCondition {
 export interface LevelHold {
   inForce: boolean
   /** By a forecast alone. */
-  isForeseen: boolean
+  isByForecast: boolean
   /** The rule's own margin, in the unit of its conditions. */
   ownMargin: number | undefined
   /** For percent, where the rule has none of its own. */
@@ -35,7 +35,7 @@ export interface LevelHold {
 export function judgeConditions(
   name: AlertLevel,
   level: Level | undefined,
-  series: ForeseenSeries,
+  series: ForecastSeries,
   how: LevelHold,
 ): JudgedCondition[] {
   if (level === undefined) return []
@@ -66,8 +66,8 @@ export function anyHolds(judged: readonly JudgedCondition[]): boolean | 'unknown
  * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
  * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
  */
-function missing(asks: Asks, { inForce, isForeseen }: LevelHold): 'unknown' | 'no' {
-  return asks !== 'daysLeft' || (inForce && isForeseen) ? 'unknown' : 'no'
+function missing(asks: Asks, { inForce, isByForecast }: LevelHold): 'unknown' | 'no' {
+  return asks !== 'daysLeft' || (inForce && isByForecast) ? 'unknown' : 'no'
 }
 
 function holdsBy(asks: Asks, threshold: number, value: number | null, margin: number): JudgedCondition['holds'] {
@@ -85,7 +85,7 @@ export function holding(judged: readonly JudgedCondition[]): JudgedCondition | u
 export function nearest(judged: readonly JudgedCondition[]): (Condition & { away: number }) | undefined {
   const [first] = judged.flatMap(withDistance).sort((a, b) => a.share - b.share)
   if (first === undefined) return undefined
-  const condition = told(first.condition)
+  const condition = conditionOf(first.condition)
   return { ...condition, away: hundredths(Math.abs(condition.threshold - condition.value)) }
 }
 
@@ -97,7 +97,7 @@ function withDistance(condition: JudgedCondition): { condition: JudgedCondition;
 }
 
 /** As it is shown. What is not at its threshold never reads as if it were: that would be another state. */
-export function told({ level, asks, threshold, value }: JudgedCondition): Condition {
+export function conditionOf({ level, asks, threshold, value }: JudgedCondition): Condition {
   return { level, asks, threshold, value: rounded(threshold, value ?? Number.NaN) }
 }
 

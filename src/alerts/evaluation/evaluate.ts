@@ -9,8 +9,8 @@ import {
   type SeriesState,
   withoutAcknowledgement,
 } from '../alert-state.ts'
-import { becauseOf, type JudgedLevels, type Stood } from './because.ts'
-import { anyHolds, type ForeseenSeries, judgeConditions, type LevelHold } from './conditions.ts'
+import { becauseOf, type JudgedLevels, type SeriesVerdict } from './because.ts'
+import { anyHolds, type ForecastSeries, judgeConditions, type LevelHold } from './conditions.ts'
 import { levelOf, type Rule } from './rules.ts'
 import { worseFrom } from './worse.ts'
 
@@ -29,7 +29,7 @@ export interface SeriesToJudge {
   /** Undefined where none is about it. */
   rule: Rule | undefined
   before: SeriesState | undefined
-  series: ForeseenSeries
+  series: ForecastSeries
   now: number
   settings: EvaluationSettings
   isFirstReading?: boolean
@@ -41,7 +41,7 @@ export interface Evaluation extends Decided {
   readonly because: Because
 }
 
-interface Decided extends Stood {
+interface Decided extends SeriesVerdict {
   /** Absent: nothing to send. */
   event?: {
     reason: AlertReason
@@ -60,10 +60,10 @@ type Subject = SeriesToJudge & { rule: Rule }
 /** Decides one series: a pure function. */
 export function evaluate(subject: SeriesToJudge): Evaluation {
   const { rule, before, series, now, settings } = subject
-  if (rule === undefined) return { ...leave(before, now), stands: 'off', because: { is: 'no-rule' } }
-  if (rule.off === true) return { ...leave(before, now), stands: 'off', because: { is: 'off', rule: rule.name } }
+  if (rule === undefined) return { ...leave(before, now), verdict: 'off', because: { is: 'no-rule' } }
+  if (rule.off === true) return { ...leave(before, now), verdict: 'off', because: { is: 'off', rule: rule.name } }
   const inForce = before?.level ?? 'ok'
-  const margins = { isForeseen: before?.foreseen === true, percentMargin: settings.recoverBelow }
+  const margins = { isByForecast: before?.foreseen === true, percentMargin: settings.recoverBelow }
   const judged = judge(rule, series, inForce, margins)
   const { worseThan, ...decided } = decideBy({ ...subject, rule }, judged)
   return {
@@ -78,7 +78,7 @@ function decideBy(subject: Subject, { target }: Judged): Decided {
   const decided = decideLevel(subject, target)
   const { state } = decided
   // What can't be judged now rests on what it rested on before.
-  if (state === undefined || decided.stands === 'unknown') return decided
+  if (state === undefined || decided.verdict === 'unknown') return decided
   const { foreseen: _, ...others } = state
   return restsOnForecast(subject, state.level)
     ? { ...decided, state: { ...others, foreseen: true } }
@@ -91,7 +91,7 @@ export function remembered(state: SeriesState | undefined): SeriesState | undefi
 }
 
 /** The judgement of one reading by itself: no level is in force, nothing was counted or sent before. */
-export function judgeReading(rule: Rule | undefined, series: ForeseenSeries): AlertLevel | 'ok' | 'unknown' | 'off' {
+export function judgeReading(rule: Rule | undefined, series: ForecastSeries): AlertLevel | 'ok' | 'unknown' | 'off' {
   return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', NO_MARGINS).target
 }
 
@@ -102,10 +102,10 @@ interface Judged extends JudgedLevels {
 
 const RANK = { ok: 0, warning: 1, critical: 2 }
 
-type Margins = Pick<LevelHold, 'isForeseen' | 'percentMargin'>
-const NO_MARGINS: Margins = { isForeseen: false, percentMargin: 0 }
+type Margins = Pick<LevelHold, 'isByForecast' | 'percentMargin'>
+const NO_MARGINS: Margins = { isByForecast: false, percentMargin: 0 }
 
-function judge(rule: Rule, series: ForeseenSeries, inForce: AlertLevel | 'ok', margins: Margins): Judged {
+function judge(rule: Rule, series: ForecastSeries, inForce: AlertLevel | 'ok', margins: Margins): Judged {
   const conditions = (level: AlertLevel) => {
     const how = { ...margins, inForce: RANK[inForce] >= RANK[level], ownMargin: rule.recoverBelow }
     return judgeConditions(level, levelOf(rule, level, series), series, how)
@@ -126,8 +126,8 @@ function targetOf({ warning, critical }: Omit<Judged, 'target'>, inForce: AlertL
 function decideLevel(subject: Subject, target: Judged['target']): Decided {
   const { before, now } = subject
   const level = before?.level ?? 'ok'
-  if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
-  if (target === 'ok') return { ...leave(before, now), stands: 'ok' }
+  if (target === 'unknown') return { state: withoutPending(before), verdict: 'unknown' }
+  if (target === 'ok') return { ...leave(before, now), verdict: 'ok' }
   if (RANK[target] > RANK[level]) return rise(subject, level, target)
   if (target !== level) return message(subject, { reason: 'eased', level: target, before: level })
   return stay(subject, target)
@@ -138,7 +138,7 @@ function restsOnForecast({ rule, series, settings }: Subject, inForce: AlertLeve
   const level = inForce === 'ok' ? undefined : levelOf(rule, inForce, series)
   if (inForce === 'ok' || level?.daysLeft === undefined || series.daysLeft == null || series.daysLeft <= 0) return false
   const margins = { ownMargin: rule.recoverBelow, percentMargin: settings.recoverBelow }
-  const how = { inForce: true, isForeseen: false, ...margins }
+  const how = { inForce: true, isByForecast: false, ...margins }
   return anyHolds(judgeConditions(inForce, { ...level, daysLeft: undefined }, series, how)) !== true
 }
 
@@ -153,7 +153,7 @@ function rise(subject: Subject, level: AlertLevel | 'ok', target: AlertLevel): D
   const reached = pending.critical >= needed ? 'critical' : pending.warning >= needed ? 'warning' : undefined
   if (reached === undefined) {
     const waiting = { ...(before ?? newState(rule.name, now)), rule: rule.name, pending }
-    return { state: waiting, stands: level === 'ok' ? 'pending' : level }
+    return { state: waiting, verdict: level === 'ok' ? 'pending' : level }
   }
   const reason = level === 'ok' ? 'entered' : 'escalated'
   const after = message(subject, { reason, level: reached, before: level }, pending.sinceFirstReading)
@@ -178,9 +178,9 @@ function stay(subject: Subject, level: AlertLevel): Decided {
   if (from !== undefined && now >= from) {
     return { ...messageFor('worse'), ...defined({ worseThan: acknowledged }) }
   }
-  if (acknowledged !== undefined) return { state: withoutPending(before), stands: level }
+  if (acknowledged !== undefined) return { state: withoutPending(before), verdict: level }
   if (now - before.sentAt >= settings.repeatEveryMs) return messageFor('repeat')
-  return { state: withoutPending(withoutAcknowledgement(before)), stands: level }
+  return { state: withoutPending(withoutAcknowledgement(before)), verdict: level }
 }
 
 function leave(before: SeriesState | undefined, now: number): Pick<Decided, 'state' | 'event'> {
@@ -208,11 +208,11 @@ function message(
     lastSent: sentBeforeOf(event.level, series, now),
     pending: null,
   }
-  return { state, stands: event.level, event: { ...event, beganWithFirstReading } }
+  return { state, verdict: event.level, event: { ...event, beganWithFirstReading } }
 }
 
 /** What a message has of a reading. */
-export function sentBeforeOf(level: AlertLevel, { usage, limit, daysLeft }: ForeseenSeries, at: number): SentBefore {
+export function sentBeforeOf(level: AlertLevel, { usage, limit, daysLeft }: ForecastSeries, at: number): SentBefore {
   const days = daysLeft == null ? undefined : tenths(daysLeft)
   return { level, usage, at, ...defined({ limit: limit ?? undefined, daysLeft: days }) }
 }

@@ -5,7 +5,7 @@ import type { Acknowledged, SentBefore, SeriesState } from '../alert-state.ts'
 import type { Level } from './rules.ts'
 
 /** The values of a series at a moment. What is not known is absent. */
-export type StoodThen = Pick<Acknowledged, 'usage' | 'percent' | 'remaining'>
+export type ReadingValues = Pick<Acknowledged, 'usage' | 'percent' | 'remaining'>
 
 type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
 
@@ -22,8 +22,8 @@ export function worseFrom(
 ): number | undefined {
   if (worseAfterMs === undefined || lastSent === null) return undefined
   const asksRemaining = level?.remaining !== undefined
-  const isNews = (then: StoodThen) => isWorse(then, series, asksRemaining)
-  return isNews(stoodIn(asReading(lastSent))) && (acknowledged === undefined || isNews(acknowledged))
+  const isNews = (then: ReadingValues) => isWorse(then, series, asksRemaining)
+  return isNews(readingValues(asReading(lastSent))) && (acknowledged === undefined || isNews(acknowledged))
     ? sentAt + worseAfterMs
     : undefined
 }
@@ -37,7 +37,7 @@ const HAIR = 1e-9
  * By points of the limit; where the level asks what remains, also by half of that; of what has no limit by any rise. Records
  * near their limit come and go: the one that reaches it is news.
  */
-function isWorse(then: StoodThen, { metric, usage, limit, percent }: Series, asksRemaining: boolean): boolean {
+function isWorse(then: ReadingValues, { metric, usage, limit, percent }: Series, asksRemaining: boolean): boolean {
   if (percent === null || then.percent === undefined) {
     return metricKind(metric)?.counts !== 'near' && then.usage !== undefined && usage > then.usage
   }
@@ -51,6 +51,6 @@ export function asReading({ usage, limit }: SentBefore): Reading {
   return limit === undefined ? { usage, limit: null, percent: null } : { usage, limit, percent: (usage * 100) / limit }
 }
 
-export function stoodIn({ usage, limit, percent }: Reading): StoodThen {
+export function readingValues({ usage, limit, percent }: Reading): ReadingValues {
   return { usage, ...defined({ percent: percent ?? undefined, remaining: limit === null ? undefined : limit - usage }) }
 }

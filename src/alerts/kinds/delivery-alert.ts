@@ -1,4 +1,4 @@
-import { type AlertWrites, NOBODY } from '../../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT } from '../../redis/steps.ts'
 import type { Message } from '../alert.ts'
 import { alertId, DELIVERY_FIELD } from '../alert-state.ts'
 import { type News, notifyNews } from './notified-alert.ts'
@@ -28,7 +28,7 @@ export function testMessage(receiver: string, occasion: TestOccasion, now: numbe
       truncated: 0,
       alerts: [
         {
-          id: `${alertId(NOBODY, `test/${receiver}`, now)}-1`,
+          id: `${alertId(NO_ACCOUNT, `test/${receiver}`, now)}-1`,
           kind: 'test',
           status: 'firing',
           level: 'warning',

@@ -2,7 +2,7 @@ import { COVERAGE, type Coverage, type CoverageSettings, type CoverageTrouble } 
 import type { Store } from '../../redis/connect.ts'
 import type { DATA } from '../../redis/installation.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { type AlertWrites, bothWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
+import { type AlertWrites, bothWrites, NO_ACCOUNT, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf, formatCount, formatPercent, formatSpan } from '../../text/format-number.ts'
 import { formatMoment } from '../../text/format-time.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
@@ -60,7 +60,7 @@ export function endpointAnnouncer(
     // A trouble that lasts is news each time: the alert knows when it is repeated.
     if (!(breaker.is === 'open' || isOver || isAhead || isRight)) return NO_ALERT_WRITES
     // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
-    const [endpoint, clock] = await store.hmget(keys.account(NOBODY).alerts, 'token-endpoint', 'clock')
+    const [endpoint, clock] = await store.hmget(keys.account(NO_ACCOUNT).alerts, 'token-endpoint', 'clock')
     const cause = breaker.cause ?? 'unreachable'
     const ofEndpoint = { trouble: 'token-endpoint', stored: endpoint ?? '', now } as const
     const ofClock = { trouble: 'clock', stored: clock ?? '', now } as const

@@ -1,5 +1,5 @@
 import { parseSeriesId } from '../../limits/series.ts'
-import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { defined } from '../../runtime/defined.ts'
 import type { Alert, AlertLevel, AlertReason } from '../alert.ts'
 import {
@@ -51,7 +51,7 @@ export function openState({ stored }: Pick<NotifiedSubject, 'stored'>): SeriesSt
 export function notifyAlert(subject: NotifiedSubject, { level, rule, cause, message }: AlertContent): AlertWrites {
   const before = openState(subject)
   if (before === undefined) {
-    const opened = openedState(level, rule ?? kindOf(subject.account?.hubId ?? NOBODY, subject.field), subject.now)
+    const opened = openedState(level, rule ?? kindOf(subject.account?.hubId ?? NO_ACCOUNT, subject.field), subject.now)
     return writesOf(subject, withCause(opened, cause), { level, reason: 'entered', message })
   }
   const reason = reasonOf(before, level)

@@ -2,7 +2,7 @@ import { type Alert, subjectKey } from '../alert.ts'
 import type { GroupSettings } from '../deps.ts'
 import { numberOf, type OutboxEntry } from '../outbox.ts'
 import { DIGEST, groupingFor, homesOf } from './group.ts'
-import { type Circumstances, endedBefore, type HoldReason, holdOf } from './hold.ts'
+import { type Circumstances, endedBefore, type HoldReason, holdReason } from './hold.ts'
 import type { SendState, SentLast } from './send-state.ts'
 
 /** The newest transition of an alert of which somebody may not know it. */
@@ -109,13 +109,13 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
     if (wasSent) return undefined
     if (lastSent !== undefined || (item.isFor === false && waits === undefined)) return { is: 'knows' }
     // What began to hold it back once it waited in its group comes too late.
-    const held = waits === undefined ? holdOf(alert, look.receiver, look.circumstances, look.now) : waits.held
+    const held = waits === undefined ? holdReason(alert, look.receiver, look.circumstances, look.now) : waits.held
     if (held !== undefined) return over(endedBefore(held))
     return waits === undefined && isSpared(item.news, look) ? over(NEVER_BEGAN) : undefined
   }
   const isFor = item.isFor === true || (item.isFor === 'beginning' && lastSent === undefined)
   if (!isFor && waits === undefined) return { is: 'knows' }
-  const held = holdOf(alert, look.receiver, look.circumstances, look.now)
+  const held = holdReason(alert, look.receiver, look.circumstances, look.now)
   return held === undefined ? undefined : { is: 'held', held }
 }
 

@@ -1,5 +1,5 @@
 import { COVERAGE } from '../../limits/coverage.ts'
-import { NOBODY } from '../../redis/steps.ts'
+import { NO_ACCOUNT } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
 import type { AlertsDeps } from '../deps.ts'
@@ -36,7 +36,7 @@ export interface Circumstances {
 }
 
 /** Why an alert that fires is not sent to a receiver for now; undefined: it is sent. */
-export function holdOf(
+export function holdReason(
   alert: Alert,
   receiver: string,
   { silences, routes, fleet, contacts = [] }: Circumstances,
@@ -93,7 +93,7 @@ export async function readCircumstances(
 ): Promise<Circumstances> {
   const [active, states] = await Promise.all([
     silences.active(now),
-    store.hmget(keys.account(NOBODY).alerts, ...TROUBLES),
+    store.hmget(keys.account(NO_ACCOUNT).alerts, ...TROUBLES),
   ])
   const fleet = TROUBLES.filter((_, n) => {
     const stored = states[n]

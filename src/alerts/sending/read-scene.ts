@@ -1,6 +1,6 @@
 import { readNewFleet } from '../../limits/coverage.ts'
 import { readContacts } from '../../redis/read-contacts.ts'
-import { NOBODY } from '../../redis/steps.ts'
+import { NO_ACCOUNT } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { numberOf } from '../outbox.ts'
@@ -59,7 +59,7 @@ function routedTo(
   const isUnseen = alert.reason === 'escalated' && news.settled < numberOf(alert) - 1
   const levels = toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
   // What new accounts' first readings show is the operators' digest, not a message to each customer.
-  const hasContact = firstReading !== true && !isOursAlone(alert) && contacts.has(alert.account?.hubId ?? NOBODY)
+  const hasContact = firstReading !== true && !isOursAlone(alert) && contacts.has(alert.account?.hubId ?? NO_ACCOUNT)
   const at = (level: AlertLevel) => receiversOf(deps.routes, { ...alert, level }, hasContact)
   const routed = new Map<string, true | 'beginning'>(isUnseen ? at('warning').map((name) => [name, 'beginning']) : [])
   for (const level of levels) for (const name of at(level)) routed.set(name, true)

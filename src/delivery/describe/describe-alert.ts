@@ -1,5 +1,5 @@
 import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
-import { sayBecause } from '../../alerts/evaluation/because.ts'
+import { becauseText } from '../../alerts/evaluation/because.ts'
 import { countedRecords, countsRecords, seriesName, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import {
@@ -261,7 +261,7 @@ function whyNow({ kind, rule, reason, because }: Alert, placeOf: MailLinks['rule
   // A customer is not shown our rules.
   if (rule === '') return undefined
   const name = `rule ${cleanText(rule, 80)}${place === undefined ? '' : ` (${place})`}`
-  return because === undefined ? name : `${sayBecause(because)}; ${name}`
+  return because === undefined ? name : `${becauseText(because)}; ${name}`
 }
 
 /** Other kinds have it in their message. */

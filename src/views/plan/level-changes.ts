@@ -61,9 +61,9 @@ function standingBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries
 }
 
 /** What can't be judged stays where it is. */
-function plannedLevel({ stands, state }: Evaluation): PlannedLevel {
-  if (stands === 'unknown' && state !== undefined && state.level !== 'ok') return state.level
-  return stands === 'pending' ? 'ok' : stands
+function plannedLevel({ verdict, state }: Evaluation): PlannedLevel {
+  if (verdict === 'unknown' && state !== undefined && state.level !== 'ok') return state.level
+  return verdict === 'pending' ? 'ok' : verdict
 }
 
 function conditionsOf(rule: Rule, level: PlannedLevel, series: CurrentSeries): Level | null {

@@ -1,7 +1,7 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { AlertLevel, AlertReason } from '../../alerts/alert.ts'
 import type { SeriesState } from '../../alerts/alert-state.ts'
-import { type ForeseenSeries, marginOf } from '../../alerts/evaluation/conditions.ts'
+import { type ForecastSeries, marginOf } from '../../alerts/evaluation/conditions.ts'
 import { type Evaluation, evaluate, remembered, sentBeforeOf } from '../../alerts/evaluation/evaluate.ts'
 import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { worseFrom } from '../../alerts/evaluation/worse.ts'
@@ -115,12 +115,12 @@ class SeriesReplay {
     const read = { id, ...name, ...measured(value) }
     let at = isSettling ? nextPoll(timeline, periodMs, this.begin) : from
     for (let isFirst = true; at !== undefined && at < end; isFirst = false) {
-      const { stands } = this.#evaluate(read, at, isFirst ? (isSettling ? 'settle' : 'began') : 'again')
+      const { verdict } = this.#evaluate(read, at, isFirst ? (isSettling ? 'settle' : 'began') : 'again')
       const mayForesee = this.#mayForesee(read)
       const worse = this.#worseFrom(read)
-      const isStill = !mayForesee && worse === undefined && stands === this.#state?.level
+      const isStill = !mayForesee && worse === undefined && verdict === this.#state?.level
       const last = isStill ? this.#repeat(read, at, end) : at
-      const again = newsAfter(this.#state, { isForeseen: mayForesee, worse }, last, this.#rules.repeatEveryMs)
+      const again = newsAfter(this.#state, { isByForecast: mayForesee, worse }, last, this.#rules.repeatEveryMs)
       at = again === undefined ? undefined : nextPoll(timeline, periodMs, again)
     }
   }
@@ -141,7 +141,7 @@ class SeriesReplay {
     return evaluation
   }
 
-  #foreseen(read: Series, at: number): ForeseenSeries {
+  #foreseen(read: Series, at: number): ForecastSeries {
     if (this.#foreseeing === undefined) return read
     const { within, foresight } = this.#foreseeing
     // Where a level rests on a forecast, it matters too whether there is one at all.
@@ -186,7 +186,7 @@ class SeriesReplay {
 /** From when on the same numbers may say something else; undefined: never. */
 function newsAfter(
   state: SeriesState | undefined,
-  { isForeseen, worse }: { isForeseen: boolean; worse: number | undefined },
+  { isByForecast, worse }: { isByForecast: boolean; worse: number | undefined },
   at: number,
   repeatEveryMs: number,
 ): number | undefined {
@@ -194,7 +194,7 @@ function newsAfter(
   const moments = [
     ...(state === undefined || state.level === 'ok' ? [] : [Math.max(at + 1, state.sentAt + repeatEveryMs)]),
     ...(worse === undefined ? [] : [Math.max(at + 1, worse)]),
-    ...(isForeseen ? [(dayOf(at) + 1) * UTC_DAY_MS] : []),
+    ...(isByForecast ? [(dayOf(at) + 1) * UTC_DAY_MS] : []),
   ]
   return moments.length === 0 ? undefined : Math.min(...moments)
 }

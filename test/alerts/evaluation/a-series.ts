@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
 import type { SeriesState } from '../../../src/alerts/alert-state.ts'
-import type { ForeseenSeries } from '../../../src/alerts/evaluation/conditions.ts'
+import type { ForecastSeries } from '../../../src/alerts/evaluation/conditions.ts'
 import {
   type Evaluation,
   type EvaluationSettings,
@@ -20,7 +20,7 @@ export function aRule(levels: Partial<Rule>): Rule {
 
 export const PERCENT = aRule({ warning: { percent: 80 }, critical: { percent: 95 } })
 
-export function aSeries(usage: number, limit: number | null = 100, daysLeft?: number | null): ForeseenSeries {
+export function aSeries(usage: number, limit: number | null = 100, daysLeft?: number | null): ForecastSeries {
   const percent = limit === null ? null : (usage * 100) / limit
   return { id: 'overall', metric: 'customProperties.overall', usage, limit, percent, daysLeft }
 }
@@ -42,7 +42,7 @@ export function open(level: AlertLevel, more: Partial<SeriesState> = {}): Series
 
 /** By the rule of percents, unless another is given. */
 export function judge(
-  series: ForeseenSeries,
+  series: ForecastSeries,
   more: Partial<Omit<SeriesToJudge, 'settings'>> & { settings?: Partial<EvaluationSettings> } = {},
 ): Evaluation {
   const { settings, ...given } = more

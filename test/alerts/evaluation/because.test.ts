@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sayBecause } from '../../../src/alerts/evaluation/because.ts'
+import { becauseText } from '../../../src/alerts/evaluation/because.ts'
 import { aRule, aSeries, judge, NOW, open, PERCENT } from './a-series.ts'
 
 /** Of a limit of 1,000, unless it is another. */
@@ -30,7 +30,7 @@ test.each<Row>([
   [{ critical: { daysLeft: 7 } }, days(), 'within the thresholds of its rule'],
   [{ off: true, name: 'quiet\u202e' }, read(5), 'the rule quiet is off: it is not watched'],
 ])('where nothing is open, %j at %j is said as: %s', (levels, series, sentence) => {
-  expect(sayBecause(judge(series, { rule: aRule(levels) }).because)).toBe(sentence)
+  expect(becauseText(judge(series, { rule: aRule(levels) }).because)).toBe(sentence)
 })
 
 test.each<[...Row, more?: Parameters<typeof open>[1]]>([
@@ -63,16 +63,16 @@ test.each<[...Row, more?: Parameters<typeof open>[1]]>([
 ])('where warning is open, %j at %j is said as: %s', (levels, series, sentence, more) => {
   const before = open('warning', { lastSent: said, ...more })
   const settings = { for: more?.pending === undefined ? 0 : 3, worseAfterMs: 0 }
-  expect(sayBecause(judge(series, { rule: aRule(levels), before, settings }).because)).toBe(sentence)
+  expect(becauseText(judge(series, { rule: aRule(levels), before, settings }).because)).toBe(sentence)
 })
 
 test('what is pending, what no rule watches and what is gone are said too', () => {
   const found = judge(read(960), { settings: { for: 3 } })
-  expect(sayBecause(found.because)).toBe(
+  expect(becauseText(found.because)).toBe(
     '1 of 3 polls agrees on critical: 96 %, at or above the critical threshold (95 %)',
   )
-  expect(sayBecause(judge(read(5), { rule: undefined }).because)).toBe('no rule watches it')
-  expect(sayBecause({ is: 'gone' })).toBe('it is no longer reported')
+  expect(becauseText(judge(read(5), { rule: undefined }).because)).toBe('no rule watches it')
+  expect(becauseText({ is: 'gone' })).toBe('it is no longer reported')
 })
 
 describe('what is said of a reading', () => {

@@ -82,7 +82,7 @@ describe('the boundaries of a series', () => {
         const [boundary] = boundaries([one], isOpen ? 'warning' : undefined, overall(1_000)) ?? []
         const before = isOpen ? openedState('warning', 'x', NOW) : undefined
         const levelAt = (usage: number) =>
-          evaluate({ rule: one, before, series: overall(usage), now: NOW + 1, settings }).stands
+          evaluate({ rule: one, before, series: overall(usage), now: NOW + 1, settings }).verdict
         expect(levelAt(Math.ceil((boundary?.at ?? 0) - 1e-9))).toBe('warning')
         expect(levelAt((boundary?.at ?? 0) - 0.001)).toBe('ok')
       }),

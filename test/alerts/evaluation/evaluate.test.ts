@@ -3,11 +3,11 @@ import type { SeriesState } from '../../../src/alerts/alert-state.ts'
 import { type Evaluation, remembered } from '../../../src/alerts/evaluation/evaluate.ts'
 import { aRule, aSeries, judge, NOW, open } from './a-series.ts'
 
-const brief = ({ stands, event }: Evaluation) => [stands, event?.reason, event?.level, event?.before]
+const brief = ({ verdict, event }: Evaluation) => [verdict, event?.reason, event?.level, event?.before]
 
 /** Where an alert open at warning, or none, is after a reading. */
 const standsAt = (levels: Parameters<typeof aRule>[0], series: ReturnType<typeof aSeries>, before?: SeriesState) =>
-  judge(series, { rule: aRule(levels), before }).stands
+  judge(series, { rule: aRule(levels), before }).verdict
 
 describe('the margin by which a level is left', () => {
   test.each([
@@ -70,8 +70,8 @@ describe('a level of the days that are left', () => {
     expect(brief(decide(open('critical'), foreseen(8)))).toEqual(['critical', undefined, undefined, undefined])
     expect(brief(decide(open('critical'), foreseen(8.1)))).toEqual(['warning', 'eased', 'warning', 'critical'])
     const own = aRule({ critical: { daysLeft: 7 }, recoverBelow: 3 })
-    expect(decide(open('critical'), foreseen(10), own).stands).toBe('critical')
-    expect(decide(open('critical'), foreseen(10.1), own).stands).toBe('ok')
+    expect(decide(open('critical'), foreseen(10), own).verdict).toBe('critical')
+    expect(decide(open('critical'), foreseen(10.1), own).verdict).toBe('ok')
   })
 
   test('is left when growth has ended, but not because the pace is not known for now', () => {
@@ -80,7 +80,7 @@ describe('a level of the days that are left', () => {
     expect(brief(decide(state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
     const unknown = decide(state, foreseen(undefined))
     const because = { is: 'unknown', missing: 'forecast', stays: 'critical' }
-    expect(unknown).toEqual({ state, stands: 'unknown', because })
+    expect(unknown).toEqual({ state, verdict: 'unknown', because })
     expect(brief(decide(unknown.state, foreseen(5)))).toEqual(['critical', undefined, undefined, undefined])
     expect(brief(decide(unknown.state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
   })
@@ -94,17 +94,17 @@ describe('a level of the days that are left', () => {
   test('that usage holds as well is left with the usage; once only the pace holds it, it waits for the next forecast', () => {
     const entered = decide(undefined, foreseen(10, 85)).state
     expect(entered).not.toHaveProperty('foreseen')
-    expect(decide(entered, foreseen(undefined, 50)).stands).toBe('ok')
+    expect(decide(entered, foreseen(undefined, 50)).verdict).toBe('ok')
     const held = decide(entered, foreseen(10, 50))
-    expect(held).toMatchObject({ stands: 'warning', state: { foreseen: true } })
-    expect(decide(held.state, foreseen(undefined, 50)).stands).toBe('unknown')
+    expect(held).toMatchObject({ verdict: 'warning', state: { foreseen: true } })
+    expect(decide(held.state, foreseen(undefined, 50)).verdict).toBe('unknown')
   })
 
   test('that was entered at the limit itself is left once there is room, whatever is known of the pace', () => {
     const of = aRule({ critical: { daysLeft: 7 } })
     const { state } = decide(undefined, foreseen(0, 100), of)
     expect(state).not.toHaveProperty('foreseen')
-    expect(decide(state, foreseen(undefined, 50), of).stands).toBe('ok')
+    expect(decide(state, foreseen(undefined, 50), of).verdict).toBe('ok')
   })
 })
 
@@ -115,8 +115,8 @@ function polls(needed: number, percents: (number | null)[], start?: SeriesState)
     const series = percent === null ? aSeries(1, null) : aSeries(percent)
     const found = judge(series, { before, now: NOW + n, settings: { for: needed }, isFirstReading: n === 0 })
     before = remembered(found.state)
-    const { stands, event } = found
-    return `${stands}${event ? ` ${event.reason}` : ''}${event?.beganWithFirstReading ? ' at first' : ''}`
+    const { verdict, event } = found
+    return `${verdict}${event ? ` ${event.reason}` : ''}${event?.beganWithFirstReading ? ' at first' : ''}`
   })
 }
 

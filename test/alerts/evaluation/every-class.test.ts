@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import type { AlertLevel, Because } from '../../../src/alerts/alert.ts'
 import type { SeriesState } from '../../../src/alerts/alert-state.ts'
-import { sayBecause } from '../../../src/alerts/evaluation/because.ts'
-import type { ForeseenSeries } from '../../../src/alerts/evaluation/conditions.ts'
+import { becauseText } from '../../../src/alerts/evaluation/because.ts'
+import type { ForecastSeries } from '../../../src/alerts/evaluation/conditions.ts'
 import { evaluate } from '../../../src/alerts/evaluation/evaluate.ts'
 import type { Level, Rule } from '../../../src/alerts/evaluation/rules.ts'
 import { seriesOf } from '../../../src/limits/series.ts'
@@ -79,12 +79,12 @@ function ruleOf(unit: Unit, shape: Shape): Rule {
   }
 }
 
-function series(usage: number, limit: number | null, daysLeft: number | null | undefined): ForeseenSeries {
+function series(usage: number, limit: number | null, daysLeft: number | null | undefined): ForecastSeries {
   const percent = limit === null ? null : (usage * 100) / limit
   return { id: 'overall', metric: 'customProperties.overall', usage, limit, percent, daysLeft }
 }
 
-function readingAt(unit: Unit, place: Place): ForeseenSeries {
+function readingAt(unit: Unit, place: Place): ForecastSeries {
   const n = PLACES.indexOf(place)
   const [used = 0, days = 0] = [USED[n], DAYS[n]]
   switch (unit) {
@@ -168,7 +168,7 @@ function openClasses(level: AlertLevel, isDue: boolean, isWorse: boolean): State
 }
 
 interface Expected {
-  stands: string
+  verdict: string
   event?: { reason: string; level: AlertLevel; before: Found }
   because: Because['is'] | readonly Because['is'][]
   /** Polls in a row that agree so far on a level that is not entered. */
@@ -182,44 +182,53 @@ function expectedOf(was: StateClass, asked: Found, needed: number, holds: Expect
   const { level, polls, isDue, isWorse, known } = was
   if (asked === OK)
     return level === OK
-      ? { stands: OK, because: 'nothing' }
-      : { stands: OK, because: 'nothing', ...told('recovered', level, level) }
+      ? { verdict: OK, because: 'nothing' }
+      : { verdict: OK, because: 'nothing', ...told('recovered', level, level) }
   if (asked === level) {
     const isTold = isDue && (known === 'when it was better' ? isWorse : known !== 'as it is')
-    return { stands: level, because: holds, ...(isTold ? told(isWorse ? 'worse' : 'repeat', level, level) : {}) }
+    return { verdict: level, because: holds, ...(isTold ? told(isWorse ? 'worse' : 'repeat', level, level) : {}) }
   }
-  if (level === C) return { stands: W, because: holds, ...told('eased', W, C) }
+  if (level === C) return { verdict: W, because: holds, ...told('eased', W, C) }
   const agree = {
     warning: level === OK ? polls.warning + 1 : 0,
     critical: asked === C ? polls.critical + 1 : 0,
   }
   const reached = agree.critical >= needed ? C : level === OK && agree.warning >= needed ? W : undefined
   if (reached === undefined) {
-    return level === OK ? { stands: 'pending', because: 'pending', agree } : { stands: level, because: holds, agree }
+    return level === OK ? { verdict: 'pending', because: 'pending', agree } : { verdict: level, because: holds, agree }
   }
   // Critical goes on being counted where warning was enough for a first message.
   const counts = reached === W && agree.critical > 0 ? { agree } : {}
-  return { stands: reached, because: holds, ...counts, ...told(level === OK ? 'entered' : 'escalated', reached, level) }
+  return {
+    verdict: reached,
+    because: holds,
+    ...counts,
+    ...told(level === OK ? 'entered' : 'escalated', reached, level),
+  }
 }
 
 const HOLDS = ['holds', 'margin'] as const
 
-function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, needed: number, expected: Expected): void {
+function check(was: StateClass, rule: Rule | undefined, one: ForecastSeries, needed: number, expected: Expected): void {
   const settings = { recoverBelow: 3, for: needed, repeatEveryMs: DAY, worseAfterMs: DAY }
   const before = structuredClone(was.state)
   const found = evaluate({ rule, before: was.state, series: one, now: NOW, settings })
   expect(was.state).toEqual(before)
   const because = Array.isArray(expected.because) ? expected.because : [expected.because]
   const said = {
-    stands: found.stands,
+    verdict: found.verdict,
     event: found.event,
     because: because.includes(found.because.is) ? because : found.because,
   }
   const { event } = expected
-  expect(said).toEqual({ stands: expected.stands, because, event: event && { ...event, beganWithFirstReading: false } })
+  expect(said).toEqual({
+    verdict: expected.verdict,
+    because,
+    event: event && { ...event, beganWithFirstReading: false },
+  })
   const { warning, critical } = found.state?.pending ?? {}
   expect(found.state?.pending == null ? undefined : { warning, critical }).toEqual(expected.agree)
-  expect(sayBecause(found.because)).toMatch(/^[^\n]{5,150}[^.]$/)
+  expect(becauseText(found.because)).toMatch(/^[^\n]{5,150}[^.]$/)
   expect(found.state?.transitions ?? 0).toBe(transitionsAfter(was, event))
   if (found.state !== undefined && event !== undefined) {
     expect(found.state.sentAt).toBe(NOW)
@@ -232,7 +241,7 @@ function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, nee
   // Known is what was, as long as it lasts, and it is neither over nor worse.
   const isOver = event !== undefined && event.reason !== 'eased'
   const isKnown = (was.known === 'as it is' || was.known === 'when it was better') && !isOver
-  if (found.stands !== 'unknown' && found.state !== undefined && found.stands === found.state.level) {
+  if (found.verdict !== 'unknown' && found.state !== undefined && found.verdict === found.state.level) {
     const isWaiting = found.state.pending !== null
     if (!isWaiting) expect(found.state.acknowledged !== undefined).toBe(isKnown)
   }
@@ -261,8 +270,8 @@ describe.each([0, 1, 3])('with for: %i', (needed) => {
       (unit) => {
         const [zero] = seriesOf(readings(NOW, properties(500, 0)))
         for (const was of stateClasses()) {
-          for (const one of [series(500, null, undefined), series(0, null, 3), zero as ForeseenSeries]) {
-            check(was, ruleOf(unit, shape), one, needed, { stands: 'unknown', because: 'unknown' })
+          for (const one of [series(500, null, undefined), series(0, null, 3), zero as ForecastSeries]) {
+            check(was, ruleOf(unit, shape), one, needed, { verdict: 'unknown', because: 'unknown' })
           }
         }
       },
@@ -271,7 +280,9 @@ describe.each([0, 1, 3])('with for: %i', (needed) => {
     test('that asks daysLeft rests where it rests on a forecast that is missing, and is left where it does not', () => {
       for (const was of stateClasses()) {
         const waits = was.foreseen && (was.level === C || shape !== 'critical only')
-        const expected: Expected = waits ? { stands: 'unknown', because: 'unknown' } : expectedOf(was, OK, 1, 'nothing')
+        const expected: Expected = waits
+          ? { verdict: 'unknown', because: 'unknown' }
+          : expectedOf(was, OK, 1, 'nothing')
         check(was, ruleOf('daysLeft', shape), series(50, 100, undefined), needed, expected)
       }
     })
@@ -292,7 +303,7 @@ describe.each([0, 1, 3])('with for: %i', (needed) => {
     const rule: Rule = { name: 'r', on: '*', warning: { count: 80 }, critical: { percent: 95 } }
     for (const was of stateClasses()) {
       const expected: Expected =
-        was.level === C ? { stands: 'unknown', because: 'unknown' } : expectedOf(was, W, Math.max(1, needed), 'holds')
+        was.level === C ? { verdict: 'unknown', because: 'unknown' } : expectedOf(was, W, Math.max(1, needed), 'holds')
       check(was, rule, series(80, null, undefined), needed, expected)
     }
   })
@@ -304,7 +315,7 @@ describe.each([0, 1, 3])('with for: %i', (needed) => {
     for (const was of stateClasses()) {
       for (const place of PLACES) {
         const recovered = was.level === OK ? {} : told('recovered', was.level, was.level)
-        check(was, rule, readingAt('percent', place), needed, { stands: 'off', because, ...recovered })
+        check(was, rule, readingAt('percent', place), needed, { verdict: 'off', because, ...recovered })
       }
     }
   })

@@ -5,7 +5,7 @@ import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-alert.ts'
 import { numberOf } from '../../../src/alerts/outbox.ts'
 import { composeMessages, recentOf } from '../../../src/alerts/sending/compose-messages.ts'
 import { type Item, RECENT } from '../../../src/alerts/sending/decide-sending.ts'
-import { holdOf } from '../../../src/alerts/sending/hold.ts'
+import { holdReason } from '../../../src/alerts/sending/hold.ts'
 import type { SendState } from '../../../src/alerts/sending/send-state.ts'
 import { carriedIds, refsIn } from '../../../src/alerts/transition-log.ts'
 import { NOW } from '../a-relay.ts'
@@ -138,7 +138,12 @@ test.each([
 ] satisfies [FleetTrouble, Partial<Alert>, boolean][])(
   'the trouble %s and an alert %o: held %s',
   (trouble, alert, held) => {
-    const found = holdOf(anAlert(alert), 'mail', { silences: [], routes: [{ to: ['mail'] }], fleet: [trouble] }, NOW)
+    const found = holdReason(
+      anAlert(alert),
+      'mail',
+      { silences: [], routes: [{ to: ['mail'] }], fleet: [trouble] },
+      NOW,
+    )
     expect(found).toEqual(held ? { is: 'fleet', trouble } : undefined)
   },
 )
@@ -146,7 +151,7 @@ test.each([
 test("whoever does not get the fleet's alert is told of its accounts", () => {
   const routes = [{ match: { kind: ['fleet' as const] }, to: ['ops'] }, { to: ['mail', 'ops'] }]
   const hold = (receiver: string) =>
-    holdOf(anAlert({ kind: 'token' }), receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
+    holdReason(anAlert({ kind: 'token' }), receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
   expect(hold('ops')).toEqual({ is: 'fleet', trouble: 'token-endpoint' })
   expect(hold('mail')).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
 import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
-import { NOBODY } from '../../../src/redis/steps.ts'
+import { NO_ACCOUNT } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, DAY, dyingAt, INTERVAL, NOW, overtakenAt, WAIT } from '../a-relay.ts'
@@ -213,7 +213,7 @@ describe('an alert under a silence', () => {
 describe("alerts that the fleet's speaks for", () => {
   test('wait for the end of its trouble, and are told if they still fire', async () => {
     const one = relay()
-    const fleet = one.keys.account(NOBODY).alerts
+    const fleet = one.keys.account(NO_ACCOUNT).alerts
     await redis.store.hset(fleet, 'coverage', encodeState(openedState('critical', 'fleet', NOW)))
     const poll = anAlert({ kind: 'poll', cause: 'failing', rule: 'poll' })
     await one.pass(NOW, { alert: poll })
@@ -352,7 +352,7 @@ const HOLDS = {
   },
   'quiet hours': () => () => undefined,
   "the fleet's alert": (one: Relay) => {
-    const fleet = one.keys.account(NOBODY).alerts
+    const fleet = one.keys.account(NO_ACCOUNT).alerts
     const opened = redis.store.hset(fleet, 'coverage', encodeState(openedState('critical', 'fleet', NOW)))
     return () => opened.then(() => redis.store.hdel(fleet, 'coverage'))
   },

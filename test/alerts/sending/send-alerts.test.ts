@@ -4,7 +4,7 @@ import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
 import type { Route } from '../../../src/alerts/route.ts'
 import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
-import { NOBODY, stepJson } from '../../../src/redis/steps.ts'
+import { NO_ACCOUNT, stepJson } from '../../../src/redis/steps.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
@@ -412,7 +412,7 @@ async function commitNews(keys: Keys, receiver: string): Promise<void> {
   const announce = deliveryAnnouncer({ repeatEveryMs: 1_000, page: 'https://plimsoll.example.com/deliveries' })
   const message = `The receiver ${receiver} is disabled (410 Gone).`
   const writes = announce(receiver, '', { is: 'firing', level: 'critical', message }, NOW)
-  await redis.store.changeAlerts(keys.own(NOBODY), NOBODY, stepJson(writes))
+  await redis.store.changeAlerts(keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
 }
 
 describe('an alert about a receiver', () => {

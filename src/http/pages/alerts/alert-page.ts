@@ -7,7 +7,7 @@ import { type OpenAlert, type OpenState, readOpenAlerts, subjectOf } from '../..
 import { type DescribedAlert, describeAlert } from '../../../delivery/describe/describe-alert.ts'
 import type { DescribedRecords } from '../../../delivery/describe/describe-records.ts'
 import { type MailLinks, RECONNECT } from '../../../delivery/describe/mail-links.ts'
-import { NOBODY } from '../../../redis/steps.ts'
+import { NO_ACCOUNT } from '../../../redis/steps.ts'
 import { defined } from '../../../runtime/defined.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -240,5 +240,5 @@ export async function unacknowledgeByForm(deps: WebDeps, request: FastifyRequest
 }
 
 function outcomePath({ id, hubId }: Pick<OpenState, 'id' | 'hubId'>, done: Done): string {
-  return `/alerts/${id}?${hubId === NOBODY ? '' : `account=${hubId}&`}done=${done}`
+  return `/alerts/${id}?${hubId === NO_ACCOUNT ? '' : `account=${hubId}&`}done=${done}`
 }

@@ -7,7 +7,7 @@ import type { Matcher } from '../../../alerts/silence.ts'
 import { newSilence } from '../../../alerts/silence.ts'
 import type { Who } from '../../../audit/audited.ts'
 import { parseSeriesId } from '../../../limits/series.ts'
-import { NOBODY } from '../../../redis/steps.ts'
+import { NO_ACCOUNT } from '../../../redis/steps.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { OPEN_KINDS } from '../../../views/find-alerts.ts'
 import { whoOf } from '../../access/who.ts'
@@ -79,7 +79,7 @@ async function chosenAlerts(deps: WebDeps, { account, shown, alert }: Form): Pro
   const ofAccounts = shown.filter(({ hubId }) => account.includes(hubId))
   const isAlone = ({ id }: Seen) => !ofAccounts.some((one) => one.id === id)
   const chosen = [
-    ...ofAccounts.map((seen) => ({ ...seen, withAccount: seen.hubId !== NOBODY })),
+    ...ofAccounts.map((seen) => ({ ...seen, withAccount: seen.hubId !== NO_ACCOUNT })),
     ...alert.filter(isAlone).map((seen) => ({ ...seen, withAccount: false })),
   ]
   const hubIds = [...new Set(chosen.map(({ hubId }) => hubId))]
@@ -125,7 +125,7 @@ async function silence({ actions, clock }: WebDeps, chosen: readonly Chosen[], f
 function matchersOf({ hubId, field, state }: OpenState): Matcher[] {
   const series = parseSeriesId(field)
   return matchersFor({
-    ...{ hubId: hubId === NOBODY ? null : hubId, kind: kindOf(hubId, field), rule: state.rule, level: state.level },
+    ...{ hubId: hubId === NO_ACCOUNT ? null : hubId, kind: kindOf(hubId, field), rule: state.rule, level: state.level },
     ...(series === undefined ? {} : { series }),
   })
 }
