@@ -10,7 +10,7 @@ import { nearestLimit } from '../src/limits/forecast/outlook.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import { movedTo } from '../src/limits/history/packed-bytes.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
-import type { Begun, KnownRefreshes, MoreOfPoll, PollResult } from '../src/limits/poll-store.ts'
+import type { Begun, LastRefresh, PollChanges, PollResult } from '../src/limits/poll-store.ts'
 import { callsAfter } from '../src/limits/polling/call-share.ts'
 import type { Answers } from '../src/limits/polling/fetch-reports.ts'
 import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
@@ -20,8 +20,8 @@ import { shortTurn } from '../src/limits/polling/poll-turn.ts'
 import { isFailure, reportOfKey } from '../src/limits/readings.ts'
 import type { ReadReport } from '../src/limits/reports/report.ts'
 import { mergeSamples, type SampleSettings, type Samples } from '../src/limits/samples.ts'
-import type { KeptRecords, Watch } from '../src/limits/watch/watch.ts'
-import { keptUse } from '../src/provider/bucket-use.ts'
+import type { StoredRecords, Watch } from '../src/limits/watch/watch.ts'
+import { useToStore } from '../src/provider/bucket-use.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
 import { linesOfDisagreement, linesOfGaps, linesOfTypes, linesOfTypesLeftOut, type PollLine } from './poll-logs.ts'
@@ -40,7 +40,7 @@ import {
 export interface Facts {
   /** Records that were kept before. */
   samples: Samples
-  refreshes: KnownRefreshes | undefined
+  refreshes: LastRefresh | undefined
   /** So many accounts fail that the fleet's alert speaks for them. */
   isFleetTrouble: boolean
 }
@@ -68,7 +68,7 @@ export function asksFor(rules: PollRules, poll: ReadPoll, now: number): { sample
 
 /** What a poll comes to, and when the account is polled next: from these values alone. */
 export function decidePoll(rules: PollRules, poll: ReadPoll, facts: Facts, mayRetry: boolean, now: number): Decided {
-  const bucket = keptUse(poll.begun.watch.bucket, poll.answers.bucketUse, poll.at)
+  const bucket = useToStore(poll.begun.watch.bucket, poll.answers.bucketUse, poll.at)
   const calls = callsAfter(rules.share, poll.begun.watch.calls, poll.answers.calls)
   const both = { bucket, calls }
   return poll.is === 'at rest' ? stay(rules, poll, both) : decideAnew(rules, poll, { ...facts, ...both, mayRetry, now })
@@ -116,7 +116,7 @@ function planned({ settings, begun }: MadePoll, changedAt: number) {
 }
 
 /** Records that were read again, and are as they were: they are kept for their time from now on, to a tenth of it. */
-function readAgain(records: KeptRecords, { keepMs }: SampleSettings, at: number): KeptRecords {
+function readAgain(records: StoredRecords, { keepMs }: SampleSettings, at: number): StoredRecords {
   return { readAt: at, until: records.until > at + 0.9 * keepMs ? records.until : at + keepMs }
 }
 
@@ -160,7 +160,7 @@ function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Deci
     gaps: gapsAfter(watch.gaps, read),
     notAvailable: read.notAvailable,
     companionsAwayUntil: read.companionsAwayUntil ?? watch.companionsAwayUntil,
-    pairsSeen: watch.pairsSeen || read.pairsSeen,
+    allPairsRead: watch.allPairsRead || read.allPairsRead,
     disagreed: watch.disagreed || disagreement !== undefined,
     hasAlerts: hasPolledAlerts(states),
     records: records.kept,
@@ -197,7 +197,7 @@ function mayBeFirst({ isInterrupted, watch }: Begun): boolean {
   return isInterrupted || watch.polledAt === 0 || watch.failing !== undefined
 }
 
-function failingSinceAfter(before: Watch, { failing }: Watch): MoreOfPoll['failingSince'] {
+function failingSinceAfter(before: Watch, { failing }: Watch): PollChanges['failingSince'] {
   if (failing !== undefined) return failing.since
   return before.failing === undefined ? undefined : 'over'
 }
@@ -215,7 +215,7 @@ function recordsAfter({ samples }: PollRules, { begun, read, saw, at }: MadePoll
   return recordsKept(records, samples, at)
 }
 
-function recordsKept(records: KeptRecords | undefined, samples: SampleSettings, at: number) {
+function recordsKept(records: StoredRecords | undefined, samples: SampleSettings, at: number) {
   const kept = records && readAgain(records, samples, at)
   return { kept, write: kept?.until === records?.until ? undefined : ('kept for longer' as const) }
 }
@@ -302,8 +302,8 @@ function judge(
   const { hubDomain, alertStates, watch } = begun
   const forecasts = decodeForecasts(begun.forecasts)
   const states = withoutBucket(alertStates)
-  const pairsSeen = settings.pairs === 'auto' && watch.pairsSeen
-  const account = { hubId, hubDomain, pairsSeen, samples, forecasts, states }
+  const allPairsRead = settings.pairs === 'auto' && watch.allPairsRead
+  const account = { hubId, hubDomain, allPairsRead, samples, forecasts, states }
   const series = found === undefined ? NO_ALERT_WRITES : decideAlerts(rules.alerts, { ...account, ...found }, at)
   const own = bothWrites(
     judgeBucket(rules.alerts, { ...poll, bucket: known.bucket }),

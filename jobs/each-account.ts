@@ -5,7 +5,7 @@ import type { JobDeps } from './job-deps.ts'
 /** Accounts of one chunk under way at a time. */
 const LANES = 64
 
-type ChunkDeps = Pick<JobDeps, 'log' | 'mend'>
+type ChunkDeps = Pick<JobDeps, 'log' | 'repair'>
 
 /**
  * Works through a chunk. One account that fails stops no other: it is due again when its claim ends. After the signal to
@@ -54,13 +54,13 @@ export async function eachAccount(
 
 /** What it failed for may be what is stored of it. */
 export async function accountFailed(
-  { mend, log }: Pick<ChunkDeps, 'mend' | 'log'>,
+  { repair, log }: Pick<ChunkDeps, 'repair' | 'log'>,
   kind: DueKind,
   hubId: number,
   error: unknown,
 ): Promise<void> {
   log.error({ code: `${kind}.error`, hubId, err: error }, 'this account could not be processed')
-  await mend(hubId).catch((failure: unknown) => {
+  await repair(hubId).catch((failure: unknown) => {
     log.error({ code: `${kind}.error`, hubId, err: failure }, 'what is stored of this account could not be checked')
   })
 }

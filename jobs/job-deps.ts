@@ -19,13 +19,13 @@ import type { HeartbeatSettings, HeartbeatStore } from '../src/heartbeat/heartbe
 import type { Movement } from '../src/heartbeat/movement.ts'
 import type { CoverageStore } from '../src/limits/coverage.ts'
 import type { History } from '../src/limits/history/history.ts'
-import type { Keep } from '../src/limits/history/resolutions.ts'
+import type { Retention } from '../src/limits/history/resolutions.ts'
 import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
 import type { PollStore } from '../src/limits/poll-store.ts'
 import type { FetchDeps } from '../src/limits/polling/account-calls.ts'
 import type { CallBudget } from '../src/limits/polling/call-budget.ts'
 import type { PollSettings } from '../src/limits/polling/poll-settings.ts'
-import type { KeptSamples } from '../src/limits/samples.ts'
+import type { SampleStore } from '../src/limits/samples.ts'
 import type { ClockWatch } from '../src/runtime/clock.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
@@ -48,7 +48,7 @@ export interface JobDeps
   metrics: Metrics
   movement: Movement
   /** Puts aside what can't be read of an account. */
-  mend: (hubId: number) => Promise<void>
+  repair: (hubId: number) => Promise<void>
   endpoint: TokenEndpoint
   announce: RefreshDeps['announce'] & UninstallDeps['announce']
   due: DueSets
@@ -56,7 +56,7 @@ export interface JobDeps
   polling: PollSettings
   /** Undefined: there may be as many calls to all accounts together as there are. */
   callBudget: CallBudget | undefined
-  samples: KeptSamples
+  samples: SampleStore
   alerts: AlertSettings & OpenAlertSettings
   announcePoll: PollAnnouncer
   /** How long polls of an account must fail before an alert opens, ms; never less than two of its periods. */
@@ -83,7 +83,7 @@ export interface JobDeps
   coverage: CoverageStore
   failedCalls: FailedCalls
   history: History
-  historyKeep: Keep
+  historyKeep: Retention
   rounds: TendingRounds
   heartbeats: HeartbeatStore
   /** Undefined: no heartbeat is sent. */
@@ -94,7 +94,7 @@ export interface JobDeps
 }
 
 /** What a job on a chunk of accounts takes. */
-type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'mend'
+type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair'
 
 export type RefreshWork = Pick<
   JobDeps,

@@ -1,6 +1,6 @@
 import type { Begun } from '../src/limits/poll-store.ts'
 import { AccountCalls } from '../src/limits/polling/account-calls.ts'
-import { type Answers, fetchReports, type HeardReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
+import { type Answers, fetchReports, type RawReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, mostCalls, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import { type PollTurn, shortTurn } from '../src/limits/polling/poll-turn.ts'
@@ -191,7 +191,7 @@ async function ask(
   deps: PollWork,
   asked: Opened & { hubId: number; settings: AccountPollSettings },
   calls: AccountCalls,
-): Promise<{ begun: Begun; answers: Answers<HeardReport> | undefined }> {
+): Promise<{ begun: Begun; answers: Answers<RawReport> | undefined }> {
   const { begun, times } = asked
   const answers = await fetchReports(deps, asked, calls)
   const isWorthARefresh =

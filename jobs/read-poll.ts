@@ -7,7 +7,7 @@ import { packedAt } from '../src/limits/history/packed-bytes.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { Begun } from '../src/limits/poll-store.ts'
 import type { ShareSettings } from '../src/limits/polling/call-share.ts'
-import { type Answers, type HeardReport, readAnswers, readHeard } from '../src/limits/polling/fetch-reports.ts'
+import { type Answers, type RawReport, readAnswers, readRawReport } from '../src/limits/polling/fetch-reports.ts'
 import { outcomeOf, type PollOutcome, reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { failuresOf, isFailure, type Reading, reportOfKey } from '../src/limits/readings.ts'
@@ -33,7 +33,7 @@ export interface MadePoll {
   hubId: number
   begun: Begun
   settings: AccountPollSettings
-  answers: Answers<HeardReport>
+  answers: Answers<RawReport>
   /** Never before the poll that came before, even if this machine's clock was set back. */
   at: number
   /** But the next one counts from when it really was. */
@@ -106,12 +106,12 @@ function readChanged(
   const kept = readings.unpacked()
   const read = new Map<string, ReadReport>()
   if (kept === undefined || seen.answers.length !== fingerprint.length) return undefined
-  for (const [key, heard] of reports) {
+  for (const [key, raw] of reports) {
     const place = read.size * PRINT
     const printIn = (prints: string) => prints.slice(place, place + PRINT)
     const before = kept[key]
     if (before === undefined) return undefined
-    const report = printIn(fingerprint) === printIn(seen.answers) ? undefined : readHeard(key, heard)
+    const report = printIn(fingerprint) === printIn(seen.answers) ? undefined : readRawReport(key, raw)
     if (report !== undefined) {
       if (isFailure(report) || report.gaps !== undefined || report.isPartial) return undefined
       if (recordsFingerprint(key, report, choice) !== printIn(seen.records)) return undefined

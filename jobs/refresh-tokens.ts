@@ -8,7 +8,7 @@ import type { RefreshWork } from './job-deps.ts'
 import type { ChunkJob } from './queues.ts'
 
 /** One account's; also for what needs a token, and starts no uninstall. */
-type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'due' | 'mend'>
+type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'due' | 'repair'>
 type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
 
 /** A chunk of accounts whose tokens are due. */

@@ -8,7 +8,7 @@ type SweepHistoryWork = Pick<JobDeps, 'rounds' | 'queues' | 'clock'>
 
 export type TendWork = Pick<
   JobDeps,
-  'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'mend' | 'log'
+  'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'repair' | 'log'
 > &
   Parameters<typeof forecastAccount>[0]
 
@@ -61,7 +61,7 @@ async function tendAccount(deps: TendWork, hubId: number): Promise<void> {
   const done = (step: string) => (outcome: string) => metrics.tended.inc({ step, outcome })
   const record = await history.changes(hubId).catch(failed('read'))
   // Once a day all that is stored of it is read: also what no poll had to read, because nothing changed.
-  await deps.mend(hubId).catch(failed('read'))
+  await deps.repair(hubId).catch(failed('read'))
   if (record === undefined) return
   await thinOutRecord(deps, hubId, record).then(done('thin-out'), failed('thin-out'))
   await forecastAccount(deps, hubId, clock.now()).then(done('forecast'), failed('forecast'))

@@ -1,5 +1,5 @@
 import { NEW_WATCH, type PollBlocked, type PollFailure, type Watch } from '../limits/watch/watch.ts'
-import type { KeptBucketUse } from '../provider/bucket-use.ts'
+import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import { gapLines } from '../provider/read.ts'
 import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
@@ -48,7 +48,7 @@ export interface Account {
   /** Limits reports that its plan, or its scopes, lack, by their names: asked for again once a day. */
   notAvailable: string[]
   /** Calls used of its bucket at the provider. Null = nothing was seen. */
-  bucket: KeptBucketUse | null
+  bucket: StoredBucketUse | null
   /** What could not be read of its last reports, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null

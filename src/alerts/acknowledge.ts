@@ -1,5 +1,5 @@
 import type { Registry } from '../accounts/registry.ts'
-import { readReadings } from '../limits/history/kept-readings.ts'
+import { readReadings } from '../limits/history/stored-readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import { type AlertWrites, stepJson } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'

@@ -1,6 +1,6 @@
 import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../limits/forecast/outlook.ts'
-import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
+import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'

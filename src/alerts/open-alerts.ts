@@ -1,4 +1,4 @@
-import { readReadings } from '../limits/history/kept-readings.ts'
+import { readReadings } from '../limits/history/stored-readings.ts'
 import type { SeriesName } from '../limits/reports/report.ts'
 import { parseSeriesId, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'

@@ -54,12 +54,12 @@ export async function reload(
   await answerBy()
 
   const applied = changedPaths(before.config, config)
-  await lookAround(services, reports, applied)
+  await checkAfterReload(services, reports, applied)
   return { applied, restart: changedPaths(config, next) }
 }
 
 /** What waits by the old config is judged again by the new one. All of it is in force by now, even without Redis. */
-async function lookAround(services: Services, reports: WriterReports, applied: readonly string[]): Promise<void> {
+async function checkAfterReload(services: Services, reports: WriterReports, applied: readonly string[]): Promise<void> {
   const { log, clock, endpoint, deliveries, receivers } = services
   const now = clock.now()
   const others = receiversIn(applied).flatMap((name) => receivers.get(name) ?? [])

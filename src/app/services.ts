@@ -1,6 +1,6 @@
 import { unprovenAfter } from '../../config/alerts.ts'
 import type { Config } from '../../config/schema.ts'
-import { mendAccount } from '../../jobs/mend-account.ts'
+import { repairAccount } from '../../jobs/repair-account.ts'
 import { addresseeFor } from '../accounts/contact.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { readFleetFacts } from '../checks/facts.ts'
@@ -48,7 +48,7 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     ...resources,
     ...stores,
     ...announce,
-    mend: (hubId: number) => mendAccount({ ...resources, ...stores, ...announce }, hubId),
+    repair: (hubId: number) => repairAccount({ ...resources, ...stores, ...announce }, hubId),
     ...polling(resources, stores),
     tokens: new TokenStore(store, keys),
     settings: config.tokens,

@@ -8,7 +8,7 @@ import type { DigestSchedule } from '../alerts/digest-schedule.ts'
 import type { CheckBounds } from '../checks/facts.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
 import { type CoverageSettings, staleAfter } from '../limits/coverage.ts'
-import type { Keep } from '../limits/history/resolutions.ts'
+import type { Retention } from '../limits/history/resolutions.ts'
 import type { SampleSettings } from '../limits/samples.ts'
 import type { ProviderOptions } from '../provider/client.ts'
 import type { EndpointSettings } from '../tokens/endpoint/state.ts'
@@ -36,7 +36,7 @@ export function checkBounds(config: Config): CheckBounds {
 }
 
 /** How long readings are kept, for thinning them out and for reading the past. */
-export function historyKeep({ limits: { history } }: Pick<Config, 'limits'>): Keep {
+export function historyKeep({ limits: { history } }: Pick<Config, 'limits'>): Retention {
   return { rawMs: history.raw, hourlyMs: history.hourly, dailyMs: history.daily }
 }
 

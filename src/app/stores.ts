@@ -8,7 +8,7 @@ import { ReceiverStore } from '../delivery/receiver-health.ts'
 import { FailedCalls } from '../heartbeat/failed-calls.ts'
 import { CoverageStore } from '../limits/coverage.ts'
 import { History } from '../limits/history/history.ts'
-import { KeptSamples } from '../limits/samples.ts'
+import { SampleStore } from '../limits/samples.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
 import { openEmbeddedRedis } from '../redis/embedded.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
@@ -57,7 +57,7 @@ export function buildStores(resources: StoreResources, config: Config) {
     silences: new SilenceStore(store, keys, config.tags),
     coverage: new CoverageStore(store, keys, coverageSettings(config)),
     failedCalls: new FailedCalls(store, keys, config.provider.failedCalls),
-    samples: new KeptSamples(store, keys, sampleSettings(config)),
+    samples: new SampleStore(store, keys, sampleSettings(config)),
     bounds: checkBounds(config),
   }
 }

@@ -9,7 +9,7 @@ type Parts = Pick<StoreResources, 'store' | 'keys' | 'clock' | 'log'>
 /** A daemon that dies at it leaves it to another one after so long. */
 const LOCK_MS = 30_000
 const RENEW_EVERY_MS = 5_000
-const LOOK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 /**
  * Brings what an older version stored up to date, one format after the other: by one daemon, while the others wait. Done before
@@ -22,7 +22,7 @@ export async function bringUpToDate(parts: Parts, upgrades: readonly Upgrade[] =
     const next = upgrades[Number(await store.get(keys.format)) - OLDEST_FORMAT]
     if (next === undefined) return
     await olderDaemonsGone(parts)
-    if (!(await underLock(parts, () => runNext(parts, upgrades)))) await clock.wait(LOOK_EVERY_MS)
+    if (!(await underLock(parts, () => runNext(parts, upgrades)))) await clock.wait(CHECK_EVERY_MS)
   }
 }
 
@@ -49,7 +49,7 @@ async function olderDaemonsGone({ store, keys, clock, log }: Parts): Promise<voi
       const waiting = `daemons of an older version run: stop them, so that its data can be brought up to date (${running.join(', ')})`
       log.warn({ code: 'data.older-daemons', daemons: running }, waiting)
     }
-    await clock.wait(LOOK_EVERY_MS)
+    await clock.wait(CHECK_EVERY_MS)
   }
 }
 

@@ -21,8 +21,8 @@ import { sweepPauses } from './health.ts'
 import type { Services } from './services.ts'
 
 const REPORT_EVERY_MS = 10_000
-const LOOK_EVERY_MS = 5_000
-const REWRITE_LOOK_EVERY_MS = 10_000
+const CHECK_EVERY_MS = 5_000
+const REWRITE_CHECK_EVERY_MS = 10_000
 const SAMPLE_EVERY_MS = 60_000
 
 export interface DaemonReports {
@@ -99,7 +99,7 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
     if (before?.code !== watch.trouble.code) log.error({ code: watch.trouble.code }, describeData(watch.trouble))
     await tell(current(), 'firing', describeData(watch.trouble))
   }
-  const end = atInterval(look, LOOK_EVERY_MS)
+  const end = atInterval(look, CHECK_EVERY_MS)
   return watch
 }
 
@@ -147,5 +147,5 @@ export function tendAppendOnlyFile({ address, store, keys, clock, log }: Service
     } else if (outcome === 'failed') {
       log.warn({ code: 'redis.not-rewritten' }, 'the append-only file was not written anew: it holds what was deleted')
     }
-  }, REWRITE_LOOK_EVERY_MS)
+  }, REWRITE_CHECK_EVERY_MS)
 }

@@ -29,11 +29,11 @@ export function serveServiceManager(io: Io, starting: Promise<App>, log: Logger)
     .catch(() => undefined) // A start that failed is the caller's to tell.
   return {
     reloading: async (work) => {
-      await manager.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
+      await manager.send('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
       told.isFileRefused = (await work()) === 'refused'
-      await manager.say('READY=1', ...(told.isFileRefused ? [`STATUS=${REFUSED}`] : []))
+      await manager.send('READY=1', ...(told.isFileRefused ? [`STATUS=${REFUSED}`] : []))
     },
-    stopping: () => manager.say('STOPPING=1', 'STATUS=stopping'),
+    stopping: () => manager.send('STOPPING=1', 'STATUS=stopping'),
   }
 }
 
@@ -54,14 +54,14 @@ async function tellOfStart({ clock, stop }: Io, { manager }: Told, starting: Pro
     pause.abort()
     if (stop.aborted) return undefined
     if (first !== undefined) return first
-    await manager.say(`EXTEND_TIMEOUT_USEC=${START_EXTENSION_MS * 1_000}`, 'STATUS=starting: waiting for Redis')
+    await manager.send(`EXTEND_TIMEOUT_USEC=${START_EXTENSION_MS * 1_000}`, 'STATUS=starting: waiting for Redis')
   }
 }
 
 async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger): Promise<void> {
   const { manager } = told
   const periodMs = Math.min(STATUS_MS, (manager.watchdogMs ?? Number.POSITIVE_INFINITY) / FEEDS)
-  await manager.say('READY=1', `STATUS=at work: ${app.url}`)
+  await manager.send('READY=1', `STATUS=at work: ${app.url}`)
   while (!stop.aborted) {
     await clock.wait(periodMs, stop)
     if (stop.aborted) return
@@ -78,7 +78,7 @@ async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger
 async function tellOnce(told: Told, app: App, log: Logger): Promise<void> {
   const health = await app.health()
   tellOfStarving(told, health, log)
-  await told.manager.say(...(health.alive ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
+  await told.manager.send(...(health.alive ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
 }
 
 /** Who is not fed is ended by the service manager, and another one started. */

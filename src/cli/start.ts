@@ -8,7 +8,7 @@ import { inTurn } from '../runtime/concurrency.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
-import { collectGarbage, collectYoungAlone, growHeapEvenly } from '../runtime/process.ts'
+import { collectGarbage, collectYoungOnMainThread, growHeapEvenly } from '../runtime/process.ts'
 import { KeysError } from '../tokens/vault-keys.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load, readConfig } from './installation.ts'
@@ -29,7 +29,7 @@ const STARTED_AFTER_MS = 3_000
 /** `plimsoll start`. */
 export async function start(io: Io, { config: file, roles, repair }: StartOptions): Promise<void> {
   growHeapEvenly()
-  collectYoungAlone()
+  collectYoungOnMainThread()
   const { config, notices } = readConfig(io, file)
   checkInstalled(io, file, config, 'begins')
   const logFile = openLogFile(io, config.log.file)

@@ -25,7 +25,7 @@ export async function dropRemovedReceivers(deps: RemovedReceiversWork, now: numb
 
 /** Dying in between does the rest again: its name goes last. */
 async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string): Promise<void> {
-  const { known, over, lately, waiting, acknowledging, deliveriesDue, dead, delivery, disabled, receiver, receivers } =
+  const { known, over, recent, waiting, acknowledging, deliveriesDue, dead, delivery, disabled, receiver, receivers } =
     keys.delivery
   const ofName = (field: string) => field.startsWith(`${name}|`)
   for (const some of chunksOf((await store.zrange(waiting, 0, '-1')).filter(ofName))) await store.zrem(waiting, ...some)
@@ -37,6 +37,6 @@ async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string)
     }
   }
   await store.hdel(disabled, name)
-  await store.del(known(name), over(name), lately(name), receiver(name))
+  await store.del(known(name), over(name), recent(name), receiver(name))
   await store.zrem(receivers, name)
 }

@@ -51,15 +51,15 @@ export class DaemonStore {
   async read(): Promise<Daemon[]> {
     const stored = await this.#store.hgetall(this.#keys.daemons)
     return Object.entries(stored)
-      .flatMap(([name, said]) => readDaemon(name, said) ?? [])
+      .flatMap(([name, stored]) => readDaemon(name, stored) ?? [])
       .sort((a, b) => a.startedAt - b.startedAt || (a.name < b.name ? -1 : 1))
   }
 }
 
 /** Of other versions it may lack what is newer, or have more. Undefined for what no daemon wrote. */
-function readDaemon(name: string, said: string): Daemon | undefined {
+function readDaemon(name: string, stored: string): Daemon | undefined {
   try {
-    const daemon = { name, roles: ROLES, ...(JSON.parse(said) as Omit<Daemon, 'name' | 'roles'>) }
+    const daemon = { name, roles: ROLES, ...(JSON.parse(stored) as Omit<Daemon, 'name' | 'roles'>) }
     const { startedAt, lastSeenAt, version, config, roles } = daemon
     const areTexts = [version, config ?? '', ...roles].every((text) => typeof text === 'string')
     return areTexts && isMoment(startedAt) && isMoment(lastSeenAt) ? daemon : undefined

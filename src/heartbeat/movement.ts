@@ -28,8 +28,8 @@ const LONGEST_OTHER_MS = 300_000
 /** Calls of a refresh, one after the other: with the current token, and with the one before. */
 const CALLS = 2
 /** What an account's work may wait, and the calls of a grant of an unknown account. */
-const LONGEST_LOOK_MS = 120_000
-const CALLS_OF_LOOK = 3
+const LONGEST_SWEEP_MS = 120_000
+const CALLS_OF_SWEEP = 3
 /** Of jobs that are not about accounts. */
 const LONGEST_JOB_MS = 600_000
 /** Their accounts are judged one by one: as a whole a chunk may take as long as there are many of them. */
@@ -143,7 +143,7 @@ export class Movement {
   /** For how long no job of a queue has ended although some are under way, ms by queue. */
   standstills(): Record<string, number> {
     const now = this.#clock.steady()
-    const queues = [...this.#queues].filter(([queue]) => !isLook(queue))
+    const queues = [...this.#queues].filter(([queue]) => !isSweep(queue))
     const standstills = queues.map(([queue, { endedAt, begun }]) => {
       const oldest = Math.min(now, ...[...begun].map(({ at }) => at))
       return [queue, begun.size === 0 ? 0 : now - Math.max(endedAt, oldest)] as const
@@ -156,11 +156,11 @@ export class Movement {
   }
 
   #longestMs(what: string): number {
-    if (isLook(what)) return LONGEST_LOOK_MS + CALLS_OF_LOOK * this.#callMs
+    if (isSweep(what)) return LONGEST_SWEEP_MS + CALLS_OF_SWEEP * this.#callMs
     if (!(what in this.#accounts)) return LONGEST_JOB_MS
     return (what === 'refresh' ? LONGEST_REFRESH_MS : LONGEST_OTHER_MS) + CALLS * this.#callMs
   }
 }
 
 /** One by one it is judged how long they take: no queue of them can hang. */
-const isLook = (what: string) => what.startsWith('sweep ')
+const isSweep = (what: string) => what.startsWith('sweep ')

@@ -53,9 +53,9 @@ const LEFT = 0.5
 export function judgeCoverage(
   { polled, stale, failingForLong }: Coverage,
   { objective }: CoverageSettings,
-  isTold: boolean,
+  isAlerted: boolean,
 ): CoverageTrouble | undefined {
-  const part = isTold ? LEFT : 1
+  const part = isAlerted ? LEFT : 1
   // In whole accounts above a share: compared as counts, since 1 - 0.95 is not quite 0.05.
   const isMany = (accounts: number, share: number) =>
     accounts >= LEAST_ACCOUNTS * part && accounts > polled * share * part + 1e-9

@@ -5,12 +5,12 @@ import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { Argument } from '../redis/scripts.ts'
 import { type AlertWrites, table } from '../redis/steps.ts'
 import { parseAccess, type StoredAccess } from '../tokens/stored-access.ts'
-import { keptReadings } from './history/packed-readings.ts'
+import { unpackReadings } from './history/packed-readings.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { shortTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
 import { encodeSamples, type Samples } from './samples.ts'
-import { decodeWatch, encodeWatch, type KeptWatch } from './watch/packed-watch.ts'
+import { decodeWatch, encodeWatch, type StoredWatch } from './watch/packed-watch.ts'
 import { readWatch } from './watch/read-watch.ts'
 import { NEW_WATCH, type Watch } from './watch/watch.ts'
 
@@ -23,7 +23,7 @@ export interface Begun {
   watch: Watch
   /** It has none yet, or something ended its polling since: what the last poll saw, and its alerts, count no more. */
   isInterrupted: boolean
-  readings: KeptReadings
+  readings: PackedReadings
   /** As stored; '' = there are none. */
   forecasts: string
   /** Until when no call is made for the account, ms; 0 = there is no pause. */
@@ -35,7 +35,7 @@ export interface Begun {
 }
 
 /** The last numbers of an account, unpacked once they are asked for: a poll that finds nothing changed needs none. */
-export class KeptReadings {
+export class PackedReadings {
   readonly packed: Buffer | undefined
   readonly #hubId: number
   readonly #keys: Keys
@@ -49,7 +49,7 @@ export class KeptReadings {
 
   /** @throws UnreadableKey */
   unpacked(): Readings | undefined {
-    this.#unpacked ??= { is: keptReadings(this.#hubId, this.#keys.account(this.#hubId), this.packed) }
+    this.#unpacked ??= { is: unpackReadings(this.#hubId, this.#keys.account(this.#hubId), this.packed) }
     return this.#unpacked.is
   }
 }
@@ -57,7 +57,7 @@ export class KeptReadings {
 /** What one command brings of an account. */
 interface Stored {
   hubId: number
-  kept: KeptWatch | undefined
+  kept: StoredWatch | undefined
   access: StoredAccess | undefined
   paused: Buffer | null | undefined
   forecast: Buffer | null | undefined
@@ -67,7 +67,7 @@ interface Stored {
 export type BegunOr = Begun | 'gone' | Error
 
 /** An account's next poll. */
-export interface PlannedPoll extends KeptWatch {
+export interface PlannedPoll extends StoredWatch {
   hubId: number
   state: AccountState
   hubDomain: string
@@ -75,7 +75,7 @@ export interface PlannedPoll extends KeptWatch {
   at: number
 }
 
-export interface KnownRefreshes {
+export interface LastRefresh {
   at: number
   failure: { class: string; reason: string } | undefined
 }
@@ -94,11 +94,11 @@ export interface PollResult {
   /** When the account counts as read, ms; undefined: nothing was. */
   freshAt?: number | undefined
   /** Undefined: it left all else as it was. */
-  more?: MoreOfPoll | undefined
+  more?: PollChanges | undefined
 }
 
 /** What only some polls have to write. */
-export interface MoreOfPoll {
+export interface PollChanges {
   alerts: AlertWrites
   /** For the history. Undefined: nothing changed. */
   record?: Buffer | undefined
@@ -174,7 +174,7 @@ export class PollStore {
       access,
       watch: kept?.watch ?? NEW_WATCH,
       isInterrupted: kept?.isInterrupted ?? true,
-      readings: new KeptReadings(hubId, this.#keys, kept?.readings),
+      readings: new PackedReadings(hubId, this.#keys, kept?.readings),
       forecasts: forecast?.toString() ?? '',
       pausedUntil: Number(paused?.toString() ?? 0) || 0,
       alertStates: {},
@@ -196,7 +196,7 @@ export class PollStore {
     return begun
   }
 
-  #decode(hubId: number, stored: Buffer): KeptWatch {
+  #decode(hubId: number, stored: Buffer): StoredWatch {
     try {
       return decodeWatch(stored)
     } catch (error) {
@@ -237,7 +237,7 @@ export class PollStore {
   }
 
   /** When its tokens were last refreshed, ms (0 = never), and why the refreshes since then fail; undefined = they don't. */
-  async refreshes(hubId: number): Promise<KnownRefreshes> {
+  async refreshes(hubId: number): Promise<LastRefresh> {
     const fields = ['refreshedAt', 'failureClass', 'failureReason'] as const
     const { account } = this.#keys.account(hubId)
     const [at, failed, reason] = await unlessOfOtherType(this.#store.hmget(account, ...fields), [])
@@ -300,7 +300,7 @@ function argumentsOf({ claims, nextAt, watch, readings, isInterrupted, freshAt, 
   return [...plain, table({ ...others, samplesMs }), record, packedSamples(samples)]
 }
 
-function packedSamples(samples: MoreOfPoll['samples']): Argument {
+function packedSamples(samples: PollChanges['samples']): Argument {
   if (samples === undefined) return NO_BYTES
   if (typeof samples === 'string') return 'longer'
   return Object.keys(samples).length === 0 ? 'none' : encodeSamples(samples)

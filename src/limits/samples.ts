@@ -112,7 +112,7 @@ export function recordsOf(series: Series, readings: Readings, samples: Samples):
 }
 
 /** The records behind accounts' last numbers, as far as the settings allow. */
-export class KeptSamples {
+export class SampleStore {
   readonly settings: SampleSettings
   readonly #store: Store
   readonly #keys: Keys

@@ -9,7 +9,7 @@ export interface BucketUse {
 }
 
 /** The same as it is kept of an account: the calls as they were last seen, by its last poll or one before. */
-export interface KeptBucketUse extends BucketUse {
+export interface StoredBucketUse extends BucketUse {
   /** `at`: by the poll that began then, ms. */
   lastSeen?: NonNullable<BucketUse['lastSeen']> & { at: number }
 }
@@ -26,11 +26,11 @@ export function useAfter({ lastSeen, refused }: BucketUse, result: CrmResult<unk
 }
 
 /** What is kept after a poll that began at `at`; undefined: nothing is known. */
-export function keptUse(
-  before: KeptBucketUse | undefined,
+export function useToStore(
+  before: StoredBucketUse | undefined,
   { lastSeen, refused }: BucketUse,
   at: number,
-): KeptBucketUse | undefined {
+): StoredBucketUse | undefined {
   const seen = lastSeen === undefined ? before?.lastSeen : { ...lastSeen, at }
   return seen === undefined && refused === 0 ? undefined : { ...(seen && { lastSeen: seen }), refused }
 }

@@ -29,7 +29,7 @@ export function classOfError(error: unknown): CallClass {
 }
 
 /** A `Date` header has whole seconds, and its answer took a while: more samples would not be more exact. */
-const LOOK_EVERY_MS = 1_000
+const COMPARE_EVERY_MS = 1_000
 
 /** In a call that took longer, this machine may have been asleep or its clock set: it is ignored. */
 const LONGEST_CALL_MS = 15_000
@@ -44,7 +44,7 @@ export class ClockSkew {
   }
 
   note(date: string | string[] | undefined, sentAt: number, answeredAt: number): void {
-    if (typeof date !== 'string' || Math.abs(answeredAt - this.#lookedAt) < LOOK_EVERY_MS) return
+    if (typeof date !== 'string' || Math.abs(answeredAt - this.#lookedAt) < COMPARE_EVERY_MS) return
     if (answeredAt < sentAt || answeredAt - sentAt > LONGEST_CALL_MS) return
     const theirs = Date.parse(date)
     // Date.parse takes almost anything: only the form that servers must send is believed.

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 export type Presence = { is: 'nobody' } | { is: 'answers' } | { is: 'unwell'; why: string }
 
 /** What the kernel answers where no process listens. Every other failure leaves open that one does. */
-const NOBODY_LISTENS = ['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']
+const NO_LISTENER = ['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']
 
 /** Pings it. A server whose disk is full answers with an error, and can be read. */
 export function askServer(socket: string, withinMs: number): Promise<Presence> {
@@ -18,14 +18,14 @@ export function askServer(socket: string, withinMs: number): Promise<Presence> {
     const unwell = (why: string) => end({ is: 'unwell', why })
     const timer = setTimeout(() => unwell('it does not answer'), withinMs)
     connection.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
-      NOBODY_LISTENS.includes(code) ? end({ is: 'nobody' }) : unwell(`it takes no connection (${code})`),
+      NO_LISTENER.includes(code) ? end({ is: 'nobody' }) : unwell(`it takes no connection (${code})`),
     )
     connection.on('end', () => unwell('it closed the connection'))
-    let heard = ''
+    let greeting = ''
     connection.on('data', (data) => {
-      heard += data.toString()
-      if (!heard.includes('\r\n')) return
-      const why = judgeAnswer(heard.slice(0, heard.indexOf('\r\n')))
+      greeting += data.toString()
+      if (!greeting.includes('\r\n')) return
+      const why = judgeAnswer(greeting.slice(0, greeting.indexOf('\r\n')))
       if (why === undefined) end({ is: 'answers' })
       else unwell(why)
     })

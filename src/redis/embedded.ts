@@ -30,7 +30,7 @@ const SAID_AFTER_MS = 2_000
 /** Starting costs a process at each try. */
 const LONGEST_PAUSE_MS = 500
 /** However late it is: a server that loads answers that it does. */
-const LAST_LOOK_MS = 500
+const LAST_TRY_MS = 500
 /** How long a join or a leave may take; a busy machine is given time. */
 const ANSWER_WITHIN_MS = 5_000
 
@@ -84,7 +84,7 @@ class Server {
     })
     try {
       for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-        why = await this.#tryOpen(Math.max(LAST_LOOK_MS, withinMs - passed()))
+        why = await this.#tryOpen(Math.max(LAST_TRY_MS, withinMs - passed()))
         if (why === undefined) return
         // A daemon has all the time that a large file takes; a command says that it loads.
         const isLoading = why === LOADS && withinMs >= START_WITHIN_MS
@@ -123,7 +123,7 @@ class Server {
     }
     const passed = this.#clock.stopwatch()
     for (;;) {
-      const found = await askServer(this.socket, Math.max(LAST_LOOK_MS, withinMs - passed()))
+      const found = await askServer(this.socket, Math.max(LAST_TRY_MS, withinMs - passed()))
       if (found.is === 'answers') break
       const { ended, wasStopped } = this.#started
       // By another process that used it meanwhile, and was the last to leave.

@@ -136,7 +136,7 @@ function deliveryKeys(out: string) {
     /** zset: alert -> when the receiver was sent its end, or not sent anything of it any more, ms; kept for three days */
     over: (receiver: string) => `${out}:over:${receiver}`,
     /** zset, expires: groups, and series with their level, of which the receiver was sent something -> when, ms; no longer than the groups' interval */
-    lately: (receiver: string) => `${out}:lately:${receiver}`,
+    recent: (receiver: string) => `${out}:lately:${receiver}`,
     /** zset: receiver and alert that it waits for -> when that happened, ms */
     waiting: `${out}:waiting`,
     /** zset: delivery of alerts that has not arrived and was not given up -> when the oldest of them happened, ms */

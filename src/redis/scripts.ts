@@ -65,7 +65,7 @@ const STEPS = {
   commitPolls: ofSlot<(string | Error)[]>(),
   storeForecasts: on<'stored' | 'gone'>(1),
   replaceHistory: on<'replaced' | 'lost'>(1),
-  mendAccount: on<number>(1),
+  repairAccount: on<number>(1),
   moveAccess: on<number>(1),
   moveWatch: on<number>(1),
   changePollBudget: on<string | null>(1),

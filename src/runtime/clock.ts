@@ -35,7 +35,7 @@ interface Repeated {
 }
 
 /** Checked this often: a few times within the third of the shortest lease. */
-const LOOK_EVERY_MS = 100
+const CHECK_EVERY_MS = 100
 
 const repeated = new Set<Repeated>()
 let timer: NodeJS.Timeout | undefined
@@ -47,7 +47,7 @@ let timer: NodeJS.Timeout | undefined
 function every(ms: number, work: () => Promise<void>): () => void {
   const one = { work, everyMs: ms, nextAt: performance.now() + ms }
   repeated.add(one)
-  timer ??= setInterval(repeatDue, LOOK_EVERY_MS)
+  timer ??= setInterval(repeatDue, CHECK_EVERY_MS)
   return () => repeated.delete(one)
 }
 

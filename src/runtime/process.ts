@@ -4,13 +4,13 @@ import { runInNewContext } from 'node:vm'
 import { atInterval } from './concurrency.ts'
 import type { Logger } from './logger.ts'
 
-const LOOK_EVERY_MS = 2_000
+const CHECK_EVERY_MS = 2_000
 
 /**
  * Notices when this process, or the machine, can open no more files. A server that is out of them closes each connection
  * right after it has come, without an answer: neither a page nor a probe could show why.
  */
-export function watchFileRoom(log: Logger, open = openOne, everyMs = LOOK_EVERY_MS): () => void {
+export function watchFileRoom(log: Logger, open = openOne, everyMs = CHECK_EVERY_MS): () => void {
   let isFull = false
   return atInterval(async () => {
     const cause = full(open)
@@ -53,7 +53,7 @@ export function growHeapEvenly(): void {
  * Has what is young collected by the main thread alone. What survives is mostly of calls under way, and several threads spend more on
  * sharing it than on copying it: of paired runs of P2 on two cores the daemon took 0.94 of the CPU.
  */
-export function collectYoungAlone(): void {
+export function collectYoungOnMainThread(): void {
   setFlagsFromString('--no-parallel-scavenge')
 }
 

@@ -8,7 +8,7 @@ import type { Logger } from './logger.ts'
  */
 export interface ServiceManager {
   /** `READY=1`, `STATUS=...`; one message after the other. Never throws: there may be no service manager. */
-  say(...assignments: string[]): Promise<void>
+  send(...assignments: string[]): Promise<void>
   /** How long it waits for a sign of progress, ms; undefined: for ever. */
   readonly watchdogMs: number | undefined
 }
@@ -26,21 +26,21 @@ export function findServiceManager(
 ): ServiceManager | undefined {
   const { NOTIFY_SOCKET, PATH } = env
   if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return undefined
-  let isUnheard = false
-  let saying = Promise.resolve()
-  const say = async (assignments: readonly string[]) => {
+  let hasFailed = false
+  let sending = Promise.resolve()
+  const send = async (assignments: readonly string[]) => {
     const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments, timeoutMs)
-    if (reason !== undefined && !isUnheard) {
+    if (reason !== undefined && !hasFailed) {
       const wayOut = 'apt-get install systemd, or Type=exec without WatchdogSec in the unit'
       log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not report to systemd (${wayOut})`)
     }
-    isUnheard = reason !== undefined
+    hasFailed = reason !== undefined
   }
   return {
     watchdogMs: watchdogOf(env, pid),
-    say: (...assignments) => {
-      saying = saying.then(() => say(assignments.map(oneLine)))
-      return saying
+    send: (...assignments) => {
+      sending = sending.then(() => send(assignments.map(oneLine)))
+      return sending
     },
   }
 }
@@ -63,12 +63,12 @@ function notify(
   assignments: readonly string[],
   timeoutMs: number,
 ): Promise<string | undefined> {
-  const said = new Promise<string | undefined>((resolve) => {
+  const sent = new Promise<string | undefined>((resolve) => {
     const options = { env, stdio: 'ignore', timeout: timeoutMs, killSignal: 'SIGKILL' } as const
     const child = spawn('systemd-notify', assignments, options)
     child.on('error', (error) => resolve(error.message))
     child.on('exit', (code, signal) => resolve(code === 0 ? undefined : `it ended with ${signal ?? code}`))
   })
   // Want of memory, for one, is thrown.
-  return said.catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  return sent.catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
 }

@@ -222,7 +222,7 @@ export interface StoreAnswerDeps {
   clock: Clock
   log: Logger
   /** Puts aside what can't be read of an account. */
-  mend?: (hubId: number) => Promise<void>
+  repair?: (hubId: number) => Promise<void>
 }
 
 /** A refused write is tried again four times a second: sooner than the next sweep comes by. */
@@ -251,7 +251,7 @@ export async function storeAnswer(
       if (!unstored.ending.aborted && isToBeSaid()) {
         log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
         // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
-        if (!isRedisAway(err)) await deps.mend?.(hubId).catch(() => {})
+        if (!isRedisAway(err)) await deps.repair?.(hubId).catch(() => {})
       }
     }
     if (is === 'stored' || is === 'lost' || is === 'uninstalled') {

@@ -5,8 +5,8 @@ import type { Rule } from '../alerts/evaluation/rules.ts'
 import { type OpenAlert, readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
-import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
 import { unlessUnreadable } from '../limits/history/packed-bytes.ts'
+import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
 import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { reportOf } from '../limits/reports/all-reports.ts'
@@ -155,13 +155,17 @@ export async function* allAccounts(
   }
 }
 
-export function currentSeries(readings: Readings, told: AccountForecasts | undefined, now: number): CurrentSeries[] {
+export function currentSeries(
+  readings: Readings,
+  forecasts: AccountForecasts | undefined,
+  now: number,
+): CurrentSeries[] {
   const reported = reportedPercents(readings)
   return seriesOf(readings).map((series) => ({
     ...series,
     reportedPercent: reported.get(series.id),
     measuredAt: readAt(series, readings) ?? null,
-    ...outlookOf(series, told, now),
+    ...outlookOf(series, forecasts, now),
   }))
 }
 

@@ -3,7 +3,7 @@ import type { AlertLevel } from '../alerts/alert.ts'
 import { currentAcknowledgement, readableState, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { storedStates } from '../alerts/open-alerts.ts'
 import { silenceOf } from '../alerts/silence.ts'
-import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
+import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
 import { currentSeries, withBucketSeries } from './account-view.ts'
 import {
   type CheckLevel,

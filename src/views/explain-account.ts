@@ -138,8 +138,8 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
   const isPending = state?.pending != null || verdict !== 'ok'
   const watched = isBare ? verdict : isPending ? 'pending' : 'ok'
   const shown = level !== 'ok' ? level : isLeaving(account) ? 'off' : watched
-  const told = levelToTell(state, judged, rule)
-  const named = { kind: 'limit' as const, level: told, rule: rule?.name ?? '', ...seriesFields(series) }
+  const messageLevel = levelOfMessage(state, judged, rule)
+  const named = { kind: 'limit' as const, level: messageLevel, rule: rule?.name ?? '', ...seriesFields(series) }
   const alert = alertAbout(grounds, series.id, named)
   return {
     ...explainAlert(grounds, alert, { field: series.id, state, shown, why: becauseText(because) }),
@@ -178,7 +178,7 @@ function storedState({ states }: AccountFacts, field: string): SeriesState | und
 }
 
 /** The level of the alert that is open, or of the one that would come. `judged`: the state by the reading of now. */
-function levelToTell(
+function levelOfMessage(
   state: SeriesState | undefined,
   judged: SeriesState | undefined,
   rule: Rule | undefined,

@@ -1,5 +1,5 @@
 import { closestLimit, type NearestLimit, nearestLimit, tenths } from '../limits/forecast/outlook.ts'
-import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
+import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
 import { hubIdsIn, PARTITIONS } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { NearLimitShape } from './shapes/series.ts'

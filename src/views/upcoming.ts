@@ -4,7 +4,7 @@ import { freshForecasts } from '../limits/forecast/forecast-account.ts'
 import { daysOf, FULL_RANGE, outlookOf, placesOf, tenths } from '../limits/forecast/outlook.ts'
 import { UPCOMING_DAYS } from '../limits/forecast/predictions.ts'
 import { RECORD_DAYS, readTrackRecord, type TrackRecord } from '../limits/forecast/track-record.ts'
-import { readForecasts, readReadings } from '../limits/history/kept-readings.ts'
+import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
 import { readAt } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import { everyPartition, type PartitionKeys } from '../redis/keys.ts'
@@ -167,6 +167,6 @@ export function recordText({ held, later, sooner, open }: TrackRecord): string {
     ...(later > 0 ? [`${countOf(later, 'limit was', 'limits were')} reached later than forecast, or not yet`] : []),
     ...(sooner > 0 ? [`${countOf(sooner, 'limit was', 'limits were')} reached sooner than forecast`] : []),
   ]
-  const told = `Of ${countOf(all, 'forecast')} of the last ${RECORD_DAYS} days, ${formatCount(held)} came true (${share} %)`
-  return `${told}${missed.length === 0 ? '.' : `: ${missed.join('; ')}.`}${undecided}`
+  const text = `Of ${countOf(all, 'forecast')} of the last ${RECORD_DAYS} days, ${formatCount(held)} came true (${share} %)`
+  return `${text}${missed.length === 0 ? '.' : `: ${missed.join('; ')}.`}${undecided}`
 }

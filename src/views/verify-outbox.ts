@@ -23,23 +23,23 @@ export interface OutboxProof extends OutboxBalance {
   /** Why some are not known to a receiver yet. */
   waits: Waiting[]
   /** Alerts that are open, and are not known to a receiver that was sent them. */
-  missing: OfReceiver[]
+  missing: ReceiverAlert[]
   /** What receivers that a daemon has were sent as firing and that is over, with no end on its way to them. */
-  unresolved: OfReceiver[]
+  unresolved: ReceiverAlert[]
 }
 
-interface OfReceiver {
+interface ReceiverAlert {
   receiver: string
   /** The alert's own id. */
   alert: string
 }
 
-export interface Waiting extends OfReceiver {
+export interface Waiting extends ReceiverAlert {
   why: string
 }
 
 /** An alert that moves on can be missed by one look; hardly by so many. */
-const LOOKS = 5
+const ROUNDS = 5
 const PAGE = 1_000
 
 /**
@@ -47,53 +47,53 @@ const PAGE = 1_000
  * seems wrong is looked at again, and only what is found look after look is reported.
  */
 export async function verifyOutbox(deps: Sources): Promise<OutboxProof> {
-  let look = await lookOnce(deps)
-  let { missing, unresolved } = look
-  for (let n = 1; n < LOOKS && missing.length + unresolved.length > 0; n++) {
+  let found = await compareOnce(deps)
+  let { missing, unresolved } = found
+  for (let n = 1; n < ROUNDS && missing.length + unresolved.length > 0; n++) {
     await deps.pause()
-    look = await lookOnce(deps)
-    missing = foundAgain(missing, look.missing)
-    unresolved = foundAgain(unresolved, look.unresolved)
+    found = await compareOnce(deps)
+    missing = stillFound(missing, found.missing)
+    unresolved = stillFound(unresolved, found.unresolved)
   }
   const balance = await readOutboxBalance(deps, deps.now())
   const balanced = missing.length + unresolved.length === 0
-  return { ...balance, balanced, open: look.open, waits: look.waits, missing, unresolved }
+  return { ...balance, balanced, open: found.open, waits: found.waits, missing, unresolved }
 }
 
-function foundAgain(before: readonly OfReceiver[], now: readonly OfReceiver[]): OfReceiver[] {
+function stillFound(before: readonly ReceiverAlert[], now: readonly ReceiverAlert[]): ReceiverAlert[] {
   const again = new Set(now.map(nameOf))
   return before.filter((one) => again.has(nameOf(one)))
 }
 
-function nameOf({ receiver, alert }: OfReceiver): string {
+function nameOf({ receiver, alert }: ReceiverAlert): string {
   return `${receiver}|${alert}`
 }
 
-type Look = Pick<OutboxProof, 'open' | 'waits' | 'missing' | 'unresolved'>
+type Comparison = Pick<OutboxProof, 'open' | 'waits' | 'missing' | 'unresolved'>
 
 /** An alert that closes is news before it is known to be over: what is known is read first. */
-async function lookOnce({ store, keys, readOpen }: Sources): Promise<Look> {
+async function compareOnce({ store, keys, readOpen }: Sources): Promise<Comparison> {
   const receivers = await readPresentReceivers(store, keys)
   const known = new Map<string, ReadonlyMap<string, SendState>>()
   for (const receiver of receivers) known.set(receiver, await readKnown(store, keys, receiver))
   const { due, settledFor } = await readAllNews(store, keys)
   const open = await readOpen()
-  const look: Look = { open: open.size, waits: [], missing: [], unresolved: [] }
+  const found: Comparison = { open: open.size, waits: [], missing: [], unresolved: [] }
   for (const [receiver, alerts] of known) {
     for (const [alert, { lastSent, waits }] of alerts) {
-      if (waits !== undefined) look.waits.push({ receiver, alert, why: waitingText(waits) })
+      if (waits !== undefined) found.waits.push({ receiver, alert, why: waitingText(waits) })
       const wasSent = lastSent !== undefined && lastSent.isOver !== true
-      if (wasSent && !open.has(alert) && !due.has(alert)) look.unresolved.push({ receiver, alert })
+      if (wasSent && !open.has(alert) && !due.has(alert)) found.unresolved.push({ receiver, alert })
     }
   }
   for (const [alert, names] of settledFor) {
     if (!open.has(alert) || due.has(alert)) continue
     for (const receiver of names) {
       const alerts = known.get(receiver)
-      if (alerts !== undefined && alerts.get(alert)?.lastSent === undefined) look.missing.push({ receiver, alert })
+      if (alerts !== undefined && alerts.get(alert)?.lastSent === undefined) found.missing.push({ receiver, alert })
     }
   }
-  return look
+  return found
 }
 
 async function readKnown(store: Store, keys: Keys, receiver: string): Promise<Map<string, SendState>> {

@@ -9,8 +9,8 @@ import type { ReceiverStore } from '../delivery/receiver-health.ts'
 import type { FailedCalls } from '../heartbeat/failed-calls.ts'
 import type { CoverageStore } from '../limits/coverage.ts'
 import type { History } from '../limits/history/history.ts'
-import type { Keep } from '../limits/history/resolutions.ts'
-import type { KeptSamples } from '../limits/samples.ts'
+import type { Retention } from '../limits/history/resolutions.ts'
+import type { SampleStore } from '../limits/samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -23,9 +23,9 @@ export interface ViewDeps {
   clock: Clock
   registry: Registry
   due: DueSets
-  samples: KeptSamples
+  samples: SampleStore
   history: History
-  historyKeep: Keep
+  historyKeep: Retention
   coverage: CoverageStore
   failedCalls: FailedCalls
   silences: Pick<SilenceStore, 'active'>

@@ -28,7 +28,7 @@ async function liveAccount(hubId: number, clock: HandClock) {
       history: new History(store, keys),
       rounds: new TendingRounds(store, keys),
     },
-    mend: async () => {},
+    repair: async () => {},
     historyKeep: { rawMs: 7 * DAY, hourlyMs: 90 * DAY, dailyMs: 800 * DAY },
     queues: { wake: async () => undefined } as unknown as ReturnType<typeof createQueues>,
   } satisfies TendWork

@@ -35,7 +35,7 @@ async function twoReceivers() {
   const drop = (now: number) => dropRemovedReceivers(one.deps, now)
   /** What names the receiver, but for heads of what arrived: those end by themselves. */
   const left = async () => {
-    const { known, over, lately, waiting, disabled, receiver, receivers } = one.keys.delivery
+    const { known, over, recent: lately, waiting, disabled, receiver, receivers } = one.keys.delivery
     const lists = await Promise.all([
       ...[waiting, receivers].map((key) => redis.store.zrange(key, 0, '-1')),
       redis.store.hkeys(disabled),

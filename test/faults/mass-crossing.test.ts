@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
-import { readReadings } from '../../src/limits/history/kept-readings.ts'
+import { readReadings } from '../../src/limits/history/stored-readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { formatCount } from '../../src/text/format-number.ts'

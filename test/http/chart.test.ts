@@ -5,7 +5,7 @@ import { type ChartData, geometryOf, thresholdUsage, WIDTH } from '../../src/htt
 import { chartStory } from '../../src/http/pages/account/chart/story.ts'
 import { timeTicks, valueTicks } from '../../src/http/pages/account/chart/ticks.ts'
 import { type Gap, gapsOf, type Track, thinned, trackOf } from '../../src/http/pages/account/chart/track.ts'
-import type { KnownPoll, Timeline, TimelineStretch } from '../../src/limits/history/history.ts'
+import type { Timeline, TimelinePoll, TimelineStretch } from '../../src/limits/history/history.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -29,7 +29,7 @@ const histories: fc.Arbitrary<Timeline> = fc
   )
   .map((moves) => {
     let at = FROM - 5 * 24 * HOUR
-    const polls: KnownPoll[] = []
+    const polls: TimelinePoll[] = []
     const stretches: TimelineStretch[] = [{ from: Number.NEGATIVE_INFINITY, value: undefined }]
     for (const { afterMs, value, gapShare } of moves) {
       const before = at

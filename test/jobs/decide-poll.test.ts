@@ -4,8 +4,8 @@ import { type Decided, decidePoll, NO_FACTS } from '../../jobs/decide-poll.ts'
 import { type MadePoll, readPoll } from '../../jobs/read-poll.ts'
 import { answersFingerprint } from '../../src/limits/fingerprints.ts'
 import { decodeReadings, encodeReadings } from '../../src/limits/history/packed-readings.ts'
-import { type Begun, KeptReadings } from '../../src/limits/poll-store.ts'
-import type { Answers, HeardReport } from '../../src/limits/polling/fetch-reports.ts'
+import { type Begun, PackedReadings } from '../../src/limits/poll-store.ts'
+import type { Answers, RawReport } from '../../src/limits/polling/fetch-reports.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 import { namedReports } from '../../src/limits/reports/all-reports.ts'
 import { NEW_WATCH, type PollBlocked, type PollFailure, type Watch } from '../../src/limits/watch/watch.ts'
@@ -75,7 +75,7 @@ function failureOf(kind: FailureClass): ProviderFailure {
   return { class: kind, code: kind, message: `it is ${kind}`, status: kind === 'forbidden' ? 403 : 503 }
 }
 
-function heard(one: Answer, place: number): HeardReport {
+function heard(one: Answer, place: number): RawReport {
   if (one === 'garbage') return Buffer.from('<html>')
   return 'refused' in one ? failureOf(one.refused) : Buffer.from(JSON.stringify(bodyOf(place, one.usage, one.limit)))
 }
@@ -93,11 +93,11 @@ function packedBefore({ known }: Case): Buffer | undefined {
 function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): MadePoll {
   const reports = new Map(one.answers.map((answered, place) => [KEYS[place] as string, heard(answered, place)]))
   const bodies = [...reports.values()].flatMap((report) => (Buffer.isBuffer(report) ? [report] : []))
-  const answers: Answers<HeardReport> = {
+  const answers: Answers<RawReport> = {
     ...{ at, reports, failedCalls: KEYS.length - bodies.length, bucketUse: { refused: 0 }, troubles: [] },
     fingerprint: bodies.length === KEYS.length ? answersFingerprint(bodies) : undefined,
     calls: Array.from({ length: one.calls }, () => at),
-    ...{ notAvailable: {}, pausedUntil: undefined, pairsSeen: false, companionsAwayUntil: undefined },
+    ...{ notAvailable: {}, pausedUntil: undefined, allPairsRead: false, companionsAwayUntil: undefined },
   }
   const begun: Begun = {
     ...{
@@ -109,7 +109,7 @@ function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): 
       pausedUntil: 0,
       isInterrupted: false,
     },
-    ...{ readings: new KeptReadings(HUB, keys, packed), alertStates: {}, record: undefined },
+    ...{ readings: new PackedReadings(HUB, keys, packed), alertStates: {}, record: undefined },
   }
   const settings = {
     ...{ everyMs: EVERY_MS, soonestMs: EVERY_MS, pairs: PAIRS, pairsPerPoll: 20 },

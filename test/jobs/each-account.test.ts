@@ -25,7 +25,7 @@ async function chunk(hubIds: readonly number[]) {
   const { until: claimedUntil } = await due.claim('poll', clock.now(), 1_000_000)
   const dueNow = () => due.countDue('poll', clock.now())
   expect(await dueNow()).toBe(0)
-  return { deps: { due, clock, log, mend: async () => {} }, due, clock, lines, dueNow, claimedUntil }
+  return { deps: { due, clock, log, repair: async () => {} }, due, clock, lines, dueNow, claimedUntil }
 }
 
 /** Work on accounts that ends when the test says so. */

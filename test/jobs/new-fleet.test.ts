@@ -10,7 +10,7 @@ import { importAccounts } from '../../src/accounts/import-accounts.ts'
 import type { AlertSettings } from '../../src/alerts/evaluation/decide.ts'
 import { CoverageStore, readNewFleet } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
+import { SampleStore } from '../../src/limits/samples.ts'
 import { ClockWatch, systemClock } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -83,7 +83,7 @@ async function newFleet(accounts: number, does: FakeAnswers = {}) {
       pairsPerPoll: 20,
       accounts: [],
     },
-    samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS }),
+    samples: new SampleStore(redis.store, keys, { records: 'full', keepMs: EVERY_MS }),
     alerts: {
       ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'digest' },
       pageOf,

@@ -5,7 +5,7 @@ import type { ChunkJob } from '../../jobs/queues.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
-import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
+import { type RecordChoice, SampleStore } from '../../src/limits/samples.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { HUB, metadata, pageOf } from '../accounts/connected.ts'
@@ -34,7 +34,7 @@ async function imported(
     customProperties: async () => says.properties(),
     associations: async () => ({ ok: true as const, value: associations(500, [480], 2) }),
   }
-  const samples = new KeptSamples(redis.store, keys, { records, keepMs: EVERY_MS })
+  const samples = new SampleStore(redis.store, keys, { records, keepMs: EVERY_MS })
   const { work: job, due, clock, provider } = pollWork(redis.store, keys, does, { samples, ...changes })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   await redis.store.hset(keys.account(HUB).account, 'metadataDue', '1')

@@ -148,7 +148,7 @@ test('a pair that has something to tell for the first time is no first reading w
     },
   )
   await one.poll()
-  expect((await one.watch())?.pairsSeen).toBe(true)
+  expect((await one.watch())?.allPairsRead).toBe(true)
   sources = named('0-1')
   one.clock.move(await one.waits())
   await one.poll()

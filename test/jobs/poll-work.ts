@@ -3,7 +3,7 @@ import { DueSets } from '../../src/accounts/due-sets.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
+import { SampleStore } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -63,7 +63,7 @@ export function pollWork(
     alertAfter: HOUR / 2,
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 26 * HOUR }),
     polling: pollSettings(),
-    samples: new KeptSamples(store, keys, { records: 'full', keepMs: 24 * HOUR }),
+    samples: new SampleStore(store, keys, { records: 'full', keepMs: 24 * HOUR }),
     alerts: alertSettings(),
     ...changes,
   }

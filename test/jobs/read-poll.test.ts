@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { decidePoll, NO_FACTS } from '../../jobs/decide-poll.ts'
 import { type MadePoll, readPoll } from '../../jobs/read-poll.ts'
 import { answersFingerprint } from '../../src/limits/fingerprints.ts'
-import { KeptReadings } from '../../src/limits/poll-store.ts'
+import { PackedReadings } from '../../src/limits/poll-store.ts'
 import { isFailure, mergeReadings } from '../../src/limits/readings.ts'
 import { namedReports } from '../../src/limits/reports/all-reports.ts'
 import { seriesById } from '../../src/limits/series.ts'
@@ -34,7 +34,7 @@ function made(bodies: Bodies, { watch, packed, at }: Known): MadePoll {
     ...{ hubId: HUB, at: now, readAt: now },
     begun: {
       ...{ hubId: HUB, hubDomain: 'a.example.com', access: undefined, watch, forecasts: '', pausedUntil: 0 },
-      ...{ isInterrupted: false, readings: new KeptReadings(HUB, createKeys('read'), packed) },
+      ...{ isInterrupted: false, readings: new PackedReadings(HUB, createKeys('read'), packed) },
       ...{ alertStates: {}, record: undefined },
     },
     settings: {
@@ -44,7 +44,7 @@ function made(bodies: Bodies, { watch, packed, at }: Known): MadePoll {
     answers: {
       ...{ at: now, reports, failedCalls: 0, bucketUse: { refused: 0 }, troubles: [], calls: [now, now] },
       ...{ fingerprint: answersFingerprint(texts), notAvailable: {}, pausedUntil: undefined },
-      ...{ pairsSeen: false, companionsAwayUntil: undefined },
+      ...{ allPairsRead: false, companionsAwayUntil: undefined },
     },
   }
 }

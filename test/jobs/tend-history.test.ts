@@ -57,7 +57,7 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
         world.woken.push([kind, at - clock.now()])
       },
     },
-    ...{ store, keys, history, historyKeep: KEEP, metrics, clock, log, mend: async () => {} },
+    ...{ store, keys, history, historyKeep: KEEP, metrics, clock, log, repair: async () => {} },
   } as unknown as TendWork
   const stop = new AbortController()
   return {

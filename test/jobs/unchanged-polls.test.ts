@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
-import { KeptSamples, type RecordChoice } from '../../src/limits/samples.ts'
+import { type RecordChoice, SampleStore } from '../../src/limits/samples.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { formatAccess, readAccess } from '../../src/tokens/stored-access.ts'
@@ -165,7 +165,7 @@ async function account(forgets: boolean) {
     pollWork(redis.store, keys, does, {
       ...{ clock, polls: new CountingPolls(redis.store, keys) },
       polling: pollSettings({ soonest: 5 * MINUTE, associations: PAIRS }),
-      samples: new KeptSamples(redis.store, keys, { records: settings.records, keepMs: 86_400_000 }),
+      samples: new SampleStore(redis.store, keys, { records: settings.records, keepMs: 86_400_000 }),
       alerts: alertSettings({
         ...{ rules: RULES[settings.rules] ?? [], for: settings.for },
         ...{ repeatEveryMs: 60 * MINUTE, worseAfterMs: 20 * 60_000 },
@@ -250,7 +250,7 @@ async function left(keys: Keys) {
     alerts: await store.hgetall(own.alerts),
     alerting: await store.smembers(keys.partition(keys.partitionOf(HUB)).alerting),
     watch: watchWithoutEnd(await readWatch(store, keys, HUB)),
-    samples: await new KeptSamples(store, keys, { records: 'full', keepMs: 86_400_000 }).read(HUB),
+    samples: await new SampleStore(store, keys, { records: 'full', keepMs: 86_400_000 }).read(HUB),
     history: (await store.lrangeBuffer(own.history, 0, -1)).map((record) => record.toString('hex')),
     scores: await Promise.all([due.poll, fresh, nearest, pollFailing].map((key) => store.zscore(key, HUB))),
     outbox: await outboxOf(store, keys, HUB),

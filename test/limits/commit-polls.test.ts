@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { History } from '../../src/limits/history/history.ts'
-import type { MoreOfPoll } from '../../src/limits/poll-store.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
+import type { PollChanges } from '../../src/limits/poll-store.ts'
+import { SampleStore } from '../../src/limits/samples.ts'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { dump, outboxOf } from '../support/accounts.ts'
@@ -137,11 +137,11 @@ describe('what a poll found', () => {
 
   test('keeps the records that were shown for their time, and one that was shown none keeps none', async () => {
     const { poll, store, keys, own } = await account()
-    const kept = new KeptSamples(store, keys, { records: 'full', keepMs: 60_000 })
+    const kept = new SampleStore(store, keys, { records: 'full', keepMs: 60_000 })
     const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
     const left = () => store.pttl(own.samples)
     const keeping =
-      (more: Partial<MoreOfPoll>, at: number, ms: number, readAt = at) =>
+      (more: Partial<PollChanges>, at: number, ms: number, readAt = at) =>
       () => ({
         ...alsoWrites(more)(),
         watch: { records: { readAt, until: at + ms } },
@@ -159,7 +159,7 @@ describe('what a poll found', () => {
     expect(await left()).toBeGreaterThan(60_000)
     const later = { ...shown['associations/0-1/0-2'], at: NOW + 2 }
     expect((await kept.read(HUB))['associations/0-1/0-2']).toEqual(later)
-    const idsOnly = new KeptSamples(store, keys, { records: 'ids', keepMs: 60_000 })
+    const idsOnly = new SampleStore(store, keys, { records: 'ids', keepMs: 60_000 })
     expect((await idsOnly.read(HUB))['associations/0-1/0-2']?.atLimit).toEqual([{ objectId: 100 }])
     await poll(NOW + 3, () => ({ ...alsoWrites({ samples: {} })(), watch: { records: undefined } }))
     expect(await store.exists(own.samples)).toBe(0)

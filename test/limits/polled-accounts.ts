@@ -1,6 +1,6 @@
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { packPoll } from '../../src/limits/findings.ts'
-import { type Begun, type MoreOfPoll, type PollResult, PollStore } from '../../src/limits/poll-store.ts'
+import { type Begun, type PollChanges, type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -51,7 +51,7 @@ export const FIRST = packPoll(readings(NOW + 1_000, properties(5)), {
 })
 export const NUMBERS = readings(NOW + 1_000, properties(5))
 
-export function result(until: number, more: Partial<MoreOfPoll> = {}, hubId = HUB): PollResult {
+export function result(until: number, more: Partial<PollChanges> = {}, hubId = HUB): PollResult {
   return {
     ...{ hubId, claims: [until, until], nextAt: NOW + 900_000.4 },
     watch: { ...NEW_WATCH, polledAt: NOW + 1_000 },
@@ -61,7 +61,7 @@ export function result(until: number, more: Partial<MoreOfPoll> = {}, hubId = HU
 }
 
 /** What only a poll with something new has to write. */
-export const alsoWrites = (more: Partial<MoreOfPoll>) => () => ({ more: { alerts: NO_ALERT_WRITES, ...more } })
+export const alsoWrites = (more: Partial<PollChanges>) => () => ({ more: { alerts: NO_ALERT_WRITES, ...more } })
 
 export const SEEN = { answers: 'answers_', said: 'names___', records: 'records_', judged: 'judged__' }
 

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { type BucketUse, type KeptBucketUse, keptUse, NOTHING_USED, useAfter } from '../../src/provider/bucket-use.ts'
+import {
+  type BucketUse,
+  NOTHING_USED,
+  type StoredBucketUse,
+  useAfter,
+  useToStore,
+} from '../../src/provider/bucket-use.ts'
 import { type CrmResult, failed } from '../../src/provider/failure.ts'
 
 const left = (remaining: number) => ({ bucket: { intervalMs: 10_000, max: 110, remaining } })
@@ -42,15 +48,15 @@ test.each<[string, CrmResult<unknown>[], BucketUse]>([
   expect(results.reduce(useAfter, NOTHING_USED)).toEqual(expected)
 })
 
-const seenAt = (calls: number, at: number): KeptBucketUse => {
+const seenAt = (calls: number, at: number): StoredBucketUse => {
   return { lastSeen: { used: calls, of: 110, intervalMs: 10_000, at }, refused: 0 }
 }
 
-test.each<[string, KeptBucketUse | undefined, BucketUse, KeptBucketUse | undefined]>([
+test.each<[string, StoredBucketUse | undefined, BucketUse, StoredBucketUse | undefined]>([
   ['of nothing, nothing', undefined, NOTHING_USED, undefined],
   ['what was seen, with its moment', seenAt(3, 10), { ...used(46), refused: 0 }, seenAt(46, 50)],
   ['what was seen before, where this poll saw nothing', { ...seenAt(3, 10), refused: 4 }, NOTHING_USED, seenAt(3, 10)],
   ['that calls were refused, though no headers came', undefined, { refused: 2 }, { refused: 2 }],
 ])('kept is %s', (_, before, use, kept) => {
-  expect(keptUse(before, use, 50)).toEqual(kept)
+  expect(useToStore(before, use, 50)).toEqual(kept)
 })

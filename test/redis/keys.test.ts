@@ -40,7 +40,7 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { known, over, lately, delivery, receiver, reconnectMail, lastEvent, ...fixed } = keys.delivery
+    const { known, over, recent: lately, delivery, receiver, reconnectMail, lastEvent, ...fixed } = keys.delivery
     const all = [
       ...Object.values(fixed),
       known('ops'),

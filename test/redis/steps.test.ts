@@ -69,7 +69,7 @@ test('the names that a step on deliveries makes for itself are those that everyb
     const { delivery: own, digests } = createKeys(prefix)
     expect(await redis.connect().eval(script, 1, own.deliveriesDue)).toEqual([
       ...[own.deliveriesDue, own.dead, own.delivered, own.waiting, own.underWay, own.log, own.disabled, own.receivers],
-      ...[own.known('a'), own.over('a'), own.lately('a'), own.delivery('a'), own.receiver('a'), digests.of('a')],
+      ...[own.known('a'), own.over('a'), own.recent('a'), own.delivery('a'), own.receiver('a'), digests.of('a')],
       ...[digests.due, own.acknowledging],
     ])
   }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { bringUpToDate } from '../../src/app/upgrade.ts'
-import type { KeptWatch } from '../../src/limits/watch/packed-watch.ts'
+import type { StoredWatch } from '../../src/limits/watch/packed-watch.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { FORMAT, OLDEST_FORMAT } from '../../src/redis/format.ts'
@@ -125,8 +125,8 @@ function olderKey(keys: Keys, hubId: number, name: 'readings' | 'calls'): string
   return keys.own(hubId).replace(/account:(\d+)$/, `${name}:$1`)
 }
 
-const WATCH: KeptWatch['watch'] = {
-  ...{ ...NEW_WATCH, polledAt: 8, changedAt: 7, typesLeftOut: 13, disagreed: true, pairsSeen: true },
+const WATCH: StoredWatch['watch'] = {
+  ...{ ...NEW_WATCH, polledAt: 8, changedAt: 7, typesLeftOut: 13, disagreed: true, allPairsRead: true },
   seen: undefined,
   failing: { count: 9, reason: 'the answer was "no"', at: 10, since: 6 },
   blocked: { what: 'all', since: 5, scopes: ['contacts', 'tickets'] },
@@ -142,7 +142,7 @@ const WATCH: KeptWatch['watch'] = {
 async function expectWatchMoved(keys: Keys, hubId: number, since: number): Promise<void> {
   const kept = await readWatch(redis.store, keys, hubId)
   expect(kept).toEqual({ watch: WATCH, readings: readingsOf(hubId), isInterrupted: false })
-  const { until = 0 } = (kept as KeptWatch).watch.records ?? {}
+  const { until = 0 } = (kept as StoredWatch).watch.records ?? {}
   expect(until - since - KEPT_MS).toBeGreaterThanOrEqual(-1_000)
   expect(until - Date.now() - KEPT_MS).toBeLessThanOrEqual(1_000)
   const { hubDomain, ...record } = await redis.store.hgetall(keys.own(hubId))

@@ -27,15 +27,15 @@ test('without a service manager there is nobody to tell', () => {
 test('words are said one after the other, each on one line, and nothing else of the environment comes along', async () => {
   const env = systemdNotify(`printf '%s|' "$@" >> ${folder}/said; env | grep -c SECRET >> ${folder}/said`)
   const manager = findServiceManager({ ...env, SECRET: 'x' }, 1, logLines().log)
-  await Promise.all([manager?.say('READY=1', 'STATUS=a\nREADY=0'), manager?.say('STOPPING=1')])
+  await Promise.all([manager?.send('READY=1', 'STATUS=a\nREADY=0'), manager?.send('STOPPING=1')])
   expect(readFileSync(join(folder, 'said'), 'utf8')).toBe('READY=1|STATUS=a READY=0|0\nSTOPPING=1|0\n')
 })
 
 test('where nobody can carry the words the log says so, once, and nothing else happens', async () => {
   const { log, lines } = logLines()
   const manager = findServiceManager({ NOTIFY_SOCKET: '/nowhere', PATH: folder }, 1, log)
-  await manager?.say('READY=1')
-  await manager?.say('WATCHDOG=1')
+  await manager?.send('READY=1')
+  await manager?.send('WATCHDOG=1')
   expect(lines()).toEqual([
     expect.objectContaining({ code: 'systemd.unheard', reason: expect.stringContaining('ENOENT') }),
   ])
@@ -43,7 +43,7 @@ test('where nobody can carry the words the log says so, once, and nothing else h
 
 test('a messenger that fails is told of too', async () => {
   const { log, lines } = logLines()
-  await findServiceManager(systemdNotify('exit 3'), 1, log)?.say('READY=1')
+  await findServiceManager(systemdNotify('exit 3'), 1, log)?.send('READY=1')
   expect(lines()).toEqual([expect.objectContaining({ reason: 'it ended with 3' })])
 })
 
@@ -53,9 +53,9 @@ test('a messenger that can not be started at all, or that heeds no signal, is no
     `case "$1" in HANG) trap "" TERM; while :; do sleep 1; done;; esac; echo "$1" >> ${folder}/said`,
   )
   const manager = findServiceManager(env, 1, log, 1_000)
-  await manager?.say('nothing may follow a \0')
-  await manager?.say('HANG')
-  await manager?.say('READY=1')
+  await manager?.send('nothing may follow a \0')
+  await manager?.send('HANG')
+  await manager?.send('READY=1')
   expect(readFileSync(join(folder, 'said'), 'utf8')).toBe('READY=1\n')
   expect(lines()).toEqual([expect.objectContaining({ code: 'systemd.unheard' })])
 })

@@ -11,7 +11,7 @@ import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
+import { SampleStore } from '../../src/limits/samples.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
 import { pollClaimed } from '../support/committed-poll.ts'
 import type { Scene } from './daemon.ts'
@@ -78,7 +78,7 @@ export function alertParts(
       ...{ every: 60_000, soonest: 60_000, reports: ['customProperties'] },
       ...{ associations: [], pairsPerPoll: 20, accounts: [] },
     },
-    samples: new KeptSamples(store, keys, { records: 'full', keepMs: DAY }),
+    samples: new SampleStore(store, keys, { records: 'full', keepMs: DAY }),
   }
   /** As the config says now. */
   const services = () => {

@@ -98,7 +98,7 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     tokens: new TokenStore(store, keys),
     unstored: new Unstored(() => {}),
     movement: new Movement(clock),
-    mend: async () => {},
+    repair: async () => {},
     inFlight: new InFlight(8),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     announce: tokenAnnouncer(pages),

@@ -164,7 +164,7 @@ async function readCommittedOf({ real, keys }: Scene, hubId: number): Promise<Al
 
 /** What is made for each group, or delivery, goes by itself one day. */
 async function readEndless({ real, keys }: Scene): Promise<string | undefined> {
-  const { lately, delivery } = keys.delivery
+  const { recent: lately, delivery } = keys.delivery
   for (const prefix of [lately(''), delivery('')]) {
     for (const key of await real.keys(`${prefix}*`)) {
       if ((await real.pttl(key)) === -1) return key.slice(0, prefix.length).replace(/^.*}:|:$/g, '')

@@ -9,7 +9,7 @@ import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../src/delivery/receiver.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { KeptSamples } from '../../src/limits/samples.ts'
+import { SampleStore } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -64,7 +64,7 @@ export async function openAlertPath(
       ...{ associations: [], pairsPerPoll: 20, accounts: [] },
     },
     callBudget: undefined,
-    samples: new KeptSamples(store, keys, { records: 'full', keepMs: DAY }),
+    samples: new SampleStore(store, keys, { records: 'full', keepMs: DAY }),
     alerts: {
       rules,
       recoverBelow: 3,

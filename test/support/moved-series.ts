@@ -1,5 +1,5 @@
 import { decodeState } from '../../src/alerts/alert-state.ts'
-import { readReadings } from '../../src/limits/history/kept-readings.ts'
+import { readReadings } from '../../src/limits/history/stored-readings.ts'
 import { seriesId } from '../../src/limits/series.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'

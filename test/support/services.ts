@@ -11,7 +11,7 @@ export function servicesOf(store: Store, keys: Keys, places = 64) {
   return {
     tokens: new TokenStore(store, keys),
     unstored: new Unstored(() => {}),
-    mend: async () => {},
+    repair: async () => {},
     movement: new Movement(systemClock),
     inFlight: new InFlight(places),
   }

@@ -1,8 +1,8 @@
 import type { PollWork } from '../../jobs/job-deps.ts'
-import { mendAccount } from '../../jobs/mend-account.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { ChunkJob } from '../../jobs/queues.ts'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
+import { repairAccount } from '../../jobs/repair-account.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { unreadableAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
@@ -52,10 +52,10 @@ export async function spoiledFleet(store: Store, keys: Keys) {
   )
   const { clock, logged, due } = work
   const announceUnreadable = unreadableAnnouncer({ pageOf })
-  const mend = (hubId: number) => mendAccount({ ...work.work, queues, announceUnreadable }, hubId)
+  const repair = (hubId: number) => repairAccount({ ...work.work, queues, announceUnreadable }, hubId)
   const job: PollWork & { uninstallAfterRefusedMs: 'never'; clockWatch: ClockWatch } = {
     ...work.work,
-    ...{ mend, uninstallAfterRefusedMs: 'never', clockWatch: new ClockWatch(clock) },
+    ...{ repair, uninstallAfterRefusedMs: 'never', clockWatch: new ClockWatch(clock) },
   }
   /** As a daemon does it: what is due is claimed, refreshed, polled; then too few fresh readings would be told. */
   const round = async () => {
@@ -105,5 +105,5 @@ export async function spoiledFleet(store: Store, keys: Keys) {
     await recheckWaiting(told, clock.now())
     await sendAlerts({ ...told, silences: { active: async () => [...silences] } }, clock.now())
   }
-  return { clock, logged, round, mend, registry, due }
+  return { clock, logged, round, repair, registry, due }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mendAccount } from '../../jobs/mend-account.ts'
+import { repairAccount } from '../../jobs/repair-account.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
@@ -8,7 +8,7 @@ import { LIFE, MINUTE, refreshesOfFile } from './a-refresh.ts'
 
 const { due, underWay } = refreshesOfFile()
 const ANSWER = tokens('access-2', 'refresh-2', LIFE)
-const mend = ({ services }: World) => mendAccount(services, HUB)
+const repair = ({ services }: World) => repairAccount(services, HUB)
 
 describe('an account whose record was spoiled', () => {
   test.each([
@@ -21,7 +21,7 @@ describe('an account whose record was spoiled', () => {
     await expect(w.refresh()).rejects.toThrow(`account ${HUB}: its record has unreadable ${field}`)
     expect(w.provider.calls).toEqual([])
     expect(await w.lease()).toBeUndefined()
-    await mend(w)
+    await repair(w)
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
     expect(await w.record()).not.toHaveProperty('interruptedAt')
     expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
@@ -32,14 +32,14 @@ describe('an account whose record was spoiled', () => {
   test.each([
     ['at that moment', false],
     ['and fixed meanwhile', true],
-  ])('%s still takes the answer of a refresh that was under way: nothing newer is there', async (_, isMended) => {
+  ])('%s still takes the answer of a refresh that was under way: nothing newer is there', async (_, isRepaired) => {
     const { refreshing, answer, ...w } = await underWay()
     await w.store.hset(w.keys.own(HUB), 'generation', 'x')
-    if (isMended) await mend(w)
+    if (isRepaired) await repair(w)
     answer(ANSWER)
     expect(await refreshing).toMatchObject({ is: 'refreshed' })
     expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
-    if (!isMended) await mend(w)
+    if (!isRepaired) await repair(w)
     w.clock.move(25 * MINUTE)
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
   })

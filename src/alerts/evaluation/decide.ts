@@ -27,7 +27,7 @@ export interface PolledAccount extends RuleSubject {
   before: Readings | undefined
   after: Readings
   /** A pair that was not read before is known to have had nothing at or near its limit. */
-  pairsSeen?: boolean
+  allPairsRead?: boolean
   /** The records that this poll was shown. */
   samples: Samples
   /** As sent last; undefined where nothing was. */
@@ -101,9 +101,9 @@ function readBefore(series: Series, { before }: PolledAccount): number | undefin
 }
 
 /** Whether the state of a series could not be known before. */
-function isFirstReading(series: Series, { before, pairsSeen }: PolledAccount): boolean {
+function isFirstReading(series: Series, { before, allPairsRead }: PolledAccount): boolean {
   if (before === undefined) return true
-  return readAt(series, before) === undefined && !(isOfOnePair(series) && pairsSeen === true)
+  return readAt(series, before) === undefined && !(isOfOnePair(series) && allPairsRead === true)
 }
 
 function noteState({ account, writes }: Poll, series: Series, stored = '', { state, event }: Evaluation): void {

@@ -1,5 +1,5 @@
 import type { GrantedAccount, ScopesAnnouncer } from '../../accounts/connect-account.ts'
-import type { KnownRefreshes } from '../../limits/poll-store.ts'
+import type { LastRefresh } from '../../limits/poll-store.ts'
 import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../../limits/polling/poll-outcome.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
@@ -31,7 +31,7 @@ export interface AttemptedAccount extends PollRecord {
   /** Its polls have failed for so long with this one that an alert opens. */
   failsForLong: boolean
   /** Read where they fail for long. */
-  refreshes?: KnownRefreshes
+  refreshes?: LastRefresh
   /** So many accounts fail that the fleet's alert speaks for them. */
   isFleetTrouble: boolean
   now: number

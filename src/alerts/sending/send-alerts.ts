@@ -105,7 +105,7 @@ async function sendToReceiver(
   const { store, keys } = deps
   const [stored, recent] = await Promise.all([
     readStored(deps, receiver, scene.news),
-    readScores(store, keys.delivery.lately(receiver)),
+    readScores(store, keys.delivery.recent(receiver)),
   ])
   const items = scene.news.flatMap((news, n): ReceiverItem[] => {
     const text = stored[n] ?? ''

@@ -125,10 +125,10 @@ export function withoutMarkup(text: string): string {
   return text
     .replaceAll('://', ':∕∕')
     .replaceAll('](', '] (')
-    .replace(/[@*_~`<>\\]/g, (sign) => LOOKS_LIKE[sign] ?? sign)
+    .replace(/[@*_~`<>\\]/g, (sign) => LOOKALIKES[sign] ?? sign)
 }
 
-const LOOKS_LIKE: Record<string, string> = {
+const LOOKALIKES: Record<string, string> = {
   ...{ '@': '＠', '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' },
   ...{ '<': '‹', '>': '›', '\\': '＼' },
 }

@@ -4,7 +4,7 @@ import { unlessOfOtherType } from '../../redis/other-type.ts'
 import { isMoment } from '../../runtime/moment.ts'
 import type { History, Snapshot, SnapshotSeries } from '../history/history.ts'
 import { UnreadableKey } from '../history/packed-bytes.ts'
-import { keptReadings } from '../history/packed-readings.ts'
+import { unpackReadings } from '../history/packed-readings.ts'
 import { readAt } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { isHidden, type Series, seriesId, seriesOf } from '../series.ts'
@@ -28,7 +28,7 @@ export async function forecastAccount(
   const kept = await readWatch(store, keys, hubId)
   if (kept === 'unreadable')
     throw new UnreadableKey(`account ${hubId}: its watch can't be read: the next poll puts it aside`)
-  const readings = keptReadings(hubId, names, kept?.readings)
+  const readings = unpackReadings(hubId, names, kept?.readings)
   if (readings === undefined) {
     const is = await storeForecasts(store, keys, hubId, undefined)
     return is === 'stored' ? 'none' : is
@@ -37,15 +37,15 @@ export async function forecastAccount(
   const span = { from: today - WINDOW_DAYS, to: today, offset: now - today * UTC_DAY_MS }
   const snapshots = await history.read(hubId, now - WINDOW_DAYS * UTC_DAY_MS, now)
   const readUntil = (name: SeriesName) => readAt(name, readings)
-  const told = forecastSeries(seriesOf(readings), dailyPoints(snapshots, { ...span, readUntil }), now)
+  const forecasts = forecastSeries(seriesOf(readings), dailyPoints(snapshots, { ...span, readUntil }), now)
   const before = decodeForecasts(await unlessOfOtherType(store.get(names.forecast), null))
   const { open, ended } = followPredictions(before?.predictions ?? {}, {
     readings,
     snapshots,
-    rising: told.rising,
+    rising: forecasts.rising,
     now,
   })
-  const is = await storeForecasts(store, keys, hubId, { ...told, predictions: open })
+  const is = await storeForecasts(store, keys, hubId, { ...forecasts, predictions: open })
   if (is === 'stored') await countOutcomes(store, keys, ended, now)
   return is
 }
@@ -62,9 +62,9 @@ export function forecastSeries(
   const forecasts: AccountForecasts = { at: now, rising: {}, tooFew: {} }
   for (const { id, metric } of series.filter(isForeseeable)) {
     const points = paceEvidence(metric, values.get(id) ?? [])
-    const told = forecast(points)
-    if (told === 'not-enough-history') forecasts.tooFew[id] = points.length
-    else if (told !== 'no-growth') forecasts.rising[id] = told
+    const outcome = forecast(points)
+    if (outcome === 'not-enough-history') forecasts.tooFew[id] = points.length
+    else if (outcome !== 'no-growth') forecasts.rising[id] = outcome
   }
   return forecasts
 }
@@ -136,8 +136,8 @@ export function decodeForecasts(stored: string | null): AccountForecasts | undef
     const numbers = [...paces, ...tooFew].flatMap(([, ...some]) => some)
     if (!isMoment(at) || !numbers.every(Number.isFinite)) return undefined
     const rising = paces.map(([id, ...pace]) => [id, decodePace(pace)] as const)
-    const told = { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
-    return onRecord === undefined ? told : { ...told, predictions: decodePredictions(onRecord) }
+    const forecasts = { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
+    return onRecord === undefined ? forecasts : { ...forecasts, predictions: decodePredictions(onRecord) }
   } catch {
     return undefined
   }
@@ -202,10 +202,10 @@ export function dailyPoints(
   for (let day = from; day < to; day++) {
     const start = day * UTC_DAY_MS + offset
     while ((snapshots[next]?.at ?? Number.POSITIVE_INFINITY) < start + UTC_DAY_MS) next++
-    const standing = snapshots[next - 1]
+    const current = snapshots[next - 1]
     // Only the first snapshot after a day can have ended a gap that holds all of it.
-    if (standing === undefined || (snapshots[next]?.missingSince ?? start) < start) continue
-    for (const series of standing.series) {
+    if (current === undefined || (snapshots[next]?.missingSince ?? start) < start) continue
+    for (const series of current.series) {
       if ((readUntil(series) ?? Number.NEGATIVE_INFINITY) >= start) add(points, series, day)
     }
   }

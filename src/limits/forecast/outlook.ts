@@ -17,11 +17,11 @@ export interface Outlook {
 /** Of a series as it is now, by the account's last forecast. */
 export function outlookOf(
   series: Pick<Series, 'id' | 'usage' | 'limit'>,
-  told: AccountForecasts | undefined,
+  stored: AccountForecasts | undefined,
   now: number,
 ): Outlook {
   const { id, usage, limit } = series
-  const forecasts = freshForecasts(told, now)
+  const forecasts = freshForecasts(stored, now)
   const pace = forecasts?.rising[id]
   const left = daysLeft(usage, limit, pace)
   if (typeof left === 'object' && pace !== undefined) {

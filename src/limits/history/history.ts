@@ -8,7 +8,7 @@ import { decodeWatch } from '../watch/packed-watch.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
 import { readKey, UnreadableKey } from './packed-bytes.ts'
 import { changesBackward, encodeChanges } from './packed-changes.ts'
-import { keptReadings } from './packed-readings.ts'
+import { unpackReadings } from './packed-readings.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
 export interface AccountHistory {
@@ -96,7 +96,7 @@ export class History {
     }) as [Buffer | null, Buffer[]]
     if (stored === null) return undefined
     const { readings: packed } = readKey(hubId, keys.watch, 'The next poll puts it aside.', () => decodeWatch(stored))
-    const readings = keptReadings(hubId, keys, packed)
+    const readings = unpackReadings(hubId, keys, packed)
     const readAt = readings && lastReadAt(readings)
     if (readings === undefined || readAt === undefined) return undefined
     const current = valuesOf(readings)
@@ -158,12 +158,12 @@ export interface Timeline {
   /** By series id, oldest first; a series that appeared begins with a stretch in which it did not exist. */
   series: ReadonlyMap<string, readonly TimelineStretch[]>
   /** Moments of polls that are known: those that saw a change or ended a gap, oldest first. */
-  polls: readonly KnownPoll[]
+  polls: readonly TimelinePoll[]
   /** When anything was read last, ms. */
   readAt: number
 }
 
-export interface KnownPoll {
+export interface TimelinePoll {
   at: number
   /** Nothing was read between this moment and `at`. */
   missingSince?: number
@@ -175,19 +175,19 @@ export function timelineOf({
   changes,
 }: Pick<AccountHistory, 'readAt' | 'current' | 'changes'>): Timeline {
   const stretches = new Map<string, TimelineStretch[]>()
-  const standing = new Map<string, Value | undefined>(current)
+  const values = new Map<string, Value | undefined>(current)
   const begin = (id: string, from: number) => {
     const before = stretches.get(id) ?? []
     stretches.set(id, before)
-    before.push({ from, value: standing.get(id) })
+    before.push({ from, value: values.get(id) })
   }
   for (const { at, before } of changes.toReversed()) {
     for (const [id, was] of before) {
       begin(id, at)
-      standing.set(id, was)
+      values.set(id, was)
     }
   }
-  for (const id of standing.keys()) begin(id, Number.NEGATIVE_INFINITY)
+  for (const id of values.keys()) begin(id, Number.NEGATIVE_INFINITY)
   for (const each of stretches.values()) each.reverse()
   const polls = changes.map(({ at, missingSince }) => (missingSince === undefined ? { at } : { at, missingSince }))
   return { series: stretches, polls, readAt }

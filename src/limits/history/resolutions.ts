@@ -2,7 +2,7 @@ import { type Change, sameValue, undo, type Value } from './change.ts'
 import type { Snapshot } from './history.ts'
 
 /** How long an account's record is kept at each resolution, ms. In any order: what is kept longer wins. */
-export interface Keep {
+export interface Retention {
   rawMs: number
   hourlyMs: number
   dailyMs: number
@@ -19,7 +19,7 @@ export interface Zones {
 }
 
 /** They begin with a whole hour or day, so that none is thinned out half. */
-export function zonesOf(now: number, { rawMs, hourlyMs, dailyMs }: Keep): Zones {
+export function zonesOf(now: number, { rawMs, hourlyMs, dailyMs }: Retention): Zones {
   const hourlyKept = Math.max(rawMs, hourlyMs)
   return {
     rawFrom: startOf(now - rawMs, HOUR_MS),
@@ -29,7 +29,7 @@ export function zonesOf(now: number, { rawMs, hourlyMs, dailyMs }: Keep): Zones 
 }
 
 /** The hour or day, from its start to just before its end. */
-export interface KeptSpan {
+export interface RetainedSpan {
   start: number
   end: number
 }
@@ -39,14 +39,14 @@ export function spanOf(
   at: number,
   resolution: 'hourly' | 'daily',
   { hourlyFrom }: Pick<Zones, 'hourlyFrom'>,
-): KeptSpan {
+): RetainedSpan {
   const spanMs = resolution === 'hourly' && at >= hourlyFrom ? HOUR_MS : DAY_MS
   const start = startOf(at, spanMs)
   return { start, end: start + spanMs }
 }
 
 /** The last moment until `to` with known values: an end of an hour or day where only those are kept. */
-export function knownUntil(to: number, { rawFrom, hourlyFrom }: Pick<Zones, 'rawFrom' | 'hourlyFrom'>): number {
+export function coveredUntil(to: number, { rawFrom, hourlyFrom }: Pick<Zones, 'rawFrom' | 'hourlyFrom'>): number {
   if (to >= rawFrom) return to
   return startOf(to, to >= hourlyFrom ? HOUR_MS : DAY_MS)
 }
@@ -64,7 +64,7 @@ export type State = Iterable<readonly [seriesId: string, value: Value]>
  * that is back where it was drops out. To do it again, or in many small steps, comes to the same: hours become days here
  * too.
  */
-export function thinOut(state: State, changes: readonly Change[], now: number, keep: Keep): Change[] {
+export function thinOut(state: State, changes: readonly Change[], now: number, keep: Retention): Change[] {
   const { rawFrom, hourlyFrom, dailyFrom } = zonesOf(now, keep)
   const hourly = oneEach(HOUR_MS, rawFrom, state, changes)
   return cutOff(oneEach(DAY_MS, hourlyFrom, state, hourly), dailyFrom)
@@ -137,22 +137,22 @@ export function* regularSeries(
   resolution: Regular,
   zones: Pick<Zones, 'rawFrom' | 'hourlyFrom'>,
 ): Generator<Snapshot> {
-  const to = knownUntil(asked, zones)
+  const to = coveredUntil(asked, zones)
   // What is known may end before the range begins: an hour's end before `from` is nothing that was asked for.
   if (to < from) return
   let next = 0
-  let standing: Snapshot | undefined
+  let current: Snapshot | undefined
   let span = spanOf(Math.max(from, snapshots[0]?.at ?? to), resolution, zones)
   for (; span.start < to && span.start <= readUntil; span = spanOf(span.end, resolution, zones)) {
     const { start, end } = span
     let gap: number | undefined
     for (let one = snapshots[next]; one !== undefined && one.at < end && one.at <= to; one = snapshots[++next]) {
-      standing = one
+      current = one
       if (one.at >= start) gap ??= gapBefore(one, start)
     }
     const ending = snapshots[next]
-    if (standing === undefined || (ending !== undefined && gapBefore(ending, start) !== undefined)) continue
-    yield { at: Math.min(end, to), ...(gap === undefined ? {} : { missingSince: gap }), series: standing.series }
+    if (current === undefined || (ending !== undefined && gapBefore(ending, start) !== undefined)) continue
+    yield { at: Math.min(end, to), ...(gap === undefined ? {} : { missingSince: gap }), series: current.series }
   }
 }
 

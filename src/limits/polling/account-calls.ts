@@ -153,11 +153,11 @@ const LONGEST_FOR_THE_APP_MS = 60_000
 
 /** Until when an answer keeps all daemons from calling for its account, ms since 1970; undefined if it doesn't. */
 export function pausedUntil(result: CrmResult<unknown>, now: number): number | undefined {
-  return laterOf(told(result, now), nearlyUsedUp(result, now))
+  return laterOf(pauseAsked(result, now), nearlyUsedUp(result, now))
 }
 
 /** The provider's word: too many calls, or stay away for so long. */
-function told(result: CrmResult<unknown>, now: number): number | undefined {
+function pauseAsked(result: CrmResult<unknown>, now: number): number | undefined {
   if (result.ok) return undefined
   const { class: kind, status, retryAfterMs } = result.failure
   if (status === 429) return now + (retryAfterMs ?? UNTOLD_MS)

@@ -24,7 +24,7 @@ import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, li
 import type { AccountPollSettings } from './poll-settings.ts'
 
 /** Whom to ask, and for what. */
-export interface Asked {
+export interface PollTarget {
   hubId: number
   accessToken: Secret
   /** What is known of the account. Its readings are unpacked only where they matter. */
@@ -34,10 +34,10 @@ export interface Asked {
 }
 
 /** An answer whose bytes may be known, or what was read in it. */
-export type HeardReport = Buffer | ReadReport | ProviderFailure
+export type RawReport = Buffer | ReadReport | ProviderFailure
 
-/** What one poll was answered. `HeardReport`: its reports are not read yet, for who knows them by their bytes. */
-export interface Answers<Report extends HeardReport = ReadReport | ProviderFailure> {
+/** What one poll was answered. `RawReport`: its reports are not read yet, for who knows them by their bytes. */
+export interface Answers<Report extends RawReport = ReadReport | ProviderFailure> {
   /** When it began, ms. */
   at: number
   /** In their order. */
@@ -55,7 +55,7 @@ export interface Answers<Report extends HeardReport = ReadReport | ProviderFailu
   /** No call for this account before, ms since 1970. */
   pausedUntil: number | undefined
   /** With `auto`: a pair that has not been read by now had nothing at or near its limit, by the companions' answers. */
-  pairsSeen: boolean
+  allPairsRead: boolean
   /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
   companionsAwayUntil: number | undefined
 }
@@ -66,9 +66,9 @@ export interface Answers<Report extends HeardReport = ReadReport | ProviderFailu
  */
 export async function fetchReports(
   { provider, clock }: Pick<FetchDeps, 'provider' | 'clock'>,
-  asked: Asked,
+  asked: PollTarget,
   calls: AccountCalls,
-): Promise<Answers<HeardReport> | undefined> {
+): Promise<Answers<RawReport> | undefined> {
   const { begun, settings } = asked
   const now = clock.now()
   const notAvailable = notAvailableOf(asked, now)
@@ -88,45 +88,45 @@ export async function fetchReports(
 }
 
 /** Of the reports that are asked for. What was noted for more than a day from now comes from a clock that was set back since. */
-function notAvailableOf({ begun, settings }: Asked, now: number): Record<string, number> {
+function notAvailableOf({ begun, settings }: PollTarget, now: number): Record<string, number> {
   const notAvailable: Record<string, number> = {}
   for (const { name } of settings.reports) {
     const until = begun.watch.notAvailable[name] ?? 0
-    if (until > now && until <= now + LOOK_AGAIN_MS) notAvailable[name] = until
+    if (until > now && until <= now + ASK_AGAIN_MS) notAvailable[name] = until
   }
   return notAvailable
 }
 
 /** What is still bytes, read. What can't be read is a failure of its report, and its call one that failed. */
-export function readAnswers(heard: Answers<HeardReport>): Answers {
-  let { failedCalls } = heard
+export function readAnswers(raw: Answers<RawReport>): Answers {
+  let { failedCalls } = raw
   const reports = new Map<string, ReadReport | ProviderFailure>()
-  for (const [key, answer] of heard.reports) {
-    const report = readHeard(key, answer)
+  for (const [key, answer] of raw.reports) {
+    const report = readRawReport(key, answer)
     if (report !== answer && isFailure(report)) failedCalls++
     reports.set(key, report)
   }
-  return { ...heard, reports, failedCalls }
+  return { ...raw, reports, failedCalls }
 }
 
 /** Whether the access token was not accepted: worth one refresh and one more try. */
-export function wasUnauthorized({ reports, troubles }: Answers<HeardReport>): boolean {
+export function wasUnauthorized({ reports, troubles }: Answers<RawReport>): boolean {
   return [...failuresOf(reports.values()), ...troubles].some((failure) => failure.class === 'unauthorized')
 }
 
 /** `Fetched`, some of it not read yet. */
 interface Unfetched {
   at: number
-  reports: Map<string, HeardReport>
+  reports: Map<string, RawReport>
 }
 
-interface Poll extends Asked {
+interface Poll extends PollTarget {
   provider: ProviderClient
   calls: AccountCalls
   fetched: Unfetched
   companions: { failures: ProviderFailure[]; awayUntil?: number }
   notAvailable: Record<string, number>
-  pairsSeen?: boolean
+  allPairsRead?: boolean
 }
 
 const PAUSED: ProviderFailure = {
@@ -136,8 +136,8 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function answersOf(poll: Poll): Answers<HeardReport> {
-  const { settings, calls, fetched, companions, notAvailable, pairsSeen = false } = poll
+function answersOf(poll: Poll): Answers<RawReport> {
+  const { settings, calls, fetched, companions, notAvailable, allPairsRead = false } = poll
   const isWhole = failuresOf(fetched.reports.values()).length === 0 && companions.failures.length === 0
   return {
     at: fetched.at,
@@ -149,7 +149,7 @@ function answersOf(poll: Poll): Answers<HeardReport> {
     troubles: calls.leftOut && isWhole ? [PAUSED] : companions.failures,
     notAvailable,
     pausedUntil: calls.pausedUntil,
-    pairsSeen,
+    allPairsRead,
     companionsAwayUntil: companions.awayUntil,
   }
 }
@@ -159,9 +159,9 @@ function fingerprintOf({ begun, settings, fetched, calls, notAvailable }: Poll):
   // That a report is lacking is kept with the rest of what a poll reads: one that only knows the bytes would ask for it each time.
   if (!isAlike(notAvailable, begun.watch.notAvailable)) return undefined
   const bodies: Buffer[] = []
-  for (const heard of fetched.reports.values()) {
-    if (!Buffer.isBuffer(heard)) return undefined
-    bodies.push(heard)
+  for (const raw of fetched.reports.values()) {
+    if (!Buffer.isBuffer(raw)) return undefined
+    bodies.push(raw)
   }
   return answersFingerprint(bodies)
 }
@@ -175,11 +175,11 @@ function isAlike(some: Readonly<Record<string, number>>, others: Readonly<Record
 const NO_PAIR: Pair = { from: '', to: '' }
 
 /** What can't be read is a failure of its report. */
-export function readHeard(key: string, heard: HeardReport): ReadReport | ProviderFailure {
-  if (!Buffer.isBuffer(heard)) return heard
+export function readRawReport(key: string, raw: RawReport): ReadReport | ProviderFailure {
+  if (!Buffer.isBuffer(raw)) return raw
   try {
     const { report, pair } = reportOfKey(key) as { report: Report; pair: Pair }
-    return report.read(parseJson(heard), pair)
+    return report.read(parseJson(raw), pair)
   } catch (error) {
     return classifyError(error)
   }
@@ -189,9 +189,9 @@ const byNumbers = new Intl.Collator('en', { numeric: true })
 
 /** Pairs of `auto` by their ids, so that they are in the same order after every poll. What is listed is in its order already. */
 function inOrder(
-  read: ReadonlyMap<string, HeardReport>,
-  { pairs }: Asked['settings'],
-): ReadonlyMap<string, HeardReport> {
+  read: ReadonlyMap<string, RawReport>,
+  { pairs }: PollTarget['settings'],
+): ReadonlyMap<string, RawReport> {
   if (pairs !== 'auto') return read
   const isOfPair = ([key]: readonly [string, unknown]) => reportOfKey(key)?.report.perPair !== undefined
   const all = [...read]
@@ -211,8 +211,8 @@ async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly
   ])
   if (!calls.leftOut) return
   // Pairs that were not asked for keep their earlier readings, if they have any.
-  for (const [key, heard] of fetched.reports) {
-    if (heard === NOT_ASKED && begun.readings.unpacked()?.[key] === undefined) fetched.reports.delete(key)
+  for (const [key, raw] of fetched.reports) {
+    if (raw === NOT_ASKED && begun.readings.unpacked()?.[key] === undefined) fetched.reports.delete(key)
   }
 }
 
@@ -221,9 +221,9 @@ async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
   const { begun, settings, calls, fetched } = poll
   const before = begun.readings.unpacked()
   // Read at once: the rest hangs on it.
-  const read = (key: string, heard: HeardReport) => {
-    const report = readHeard(key, heard)
-    if (report !== heard && isFailure(report)) calls.failed++
+  const read = (key: string, raw: RawReport) => {
+    const report = readRawReport(key, raw)
+    if (report !== raw && isFailure(report)) calls.failed++
     return report
   }
   await calls.make(once.map((report) => ask(poll, report, NO_PAIR, read)))
@@ -236,13 +236,13 @@ async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
     const busy = await askCompanions(poll, types)
     const { ask: chosen, empty, isAll } = choosePairs({ types, readings, busy, pairsPerPoll: settings.pairsPerPoll })
     for (const report of paired) {
-      for (const pair of empty) keepNone(poll, report, pair, readings.get(pairId(pair))?.limit ?? 0)
+      for (const pair of empty) recordNone(poll, report, pair, readings.get(pairId(pair))?.limit ?? 0)
     }
     await calls.make(chosen.flatMap((pair) => paired.map((report) => ask(poll, report, pair, read))))
     const isRead = (key: string) => !isFailure(reports.get(key) ?? NOT_ASKED)
-    poll.pairsSeen = isAll && chosen.every((pair) => paired.every((report) => isRead(readingKey(report, pair))))
+    poll.allPairsRead = isAll && chosen.every((pair) => paired.every((report) => isRead(readingKey(report, pair))))
   }
-  keepTheRest(poll, knownPairs([...readings.keys()], types))
+  keepOtherPairs(poll, remainingPairs([...readings.keys()], types))
 }
 
 /** A refusal that the other endpoints would only repeat: the token, or its scopes. */
@@ -250,32 +250,33 @@ function closesAll(report: ReadReport | ProviderFailure): boolean {
   return isFailure(report) && (report.class === 'unauthorized' || report.class === 'forbidden')
 }
 
-const AS_HEARD = (_: string, heard: HeardReport) => heard
+const UNREAD = (_: string, raw: RawReport) => raw
 
 /** `keep`: what is kept of an answer until all have come: its bytes, or what is read in it. */
-function ask(poll: Poll, report: Report, pair: Pair, keep = AS_HEARD): AccountCall {
+function ask(poll: Poll, report: Report, pair: Pair, keep = UNREAD): AccountCall {
   const { provider, accessToken, begun, settings, fetched } = poll
   const call: LimitsCall<Buffer> = { endpoint: report.name, path: report.path(pair), read: (body) => body }
   const key = readingKey(report, pair)
-  const heard = (result: CrmResult<Buffer>): CrmResult<unknown> => {
+  const stored = (result: CrmResult<Buffer>): CrmResult<unknown> => {
     if (report.mayLack && isNotAvailable(result)) {
       // Not a call that failed: it is how the provider says so.
       fetched.reports.delete(key)
-      poll.notAvailable[report.name] = fetched.at + LOOK_AGAIN_MS
+      poll.notAvailable[report.name] = fetched.at + ASK_AGAIN_MS
       return { ...result, ok: true as const, value: NO_BODY }
     }
     // A pair of `auto` was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
-    const isUnheardOf = report.perPair !== undefined && settings.pairs === 'auto' && isNotThere(result)
-    const before = isUnheardOf ? pairsIn(begun.readings.unpacked()).get(pairId(pair)) : undefined
-    if (isUnheardOf && (before === undefined || (before.limit === 0 && !before.isBusy))) keepNone(poll, report, pair, 0)
+    const isUnknownPair = report.perPair !== undefined && settings.pairs === 'auto' && isNotThere(result)
+    const before = isUnknownPair ? pairsIn(begun.readings.unpacked()).get(pairId(pair)) : undefined
+    if (isUnknownPair && (before === undefined || (before.limit === 0 && !before.isBusy)))
+      recordNone(poll, report, pair, 0)
     else fetched.reports.set(key, keep(key, valueOrFailure(result)))
     return result
   }
-  return kept((done) => provider.limits(accessToken, call, done), heard)
+  return keepResult((done) => provider.limits(accessToken, call, done), stored)
 }
 
 /** What is kept of the result of a call, before it is counted. */
-function kept<T>(
+function keepResult<T>(
   ask: (done: (result: CrmResult<T>) => void) => void,
   keep: (result: CrmResult<T>) => CrmResult<unknown>,
 ): AccountCall {
@@ -300,7 +301,7 @@ function isNotAvailable(result: CrmResult<Buffer>): boolean {
   return result.value.length < 8 && ['', '{}'].includes(result.value.toString().trim())
 }
 
-function keepNone({ fetched }: Poll, report: Report, pair: Pair, limit: number): void {
+function recordNone({ fetched }: Poll, report: Report, pair: Pair, limit: number): void {
   if (report.perPair !== undefined) fetched.reports.set(readingKey(report, pair), report.perPair.none(pair, limit))
 }
 
@@ -309,7 +310,7 @@ function isNotThere(result: CrmResult<unknown>): boolean {
 }
 
 /** Pairs that were read before and not asked for now: their answers stay. */
-function keepTheRest({ begun, settings, fetched }: Poll, watched: readonly Pair[]): void {
+function keepOtherPairs({ begun, settings, fetched }: Poll, watched: readonly Pair[]): void {
   for (const report of settings.reports.filter(({ perPair }) => perPair !== undefined)) {
     for (const key of watched.map((pair) => readingKey(report, pair))) {
       if (begun.readings.unpacked()?.[key] === undefined || fetched.reports.has(key)) continue
@@ -319,49 +320,51 @@ function keepTheRest({ begun, settings, fetched }: Poll, watched: readonly Pair[
 }
 
 /** Pairs that were read before, of object types that the account has still. No types at all: it is not known. */
-function knownPairs(read: readonly string[], types: readonly string[]): Pair[] {
+function remainingPairs(read: readonly string[], types: readonly string[]): Pair[] {
   return read.map(pairOf).filter(({ from, to }) => types.length === 0 || (types.includes(from) && types.includes(to)))
 }
 
-const LOOK_AGAIN_MS = 24 * 3_600_000
+const ASK_AGAIN_MS = 24 * 3_600_000
 
 /** Which pairs have records at or near their limit, from the companion endpoints, if the provider has them. */
 async function askCompanions(poll: Poll, types: readonly string[]): Promise<BusyPairs | 'away' | 'failed'> {
   const { provider, accessToken, begun, settings, fetched } = poll
   if (fetched.at < begun.watch.companionsAwayUntil) return 'away'
-  const [sources = 'failed'] = await hear(poll, [(done) => provider.limits(accessToken, ASSOCIATION_SOURCES, done)])
+  const [sources = 'failed'] = await callCompanions(poll, [
+    (done) => provider.limits(accessToken, ASSOCIATION_SOURCES, done),
+  ])
   if (typeof sources === 'string') return sources
   const readings = pairsIn(begun.readings.unpacked())
   const chosen = chooseSources(sources, { types, readings, pairsPerPoll: settings.pairsPerPoll })
-  const heard = await hear(
+  const answers = await callCompanions(
     poll,
     chosen.map((from) => (done) => provider.limits(accessToken, associationTargets(from), done)),
   )
-  if (heard.includes('away')) return 'away'
+  if (answers.includes('away')) return 'away'
   const known = new Set(types)
   const targets = chosen.flatMap((from, place): [string, string[]][] => {
-    const ends = heard[place]
+    const ends = answers[place]
     return ends === undefined || typeof ends === 'string' ? [] : [[from, busyAmong(ends, known)]]
   })
   return { sources: busyAmong(sources, known), targets: new Map(targets) }
 }
 
 /** The answer of each of these calls; `failed` also where it could not be made. */
-async function hear(
+async function callCompanions(
   { calls, companions, fetched }: Poll,
   asks: readonly ((done: (result: CrmResult<BusyObjectType[]>) => void) => void)[],
 ): Promise<(BusyObjectType[] | 'away' | 'failed')[]> {
-  const heard = asks.map((): BusyObjectType[] | 'away' | 'failed' => 'failed')
+  const answers = asks.map((): BusyObjectType[] | 'away' | 'failed' => 'failed')
   const note = (result: CrmResult<BusyObjectType[]>, place: number) => {
-    if (result.ok) heard[place] = result.value
+    if (result.ok) answers[place] = result.value
     else if (isAway(result.failure)) {
-      heard[place] = 'away'
-      companions.awayUntil = fetched.at + LOOK_AGAIN_MS
+      answers[place] = 'away'
+      companions.awayUntil = fetched.at + ASK_AGAIN_MS
     } else companions.failures.push(result.failure)
     return result
   }
-  await calls.make(asks.map((ask, place) => kept(ask, (result) => note(result, place))))
-  return heard
+  await calls.make(asks.map((ask, place) => keepResult(ask, (result) => note(result, place))))
+  return answers
 }
 
 /** Not in this provider, not for this account, or not in the form that we know by that name. */

@@ -87,9 +87,10 @@ export function planAfterFailure(
 ): PollPlan {
   const regularMs = regularPeriod(hubId, everyMs, false)
   const regular = planned ?? turnAt(at, regularMs, regularMs, { is: 'failed' })
-  const told = Math.max(0, ...failures.map((failure) => failure.retryAfterMs ?? 0))
-  const until = Math.round(now + told)
-  if (told > 0) return { ...regular, at: until, regularAt: Math.max(until, regular.regularAt), because: { is: 'told' } }
+  const pauseMs = Math.max(0, ...failures.map((failure) => failure.retryAfterMs ?? 0))
+  const until = Math.round(now + pauseMs)
+  if (pauseMs > 0)
+    return { ...regular, at: until, regularAt: Math.max(until, regular.regularAt), because: { is: 'told' } }
   // Sooner helps only with what may pass: a missing scope is not granted in the next minute.
   const mayPass = failures.some((failure) => failure.class === 'transient')
   const retryAt = mayPass ? now + Math.min(regularMs, 5_000 * 2 ** Math.min(count, 12)) : regular.at

@@ -1,4 +1,4 @@
-import type { KeptBucketUse } from '../../provider/bucket-use.ts'
+import type { StoredBucketUse } from '../../provider/bucket-use.ts'
 import type { ReportedValue, ReportWords } from './report.ts'
 
 const BUCKET = 'api.bucket'
@@ -16,7 +16,7 @@ export const BUCKET_SERIES = { metric: BUCKET }
 
 /** The bucket as a reading; undefined where it was never seen. */
 export function bucketReadings(
-  kept: KeptBucketUse | null | undefined,
+  kept: StoredBucketUse | null | undefined,
 ): Record<string, { at: number; values: ReportedValue[] }> | undefined {
   if (kept?.lastSeen === undefined) return undefined
   const { used, of, at } = kept.lastSeen

@@ -4,7 +4,7 @@ import { VERSION_3, watchOfVersion3 } from './version-3.ts'
 import { afterGrant, NEW_WATCH, type Watch } from './watch.ts'
 
 /** What Redis holds of an account's watch, with its numbers, packed. */
-export interface KeptWatch {
+export interface StoredWatch {
   watch: Watch
   /** See `encodeReadings`; undefined: nothing was ever read. */
   readings: Buffer | undefined
@@ -66,7 +66,7 @@ function readLine(packed: Buffer, end: number): Watch {
 }
 
 /** @throws UnreadableBytes */
-export function decodeWatch(packed: Buffer): KeptWatch {
+export function decodeWatch(packed: Buffer): StoredWatch {
   const end = packed.indexOf(LINE_END)
   const mark = packed[0]
   if (end < HEAD_BYTES) throw new UnreadableBytes('it has no end of its line')

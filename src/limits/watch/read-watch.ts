@@ -2,7 +2,7 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { unlessOfOtherType } from '../../redis/other-type.ts'
 import { UnreadableBytes } from '../history/packed-bytes.ts'
-import { decodeWatch, type KeptWatch } from './packed-watch.ts'
+import { decodeWatch, type StoredWatch } from './packed-watch.ts'
 
 /** No watch is empty: it can't be read. */
 const NO_BYTES = Buffer.alloc(0)
@@ -12,12 +12,12 @@ export async function readWatch(
   store: Store,
   keys: Keys,
   hubId: number,
-): Promise<KeptWatch | 'unreadable' | undefined> {
+): Promise<StoredWatch | 'unreadable' | undefined> {
   const stored = await unlessOfOtherType(store.getBuffer(keys.account(hubId).watch), NO_BYTES)
   return stored === null ? undefined : readableWatch(stored)
 }
 
-export function readableWatch(stored: Buffer): KeptWatch | 'unreadable' {
+export function readableWatch(stored: Buffer): StoredWatch | 'unreadable' {
   try {
     return decodeWatch(stored)
   } catch (error) {

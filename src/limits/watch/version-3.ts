@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { KeptBucketUse } from '../../provider/bucket-use.ts'
+import type { StoredBucketUse } from '../../provider/bucket-use.ts'
 import type { ReportGaps } from '../../provider/read.ts'
 import { LAST_MOMENT } from '../../runtime/moment.ts'
 import { UnreadableBytes } from '../history/packed-bytes.ts'
@@ -49,7 +49,7 @@ export function watchOfVersion3(line: string): Watch {
     gaps: decodeGaps(text('gaps')),
     notAvailable: decodeNotAvailable(text('notAvailable')),
     companionsAwayUntil: number('companionsAwayUntil'),
-    pairsSeen: text('pairsSeen') === '1',
+    allPairsRead: text('pairsSeen') === '1',
     disagreed: text('disagreed') === '1',
     bucket: decodeBucketUse(text('bucket')),
     // Its fingerprints were of all answers together.
@@ -94,12 +94,12 @@ function decodeTurn(text: string): PollTurn | undefined {
 }
 
 /** `REFUSED USED/OF/INTERVAL/AT`, the latter where it was seen. */
-function decodeBucketUse(stored: string): KeptBucketUse | undefined {
+function decodeBucketUse(stored: string): StoredBucketUse | undefined {
   const [, refused, ...seen] = /^(\d{1,16})(?: (\d{1,16})\/(\d{1,16})\/(\d{1,16})\/(\d{1,16}))?$/.exec(stored) ?? []
   if (refused === undefined) return undefined
   const [used, of, intervalMs, at] = seen.map(Number)
   if (seen[0] === undefined) return { refused: Number(refused) }
-  return { lastSeen: { used, of, intervalMs, at } as KeptBucketUse['lastSeen'] & object, refused: Number(refused) }
+  return { lastSeen: { used, of, intervalMs, at } as StoredBucketUse['lastSeen'] & object, refused: Number(refused) }
 }
 
 /** `pipelines:1763719200000`, one after the other. What is none is left out: the report is asked for then. */

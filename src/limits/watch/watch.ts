@@ -1,4 +1,4 @@
-import type { KeptBucketUse } from '../../provider/bucket-use.ts'
+import type { StoredBucketUse } from '../../provider/bucket-use.ts'
 import type { ReportGaps } from '../../provider/read.ts'
 import type { CallsMade } from '../polling/call-share.ts'
 import type { PollTurn } from '../polling/poll-turn.ts'
@@ -27,17 +27,17 @@ export interface Watch {
   /** With automatic pairs: until when the provider is known to have no companion endpoints. */
   companionsAwayUntil: number
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
-  pairsSeen: boolean
+  allPairsRead: boolean
   /** Whether it was logged already that a reported percentage disagrees. */
   disagreed: boolean
   /** What is left of its bucket of calls. */
-  bucket: KeptBucketUse | undefined
+  bucket: StoredBucketUse | undefined
   /** What the last poll saw, if it read everything. */
   seen: Fingerprints | undefined
   /** Whether any alert that polls judge is open or pending: what has none is not asked for its states. */
   hasAlerts: boolean
   /** The records behind the numbers that are kept; undefined: none. */
-  records: KeptRecords | undefined
+  records: StoredRecords | undefined
   /** Its last calls, for its share of the provider's bucket. */
   calls: CallsMade | undefined
 }
@@ -74,7 +74,7 @@ export interface PollBlocked {
 }
 
 /** A poll that finds them as they were does not touch them. */
-export interface KeptRecords {
+export interface StoredRecords {
   /** When they were last read: that is the moment of those that were packed at another one. */
   readAt: number
   /** When they expire. */
@@ -92,7 +92,7 @@ export const NEW_WATCH: Watch = {
   gaps: {},
   notAvailable: {},
   companionsAwayUntil: 0,
-  pairsSeen: false,
+  allPairsRead: false,
   disagreed: false,
   bucket: undefined,
   seen: undefined,

@@ -7,7 +7,7 @@
 -- history, states of alerts, alerts to send. The claim is compared with the one that the poll was made by: who lost it changes
 -- nothing.
 -- KEYS: accounts, those of a partition beside each other. ARGV, for each: two ends that its claim may have, next poll, when it counts
---   as read ('' = nothing was), its watch, `MoreOfPoll` packed ('' = nothing of it), record for the history ('' = nothing changed),
+--   as read ('' = nothing was), its watch, `PollChanges` packed ('' = nothing of it), record for the history ('' = nothing changed),
 --   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
 -- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
 local EACH = 8
@@ -117,7 +117,7 @@ redis.call('DEL', historyKey())
 for n = 3, #ARGV do redis.call('RPUSH', historyKey(), ARGV[n]) end
 return 'replaced'
 
---!step mendAccount
+--!step repairAccount
 --!include account-step
 -- What could not be read of an account is put aside under names of its own, for a while, and the account goes on without it:
 -- its record as it would be after an import, its polls as after one that failed.

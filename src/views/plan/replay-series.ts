@@ -8,7 +8,7 @@ import { worseFrom } from '../../alerts/evaluation/worse.ts'
 import { hasMoved } from '../../alerts/kinds/limit-changed.ts'
 import { dayOf, UTC_DAY_MS } from '../../limits/forecast/forecast-account.ts'
 import type { Value } from '../../limits/history/change.ts'
-import type { KnownPoll, Timeline, TimelineStretch } from '../../limits/history/history.ts'
+import type { Timeline, TimelinePoll, TimelineStretch } from '../../limits/history/history.ts'
 import { isOfOnePair, keyOf } from '../../limits/readings.ts'
 import { reportOf } from '../../limits/reports/all-reports.ts'
 import type { SeriesName } from '../../limits/reports/report.ts'
@@ -43,7 +43,7 @@ export interface ReplayedSeries {
   /** How often it was read where nothing is known of it, ms. */
   periodMs: number
   /** A pair that turns up after the first poll is known to have had nothing at or near its limit. */
-  pairsSeen: boolean
+  allPairsRead: boolean
 }
 
 /**
@@ -61,11 +61,11 @@ export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: Repla
     if (value === undefined) replay.vanish(from)
     else replay.stand(from, end, stretches[n - 1]?.value, value)
   }
-  return replay.told
+  return replay.notifications
 }
 
 class SeriesReplay {
-  readonly told: ReplayedNotification[] = []
+  readonly notifications: ReplayedNotification[] = []
   /** From when on there is anything to replay. */
   readonly begin: number
   readonly #rules: RuleSet
@@ -179,7 +179,7 @@ class SeriesReplay {
   }
 
   #tell(at: number, one: Omit<ReplayedNotification, 'at'>): void {
-    if (at >= this.#span.from && at <= this.#span.to) this.told.push({ at, ...one })
+    if (at >= this.#span.from && at <= this.#span.to) this.notifications.push({ at, ...one })
   }
 }
 
@@ -213,8 +213,8 @@ const LIMIT_CHANGED: Omit<ReplayedNotification, 'at'> = {
 }
 
 /** Whether the report that the series is part of was read for the first time at that moment. */
-function isFirstReading({ name, timeline, pairsSeen }: ReplayedSeries, at: number): boolean {
-  if (isOfOnePair(name) && pairsSeen) return at === timeline.polls[0]?.at
+function isFirstReading({ name, timeline, allPairsRead }: ReplayedSeries, at: number): boolean {
+  if (isOfOnePair(name) && allPairsRead) return at === timeline.polls[0]?.at
   const isNew = (stretches: readonly TimelineStretch[]) => {
     const n = stretches.findIndex((stretch, n) => stretch.from <= at && (stretches[n + 1]?.from ?? at + 1) > at)
     const stands = stretches[n]
@@ -265,7 +265,7 @@ export function replayedSeries(account: AccountName, timeline: Timeline, turns: 
     const name = parseSeriesId(id)
     if (name === undefined) return []
     const periodMs = isOfOnePair(name) ? pairsMs : everyMs
-    return [{ account, id, name, stretches, timeline, periodMs, pairsSeen: pairsPerPoll !== undefined }]
+    return [{ account, id, name, stretches, timeline, periodMs, allPairsRead: pairsPerPoll !== undefined }]
   })
 }
 
@@ -285,7 +285,7 @@ function nextPoll({ polls, readAt }: Timeline, periodMs: number, moment: number)
   return until >= moment ? until : after?.at
 }
 
-function lastAtOrBefore(polls: readonly KnownPoll[], moment: number): number {
+function lastAtOrBefore(polls: readonly TimelinePoll[], moment: number): number {
   let low = 0
   let high = polls.length
   while (low < high) {

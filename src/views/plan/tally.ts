@@ -31,8 +31,8 @@ export class Tally {
   }
 
   /** All that one series would have been told of. */
-  add(account: AccountName, told: readonly ReplayedNotification[]): void {
-    for (const one of told) this.#send(account, one)
+  add(account: AccountName, notifications: readonly ReplayedNotification[]): void {
+    for (const one of notifications) this.#send(account, one)
   }
 
   #send({ hubId, hubDomain }: AccountName, { at, kind, rule, level, reason, inDigest }: ReplayedNotification): void {

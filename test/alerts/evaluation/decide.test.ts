@@ -316,7 +316,7 @@ describe('the first reading of an account', () => {
   test('is not that of a pair that is known to have had nothing before', () => {
     const after = readings(NOW, properties(10, 1_000), { [PAIR]: associations(500, [], 60) })
     const account = { hubId: 123, hubDomain: 'acme.example.com', before: well, after, samples: {}, states: {} }
-    const { entries } = decideAlerts(SETTINGS, { ...account, pairsSeen: true }, NOW)
+    const { entries } = decideAlerts(SETTINGS, { ...account, allPairsRead: true }, NOW)
     expect(entries.map(decodeEntry)).toHaveLength(2)
     for (const message of entries) expect(decodeEntry(message)).not.toHaveProperty('firstReading')
   })

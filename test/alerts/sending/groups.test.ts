@@ -150,7 +150,7 @@ test('of an alert that is over it is known for three days that it is, and nothin
 test('nothing of what was sent lately is kept for good', async () => {
   const one = relay()
   await one.pass(NOW, { alert: anAlert({ level: 'critical' }) }, { alert: anAlert(), firstReading: true })
-  const lately = one.keys.delivery.lately('mail')
+  const lately = one.keys.delivery.recent('mail')
   const ttl = await redis.store.pttl(lately)
   expect(ttl).toBeGreaterThan(INTERVAL)
   expect(ttl).toBeLessThanOrEqual(INTERVAL + 60_000)

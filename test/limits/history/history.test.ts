@@ -4,7 +4,7 @@ import { type AccountHistory, History } from '../../../src/limits/history/histor
 import { UnreadableKey } from '../../../src/limits/history/packed-bytes.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
-import { KeptSamples } from '../../../src/limits/samples.ts'
+import { SampleStore } from '../../../src/limits/samples.ts'
 import { encodeWatch } from '../../../src/limits/watch/packed-watch.ts'
 import { NEW_WATCH } from '../../../src/limits/watch/watch.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
@@ -207,7 +207,7 @@ describe('what can not be read', () => {
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
     await expect(polls.read(HUB)).rejects.toThrow("account 123: its watch can't be read")
     await redis.store.set(own.samples, 'x')
-    const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 1_000 })
+    const samples = new SampleStore(redis.store, keys, { records: 'full', keepMs: 1_000 })
     await expect(samples.read(HUB)).rejects.toThrow(`account 123: what ${own.samples} holds`)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Change, Value } from '../../../src/limits/history/change.ts'
-import type { Keep } from '../../../src/limits/history/resolutions.ts'
+import type { Retention } from '../../../src/limits/history/resolutions.ts'
 
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
@@ -77,4 +77,4 @@ export const polls: fc.Arbitrary<Poll[]> = fc.array(step, { minLength: 1, maxLen
 })
 
 const kept = fc.integer({ min: 1, max: 10 * DAY })
-export const keep: fc.Arbitrary<Keep> = fc.record({ rawMs: kept, hourlyMs: kept, dailyMs: kept })
+export const keep: fc.Arbitrary<Retention> = fc.record({ rawMs: kept, hourlyMs: kept, dailyMs: kept })

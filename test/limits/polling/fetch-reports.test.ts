@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { encodeReadings } from '../../../src/limits/history/packed-readings.ts'
 import type { Pair } from '../../../src/limits/pair.ts'
-import { KeptReadings } from '../../../src/limits/poll-store.ts'
+import { PackedReadings } from '../../../src/limits/poll-store.ts'
 import { AccountCalls, type FetchDeps } from '../../../src/limits/polling/account-calls.ts'
 import type { CallsMade } from '../../../src/limits/polling/call-share.ts'
-import { type Asked, fetchReports, readAnswers, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
+import {
+  fetchReports,
+  type PollTarget,
+  readAnswers,
+  wasUnauthorized,
+} from '../../../src/limits/polling/fetch-reports.ts'
 import { mostCalls } from '../../../src/limits/polling/poll-settings.ts'
 import {
   type Fetched,
@@ -31,13 +36,13 @@ const PAIRS: Pair[] = [
   { from: '0-1', to: '0-2' },
   { from: '0-1', to: '0-3' },
 ]
-type All = Asked['settings'] & Partial<Watch> & { readings: Readings | undefined; pausedUntil: number }
+type All = PollTarget['settings'] & Partial<Watch> & { readings: Readings | undefined; pausedUntil: number }
 const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
 const AUTO: All = { reports: REPORTS.slice(0, 2), pairs: 'auto', pairsPerPoll: 20, readings: undefined, pausedUntil: 0 }
 function heard(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, signal: AbortSignal) {
   const { reports, pairs, pairsPerPoll, readings, pausedUntil, ...watch } = asked
   const packed = readings && encodeReadings(readings)
-  const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new KeptReadings(hubId, keys, packed), pausedUntil }
+  const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new PackedReadings(hubId, keys, packed), pausedUntil }
   const calls = new AccountCalls(deps, { hubId, before: begun.watch.calls }, signal)
   return fetchReports(deps, { hubId, accessToken, begun, settings: { reports, pairs, pairsPerPoll } }, calls)
 }
@@ -427,7 +432,7 @@ describe('with automatic pairs', () => {
 
   test('all that had something to tell was seen, unless one was left out, failed, or nobody could say', async () => {
     const seen = async (does: FakeAnswers, asked = AUTO) =>
-      (await fetchAndRead(auto(does).deps, HUB, token, asked, never))?.pairsSeen
+      (await fetchAndRead(auto(does).deps, HUB, token, asked, never))?.allPairsRead
     expect(await seen({})).toBe(true)
     expect(await seen({}, { ...AUTO, pairsPerPoll: 2 })).toBe(false)
     expect(await seen({ associations: async () => failure('transient', { status: 503 }) })).toBe(false)

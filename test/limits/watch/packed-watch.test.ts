@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { UnreadableBytes } from '../../../src/limits/history/packed-bytes.ts'
-import { decodeWatch, encodeWatch, type KeptWatch } from '../../../src/limits/watch/packed-watch.ts'
+import { decodeWatch, encodeWatch, type StoredWatch } from '../../../src/limits/watch/packed-watch.ts'
 import { readableWatch } from '../../../src/limits/watch/read-watch.ts'
 import { NEW_WATCH, type Watch } from '../../../src/limits/watch/watch.ts'
 import { packedReadings, watches } from './watches.ts'
@@ -9,7 +9,7 @@ import { packedReadings, watches } from './watches.ts'
 const NOW = 1_763_719_200_000
 
 /** What can be told of it: `readings` as text. */
-const told = ({ watch, readings, isInterrupted }: KeptWatch) => ({
+const told = ({ watch, readings, isInterrupted }: StoredWatch) => ({
   ...{ watch, isInterrupted },
   readings: readings?.toString('hex'),
 })
@@ -91,7 +91,7 @@ describe('a mark', () => {
   const seen = { answers: 'a', records: 'c', judged: 'd' }
   const troubled: Watch = {
     ...NEW_WATCH,
-    ...{ polledAt: NOW, changedAt: NOW - 5, typesLeftOut: 3, pairsSeen: true, hasAlerts: true, seen },
+    ...{ polledAt: NOW, changedAt: NOW - 5, typesLeftOut: 3, allPairsRead: true, hasAlerts: true, seen },
     turn: { regularAt: NOW, urgency: 0, because: { is: 'failed' } },
     failing: { count: 2, reason: 'away', at: NOW, since: NOW - 9 },
     blocked: { what: 'part', since: NOW - 9, scopes: ['oauth'] },

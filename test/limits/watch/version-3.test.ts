@@ -53,7 +53,7 @@ const WHOLE = {
   bucket: { refused: 2, lastSeen: { used: 30, of: 110, intervalMs: 10_000, at: NOW } },
   // It is of all answers together: the next poll reads them all.
   seen: undefined,
-  ...{ companionsAwayUntil: NOW + 6, pairsSeen: true, disagreed: true },
+  ...{ companionsAwayUntil: NOW + 6, allPairsRead: true, disagreed: true },
   // It did not say: the next poll looks.
   hasAlerts: true,
   ...{ records: undefined, calls: undefined },

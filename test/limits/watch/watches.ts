@@ -66,7 +66,7 @@ export const watches: fc.Arbitrary<Watch> = fc.oneof(
       gaps: fc.dictionary(text, fc.array(text), { maxKeys: 3, noNullPrototype: true }),
       notAvailable: fc.dictionary(text, moment, { maxKeys: 3, noNullPrototype: true }),
       companionsAwayUntil: moment,
-      pairsSeen: fc.boolean(),
+      allPairsRead: fc.boolean(),
       disagreed: fc.boolean(),
       bucket: maybe(bucket),
       seen: maybe(fc.record({ answers: text, said: text, records: text, judged: text })),

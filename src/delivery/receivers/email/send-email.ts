@@ -56,7 +56,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
     try {
       if (found?.is === 'nobody') {
         await (await transport).verify()
-        return { outcome: 'delivered', detail: NOBODY_TO_TEST }
+        return { outcome: 'delivered', detail: NO_TEST_ADDRESS }
       }
       const shown = address === undefined ? links : linksOfCustomer(links)
       const texts = textsOf(message, shown)
@@ -107,7 +107,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
 
 const NO_TEXTS: TemplateTexts = {}
 
-const NOBODY_TO_TEST =
+const NO_TEST_ADDRESS =
   'the mail server takes the login; no mail was sent, because each is for the contact of an account'
 
 /** A message for a customer must be about one account: it is not sent to the contact of another one. */

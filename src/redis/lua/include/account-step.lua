@@ -194,7 +194,7 @@ local function generationIn(text)
   return string.match(text or '', '^%d+$') and tonumber(text)
 end
 
--- One that no tokens had: where the stored one can't be read, as `mendAccount` gives it.
+-- One that no tokens had: where the stored one can't be read, as `repairAccount` gives it.
 local function newGeneration() return math.floor(redisNow() / 1000) * GENERATIONS_OF_A_GRANT end
 
 -- Whatever is under way with the tokens of before is refused from here on.

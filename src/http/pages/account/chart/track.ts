@@ -1,4 +1,4 @@
-import type { KnownPoll, Timeline } from '../../../../limits/history/history.ts'
+import type { Timeline, TimelinePoll } from '../../../../limits/history/history.ts'
 
 /** What a series stood at, from when until when, ms. */
 export interface Stand {
@@ -37,7 +37,7 @@ export function trackOf(timeline: Timeline, gaps: readonly Gap[], seriesId: stri
   return runsOf(stands)
 }
 
-export function gapsOf(polls: readonly KnownPoll[]): Gap[] {
+export function gapsOf(polls: readonly TimelinePoll[]): Gap[] {
   return polls.flatMap(({ at, missingSince }) => (missingSince === undefined ? [] : [{ from: missingSince, to: at }]))
 }
 

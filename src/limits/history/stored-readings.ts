@@ -5,7 +5,7 @@ import { type AccountForecasts, decodeForecasts } from '../forecast/forecast-acc
 import type { Readings } from '../readings.ts'
 import { readWatch } from '../watch/read-watch.ts'
 import { unlessUnreadable } from './packed-bytes.ts'
-import { keptReadings } from './packed-readings.ts'
+import { unpackReadings } from './packed-readings.ts'
 
 /** The last numbers of an account; undefined: it was never polled. 'unreadable': its next poll puts them aside. */
 export async function readReadings(
@@ -15,7 +15,7 @@ export async function readReadings(
 ): Promise<Readings | 'unreadable' | undefined> {
   const kept = await readWatch(store, keys, hubId)
   if (kept === 'unreadable' || kept === undefined) return kept
-  return unlessUnreadable(async () => keptReadings(hubId, keys.account(hubId), kept.readings))
+  return unlessUnreadable(async () => unpackReadings(hubId, keys.account(hubId), kept.readings))
 }
 
 /** The last forecast of an account; undefined for none, or what can't be read: it is made anew within a day. */

@@ -18,7 +18,7 @@ import { LAST_MOMENT } from '../src/runtime/moment.ts'
 import { parseAccess } from '../src/tokens/stored-access.ts'
 import type { Queues } from './queues.ts'
 
-export interface MendWork {
+export interface RepairWork {
   store: Store
   keys: Keys
   queues: Pick<Queues, 'wake'>
@@ -70,7 +70,7 @@ interface Unreadable {
  * Puts aside what can't be read of an account, so that its next work goes on without it. What is lost with it is said in the
  * log, and by the account's poll alert.
  */
-export async function mendAccount(deps: MendWork, hubId: number): Promise<void> {
+export async function repairAccount(deps: RepairWork, hubId: number): Promise<void> {
   const { store, keys, clock, log, queues } = deps
   const state = await new Registry(store, keys).listedIn(hubId)
   if (state === undefined) return
@@ -81,7 +81,7 @@ export async function mendAccount(deps: MendWork, hubId: number): Promise<void> 
   const what = `What Redis held of this account could not be read: ${all.join(', ')}.${asideText(found.keys)}`
   const isPolled = state !== 'uninstalling' && state !== 'uninstalled' && state !== 'reauthorize'
   const failing: PollFailure = { count: 1, reason: `unreadable: ${all.join(', ')}`, at: now, since: now }
-  const mended = {
+  const repaired = {
     aside: found.keys.map((name) => keys.account(hubId)[name]),
     keptMs: KEPT_MS,
     alerts: found.alerts,
@@ -92,7 +92,7 @@ export async function mendAccount(deps: MendWork, hubId: number): Promise<void> 
   const stored = found.keys.includes('watch') ? null : await store.getBuffer(keys.account(hubId).watch)
   const { watch, readings } = stored === null ? { watch: NEW_WATCH, readings: undefined } : decodeWatch(stored)
   const after = isPolled ? encodeWatch({ ...watch, failing }, readings) : ''
-  await store.mendAccount(keys.own(hubId), ...[hubId, now, stepJson(mended), stored ?? '', after])
+  await store.repairAccount(keys.own(hubId), ...[hubId, now, stepJson(repaired), stored ?? '', after])
   log.error({ code: 'account.unreadable', hubId, unreadable: all }, what)
   await Promise.all([queues.wake('alerts', now), queues.wake('poll-limits', now)])
 }
@@ -171,7 +171,7 @@ function askedAt(now: number): Record<string, string> {
   return { uninstallAskedAt: String(now), uninstallReason: 'its record could not be read', uninstallBy: 'evidence' }
 }
 
-async function subjectOf({ store, keys, clock }: MendWork, hubId: number, found: Unreadable) {
+async function subjectOf({ store, keys, clock }: RepairWork, hubId: number, found: Unreadable) {
   const { account, alerts } = keys.account(hubId)
   const isReadable = !found.keys.includes('alerts') && !found.alerts.includes(POLL_FIELD)
   const [hubDomain, pollAlert] = await Promise.all([
