@@ -27,7 +27,7 @@ export interface SeenAlert {
 export type AcknowledgeOutcome =
   | { is: 'acknowledged' | 'already'; acknowledged: Acknowledged }
   | { is: 'not-open' }
-  /** It is at a higher level than was seen: that level is not acknowledged. */
+  /** The alert is at a higher level than the operator saw: that level is not acknowledged. */
   | { is: 'gone-worse' }
 
 type StoreDeps = Pick<AlertsDeps, 'store' | 'keys'>
@@ -49,13 +49,13 @@ export async function acknowledgeAlert(
     const reading = bucketFromLastSent(open.field, open.state) ?? (await lastReading(deps, open.hubId, open.field))
     const after = acknowledgeState(open.state, { ...by, at: now, until: now + acknowledgeForMs }, reading)
     const writes: AlertWrites = { changes: [[open.field, open.stored, encodeState(after)]], entries: [] }
-    // In the same step: who wants to know of it is notified whatever dies next.
+    // In the same step, so that receivers with `events` are notified whatever dies next.
     const details = stepJson({ field: open.field, alert: open.id, at: now })
     const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes), details)
     if (outcome === 'changed' && after.acknowledged !== undefined) {
       return { is: 'acknowledged', acknowledged: after.acknowledged }
     }
-    // Somebody else has just changed it, so they got ahead: as often as that happens, this is tried again.
+    // Another daemon changed the alert just before. Its write got through, so trying again always ends.
   }
 }
 
@@ -122,7 +122,7 @@ export async function findAlertOf(
   return (await openStatesOf(store, keys, hubId)).find(({ id }) => id === alertId)
 }
 
-/** Who acknowledges, and until when at most. Times in ms. */
+/** The operator, and the latest end of the acknowledgement. Times in ms. */
 export interface Acknowledgement {
   by: string
   comment?: string | undefined
@@ -133,8 +133,8 @@ export interface Acknowledgement {
 type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
 
 /**
- * An acknowledged open alert. What it must get worse than is the reading that the operator saw; without one what
- * the last message had. A level that is not entered yet can't be acknowledged: its state stays as it is.
+ * An acknowledged open alert, with the reading that the operator saw: only a worse one is sent. Without a reading, with
+ * the values of the last message. A pending level can't be acknowledged: it is not entered yet.
  */
 export function acknowledgeState(
   state: SeriesState,
@@ -146,7 +146,7 @@ export function acknowledgeState(
   return { ...state, acknowledged: { at, by, until, ...defined({ comment }), ...(seen && readingValues(seen)) } }
 }
 
-/** Where the holder of a link acknowledges an alert. */
+/** Path of the links in mails that acknowledge an alert. */
 export const ACKNOWLEDGE_PATH = '/acknowledge'
 
 const LINKS: LinkKind<'account' | 'alert'> = {

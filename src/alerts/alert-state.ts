@@ -9,7 +9,7 @@ import type { Alert, AlertKind, AlertLevel, AlertReason } from './alert.ts'
 export const TOKEN_FIELD = 'token'
 /** The field of the alert about what keeps its limits from being read. */
 export const POLL_FIELD = 'poll'
-/** What the field of a receiver's alert starts with, among the alerts of the whole installation. */
+/** Prefix of the fields of receivers' alerts, among the alerts of the whole installation. */
 export const DELIVERY_FIELD = 'delivery/'
 
 /**
@@ -37,12 +37,12 @@ export function decodeState(stored: string): SeriesState {
   return state
 }
 
-/** What Redis holds of an alert is not what was written there. */
+/** The stored text of an alert is not what Plimsoll wrote. */
 export class UnreadableState extends Error {}
 
 const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
-/** What `encodeState` made, an earlier version's without the last ones. */
+/** A list as `encodeState` makes it; earlier versions left the last ones out. */
 type StoredState = [
   ...[level: SeriesState['level'], rule: string, since: number, transitions: number, sentAt: number],
   ...[lastSent: SeriesState['lastSent'], pending: SeriesState['pending']],
@@ -145,23 +145,23 @@ function acknowledgedOf([at, until, by, comment, usage, percent, remaining]: Ack
   return { at, by, until, ...defined({ ...more, remaining: remaining ?? undefined }) }
 }
 
-/** With its first message. For alerts about other things than a number: there is nothing that was read. */
+/** The state of a new alert that is not about a number: there is no reading in it. */
 export function openedState(level: AlertLevel, rule: string, now: number): SeriesState {
   return { level, rule, since: now, transitions: 1, sentAt: now, lastSent: null, pending: null }
 }
 
-/** With one more message. */
+/** The state after one more message. */
 export function notifiedState(before: SeriesState, now: number): SeriesState {
   return { ...before, transitions: before.transitions + 1, sentAt: now }
 }
 
-/** At the level that holds from now on; one that is open may have been at the other before. */
+/** The state at its new level; an open alert may have been at the other level before. */
 export function atLevel(before: SeriesState, level: AlertLevel): SeriesState {
   if (before.level === 'ok' || before.level === level) return { ...before, level }
   return { ...before, level, wasAtBoth: true }
 }
 
-/** What an open alert is about: without an account are those of receivers and of all accounts. */
+/** The kind of an open alert. Without an account it is a receiver's, or about all accounts. */
 export function kindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
   if (hubId === NO_ACCOUNT) return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
   return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
@@ -180,28 +180,28 @@ function transitionId(hubId: number, field: string, state: SeriesState): string 
   return `${alertId(hubId, field, state.since)}-${state.transitions}`
 }
 
-/** What is remembered of a series between polls; nothing is remembered of one that is plainly well. */
+/** The state of a series between polls. A series that is well, with nothing pending, has none. */
 export interface SeriesState {
   level: AlertLevel | 'ok'
   /** Name of the rule that decided last. */
   rule: string
-  /** When the alert opened, ms; the level may have changed since. */
+  /** Moment at which the alert opened, ms; the level may have changed since. */
   since: number
   /** Transitions of this alert so far: part of their ids. */
   transitions: number
-  /** When the last of them was committed, ms. */
+  /** Commit of the last of them, ms. */
   sentAt: number
-  /** What the last message had. */
+  /** The values in the last message. */
   lastSent: SentBefore | null
   /** Polls in a row that found a higher level than the one in force. */
   pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
   /** The level is in force by the forecast alone: nothing else would hold it. */
   foreseen?: true
-  /** Of a poll or fleet alert: what it was sent with. */
+  /** The cause that a poll or fleet alert was sent with. */
   cause?: Alert['cause'] & {}
-  /** It was at both levels since it opened: the receivers of either got it. */
+  /** The alert was at both levels since it opened: the receivers of either got it. */
   wasAtBoth?: true
-  /** An operator knows: it is not sent again before it gets worse. */
+  /** An operator knows: the alert is not sent again before it gets worse. */
   acknowledged?: Acknowledged
 }
 
@@ -213,9 +213,9 @@ export interface SentBefore {
   daysLeft?: number
   /** ms */
   at: number
-  /** The records that it named; absent where it named none. */
+  /** Records named in the message; absent where it named none. */
   records?: readonly NamedRecord[]
-  /** How many more there were than it named; absent where it named all. */
+  /** Number of further records that it did not name; absent where it named all. */
   unnamed?: number
 }
 
@@ -229,15 +229,15 @@ export interface Acknowledged {
   at: number
   by: string
   comment?: string
-  /** Its end even if nothing gets worse, ms. */
+  /** End of the acknowledgement even if nothing gets worse, ms. */
   until: number
-  /** Its values then. Absent for alerts that are not about a number. */
+  /** Values when it was acknowledged. Absent for alerts that are not about a number. */
   usage?: number
   percent?: number
   remaining?: number
 }
 
-/** What is sent of an alert at a moment. */
+/** The parts of a transition that differ from message to message. */
 export interface NewTransition {
   level: AlertLevel
   reason: AlertReason

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto'
 import { metricKind } from '../limits/reports/all-reports.ts'
 
-/** What an alert is about. */
+/** The subject of an alert. */
 export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
 
 export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'worse' | 'uninstalled' | 'test'
 
 /**
- * What keeps an account from being polled: a scope that was not granted, or polls that fail; `unauthorized`: because its
- * access token is refused, and no refresh helps.
+ * Why an account is not polled: a scope that was not granted, or polls that fail. `unauthorized`: its access token is
+ * refused, and no refresh helps.
  */
 export type PollCause = 'scopes' | 'failing' | 'unauthorized' | 'unreadable'
 
-/** What is wrong with a receiver. */
+/** The trouble of a receiver. */
 export type ReceiverCause = 'failing' | 'disabled' | 'unproven'
 
-/** What all accounts suffer from. */
+/** A trouble of all accounts. */
 export type FleetCause =
   | 'credentials'
   | 'refused'
@@ -62,7 +62,7 @@ export interface Alert {
   reason: AlertReason
   /** The name of the rule that decided; for kinds without rules the kind itself. */
   rule: string
-  /** Of a poll, fleet or delivery alert, and of a token alert about an imported token of another account. */
+  /** Set for poll, fleet and delivery alerts, and for token alerts about an imported token of another account. */
   cause?: 'foreign' | PollCause | FleetCause | ReceiverCause
   account?: { hubId: number; hubDomain: string }
   series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
@@ -72,13 +72,13 @@ export interface Alert {
   remaining?: number
   /** Until the limit at the pace of the last weeks; 0 at or over it. Absent where there is no forecast, or no limit in sight. */
   daysLeft?: number
-  /** Where daysLeft lies by the uncertainty of that pace; without `latest` it may as well be years. */
+  /** Range of daysLeft by the uncertainty of that pace; without `latest` it may as well be years. */
   daysLeftRange?: { earliest: number; latest?: number }
   /** The conditions of the level that was entered (of the one that was left, when resolved). */
   threshold?: { percent?: number; count?: number; remaining?: number; daysLeft?: number }
   previous?: { level: AlertLevel | 'ok'; usage?: number; limit?: number; measuredAt: string }
   measuredAt: string
-  /** When the alert opened. */
+  /** Moment at which the alert opened. */
   since: string
   /** `left`: those that the last message of this alert named and that are gone; only where all there are is known. */
   records?: {
@@ -87,7 +87,7 @@ export interface Alert {
     items: AlertRecord[]
     left?: { objectId: number | string; label?: string }[]
   }
-  /** Of a limit alert: why it is sent; `becauseText` makes it a sentence. */
+  /** Why a limit alert is sent; `becauseText` makes it a sentence. */
   because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
   message?: string
@@ -95,7 +95,7 @@ export interface Alert {
   url?: string
 }
 
-/** What a condition asks of a series. */
+/** The quantity that a condition compares. */
 export type Asks = 'percent' | 'count' | 'remaining' | 'daysLeft'
 
 /** One condition of a level, beside what was read. */
@@ -116,18 +116,21 @@ export interface Rising {
 
 export interface LevelInForce {
   rising?: Rising
-  /** Its values when it was acknowledged: it got worse, so it is sent all the same. */
+  /** The values when the alert was acknowledged: it got worse, so it is sent all the same. */
   worseThan?: { usage: number; percent?: number; remaining?: number }
 }
 
 /** Why a series is at its level. */
 export type Because =
   | ({ is: 'holds' } & Condition & LevelInForce)
-  /** Its condition no longer holds, but it is not left before `until`: below it for percent and count, above it for the rest. */
+  /**
+   * The condition no longer holds, but the level is not left before `until`: below it for percent and count, above it
+   * for the rest.
+   */
   | ({ is: 'margin'; until: number; recoverBelow: number } & Condition & LevelInForce)
   /** A level that is not entered yet. */
   | ({ is: 'pending'; polls: number; of: number } & Condition)
-  /** It is not known; `stays`: the level in force, which is not left for that. */
+  /** The value is not known; `stays`: the level in force, which is not left for that. */
   | { is: 'unknown'; missing: 'limit' | 'forecast'; stays?: AlertLevel }
   | { is: 'off'; rule: string }
   | { is: 'no-rule' }
@@ -136,12 +139,12 @@ export type Because =
   /** The reports do not have the series any more. */
   | { is: 'gone' }
 
-/** What one delivery carries: the alerts of one group, at one moment, for one receiver. */
+/** One delivery: the alerts of one group, at one moment, for one receiver. */
 export interface Message {
   /** `account.reconnect`: for an account's contact, or who installed the app there, wherever else its receiver sends to. */
   type:
     | ('alert.firing' | 'alert.resolved' | 'alert.digest' | 'alert.test' | 'alert.acknowledged' | 'account.reconnect')
-    /** Of no alert: what happened to an account. */
+    /** Not about an alert: an event of an account. */
     | ('account.connected' | 'account.reauthorize' | 'account.recovered' | 'account.uninstalled')
   /** ISO 8601, UTC: when the group was closed. The same on every attempt. */
   timestamp: string
@@ -150,22 +153,22 @@ export interface Message {
     /** How many more alerts belong to this group than `alerts` shows. */
     truncated: number
     alerts: Alert[]
-    /** What happened to it is all that the message is about. */
+    /** The account of such an event. */
     account?: { hubId: number; hubDomain: string }
-    /** Of an acknowledgement: by whom, and until when at most. ISO 8601, UTC. */
+    /** The acknowledgement and its latest end. ISO 8601, UTC. */
     acknowledged?: { by: string; comment?: string; at: string; until: string }
-    /** Of a digest that comes every day or week. */
+    /** Set for a digest that comes every day or week. */
     period?: 'day' | 'week'
-    /** Of such a digest: all that it is about, also what `alerts` doesn't show. */
+    /** Totals of such a digest, also of the alerts that `alerts` doesn't show. */
     totals?: { accounts: number; critical: number; warning: number }
     /** Since the receiver's last such digest, likewise of all; `previous` of an alert has its values then. Absent from the first one. */
     changes?: { new: number; worse: number; better: number; resolved: number }
-    /** What happened since then, of which no alert need be open any more; absent likewise. */
+    /** Changes since then, also of alerts that are not open any more; absent likewise. */
     changed?: FleetChanges
   }
 }
 
-/** What changed in all accounts between two moments. Times are ISO 8601, UTC. */
+/** Changes in all accounts between two moments. Times are ISO 8601, UTC. */
 export interface FleetChanges {
   since: string
   until: string
@@ -184,16 +187,16 @@ export type ChangeName = ('lost' | 'entered' | 'worse') | 'limit' | ('eased' | '
 /** All that happened to one alert, limit or account in a time: its first state and its last. */
 export interface FleetChange {
   change: ChangeName
-  /** When the last of it happened. */
+  /** Moment of the last of them. */
   at: string
   /** Absent for what concerns all accounts, or a receiver. */
   account?: { hubId: number; hubDomain: string }
   /** The level before the first of it and after the last, or the limit. */
   from?: AlertLevel | 'ok' | number
   to?: AlertLevel | 'ok' | number
-  /** Where both are the same, what was in between: a level was entered and left, or left and entered. */
+  /** The level or number in between, where both ends are the same: entered and left, or left and entered. */
   via?: AlertLevel | 'ok' | number
-  /** Of an account: what happened to it before that. */
+  /** The change of the account before that. */
   before?: ChangeName
   /** How many transitions, or events, these are. */
   times: number
@@ -209,8 +212,8 @@ export function alertOf({ id }: Pick<Alert, 'id'>): string {
 }
 
 /**
- * What an alert is about, as a short word: the same for each alert that the same series opens, however often. What is not
- * about an account has no other name than its id.
+ * The subject of an alert as a short word: the same for each alert that the same series opens. An alert without an
+ * account has no subject but its id.
  */
 export function subjectKey(alert: Alert): string {
   const { kind, account, series } = alert
@@ -243,7 +246,7 @@ function percentOf({ usage, limit }: Compared): number | undefined {
   return usage === undefined || limit === undefined || limit === 0 ? undefined : (usage / limit) * 100
 }
 
-/** What the place of an alert in a list depends on; what is not known of it is left out. */
+/** The place of an alert in a list depends on these; unknown ones are left out. */
 export interface Ranked {
   status?: 'firing' | 'resolved'
   kind: AlertKind
@@ -252,7 +255,7 @@ export interface Ranked {
   usage?: number
   percent?: number
   daysLeft?: number
-  /** Those that are as bad: the account with the lower number first, of one account the older alert. */
+  /** Among equals the account with the lower number goes first, and of one account the older alert. */
   account?: { hubId: number }
   /** ISO 8601, or ms. */
   since?: string | number
@@ -267,7 +270,7 @@ export type Rank = readonly [kind: number, level: number, daysLeft: number, perc
 /** Alerts without a forecast come after those with one, and before none. */
 const NO_FORECAST = 99_999
 
-/** What is fuller is as bad: the number stays one that a cursor can carry. */
+/** Everything fuller counts as this, so that a cursor can carry the number. */
 const MOST_PERCENT = 1_000_000
 
 export function rankOf(alert: Ranked): Rank {

@@ -39,7 +39,7 @@ export interface AccountEvent {
 type State = AlertLevel | 'ok'
 
 /**
- * What changed, from the transitions and events of a time, both oldest first: one change for each account and series. Repeated
+ * Net changes from the transitions and events of a span, both oldest first: one for each account and series. Repeated
  * messages change nothing. Alerts that an uninstall closed are part of the uninstall.
  */
 export function netChanges(alerts: readonly Alert[], events: readonly AccountEvent[]): FleetChange[] {
@@ -120,7 +120,7 @@ function stateBefore(alert: Alert | undefined): State {
   }
 }
 
-/** Of a token that the provider refuses the account is lost until it is connected again. */
+/** A refused refresh token means that the account is lost until it is connected again. */
 function nameOf({ from, to, via }: Levels, { kind, rule }: Alert): ChangeName {
   const isToken = kind === 'token' && rule !== UNINSTALL_RULE
   if (isToken && to === 'critical') return 'lost'
@@ -144,7 +144,7 @@ function accountChanges(events: readonly AccountEvent[]): Map<number, FleetChang
   return changes
 }
 
-/** Of an uninstall that the log of accounts does not have (any more), the alerts that it closed are known. */
+/** The log of accounts may not have an uninstall any more: then the alerts that it closed show it. */
 function addUninstall(accounts: Map<number, FleetChange>, { account, measuredAt }: Alert): void {
   if (account === undefined) return
   const known = accounts.get(account.hubId)

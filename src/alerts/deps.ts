@@ -4,7 +4,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Route } from './route.ts'
 import type { SilenceStore } from './silence-store.ts'
 
-/** What alerts need on their way from the outbox into messages. */
+/** Services on the way of an alert from the outbox into messages. */
 export interface AlertsDeps {
   store: Store
   keys: Keys

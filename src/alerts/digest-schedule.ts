@@ -1,6 +1,6 @@
 import { DAY_MS, firstMomentAt, type Weekday, wallClock, weekdayOf } from '../text/wall-clock.ts'
 
-/** When a receiver gets its digest, by the local time of a zone. */
+/** The local time at which a receiver gets its digest, in a zone. */
 export interface DigestSchedule {
   every: 'day' | 'week'
   /** "HH:MM" */
@@ -39,7 +39,7 @@ export function judgeDigest(schedule: DigestSchedule, plannedAt: number | undefi
   const moments = digestMoments(schedule, now)
   const isPlanned =
     plannedAt !== undefined &&
-    // What lies behind was planned by the schedule before, which came less often, or by a clock that was ahead.
+    // A moment further ahead was planned by the schedule before, which came less often, or by a clock that was ahead.
     plannedAt <= digestMoments(schedule, now + SKEW_MS).nextAt &&
     digestMoments(schedule, plannedAt).dueAt === plannedAt
   const isLate = now - moments.dueAt >= PERIOD_MS[schedule.every] / 2

@@ -5,9 +5,9 @@ import { type Alert, alertOf, compareLevels, criticalFirst, type FleetChanges, t
 
 /** A receiver's digest, as far as the next one is compared with it. */
 export interface LastDigest {
-  /** When it was made, ms. */
+  /** Moment of the digest, ms. */
   at: number
-  /** What was open, by the alert's own id. */
+  /** Alerts that were open, by the alert's own id. */
   alerts: ReadonlyMap<string, Reported>
 }
 
@@ -19,7 +19,7 @@ export interface DigestFrame {
   max: number
   now: number
   last: LastDigest | undefined
-  /** What happened since the last one. */
+  /** Changes since the last digest. */
   changed?: FleetChanges | undefined
 }
 
@@ -54,7 +54,7 @@ export function composeDigest(
   }
 }
 
-/** What is open still, though at a level that is for others, is not resolved. */
+/** An alert that is open still, though at a level that is for others, is not resolved. */
 function changesSince({ alerts }: LastDigest, open: readonly Alert[], mine: readonly Alert[]) {
   const moves = open.flatMap((alert) => {
     const was = alerts.get(alertOf(alert))

@@ -28,7 +28,7 @@ export interface OpenAlertSettings {
 export interface AlertedAccount {
   hubId: number
   hubDomain: string
-  /** As stored, by field. */
+  /** Stored states, by field. */
   states: Record<string, string>
   readings: Readings | undefined
   forecasts: AccountForecasts | undefined

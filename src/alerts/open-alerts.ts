@@ -22,7 +22,7 @@ export interface OpenAlert {
   rule: string
   /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled; the fleet's trouble. */
   field: string
-  /** Of a poll or fleet alert. */
+  /** Set for poll and fleet alerts. */
   cause?: SeriesState['cause'] & {}
   /** Null for an alert about all accounts. */
   hubId: number | null
@@ -35,7 +35,7 @@ export interface OpenAlert {
   daysLeft?: number
   /** ms */
   since: number
-  /** It is acknowledged: until then it is sent only if it gets worse. */
+  /** Acknowledgement in force: until its end the alert is sent only if it gets worse. */
   acknowledged?: Pick<Acknowledged, 'at' | 'by' | 'comment' | 'until'>
   /** The id of the silence that it is under. */
   silencedBy?: string
@@ -116,7 +116,7 @@ const POLL_SUBJECT: Record<PollCause, string> = {
   unreadable: 'limits: what was stored of them could not be read',
 }
 
-/** What an open alert is about, for people. */
+/** The subject of an open alert, for people. */
 export function subjectOf({
   kind,
   field,
@@ -189,7 +189,7 @@ export async function openStatesOf(store: Store, keys: Keys, hubId: number): Pro
     if (level === 'ok' || !('since' in rest)) return []
     return {
       ...{ hubId, hubDomain: hubDomain ?? '', field, stored, state: { ...rest, level } },
-      // Made where it is asked for: a hash for each alert of a large fleet is a third of what counting them takes.
+      // Made on first use: a hash for each alert of a large fleet is a third of the cost of counting them.
       get id() {
         return alertId(hubId, field, rest.since)
       },
@@ -197,7 +197,7 @@ export async function openStatesOf(store: Store, keys: Keys, hubId: number): Pro
   })
 }
 
-/** What a silence may ask of it. */
+/** The alert as silences match it. */
 export function silenceable({ hubId, hubDomain, field, state }: OpenState): Silenceable {
   const series = parseSeriesId(field)
   return {

@@ -13,13 +13,16 @@ export interface OutboxEntry {
   notTo?: string
 }
 
-/** As it follows from the alert's state: a receiver that got the beginning gets the end. */
+/** The entry of an alert, by its state: a receiver that got the beginning gets the end. */
 export function entryOf(alert: Alert, { wasAtBoth }: Pick<SeriesState, 'wasAtBoth'>): OutboxEntry {
   const getsBetter = alert.reason === 'eased' || alert.status === 'resolved'
   return wasAtBoth === true && getsBetter ? { alert, toBothLevels: true } : { alert }
 }
 
-/** As `lua/include/append-transitions.lua` takes it: the transition's id, then all of it as JSON. That alone is stored. */
+/**
+ * The entry as `lua/include/append-transitions.lua` takes it: the transition's id, then all of it as JSON. Only the
+ * JSON is stored.
+ */
 export function encodeEntry(entry: OutboxEntry): string {
   return `${entry.alert.id} ${stepJson(entry)}`
 }
@@ -33,7 +36,7 @@ export function numberOf({ id }: Pick<Alert, 'id'>): number {
   return Number(/-(\d+)$/.exec(id)?.[1] ?? 1)
 }
 
-/** Those of an alert after one transition and before another, the oldest first. */
+/** Ids of an alert's transitions after one and before another, the oldest first. */
 export function idsBetween(alert: Alert, after: number): string[] {
   const [own, last] = [alertOf(alert), numberOf(alert)]
   return Array.from({ length: Math.max(0, last - 1 - after) }, (_, n) => `${own}-${after + 1 + n}`)
@@ -41,14 +44,14 @@ export function idsBetween(alert: Alert, after: number): string[] {
 
 /** A transition as it is in the log of its partition. */
 export interface Committed {
-  /** Its place in the log, which no other transition of the partition ever has. */
+  /** Place in the log, which no other transition of the partition ever has. */
   place: string
   entry: OutboxEntry
 }
 
 type StreamEntry = [id: string, fields: string[]]
 
-/** What can't be read of them, nobody here wrote: it is passed over. */
+/** Unreadable entries are skipped: Plimsoll did not write them. */
 export function committedIn(entries: readonly StreamEntry[]): Committed[] {
   return entries.flatMap(([place, [, stored = '']]) => {
     const entry = readableEntry(stored)

@@ -13,13 +13,13 @@ export interface Route {
     | undefined
   /** Names of receivers. */
   to: readonly string[]
-  /** Those of them that send to the contact of the alert's account. */
+  /** Receivers of this route that send to the contact of the alert's account. */
   contacts?: readonly string[] | undefined
-  /** When what the route takes is held back. */
+  /** Hours in which the route's alerts are held back. */
   quiet?: readonly QuietHours[] | undefined
 }
 
-/** What a route asks of an alert. */
+/** The alert as routes match it. */
 export type Routable = Pick<Alert, 'kind' | 'level' | 'rule' | 'account'>
 
 /** The receivers of an alert: those of its route, without what sends to a contact where its account has none. */
@@ -33,7 +33,7 @@ export function routeOf(routes: readonly Route[], alert: Routable, hasContact = 
   return routes.find((route) => matches(route.match, alert) && reachedBy(route, hasContact).length > 0)
 }
 
-/** What no customer can do anything about: a mistaken import, our own data, an uninstall that is not done. */
+/** Alerts that no customer can act on: a mistaken import, our own data, an uninstall that is not done. */
 export function isOursAlone({ rule, kind, cause }: Pick<Alert, 'rule' | 'kind' | 'cause'>): boolean {
   return cause === 'foreign' || cause === 'unreadable' || (kind === 'token' && rule === UNINSTALL_RULE)
 }
@@ -58,12 +58,12 @@ function matches(match: Route['match'], alert: Routable): boolean {
   )
 }
 
-/** What concerns no account in particular fits where none is asked for. */
+/** An alert without an account fits where the route asks for none. */
 function namesNoAccount({ account, tag }: AccountMatch): boolean {
   return account === undefined && tag === undefined
 }
 
-/** When no message is sent, by the clock of a time zone: while that shows a time from `from` until `to`. */
+/** Hours without messages, by the clock of a time zone: from `from` until `to`. */
 export interface QuietHours {
   /** "HH:MM" */
   from: string
@@ -77,10 +77,10 @@ export interface QuietHours {
 
 const MINUTE = 60_000
 const MINUTES_A_DAY = 1_440
-/** What is quiet for longer is always quiet: hours come again every week. */
+/** Quiet for longer means always: hours come again every week. */
 const FAR_MS = 8 * MINUTES_A_DAY * MINUTE
 
-/** When the quiet time ends that `now` lies in, made of any hours; undefined where it lies in none. */
+/** End of the quiet time around `now`, made of any hours; undefined where `now` lies in none. */
 export function endOfQuietTime(hours: readonly QuietHours[], now: number): number | undefined {
   let at = now
   for (;;) {
@@ -91,14 +91,14 @@ export function endOfQuietTime(hours: readonly QuietHours[], now: number): numbe
   }
 }
 
-/** Whether there is no moment at which a message would be sent. */
+/** True where no moment is left at which a message would be sent. */
 export function isAlwaysQuiet(hours: readonly QuietHours[], now: number): boolean {
   return (endOfQuietTime(hours, now) ?? now) >= now + FAR_MS
 }
 
 /**
- * A moment up to which the hours that `now` lies in certainly last: their end, unless the clocks are changed before that.
- * Where they are, it is that change, after which it must be computed again.
+ * A moment up to which the hours around `now` certainly last: their end, or an earlier change of the clocks, after
+ * which it must be computed again.
  */
 function endOf({ from, to, days, timeZone }: QuietHours, now: number): number | undefined {
   const begun = Math.floor(now / MINUTE) * MINUTE

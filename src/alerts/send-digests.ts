@@ -17,7 +17,7 @@ import { readChanges } from './read-changes.ts'
 import { type Routable, receiversOf } from './route.ts'
 
 interface DigestsWork extends Pick<AlertsDeps, 'store' | 'keys' | 'log'> {
-  /** Of the receivers that get one. */
+  /** Schedules of the receivers that get a digest. */
   digests: ReadonlyMap<string, DigestSchedule>
   sending: Pick<AlertsDeps, 'routes' | 'group'>
   alerts: OpenAlertSettings
@@ -26,7 +26,7 @@ interface DigestsWork extends Pick<AlertsDeps, 'store' | 'keys' | 'log'> {
   clock: Pick<Clock, 'now'>
 }
 
-/** Of each group that a digest begins with. */
+/** Most changes of each group that a digest begins with. */
 const MOST_CHANGES = 10
 
 /** Receivers whose digest is due get it, once for all daemons; those that changed in the config are planned anew. */
@@ -69,14 +69,17 @@ interface DueDigest {
   now: number
 }
 
-/** Its delivery, and what the next one is compared with, as the step takes them; nothing where it was made already. */
+/**
+ * The delivery of a digest and the text that the next one is compared with, as the step takes them; nothing where it
+ * was made already.
+ */
 async function makeDigest(deps: DigestsWork, receiver: string, { every }: DigestSchedule, { dueAt, now }: DueDigest) {
   const { store, keys, registry, alerts, sending } = deps
   const last = decodeDigest(await store.hget(keys.digests.of(receiver), 'told'))
-  // Of two clocks that differ by hours the later one plans the same moment anew.
+  // The later of two daemons whose clocks differ by hours plans the same moment anew.
   if (last !== undefined && dueAt <= last.at && last.at < now + DAY_MS) return []
   const open: Alert[] = []
-  // Of a fleet that is on fire not all readings must be in memory together.
+  // In chunks: the readings of a fleet with alerts everywhere must not all be in memory.
   for (const hubIds of chunksOf(await registry.alerting())) {
     const accounts = await readAlertedAccounts(store, keys, hubIds)
     // One by one: they may be more than a call takes arguments.

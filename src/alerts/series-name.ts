@@ -36,12 +36,12 @@ export function isOrAre(metric: string): 'is' | 'are' {
   return metricKind(metric)?.isOne ? 'is' : 'are'
 }
 
-/** What it moves toward: `association limit`. */
+/** The limit's name: `association limit`. */
 export function limitWords({ metric }: Pick<Series, 'metric'>): string {
   return reportOf({ metric })?.limitWords ?? metricName(metric)
 }
 
-/** What a customer can do about it. */
+/** The customer's remedy. */
 export function wayOutOf({ metric }: Pick<Series, 'metric'>): string | undefined {
   return reportOf({ metric })?.wayOut
 }
@@ -52,7 +52,7 @@ export function countedRecords(series: Series, count: number): string {
   return count === 1 ? name.replace('1 records', '1 record') : name
 }
 
-/** Whether usage of the series is a number of records, which has no limit of its own; and of which: full, or near it. */
+/** Set where usage counts records, which has no limit of its own: full ones, or those near their limit. */
 export function countsRecords({ metric }: Pick<Series, 'metric'>): 'full' | 'near' | undefined {
   return metricKind(metric)?.counts
 }

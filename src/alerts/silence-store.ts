@@ -57,14 +57,14 @@ export class SilenceStore {
     return (await this.current(now)).filter((silence) => isInForce(silence, now))
   }
 
-  /** Those too that begin later. */
+  /** Silences in force, and those that begin later. */
   async current(now: number): Promise<Silence[]> {
     const all = await this.all()
     await this.#forget(all.filter(({ endsAt }) => endsAt + KEEP_MS <= now))
     return all.filter(({ endsAt }) => endsAt > now)
   }
 
-  /** Those too that ended in the last days. */
+  /** All silences, also those that ended in the last days. */
   async all(): Promise<Silence[]> {
     const stored = Object.entries(await this.#store.hgetall(this.#key))
     const silences = stored.map(([id, text]) => decode(id, text)).filter((silence) => silence !== undefined)
@@ -119,7 +119,7 @@ function parsed(stored: string) {
   }
 }
 
-/** What was held back, and by what it is released. */
+/** Releases the alerts that a silence held back. */
 export interface HeldAlerts {
   /** Judges again, now, what a silence held back: alerts that still fire are sent. */
   recheckWaiting(now: number): Promise<void>

@@ -11,7 +11,7 @@ export interface Matcher {
   name: MatcherName
   /** `*` matches any characters. Of `account`: a hubId or a domain. */
   value: string
-  /** Of `tag`: hubIds and patterns of domains that carry it, by the caller's config. */
+  /** For `tag`: hubIds and patterns of domains that carry it, by the caller's config. */
   accounts?: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export interface Silence {
   endsAt: number
 }
 
-/** What a silence asks of an alert. */
+/** The alert as silences match it. */
 export type Silenceable = Pick<Alert, 'kind' | 'level' | 'rule' | 'account' | 'series'>
 
 /** The silence that an alert is under; of several the one that lasts longest. */
@@ -40,12 +40,12 @@ export function silenceOf(silences: readonly Silence[], alert: Silenceable, now:
     .reduce<Silence | undefined>((longest, one) => ((longest?.endsAt ?? 0) >= one.endsAt ? longest : one), undefined)
 }
 
-/** Where it has no start of its own, when it was made is not compared: the clock of the machine that made it may be ahead. */
+/** Without a start of its own a silence is in force at once: the clock of the machine that made it may be ahead. */
 export function isInForce({ startsAt, endsAt }: Silence, now: number): boolean {
   return now < endsAt && (startsAt === undefined || now >= startsAt)
 }
 
-/** Whether the alert is one that the silence means, whenever that is in force. */
+/** True where the silence's matchers fit the alert, in force or not. */
 export function covers({ matchers }: Pick<Silence, 'matchers'>, alert: Silenceable): boolean {
   const byName = Map.groupBy(matchers, ({ name }) => name)
   return [...byName.values()].every((any) => any.some((matcher) => matches(matcher, alert)))

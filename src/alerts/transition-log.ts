@@ -42,7 +42,7 @@ export function partitionOfRef(ref: TransitionRef): number {
   return Number(ref.slice(0, ref.indexOf('-')))
 }
 
-/** Of one partition, in the order in which they were committed. */
+/** Order of commits within one partition. */
 export function byCommit(one: TransitionRef, other: TransitionRef): number {
   const [[, at = 0, n = 0], [, otherAt = 0, otherN = 0]] = [partsOf(one), partsOf(other)]
   return at - otherAt || n - otherN
@@ -52,7 +52,7 @@ function partsOf(ref: TransitionRef): number[] {
   return ref.split('-').map(Number)
 }
 
-/** As deliveries carry them: ids, those that the message shows with their place. */
+/** Transitions as deliveries carry them: ids, and for those that the message shows also their place. */
 export function joinCarried(transitions: readonly { id: string; ref?: TransitionRef }[]): string {
   return transitions.map(({ id, ref }) => (ref === undefined ? id : `${ref}=${id}`)).join(' ')
 }

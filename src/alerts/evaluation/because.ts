@@ -83,7 +83,7 @@ function numberText(asks: Asks, number: number): string {
   return asks === 'percent' ? `${plain(number)} %` : plain(number)
 }
 
-/** As exact as it is kept: a rounding more could put it on the other side of a threshold. */
+/** Rounded no further than the number is kept: more could put it on the other side of a threshold. */
 function plain(number: number): string {
   exact ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
   return exact.format(number)
@@ -103,7 +103,7 @@ export interface JudgedLevels {
   critical: JudgedCondition[]
 }
 
-/** What a level was decided by. */
+/** The reasons for a level. */
 interface Grounds extends SeriesVerdict {
   judged: JudgedLevels
   /** Before this reading. */
@@ -134,8 +134,8 @@ export function becauseOf({ state, verdict, judged, inForce, worseThan, polls }:
 }
 
 /**
- * What holds a level. Nothing of its own need: polls that find critical count for warning too, and a warning in force
- * stays while critical is being confirmed.
+ * The condition that holds a level. It may be the other level's: polls that find critical count for warning too, and a
+ * warning in force stays while critical is being confirmed.
  */
 function holdingAt(level: AlertLevel, { warning, critical }: JudgedLevels): JudgedCondition {
   const [own, other] = level === 'warning' ? [warning, critical] : [critical, warning]

@@ -10,8 +10,8 @@ import { levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 type Settings = Pick<EvaluationSettings, 'recoverBelow'> & { rules: readonly Rule[] }
 
 /**
- * Where each series of an account enters and leaves the levels of the rule that decides about it. What no rule watches
- * has no boundaries.
+ * Boundaries: the usage at which each series of an account enters and leaves the levels of its rule. A series that no
+ * rule watches has none.
  *
  * @param states as stored after the poll, by series
  */

@@ -96,7 +96,10 @@ function withDistance(condition: JudgedCondition): { condition: JudgedCondition;
   return [{ condition, share: whole > 0 ? Math.abs(threshold - value) / whole : 0 }]
 }
 
-/** As it is shown. What is not at its threshold never reads as if it were: that would be another state. */
+/**
+ * The condition as it is shown. A value short of its threshold is never rounded to it: that would read as another
+ * state.
+ */
 export function conditionOf({ level, asks, threshold, value }: JudgedCondition): Condition {
   return { level, asks, threshold, value: rounded(threshold, value ?? Number.NaN) }
 }
@@ -126,14 +129,14 @@ export function marginOf(asks: Asks, threshold: number, ownMargin: number | unde
     case 'count':
       return threshold < LARGE_COUNT ? 0 : 1
     case 'remaining':
-      // Of whole numbers: 10 % of the threshold, rounded down.
+      // For whole numbers: 10 % of the threshold, rounded down.
       return Math.max(1, Math.floor(threshold / 10))
     case 'daysLeft':
       return 1
   }
 }
 
-/** Whether the condition is met from below, as usage grows. */
+/** True where usage meets the condition from below as it grows. */
 export function risesTo(asks: Asks): boolean {
   return asks === 'percent' || asks === 'count'
 }

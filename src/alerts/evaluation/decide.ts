@@ -18,7 +18,7 @@ import { asReading } from './worse.ts'
 export interface AlertSettings extends EvaluationSettings {
   rules: readonly Rule[]
   firstRun: 'digest' | 'alert'
-  /** Where the account's page is: an alert links to it. */
+  /** Address of the account's page: an alert links to it. */
   pageOf: (hubId: number) => string
 }
 
@@ -30,15 +30,15 @@ export interface PolledAccount extends RuleSubject {
   allPairsRead?: boolean
   /** The records that this poll was shown. */
   samples: Samples
-  /** As sent last; undefined where nothing was. */
+  /** The forecasts that were stored last; undefined where there are none. */
   forecasts?: AccountForecasts | undefined
-  /** As stored, by series. */
+  /** Stored states, by series. */
   states: Record<string, string>
   /** Series whose numbers moved, where all others would be judged as before; undefined: all are judged. */
   moved?: ReadonlySet<string> | undefined
 }
 
-/** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
+/** Alert states and messages that a poll changes, to be committed with the reading itself. */
 export function decideAlerts(settings: AlertSettings, account: PolledAccount, now: number): AlertWrites {
   const writes: AlertWrites = { changes: [], entries: [] }
   const previous = seriesById(account.before)
@@ -64,7 +64,7 @@ interface Poll {
 
 function decideOne(poll: Poll, series: Series, previous: Series | undefined): void {
   const { settings, account, now, writes } = poll
-  // What this poll did not read is no news: not a poll that agrees, not a reason to repeat.
+  // A series that this poll did not read is no news: not a poll that agrees, not a reason to repeat.
   if (readAt(series, account.after) !== now) return
   const stored = account.states[series.id]
   const before = stored === undefined ? undefined : decodeState(stored)
@@ -95,12 +95,12 @@ function noteChangedLimit({ settings, account, now, writes }: Poll, series: Seri
   }
 }
 
-/** When the reading before this one was. */
+/** Moment of the reading before this one. */
 function readBefore(series: Series, { before }: PolledAccount): number | undefined {
   return before === undefined ? undefined : readAt(series, before)
 }
 
-/** Whether the state of a series could not be known before. */
+/** True where the state of a series could not be known before. */
 function isFirstReading(series: Series, { before, allPairsRead }: PolledAccount): boolean {
   if (before === undefined) return true
   return readAt(series, before) === undefined && !(isOfOnePair(series) && allPairsRead === true)
@@ -133,7 +133,7 @@ function closeVanished(poll: Poll, id: string, stored: string, previous: Series 
   writes.entries.push(encodeEntry(entryOf(alert, before)))
 }
 
-/** Where no reading of it is known any more: what was sent last. A receiver that got the beginning gets the end. */
+/** The series by its last message, where no reading is left: a receiver that got the beginning gets the end. */
 function seriesFromLastSent(id: string, { lastSent }: SeriesState): Series | undefined {
   const name = parseSeriesId(id)
   return name === undefined || lastSent === null ? undefined : { id, ...name, ...asReading(lastSent) }
@@ -191,7 +191,7 @@ export function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft'
   }
 }
 
-/** What was sent last; before the first message, what the poll before had read. */
+/** The values that were sent last; before the first message those of the poll before. */
 function previousOf(
   before: SeriesState | undefined,
   previous: Series | undefined,

@@ -20,7 +20,7 @@ export interface EvaluationSettings {
   /** Polls in a row that must agree before a level is entered. */
   for: number
   repeatEveryMs: number
-  /** What gets worse at its level is sent no sooner after the last message; undefined: not at all. */
+  /** Shortest time between the last message and one that says it got worse at its level; undefined: none is sent. */
   worseAfterMs?: number | undefined
 }
 
@@ -50,7 +50,7 @@ interface Decided extends SeriesVerdict {
     /** The very first reading found it already. */
     beganWithFirstReading: boolean
   }
-  /** What an alert was acknowledged at that is sent all the same. */
+  /** The values that an alert was acknowledged at and is worse than now, so that it is sent all the same. */
   worseThan?: Acknowledged
 }
 
@@ -77,7 +77,7 @@ export function evaluate(subject: SeriesToJudge): Evaluation {
 function decideBy(subject: Subject, { target }: Judged): Decided {
   const decided = decideLevel(subject, target)
   const { state } = decided
-  // What can't be judged now rests on what it rested on before.
+  // A series that can't be judged now keeps the reason that it had.
   if (state === undefined || decided.verdict === 'unknown') return decided
   const { foreseen: _, ...others } = state
   return restsOnForecast(subject, state.level)
@@ -85,7 +85,10 @@ function decideBy(subject: Subject, { target }: Judged): Decided {
     : { ...decided, state: others }
 }
 
-/** What is kept of a state: a level that was left is not remembered, its state only carried the number of the last message. */
+/**
+ * The part of a state that is stored: a level that was left is dropped, its state only carried the number of the last
+ * message.
+ */
 export function remembered(state: SeriesState | undefined): SeriesState | undefined {
   return state === undefined || (state.level === 'ok' && state.pending === null) ? undefined : state
 }
@@ -198,7 +201,7 @@ function message(
   beganWithFirstReading = false,
 ): Decided {
   const opened = before === undefined || before.level === 'ok' ? newState(rule.name, now) : before
-  // What gets better is still known to who acknowledged it.
+  // An alert that gets better stays acknowledged.
   const known = event.reason === 'eased' && currentAcknowledgement(opened, now) !== undefined
   const state: SeriesState = {
     ...atLevel(known ? opened : withoutAcknowledgement(opened), event.level),
@@ -211,7 +214,7 @@ function message(
   return { state, verdict: event.level, event: { ...event, beganWithFirstReading } }
 }
 
-/** What a message has of a reading. */
+/** The values of a reading that a message has. */
 export function sentBeforeOf(level: AlertLevel, { usage, limit, daysLeft }: ForecastSeries, at: number): SentBefore {
   const days = daysLeft == null ? undefined : tenths(daysLeft)
   return { level, usage, at, ...defined({ limit: limit ?? undefined, daysLeft: days }) }

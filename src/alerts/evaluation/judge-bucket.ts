@@ -20,7 +20,7 @@ interface BucketPoll {
 
 type States = Readonly<Record<string, string>>
 
-/** Whether a rule asks for the bucket of an account, or asked for it and its alert is not over. */
+/** True where a rule asks for the bucket of an account, or its alert is still open. */
 export function isBucketWatched(rules: readonly Rule[], account: RuleSubject, states: States): boolean {
   if (states[FIELD] !== undefined) return true
   return rules.some(({ on }) => on === BUCKET_SERIES.metric) && isOn(ruleFor(rules, account, BUCKET_SERIES))
@@ -30,7 +30,7 @@ function isOn(rule: Rule | undefined): boolean {
   return rule !== undefined && rule.off !== true
 }
 
-/** What a poll changes about the alert of the account's bucket. Where no rule asks, this costs nothing. */
+/** Changes of the alert about the account's bucket. Where no rule asks, this costs nothing. */
 export function judgeBucket(settings: AlertSettings, { hubId, begun, bucket, at }: BucketPoll): AlertWrites {
   const { hubDomain, alertStates, watch } = begun
   const after = bucketReadings(bucket)
@@ -41,12 +41,12 @@ export function judgeBucket(settings: AlertSettings, { hubId, begun, bucket, at 
   return decideAlerts(settings, { ...account, states, samples: {}, before: bucketReadings(watch.bucket), after }, at)
 }
 
-/** The bucket as its alert told of it: readings don't have it. Undefined for what is no alert about one. */
+/** The bucket by the last message of its alert, since readings don't have it. Undefined for other alerts. */
 export function bucketFromLastSent(field: string, { lastSent }: Pick<SeriesState, 'lastSent'>): Series | undefined {
   return field === FIELD && lastSent !== null ? { id: FIELD, ...BUCKET_SERIES, ...asReading(lastSent) } : undefined
 }
 
-/** The states of what the reports tell of. */
+/** The states without that of the bucket, which no report has. */
 export function withoutBucket(states: Record<string, string>): Record<string, string> {
   if (states[FIELD] === undefined) return states
   const { [FIELD]: _, ...others } = states

@@ -25,7 +25,7 @@ export function judgedBy(
   return fingerprint(text)
 }
 
-/** What is asked for, and kept of it. */
+/** The reports, pairs and record choice of an account's polls, which a judgement is remembered with. */
 export interface Watched {
   reports: readonly Pick<Report, 'name'>[]
   pairs: readonly Pair[] | 'auto'
@@ -41,7 +41,7 @@ function watchedText({ reports, pairs, records }: Watched): string {
  * Counted up by a developer who changes how numbers are read from answers, or how they are judged: then each account is judged
  * anew once, though its answers stay the same.
  */
-const WAY_OF_JUDGING = 2
+const JUDGING_VERSION = 2
 
 /** Settings are read once: each account's judgement names them. */
 const TEXTS = new WeakMap<AlertSettings, string>()
@@ -50,13 +50,13 @@ function textOf(settings: AlertSettings): string {
   const before = TEXTS.get(settings)
   if (before !== undefined) return before
   const { rules, recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun } = settings
-  const judging = [WAY_OF_JUDGING, rules, recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun]
+  const judging = [JUDGING_VERSION, rules, recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun]
   const text = fingerprint(JSON.stringify(judging))
   TEXTS.set(settings, text)
   return text
 }
 
-/** Whether a number that is what it was would be judged at `now` as the last poll judged it, which was near no level. */
+/** True where an unchanged number would be judged at `now` as the last poll judged it, which was near no level. */
 export function isJudgedAlike(settings: AlertSettings, begun: Begun, watched: Watched, now: number): boolean {
   const { alertStates, watch, forecasts } = begun
   if (watch.seen === undefined || watch.seen.judged === NOT_JUDGED) return false
@@ -66,8 +66,8 @@ export function isJudgedAlike(settings: AlertSettings, begun: Begun, watched: Wa
 }
 
 /**
- * Whether numbers that are what they were, and are judged alike, need not be judged again at `now`: nothing counts polls
- * or waits for its time. An alert about polls, or polls that failed, are over once one works: that poll finds it.
+ * True where unchanged numbers, judged alike, need no judging at `now`: nothing counts polls or waits for its time. An
+ * alert about polls, or polls that failed, are over once one works: that poll finds it.
  */
 export function mayRest(settings: AlertSettings, { alertStates, watch }: Begun, now: number): boolean {
   if (watch.failing !== undefined || watch.blocked !== undefined) return false
@@ -86,7 +86,8 @@ function isQuiet(
 ): boolean {
   const { pending, acknowledged, sentAt } = decodeState(stored)
   if (pending !== null || acknowledged !== undefined || now - sentAt >= repeatEveryMs) return false
-  // What got worse too soon after the last message is sent by the first poll after that time, though nothing moved.
+  // A series that got worse too soon after the last message is sent by the first poll after that time, though nothing
+  // moved.
   const worseFrom = worseAfterMs === undefined ? now + 1 : sentAt + worseAfterMs
   return worseFrom <= polledAt || worseFrom > now
 }
@@ -95,7 +96,7 @@ function isOfSeries(field: string): boolean {
   return field !== TOKEN_FIELD && field !== POLL_FIELD
 }
 
-/** Whether the next poll has to know any of these states. */
+/** True where the next poll has to know any of these states. */
 export function hasPolledAlerts(states: Readonly<Record<string, string>>): boolean {
   for (const field in states) if (field !== TOKEN_FIELD) return true
   return false

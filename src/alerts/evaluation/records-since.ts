@@ -22,7 +22,7 @@ export function recordsSince(
   return { ...shown, items, ...(left.length === 0 ? {} : { left }) }
 }
 
-/** What the next message must know of the records that this one names. Nothing, where their names are not kept. */
+/** Records that this message names, for the next one to compare with. Nothing where their names are not kept. */
 export function namedRecords(
   shown: ShownRecords,
   samples: ReportSamples | undefined,

@@ -6,7 +6,7 @@ import { fits } from '../../text/pattern.ts'
 import type { AlertLevel, Asks } from '../alert.ts'
 import { metricNoun } from '../series-name.ts'
 
-/** What a level asks of a series; several conditions mean any of them. */
+/** The conditions of a level; any of them is enough. */
 export interface Level {
   /** Usage in percent of the limit, at least this. */
   percent?: number | undefined
@@ -26,7 +26,7 @@ export interface RuleMatch extends AccountMatch {
 
 export interface Rule {
   name: string
-  /** Of the config file, where it was read from one. */
+  /** Line in the config file, where the rule was read from one. */
   line?: number | undefined
   /** A metric, or a pattern of metrics: a report and `.*`; or `limit-changed`, which can be off only. */
   on: string
@@ -47,7 +47,7 @@ export function ruleFor(rules: readonly Rule[], account: RuleSubject, series: Se
   )
 }
 
-/** Whether a rule is about a metric: a sample is watched by its own name alone, and turned off by `*`, too. */
+/** True where a rule is about a metric. A sample is watched by its own name alone, and turned off by `*`, too. */
 export function isAbout({ on, off }: Pick<Rule, 'on' | 'off'>, metric: string): boolean {
   return fits(on, metric) && (on === metric || off === true || metricKind(metric)?.isSample !== true)
 }
@@ -70,7 +70,7 @@ function asksOtherThanCount(level: Level | undefined): boolean {
   return level?.percent !== undefined || level?.remaining !== undefined || level?.daysLeft !== undefined
 }
 
-/** Whether a moved limit of a series sends no alert: a rule turns that off, or all that is about the series. */
+/** True where a moved limit of a series sends no alert: a rule turns that off, or the whole series. */
 export function isLimitChangeOff(rules: readonly Rule[], account: RuleSubject, series: SeriesName): boolean {
   return (
     rules.some(({ on, match }) => on === 'limit-changed' && matches(match, account, series)) ||
@@ -93,7 +93,7 @@ function isAmong(wanted: readonly string[] | undefined, fitsOne: (wanted: string
 }
 
 /**
- * Whether what a level asks fits a series that the rule's `on` names. In a rule for several series `count` is a number of
+ * True where a condition fits a series that the rule's `on` names. In a rule for several series `count` is a number of
  * records: the usage of one record, which a fullest record has, is only meant by a rule for that alone.
  */
 export function measures(on: string, metric: string, asks: Asks): boolean {

@@ -4,7 +4,7 @@ import { defined } from '../../runtime/defined.ts'
 import type { Acknowledged, SentBefore, SeriesState } from '../alert-state.ts'
 import type { Level } from './rules.ts'
 
-/** The values of a series at a moment. What is not known is absent. */
+/** The values of a series at a moment; unknown ones are absent. */
 export type ReadingValues = Pick<Acknowledged, 'usage' | 'percent' | 'remaining'>
 
 type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
@@ -34,8 +34,8 @@ const WORSE_POINTS = 5
 const HAIR = 1e-9
 
 /**
- * By points of the limit; where the level asks what remains, also by half of that; of what has no limit by any rise. Records
- * near their limit come and go: the one that reaches it is news.
+ * Worse by points of the limit; for a level that asks what remains, also by half of that; without a limit by any rise.
+ * Records near their limit come and go: only one that reaches it is news.
  */
 function isWorse(then: ReadingValues, { metric, usage, limit, percent }: Series, asksRemaining: boolean): boolean {
   if (percent === null || then.percent === undefined) {
@@ -46,7 +46,7 @@ function isWorse(then: ReadingValues, { metric, usage, limit, percent }: Series,
   return asksRemaining && limit !== null && was !== undefined && was > 0 && limit - usage <= was / 2
 }
 
-/** What a message had, as it was read then. */
+/** The values of a message as a reading. */
 export function asReading({ usage, limit }: SentBefore): Reading {
   return limit === undefined ? { usage, limit: null, percent: null } : { usage, limit, percent: (usage * 100) / limit }
 }

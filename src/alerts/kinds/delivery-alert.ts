@@ -3,7 +3,7 @@ import type { Message } from '../alert.ts'
 import { alertId, DELIVERY_FIELD } from '../alert-state.ts'
 import { type News, notifyNews } from './notified-alert.ts'
 
-/** What is written about one receiver's alert; `stored` is its state, '' = none. */
+/** Writes of one receiver's alert; `stored` is its state, '' = none. */
 export type DeliveryAnnouncer = (receiver: string, stored: string, news: News, now: number) => AlertWrites
 
 /** The alert about a receiver, sent to the others. `page`: of deliveries. */
@@ -17,7 +17,7 @@ export function deliveryAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: numb
 /** Somebody asked for it, or it is the drill of a receiver that had nothing to deliver for long. */
 export type TestOccasion = 'asked' | 'drill'
 
-/** What a receiver gets to prove that it works. */
+/** The message that proves that a receiver works. */
 export function testMessage(receiver: string, occasion: TestOccasion, now: number, page: string): Message {
   const at = new Date(now).toISOString()
   return {

@@ -14,7 +14,7 @@ import { type News, notifyNews } from './notified-alert.ts'
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
 export type FleetTrouble = 'token-endpoint' | 'clock' | 'calls' | typeof COVERAGE | typeof DATA
 
-/** What is written about a trouble of all accounts; `stored`: the state of its alert, '' = none. */
+/** Writes about a trouble of all accounts; `stored`: the state of its alert, '' = none. */
 export type FleetAnnouncer = (news: FleetNews) => AlertWrites
 
 interface FleetNews {
@@ -25,7 +25,7 @@ interface FleetNews {
   level?: AlertLevel | undefined
   message: string
   now: number
-  /** Of those that the token endpoint may have. */
+  /** Cause of a trouble of the token endpoint. */
   cause?: Cause
 }
 
@@ -41,7 +41,7 @@ export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number;
 /** The provider's clock and ours: beyond this the clock must be set. */
 const SKEW_LIMIT_MS = 60_000
 
-/** When the first access token ends of those that are kept alive, ms. */
+/** Moment at which the first of the access tokens ends, ms. */
 export type NearestExpiry = (now: number) => Promise<number | undefined>
 
 /** The alerts about what all accounts suffer from at the token endpoint. */
@@ -84,7 +84,7 @@ function isClockRight({ skewMs }: EndpointState): boolean {
   return skewMs !== null && Math.abs(skewMs) < SKEW_LIMIT_MS / 2
 }
 
-/** What is wrong at the token endpoint, in a few words. */
+/** The causes of trouble at the token endpoint, in a few words. */
 export const ENDPOINT_CAUSE: Record<Cause, string> = {
   credentials: 'client secret rejected',
   refused: 'refresh tokens of many accounts refused at once',
@@ -106,7 +106,7 @@ export function firstExpiry(expiresAt: number, now: number): string {
   return expiresAt <= now ? 'first token expired' : `first token expires in ${formatSpan(expiresAt - now)}`
 }
 
-/** What is wrong, how bad it is, what to do, what Plimsoll does. */
+/** Sentences: the trouble, how bad it is, what to do, what Plimsoll does. */
 function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expiresAt: number | undefined, now: number) {
   const accounts = countOf(fleet, 'account')
   const first =
@@ -126,7 +126,7 @@ function describeSkew(skewMs: number): string {
   )
 }
 
-/** What is found of the fleet's readings, as a sweep sees it. */
+/** The judgment of a sweep over the fleet's readings. */
 export interface JudgedCoverage {
   coverage: Coverage
   trouble: CoverageTrouble | undefined

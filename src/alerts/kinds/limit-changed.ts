@@ -56,7 +56,7 @@ export function limitChangedAlert({ account, before, series, now, url }: ReadLim
 
 type Limited = Pick<Series, 'limit'>
 
-/** Of a limit that is not known, because there is none or it could not be read, it can't be known that it moved. */
+/** An unknown limit, absent or unreadable, never counts as moved. */
 export function hasMoved(was: Limited, is: Limited): boolean {
   return was.limit !== null && is.limit !== null && was.limit !== is.limit
 }

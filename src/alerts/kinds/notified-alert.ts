@@ -16,9 +16,9 @@ import {
 } from '../alert-state.ts'
 import { encodeEntry, entryOf } from '../outbox.ts'
 
-/** What an alert is about that is no number, and its state as stored. */
+/** The subject of an alert that is not about a number, and its state as stored. */
 export interface NotifiedSubject {
-  /** Its field among the alert states. */
+  /** Field among the alert states. */
   field: string
   /** State of the alert as stored, '' = none. */
   stored: string
@@ -55,7 +55,7 @@ export function notifyAlert(subject: NotifiedSubject, { level, rule, cause, mess
     return writesOf(subject, withCause(opened, cause), { level, reason: 'entered', message })
   }
   const reason = reasonOf(before, level)
-  // What gets better is still known to who acknowledged it; anything else is news.
+  // An alert that gets better stays acknowledged; any other change ends that.
   const known = reason === 'eased' ? before : withoutAcknowledgement(before)
   return writesOf(subject, withCause(atLevel(notifiedState(known, subject.now), level), cause), {
     level,
@@ -72,7 +72,7 @@ export function closeAlert(subject: NotifiedSubject, message: string): AlertWrit
   return writesOf(subject, notifiedState(before, subject.now), { level, reason: 'recovered', message })
 }
 
-/** What is found of a trouble now. */
+/** A trouble as it is found now. */
 export type News =
   | ({ is: 'firing' } & Pick<AlertContent, 'level' | 'cause' | 'message'>)
   | { is: 'over'; message: string }
@@ -85,7 +85,7 @@ export function notifyNews(subject: NotifiedSubject, news: News, repeatEveryMs: 
   return notifyAlert(subject, news)
 }
 
-/** Whether an alert that lasts at its level is due to repeat: not as long as it is acknowledged. */
+/** True where an alert that lasts at its level is due to repeat: not as long as it is acknowledged. */
 export function isDueAgain(before: SeriesState, now: number, repeatEveryMs: number): boolean {
   return now - before.sentAt >= repeatEveryMs && currentAcknowledgement(before, now) === undefined
 }

@@ -9,13 +9,13 @@ import { POLL_FIELD } from '../alert-state.ts'
 import { closeAlert, isDueAgain, linkCommand, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
 export interface GrantAlertSettings {
-  /** What the app asks for. */
+  /** Scopes that the app asks for. */
   scopes: readonly string[]
   pageOf: (hubId: number) => string
 }
 
 export interface PollAlertSettings extends GrantAlertSettings {
-  /** Whether the scopes that the app asks for would let limits be read. */
+  /** True where the scopes that the app asks for let limits be read. */
   opensLimits: boolean
   /** How often it repeats, ms. */
   repeatEveryMs: number
@@ -28,7 +28,7 @@ export interface AttemptedAccount extends PollRecord {
   outcome: PollOutcome
   /** State of the account's poll alert as stored, '' = none. */
   pollAlert: string
-  /** Its polls have failed for so long with this one that an alert opens. */
+  /** Polls of the account have failed for so long with this one that an alert opens. */
   failsForLong: boolean
   /** Read where they fail for long. */
   refreshes?: LastRefresh
@@ -37,7 +37,7 @@ export interface AttemptedAccount extends PollRecord {
   now: number
 }
 
-/** What a poll changes in the account's poll alert. */
+/** Changes of the account's poll alert by a poll. */
 export type PollAnnouncer = (account: AttemptedAccount) => AlertWrites
 
 type Subject = Pick<AttemptedAccount, 'hubId' | 'hubDomain' | 'pollAlert' | 'now'>
@@ -71,7 +71,7 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
     const before = openState(subject)
     if (failsForLong) {
       const { cause, message } = describeFailing(account)
-      // What only a new connection helps is news of polls that fail; that a poll now fails for another reason is not.
+      // A cause that only a new connection fixes is news among polls that fail; any other change of the reason is not.
       const isKnown = before !== undefined && (before.cause === cause || before.cause === 'unauthorized')
       const isNews = !isKnown || isDueAgain(before, now, settings.repeatEveryMs)
       return isNews && !isFleetTrouble ? notifyAlert(subject, { level: 'warning', cause, message }) : NO_ALERT_WRITES
@@ -116,7 +116,7 @@ function describeGrant({ scopes }: GrantAlertSettings, account: GrantedAccount):
   )
 }
 
-/** What to do comes first: mails cut a long message. */
+/** The remedy comes first: mails cut a long message. */
 function describeRefused(settings: PollAlertSettings, account: AttemptedAccount, { what, scopes }: Refused): string {
   const named = scopes.length === 0 ? '' : ` The provider asks for ${someOf(scopes)}, which need not be right.`
   const app = settings.opensLimits ? '' : ' The app asks for none of these: add one to provider.scopes.'

@@ -5,25 +5,28 @@ import { joinCarried, refOf } from '../transition-log.ts'
 import { hurries, type Item, MASS, RECENT } from './decide-sending.ts'
 import { DIGEST } from './group.ts'
 
-/** So many urgent alerts at once are one event: what follows them is sent together, when the interval is over. */
+/** So many urgent alerts at once are one event: later ones are sent together, when the interval is over. */
 const BURST = 20
 
 /** One message of a group that closes. */
 export interface Composed {
   message: Message
-  /** All that it is about, also what it only counts. */
+  /** All members, also those that the message only counts. */
   items: Item[]
   /** The transitions that it carries, as deliveries keep them. */
   carried: string
 }
 
-/** What a message shows; `perAlert`: its receiver takes each alert alone, so that none may be only counted. */
+/** How much a message shows; `perAlert`: the receiver takes each alert alone, so that none may be only counted. */
 interface Cut {
   max: number
   perAlert: boolean
 }
 
-/** What a group's members become: what fires and what is resolved apart, ranked by consequence and cut at `max`, the rest counted, or in messages of their own. */
+/**
+ * The messages of a group: firing and resolved apart, worst first, cut at `max`, the rest only counted, or in messages
+ * of their own.
+ */
 export function composeMessages(
   group: string,
   members: readonly Item[],
@@ -46,7 +49,10 @@ export function composeMessages(
   )
 }
 
-/** As it was committed, with the transitions that it supersedes. The first message about an alert names its beginning, unless others had that. */
+/**
+ * The committed alert, with the transitions that it supersedes. The first message about an alert calls it entered,
+ * unless the beginning was sent.
+ */
 function alertToSend(item: Item): Alert {
   const { news, sendState } = item
   const { alert } = news.entry
@@ -61,7 +67,7 @@ function alertToSend(item: Item): Alert {
   }
 }
 
-/** Those that came before and that the receiver was not sent, and need not be. */
+/** Earlier transitions that the receiver was not sent, and need not be. */
 function supersededBy({ news, sendState }: Item): string[] {
   return idsBetween(news.entry.alert, sendState.lastSent?.number ?? news.settled)
 }
@@ -72,15 +78,15 @@ function carriedOf(item: Item): { id: string; ref?: string }[] {
   return [...earlier, { id: entry.alert.id, ref: refOf(partition, place) }]
 }
 
-/** Whether the alert is resolved one day: a changed limit and a test are events without an end. */
+/** True where the alert is resolved one day: a changed limit and a test are events without an end. */
 export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
   return kind !== 'limit-changed' && kind !== 'test'
 }
 
-/** What is remembered for a while of a group that was sent. */
+/** Names under which a sent group is remembered for a while. */
 export function recentOf(group: string, members: readonly Item[]): string[] {
   const alerts = members.map(({ news }) => news.entry.alert)
-  // Also what is over by now hurried while it fired.
+  // An alert that is over by now was urgent while it fired.
   const levels = members.flatMap((item) => {
     const level = hurriedLevel(item)
     return level === undefined ? [] : RECENT.level({ ...item.news.entry.alert, level })

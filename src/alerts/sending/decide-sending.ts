@@ -5,7 +5,7 @@ import { DIGEST, groupingFor, homesOf } from './group.ts'
 import { type Circumstances, endedBefore, type HoldReason, holdReason } from './hold.ts'
 import type { SendState, SentLast } from './send-state.ts'
 
-/** The newest transition of an alert of which somebody may not know it. */
+/** The newest transition of an alert that some receiver may not have been sent. */
 export interface AlertNews {
   /** The alert's own id. */
   alert: string
@@ -15,15 +15,15 @@ export interface AlertNews {
   /** The number of the transition up to which every receiver knew all. */
   settled: number
   beganWithFirstReading: boolean
-  /** Who knew. */
+  /** Receivers that were sent the alert, and not its end. */
   notified: readonly string[]
   entry: OutboxEntry
 }
 
-/** An alert, and what its receiver knows of it. */
+/** An alert, and what its receiver was sent of it. */
 export interface Item {
   news: AlertNews
-  /** By the routes; `beginning`: only because of the level that it left before anybody looked. */
+  /** By the routes; `beginning`: only because of a level that it had left before it was first checked. */
   isFor: boolean | 'beginning'
   sendState: SendState
 }
@@ -32,29 +32,29 @@ export interface Item {
 export interface SendingInput {
   receiver: string
   items: readonly Item[]
-  /** What it was sent within the interval, and when (ms): see `LATELY`. */
+  /** Names of what it was sent within the interval, and when (ms): see `RECENT`. */
   recent: ReadonlyMap<string, number>
   circumstances: Circumstances
   group: GroupSettings
-  /** When an account was connected last, ms; `now` while accounts of a new fleet are still to be read. */
+  /** Moment at which an account was connected last, ms; `now` while accounts of a new fleet are still to be read. */
   connectedAt: number
   now: number
 }
 
 export type SendVerdict =
-  /** It knows, or the alert is nothing to it. */
+  /** The receiver was sent it already, or the alert is not for it. */
   | { is: 'knows' }
-  /** It is not sent this, for good. */
+  /** The receiver is never sent this. */
   | { is: 'skips'; why: string; lastSent: SentLast }
   | { is: 'held'; held: HoldReason }
   | { is: 'waits'; group: string; since: number; until: number }
   | { is: 'sent'; group: string }
 
-/** How what a receiver was sent lately is named. */
+/** Names of what a receiver was sent within the interval. */
 export const RECENT = {
   /** The group had a message. */
   group: (name: string) => `group ${name}`,
-  /** It had so many urgent alerts that what follows need not hurry. */
+  /** The group had so many urgent alerts that later ones need not hurry. */
   burst: (name: string) => `burst ${name}`,
   /** So many accounts' alerts began that they were one message, or ended. */
   mass: (name: string) => `mass ${name}`,
@@ -68,7 +68,7 @@ export const MASS = 5
 /** So much of one group is sent at once; the rest comes with its next message. */
 const MOST_AT_ONCE = 20_000
 
-/** What becomes of each alert for the receiver. */
+/** The verdict on each alert for the receiver. */
 export function decideSending(look: SendingInput): SendVerdict[] {
   const verdicts = look.items.map((item) => judge(item, look))
   const ready = look.items.flatMap((item, n) => {
@@ -90,15 +90,16 @@ export function decideSending(look: SendingInput): SendVerdict[] {
 }
 
 /**
- * Of one alert by itself; undefined: it is to be sent, as its group has it. What fires waits for the end of what holds it back. An
- * end goes to who was sent the beginning, and says both to who was not because nobody had looked yet; never to who was spared it.
+ * Verdict on one alert by itself; undefined: it is sent with its group. A firing alert waits for the end of what holds
+ * it back. An end goes to a receiver that was sent the beginning, and shows both where the alert was over before it was
+ * first checked; never to a receiver that was spared the beginning.
  */
 function judge(item: Item, look: SendingInput): SendVerdict | undefined {
   const { lastSent, waits } = item.sendState
   const { place, entry } = item.news
   const { alert } = entry
   const number = numberOf(alert)
-  // A lower number is that of a look that comes late, or the partition lost what the receiver knows.
+  // A lower number comes from a late run, or the partition lost the writes that the receiver's state has.
   if (lastSent !== undefined && (lastSent.place === place || number < lastSent.number)) return { is: 'knows' }
   const wasSent = lastSent !== undefined && lastSent.isOver !== true
   const over = (why: string): SendVerdict => ({
@@ -108,7 +109,7 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
   if (alert.status === 'resolved') {
     if (wasSent) return undefined
     if (lastSent !== undefined || (item.isFor === false && waits === undefined)) return { is: 'knows' }
-    // What began to hold it back once it waited in its group comes too late.
+    // A silence or quiet hours that began while it waited in its group come too late.
     const held = waits === undefined ? holdReason(alert, look.receiver, look.circumstances, look.now) : waits.held
     if (held !== undefined) return over(endedBefore(held))
     return waits === undefined && isSpared(item.news, look) ? over(NEVER_BEGAN) : undefined
@@ -140,18 +141,19 @@ function isSpared({ settled, beganWithFirstReading, entry }: AlertNews, { receiv
 /** An alert that goes out with its group. */
 interface Ready {
   item: Item
-  /** Its place among the items. */
+  /** Place among the items. */
   n: number
-  /** When it came to its group. */
+  /** Moment at which it joined its group. */
   since: number
 }
 
-/** What an alert counts as for a mass; `goes on`: it is of one only where it was. */
+/** The part of an alert in a mass; `goes on`: it belongs to one only if it did before. */
 type Counts = 'begins' | 'ends' | 'follows' | 'goes on'
 
 /**
- * What begins or gets worse at many accounts at once makes a mass, and so does what ends; what follows within the interval is of it.
- * What was sent with a mass goes on and ends with it; what was sent by itself goes on by itself.
+ * Alerts that begin or get worse at many accounts at once make a mass, and so do ends; alerts that follow within the
+ * interval join it. An alert that was sent with a mass goes on and ends with it; one that was sent by itself goes on by
+ * itself.
  */
 function intoGroups(ready: readonly Ready[], look: SendingInput): Map<string, Ready[]> {
   const by = groupingFor(look.group, look.receiver)
@@ -182,7 +184,7 @@ function intoGroups(ready: readonly Ready[], look: SendingInput): Map<string, Re
 
 function countsAs({ news, sendState: { lastSent, waits } }: Item, own: string, mass: string): Counts {
   const { status, reason } = news.entry.alert
-  // What was held back begins for this receiver now, whatever came of it meanwhile.
+  // A held alert begins for this receiver now, whatever happened to it meanwhile.
   const wasHeld = waits !== undefined && (waits.is === 'held' || waits.held !== undefined)
   if (status === 'firing' && (wasHeld || !['repeat', 'worse', 'eased'].includes(reason))) return 'begins'
   const group = lastSent?.isOver === true ? undefined : lastSent?.group
@@ -198,12 +200,15 @@ function isRecent({ recent, group, now }: SendingInput, what: string): boolean {
   return at !== undefined && at <= now && now - at <= group.intervalMs
 }
 
-/** When a group is sent: it waits for more, and keeps its distance from its last message, unless something just got worse. */
+/**
+ * Moment at which a group is sent: it waits for more, and keeps its distance from its last message, unless something
+ * just got worse.
+ */
 function closingOf(name: string, members: readonly Ready[], look: SendingInput): number {
   const { waitMs, intervalMs } = look.group
   const first = least(members.map(({ since }) => since))
   if (name === DIGEST) {
-    // What lies so far ahead was noted by a clock that was set back since.
+    // A moment so far ahead was noted by a clock that was set back since.
     const connectedAt = look.connectedAt <= look.now + waitMs + intervalMs ? look.connectedAt : 0
     const newest = members.reduce((latest, { since }) => Math.max(latest, since), connectedAt)
     return Math.min(newest + waitMs, first + intervalMs)
@@ -230,7 +235,7 @@ function isUrgent(alert: Alert, group: string, look: SendingInput): boolean {
   return !(alert.reason === 'entered' && isRecent(look, RECENT.burst(group)))
 }
 
-/** What just got worse is not held back by a message that the same group sent a minute ago. */
+/** An alert that just got worse does not wait for the interval since the group's last message. */
 export function hurries({ status, reason, level }: Alert): boolean {
   return status === 'firing' && (reason === 'escalated' || (reason === 'entered' && level === 'critical'))
 }

@@ -15,7 +15,10 @@ export function groupingFor({ by, contacts = [] }: GroupSettings, receiver: stri
   return contacts.includes(receiver) ? ['kind', 'account'] : by
 }
 
-/** Where each account has one message of all its alerts, a trouble that many share would be a storm. Other groupings are kept as wanted. */
+/**
+ * Grouping by account makes one message for each account: a trouble that many share would be a storm. Other groupings
+ * are kept as configured.
+ */
 function gathersMasses(by: readonly GroupBy[]): boolean {
   return by.length === 1 && by[0] === 'account'
 }

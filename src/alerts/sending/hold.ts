@@ -13,7 +13,7 @@ export type HoldReason =
   | { is: 'quiet-hours'; until: number }
   | { is: 'fleet'; trouble: string }
 
-/** Why what was held back is never sent. */
+/** Why a held alert is never sent. */
 export function endedBefore(because: HoldReason): string {
   switch (because.is) {
     case 'silence':
@@ -25,7 +25,7 @@ export function endedBefore(because: HoldReason): string {
   }
 }
 
-/** What may keep an alert from being sent. */
+/** Everything that may hold an alert back. */
 export interface Circumstances {
   silences: readonly Silence[]
   routes: readonly Route[]
@@ -58,7 +58,7 @@ function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
 }
 
 /**
- * Whether the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
+ * True where the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
  * scopes don't do, has a trouble of its own.
  */
 export function coversAlert(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
@@ -79,14 +79,14 @@ function keepsFromCustomers(trouble: FleetTrouble, { kind }: Pick<Alert, 'kind'>
   return kind === 'token' && REFRESH_TROUBLES.includes(trouble)
 }
 
-/** What keeps all accounts' tokens from being refreshed. */
+/** Troubles that keep all accounts' tokens from being refreshed. */
 export const REFRESH_TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock']
 
 const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
 
 type CircumstancesSources = Pick<AlertsDeps, 'store' | 'keys' | 'silences' | 'routes'> & Partial<AlertsDeps>
 
-/** What may keep alerts from being sent now. */
+/** Everything that may hold alerts back now. */
 export async function readCircumstances(
   { store, keys, silences, routes, group }: CircumstancesSources,
   now: number,

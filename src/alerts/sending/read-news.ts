@@ -7,23 +7,23 @@ import type { AlertNews } from './decide-sending.ts'
 
 type NewsStore = Pick<AlertsDeps, 'store' | 'keys'>
 
-/** AlertNews that is looked at, with when it was to be (below 0: it is new). */
+/** News whose check is due, and since when (below 0: it is new). */
 export interface DueNews extends AlertNews {
   dueAt: number
 }
 
-/** What can't be read: nobody here wrote it. */
+/** An unreadable entry: Plimsoll did not write it. */
 export interface UnreadableNews {
   alert: string
   partition: number
-  /** What it begins with. */
+  /** First word of the stored text. */
   place: string
 }
 
 /** In the place of receivers. */
 export const NO_RECEIVER = '-'
 
-/** Of a partition at a time: what is looked at later comes with a later look. */
+/** Entries read of a partition at a time; the rest comes with the next run. */
 const MOST = 2_000
 
 export interface FoundNews {
@@ -35,7 +35,7 @@ export interface FoundNews {
   failures: Failures
 }
 
-/** All that somebody may not know. */
+/** All news that some receiver may not have been sent. */
 export async function readNews(deps: NewsStore): Promise<FoundNews> {
   const news: DueNews[] = []
   let isAll = true
@@ -55,7 +55,7 @@ export async function readNews(deps: NewsStore): Promise<FoundNews> {
   return { news, unreadable, isAll, failures }
 }
 
-/** As `lua/include/append-transitions.lua` writes it. */
+/** News as `lua/include/append-transitions.lua` writes it. */
 export function decodeNews(partition: number, alert: string, stored: string): AlertNews | undefined {
   const [, place, settled, to = '', first, text = ''] = /^(\d+-\d+) (\d+) (\S+) ([01]) (.*)$/s.exec(stored) ?? []
   const entry = readableEntry(text)
@@ -72,7 +72,7 @@ export function decodeNews(partition: number, alert: string, stored: string): Al
   }
 }
 
-/** All that waits is looked at now: what kept it may be gone, as when a silence ends early or the config is another one. */
+/** Makes all that waits due now: what held it back may be gone, as when a silence ends early or the config changed. */
 export async function recheckWaiting(deps: NewsStore, now: number): Promise<void> {
   await everyPartition(deps.keys, (_, partition) =>
     accountSteps(deps.store).recheckWaiting(deps.keys.own(partition), now),

@@ -9,14 +9,14 @@ import type { SendingInput } from './decide-sending.ts'
 import { readCircumstances } from './hold.ts'
 import type { DueNews } from './read-news.ts'
 
-/** All that a look goes by. */
+/** All that one run decides by. */
 export interface Scene extends Pick<SendingInput, 'circumstances' | 'connectedAt'> {
   news: readonly DueNews[]
-  /** Of each alert, by the routes. */
+  /** Receivers of each alert by the routes. */
   routed: readonly ReadonlyMap<string, true | 'beginning'>[]
   /** In the config, or in its routes. */
   receivers: readonly string[]
-  /** That another daemon has in its config. */
+  /** Receivers that only another daemon has in its config. */
   others: readonly string[]
 }
 
@@ -33,13 +33,13 @@ export async function readScene(deps: AlertsDeps, news: readonly DueNews[], now:
   return { ...{ news, routed, receivers, others, circumstances, connectedAt } }
 }
 
-/** Of the accounts in question, where any receiver sends to contacts. */
+/** Contacts of the accounts in question, where any receiver sends to contacts. */
 async function readContactsOf(deps: AlertsDeps, news: readonly DueNews[]): Promise<ReadonlyMap<number, string>> {
   if (deps.group.contacts === undefined || deps.group.contacts.length === 0) return new Map()
   return readContacts(deps, [...new Set(news.flatMap(({ entry }) => entry.alert.account?.hubId ?? []))])
 }
 
-/** When the connecting of a fleet last went on: its digest waits for that. */
+/** Moment of the last connect of a fleet: its digest waits until that settles. */
 async function readConnectedAt({ store, keys }: AlertsDeps, news: readonly DueNews[], now: number): Promise<number> {
   if (!news.some(({ entry }) => entry.firstReading === true)) return 0
   const [connectedAt, fleet] = await Promise.all([store.get(keys.delivery.connectedAt), readNewFleet(store, keys)])
@@ -58,7 +58,7 @@ function routedTo(
   const { alert, notTo, firstReading, toBothLevels } = news.entry
   const isUnseen = alert.reason === 'escalated' && news.settled < numberOf(alert) - 1
   const levels = toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
-  // What new accounts' first readings show is the operators' digest, not a message to each customer.
+  // First readings of new accounts go into the operators' digest, not into a message to each customer.
   const hasContact = firstReading !== true && !isOursAlone(alert) && contacts.has(alert.account?.hubId ?? NO_ACCOUNT)
   const at = (level: AlertLevel) => receiversOf(deps.routes, { ...alert, level }, hasContact)
   const routed = new Map<string, true | 'beginning'>(isUnseen ? at('warning').map((name) => [name, 'beginning']) : [])

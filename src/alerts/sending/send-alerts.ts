@@ -16,29 +16,30 @@ import { readScene, type Scene } from './read-scene.ts'
 import { decodeSendState, encodeSendState, type SendState } from './send-state.ts'
 
 /**
- * What every receiver has known for so long is settled. A failover takes the last writes back: until then a look finds what it lost,
- * and sends again.
+ * A transition that every receiver has had for so long is settled. A failover loses the last writes: until then a run
+ * finds the loss, and sends again.
  */
 const SETTLED_AFTER_MS = 60_000
 /**
- * How long an end may go unnoticed that came before its time: the fleet's trouble has none that is known before, a silence may be
- * ended while a look that has just read it holds an alert back, and quiet hours may be gone from the config.
+ * Longest delay until an early end is noticed: the end of a fleet's trouble is never known before, a silence may be
+ * ended while a run that has just read it holds an alert back, and quiet hours may be gone from the config.
  */
 const LATEST_MS = 30_000
-/** What goes on is not checked again at once. */
+/** Shortest time between two checks of an alert that is still held. */
 const SOONEST_MS = 1_000
-/** Ends are known for so long after they were sent: a look that comes late must not send the beginning. */
+/** Ends are remembered for so long after they were sent: a late run must not send the beginning. */
 const ENDS_KNOWN_MS = 3 * 86_400_000
 /** Notes of one step. */
 const CHUNK = 500
 
 /**
- * Compares what is with what each receiver knows, and sends the difference. Dying anywhere does the rest at the next look: news is
- * due until every receiver knows it. Returns when the next look is due, and how many transitions were new.
+ * Compares each alert with what each receiver was sent, and sends the difference. Dying anywhere, the next run does the
+ * rest: news is due until every receiver was sent it. Returns when the next run is due, and how many transitions were
+ * new.
  */
 export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next: number | undefined; found: number }> {
   const { dueAt, newSince } = await readNewsDue(deps)
-  // What is due this late is by a clock that was ahead.
+  // A moment so far ahead comes from a clock that was ahead.
   const latest = now + Math.max(deps.group.waitMs + deps.group.intervalMs, SETTLED_AFTER_MS)
   if (newSince === null && (dueAt === null || (dueAt > now && dueAt <= latest)))
     return { next: dueAt ?? undefined, found: 0 }
@@ -48,7 +49,7 @@ export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   const outcome = news.map((): Outcome => ({ notifiedAt: 0, next: undefined, to: [], notified: [] }))
   for (const receiver of scene.receivers) {
     const is = await failures.of(() => sendToReceiver(deps, receiver, scene, outcome, now))
-    // Nobody knows what it knows.
+    // The receiver's state could not be read: all is due again now.
     if (is === undefined) for (const one of outcome) one.next = now
   }
   await leaveToOthers(deps, scene, outcome, now)
@@ -61,26 +62,26 @@ export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   return { next: moments.reduce<number | undefined>((least, at) => Math.min(least ?? at, at), undefined), found }
 }
 
-/** When the rest is looked at. */
+/** Moment of the next run for the rest. */
 async function dueLater(deps: AlertsDeps, now: number): Promise<number[]> {
   const { newSince, dueAt } = await readNewsDue(deps)
   if (newSince !== null) return [now]
   return dueAt === null ? [] : [dueAt]
 }
 
-/** What came of an alert, for all receivers. */
+/** Outcome of an alert for all receivers. */
 interface Outcome {
-  /** When the last of them was told, ms. */
+  /** Moment at which the last of them was sent it, ms. */
   notifiedAt: number
-  /** When it is looked at next. */
+  /** Moment of its next check. */
   next: number | undefined
-  /** Who is sent it, or waits for it. */
+  /** Receivers that are sent it, or wait for it. */
   to: string[]
-  /** Who was sent the alert, and not its end. */
+  /** Receivers that were sent the alert, and not its end. */
   notified: string[]
 }
 
-/** They would take the places of those that wait behind them. */
+/** Unreadable news would take the places of the news behind it. */
 async function dropUnreadable(deps: AlertsDeps, unreadable: readonly UnreadableNews[]): Promise<void> {
   const alerts = unreadable.slice(0, 10).map(({ alert }) => alert)
   deps.log.error({ code: 'outbox.unreadable', alerts, count: unreadable.length }, 'dropped: no alerts')
@@ -88,10 +89,10 @@ async function dropUnreadable(deps: AlertsDeps, unreadable: readonly UnreadableN
     await deps.store.settleNews(deps.keys.own(partition), alert, place, 'over', 0)
 }
 
-/** An alert of one receiver, with where it stands among all. */
+/** An alert of one receiver, with its index among all. */
 interface ReceiverItem extends Item {
   n: number
-  /** As it was read. */
+  /** The stored text as it was read. */
   stored: string
 }
 
@@ -156,7 +157,7 @@ async function readStored({ store, keys }: AlertsDeps, receiver: string, news: r
   return (await Promise.all(found)).flat()
 }
 
-/** As long as it waits for the same, it is the same object. */
+/** The same object where nothing changed, so that nothing is written. */
 function stateAfterVerdict(
   { sendState, news }: Item,
   verdict: Exclude<SendVerdict, { is: 'sent' }>,
@@ -220,7 +221,7 @@ function untilOf(verdict: Exclude<SendVerdict, { is: 'knows' }>, now: number): n
   }
 }
 
-/** When to check what is held back again, ms. */
+/** Moment of the next check of a held alert, ms. */
 function checkAgainAt(because: HoldReason, now: number): number {
   const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
   return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
@@ -238,7 +239,7 @@ interface Delivery extends Composed {
 function sendGroup(deps: AlertsDeps, receiver: string, group: string, members: readonly ReceiverItem[], now: number) {
   const { max, perAlert = [] } = deps.group
   const composed = composeMessages(group, members, { max, perAlert: perAlert.includes(receiver) }, now)
-  // Of what is due at once, deliveries are taken in the order of their ids.
+  // Deliveries that are due at once are taken in the order of their ids.
   const ids = composed.map(() => `msg_${randomBytes(12).toString('hex')}`).sort()
   const deliveries = composed.map((one, n): Delivery => ({ ...one, id: ids[n] ?? '' }))
   const bringing = new Map(deliveries.flatMap(({ id, items }) => items.map((item) => [item, id] as const)))
@@ -288,13 +289,13 @@ function happenedAt({ measuredAt }: Alert, now: number): number {
   return Number.isNaN(at) ? now : at
 }
 
-/** What a receiver waits for that only another daemon has in its config is not settled. */
+/** An alert is not settled while it waits for a receiver that only another daemon has in its config. */
 async function leaveToOthers(deps: AlertsDeps, scene: Scene, outcome: Outcome[], now: number): Promise<void> {
   for (const receiver of scene.others) {
     for (const [n, stored] of (await readStored(deps, receiver, scene.news)).entries()) {
       const one = outcome[n]
       const { lastSent, waits } = decodeSendState(stored)
-      // Who comes back gets the end of what it was sent.
+      // A receiver that comes back gets the end of what it was sent.
       const lacksEnd =
         lastSent !== undefined && lastSent.isOver !== true && scene.news[n]?.entry.alert.status === 'resolved'
       if (one !== undefined && (waits !== undefined || lacksEnd))
@@ -303,7 +304,7 @@ async function leaveToOthers(deps: AlertsDeps, scene: Scene, outcome: Outcome[],
   }
 }
 
-/** When each alert is looked at again, or that it need not be. */
+/** Writes the moment of each alert's next check, or that it needs none. */
 async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outcome[], now: number): Promise<void> {
   const byPartition = Map.groupBy(news.entries(), ([, { partition }]) => partition)
   const settling = [...byPartition].map(async ([partition, some]) => {
@@ -311,7 +312,7 @@ async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outco
       const one = outcome[n] ?? { notifiedAt: now, next: now, to: [], notified: [] }
       const settledAt = one.notifiedAt === 0 ? now : one.notifiedAt + SETTLED_AFTER_MS
       if (one.next === undefined && settledAt > now) one.next = settledAt
-      // What is looked at before that anyway need not be written anew.
+      // An earlier check that is planned already needs no write.
       if (one.next !== undefined && dueAt > now) one.next = Math.min(one.next, dueAt)
       if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
       const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)

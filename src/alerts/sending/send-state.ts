@@ -2,21 +2,24 @@ import { defined } from '../../runtime/defined.ts'
 import type { AlertLevel } from '../alert.ts'
 import type { HoldReason } from './hold.ts'
 
-/** What a receiver knows of one alert, and what it waits for. Times are ms. */
+/**
+ * State of one alert for one receiver: the transition that it was sent last, and what it waits for. Times are ms.
+ * Stored as JSON, `lastSent` under the name `told`.
+ */
 export interface SendState {
-  /** What it was sent last, or is not sent any more. */
+  /** The transition that it was sent last, or is never sent. */
   lastSent?: SentLast
   waits?: Waits
 }
 
 export interface SentLast {
-  /** Of the transition: its place in the log, and its number among those of the alert. */
+  /** Place of the transition in the log, and its number among those of the alert. */
   place: string
   number: number
   at: number
-  /** Its end: it was sent, or is not. */
+  /** The alert's end, sent or skipped. */
   isOver?: true
-  /** What was not sent, and why. */
+  /** Why it was not sent. */
   why?: string
   /** The group and the delivery that brought it; absent where nothing was sent yet. */
   group?: string
@@ -26,16 +29,16 @@ export interface SentLast {
 export interface Waits {
   /** `held`: something holds it back; else it waits in its group for more. */
   is: 'held' | 'group'
-  /** Since when it is in the group. */
+  /** Moment at which it joined the group. */
   since: number
-  /** The number of the transition that it began to wait with. */
+  /** Number of the transition with which the wait began. */
   first?: number
-  /** When that is sent, unless more comes; of a group. */
+  /** Moment at which the group is sent, unless more comes. */
   until?: number
   group?: string
-  /** The level of something urgent that waits, or did before: it counts as sent with what is sent in its place. */
+  /** Level of an urgent transition that waits, or did before: it counts as sent with the one in its place. */
   hurried?: AlertLevel
-  /** What holds it back, or did before. */
+  /** The reason that holds it back, or did before. */
   held?: HoldReason
 }
 
@@ -43,7 +46,7 @@ export function encodeSendState({ lastSent, waits }: SendState): string {
   return lastSent === undefined && waits === undefined ? '' : JSON.stringify({ told: lastSent, waits })
 }
 
-/** What is known is written by us alone; what can't be read all the same is not known. */
+/** Unreadable text counts as nothing sent: only Plimsoll writes it. */
 export function decodeSendState(stored: string | null | undefined): SendState {
   if (stored == null || stored === '') return {}
   try {
