@@ -7,9 +7,9 @@ import { readWatch } from './watch/read-watch.ts'
 export interface Coverage {
   /** Live accounts that are polled and whose scopes let at least a part be read. */
   polled: number
-  /** Of these, those whose newest reading is too old. */
+  /** Accounts of these whose newest reading is too old. */
   stale: number
-  /** Those whose last poll failed, wholly or in part; and for a minute or longer. */
+  /** Accounts whose last poll failed, wholly or in part; `failingForLong`: for a minute or longer. */
   failing: number
   failingForLong: number
   /** Accounts whose scopes let nothing be read: no reading of them is expected. */
@@ -31,7 +31,7 @@ export function staleAfter({ freshnessMs }: Pick<CoverageSettings, 'freshnessMs'
   return Math.max(freshnessMs, LEAST_TURNS * everyMs)
 }
 
-/** What the fleet as a whole can suffer from where limits are read; the field of its alert. */
+/** Field of the alert about all accounts' readings. */
 export const COVERAGE = 'coverage'
 
 export type CoverageTrouble = 'failing' | 'stale'
@@ -47,8 +47,8 @@ const MANY = 0.2
 const LEFT = 0.5
 
 /**
- * Whether the fleet as a whole is not read as it should be, and by what one sees it. `isTold`: its alert is open. What
- * began is over only when half of it is, so that an alert does not come and go with single accounts.
+ * The trouble with all accounts' readings, if any, and the numbers that show it. `isAlerted`: its alert is open. A
+ * trouble ends only when half of it is left, so that the alert does not come and go with single accounts.
  */
 export function judgeCoverage(
   { polled, stale, failingForLong }: Coverage,
@@ -63,7 +63,7 @@ export function judgeCoverage(
   return isMany(stale, 1 - objective) ? 'stale' : undefined
 }
 
-/** Whether so many polls fail by now that one alert for all accounts replaces those of each. */
+/** True where so many polls fail that one alert for all accounts replaces those of each. */
 export function looksLikeFleet(coverage: Coverage, settings: CoverageSettings): boolean {
   return judgeCoverage({ ...coverage, failingForLong: coverage.failing }, settings, false) !== undefined
 }
@@ -82,7 +82,7 @@ export interface NewFleet {
 /** The score of an account that has its first reading, as the steps on an account write it. */
 const READ = 0
 
-/** Where one account fails thousands may: they share an answer for so long. */
+/** Accounts fail by the thousand: all of them share one answer for so long. */
 const SPEAKS_FOR_MS = 5_000
 
 /** Which accounts have a fresh reading, from the indexes that each poll keeps; nothing is read account by account. */
@@ -142,7 +142,7 @@ export class CoverageStore {
     return kept === 'unreadable' ? undefined : kept?.watch.failing?.reason
   }
 
-  /** Whether the fleet's alert speaks for an account that fails: it is open, or would be next. */
+  /** True where the fleet's alert covers an account that fails: it is open, or would be next. */
   fleetSpeaks(now: number): Promise<boolean> {
     const asked = this.#speaks
     if (asked !== undefined && now >= asked.at && now - asked.at < SPEAKS_FOR_MS) return asked.answer
@@ -168,7 +168,10 @@ export class CoverageStore {
     return this.#store.changeAlerts(this.#keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
   }
 
-  /** Of a fleet that was read as a whole: the next one is counted by itself. One that came a moment ago waits still, and stays. */
+  /**
+   * Forgets a new fleet once all of it was read: the next one is counted by itself. An account that was imported a
+   * moment ago waits still, and stays.
+   */
   async forgetReadFleet(): Promise<void> {
     if ((await readNewFleet(this.#store, this.#keys)) !== undefined) return
     await everyPartition(this.#keys, ({ firstReadings }) => this.#store.zremrangebyscore(firstReadings, '-inf', READ))
@@ -176,8 +179,8 @@ export class CoverageStore {
 }
 
 /**
- * Of the accounts that were imported those that have their first reading; undefined: none is waited for. One that must be
- * connected again, or is uninstalled, is no longer waited for.
+ * Imported accounts that have their first reading, of all that were imported; undefined: none is waited for. An account
+ * that must be connected again, or is uninstalled, is no longer waited for.
  */
 export async function readNewFleet(store: Store, keys: Keys): Promise<NewFleet | undefined> {
   const counts = await everyPartition(keys, ({ firstReadings }) =>

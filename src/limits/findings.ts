@@ -4,7 +4,7 @@ import { encodeReadings } from './history/packed-readings.ts'
 import { type Fetched, mergeReadings, type Readings, readAt } from './readings.ts'
 import { isHidden, type Series, seriesById, seriesOf } from './series.ts'
 
-/** What a poll leaves in Redis: its readings, and the record of what it found changed. */
+/** The writes of a poll: its readings, and the record of the changes that it found. */
 export interface PackedPoll {
   readings: Buffer
   /** Undefined where nothing changed. */
@@ -15,7 +15,7 @@ export function packPoll(readings: Readings, change: Change | undefined): Packed
   return { readings: encodeReadings(readings), record: change && encodeChange(change, seriesById(readings)) }
 }
 
-/** What a poll read, beside what was known. */
+/** Readings of a poll, beside those of before. */
 export interface Findings {
   before: Readings | undefined
   after: Readings
@@ -56,7 +56,7 @@ export function growthBetween(before: Readings, after: Readings, all: readonly S
   return growth
 }
 
-/** What a poll found that may bring a threshold nearer. */
+/** Findings of a poll that may bring a threshold nearer. */
 export interface FoundSeries {
   series: readonly Series[]
   growth: Growth
@@ -65,7 +65,7 @@ export interface FoundSeries {
 
 const NO_GROWTH: Growth = new Map()
 
-/** Of a poll that found all as it was, with nothing near a threshold. */
+/** Findings of a poll without any change, and with nothing near a threshold. */
 export const NOTHING_NEW: FoundSeries = { series: [], growth: NO_GROWTH, isFirst: false }
 
 /**

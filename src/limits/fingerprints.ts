@@ -5,18 +5,21 @@ import type { RecordChoice } from './samples.ts'
 /** No fingerprint has this form. */
 export const NOT_JUDGED = '-'
 
-/** Of each answer in the order in which they are asked for, one behind the other, `PRINT` characters each. */
+/** Fingerprint of each answer in the order of the calls, one behind the other, `PRINT` characters each. */
 export function answersFingerprint(bodies: readonly Buffer[]): string {
   let prints = ''
   for (const body of bodies) prints += fingerprint(body).slice(0, PRINT)
   return prints
 }
 
-/** Of one of several: a poll keeps one for each report. */
+/** Length of a fingerprint: a poll keeps one for each report. */
 export const PRINT = 6
 const NO_RECORDS = '-'.repeat(PRINT)
 
-/** Of a report's records, as far as they may be kept, and of where they are kept; as long as that of an answer. */
+/**
+ * Fingerprint of a report's records, as far as they may be kept, and of where they are kept; as long as that of an
+ * answer.
+ */
 export function recordsFingerprint(
   key: string,
   { records: shown }: Pick<ReadReport, 'records'>,

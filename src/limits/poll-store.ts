@@ -14,23 +14,26 @@ import { decodeWatch, encodeWatch, type StoredWatch } from './watch/packed-watch
 import { readWatch } from './watch/read-watch.ts'
 import { NEW_WATCH, type Watch } from './watch/watch.ts'
 
-/** What a poll starts from. */
+/** The state of an account that a poll starts from. */
 export interface Begun {
   hubId: number
   hubDomain: string
   /** Undefined: it has none, or none that can be read. */
   access: StoredAccess | undefined
   watch: Watch
-  /** It has none yet, or something ended its polling since: what the last poll saw, and its alerts, count no more. */
+  /**
+   * The account has no readings yet, or something ended its polling since: the last poll's fingerprints, and its
+   * alerts, count no more.
+   */
   isInterrupted: boolean
   readings: PackedReadings
-  /** As stored; '' = there are none. */
+  /** Stored forecasts; '' = there are none. */
   forecasts: string
   /** Until when no call is made for the account, ms; 0 = there is no pause. */
   pausedUntil: number
   /** States of the account's alerts as stored, by series; none are read of an account whose watch says that it has none. */
   alertStates: Record<string, string>
-  /** What was read of its record: of an account that was polled just before nothing has to be. */
+  /** Fields of its record; not read for an account that was polled just before. */
   record: { state: AccountState; generation: string; metadataDue: boolean } | undefined
 }
 
@@ -54,7 +57,7 @@ export class PackedReadings {
   }
 }
 
-/** What one command brings of an account. */
+/** The answer of one command about an account. */
 interface Stored {
   hubId: number
   kept: StoredWatch | undefined
@@ -63,7 +66,7 @@ interface Stored {
   forecast: Buffer | null | undefined
 }
 
-/** `gone`: it is not polled: unknown, uninstalled, to be authorised again. */
+/** `gone`: not polled, since it is unknown, uninstalled or must be connected again. */
 export type BegunOr = Begun | 'gone' | Error
 
 /** An account's next poll. */
@@ -80,43 +83,45 @@ export interface LastRefresh {
   failure: { class: string; reason: string } | undefined
 }
 
-/** What a poll found, to be committed. */
+/** Results of a poll, to be committed. */
 export interface PollResult {
   hubId: number
-  /** Ends that the account's claim may have by now: the poll of whoever lost it changes nothing. */
+  /** Ends that the account's claim may have by now: a poll that lost its claim changes nothing. */
   claims: readonly [number, number]
   nextAt: number
   watch: Watch
   /** Packed. */
   readings: Buffer | undefined
-  /** What interrupted its polls is not dealt with: this was none. */
+  /** The interruption of its polls lasts: this was none. */
   isInterrupted?: boolean
-  /** When the account counts as read, ms; undefined: nothing was. */
+  /** Moment from which the account counts as read, ms; undefined: nothing was read. */
   freshAt?: number | undefined
   /** Undefined: it left all else as it was. */
   more?: PollChanges | undefined
 }
 
-/** What only some polls have to write. */
+/** Writes that only some polls have. */
 export interface PollChanges {
   alerts: AlertWrites
   /** For the history. Undefined: nothing changed. */
   record?: Buffer | undefined
   /** Undefined: they stay as they are; they expire at `watch.records.until`. */
   samples?: Samples | 'kept for longer' | undefined
-  /** How near its nearest limit is. Undefined: as it was. */
+  /** How near its nearest limit is. Undefined: unchanged. */
   nearness?: number | 'none' | undefined
-  /** Since when its polls fail, ms; `over`: they do no more. Undefined: as it was. */
+  /** Moment since which its polls fail, ms; `over`: they work again. Undefined: unchanged. */
   failingSince?: number | 'over' | undefined
   /** No scope lets anything be read: it is no gap in what is read. */
   isBlocked?: true | undefined
-  /** It waited for its first reading. */
+  /** The account waited for its first reading. */
   isFirst?: true | undefined
-  /** Its tokens are to be left alone until then, ms. */
+  /** Moment until which its tokens are left alone, ms. */
   parkedUntil?: number | undefined
 }
 
-/** `stale`: an alert was changed meanwhile, and the account is due again at once; `lost`: somebody else has the claim. */
+/**
+ * `stale`: an alert was changed meanwhile, and the account is due again at once; `lost`: another daemon has the claim.
+ */
 export type CommittedPoll = 'committed' | 'gone' | 'lost' | 'stale' | Error
 
 export class PollStore {
@@ -136,8 +141,8 @@ export class PollStore {
   }
 
   /**
-   * What polls of these accounts start from, in their order. What can't be read of one is its own trouble, and a node of a Cluster
-   * that is away is that of its accounts: it never rejects.
+   * The states that polls of these accounts start from, in their order. It never rejects: an unreadable value is the
+   * trouble of its account, a node of a Cluster that is away that of its accounts.
    */
   async begin(hubIds: readonly number[]): Promise<BegunOr[]> {
     const parts = await Promise.all(
@@ -187,7 +192,7 @@ export class PollStore {
     if (isKnown) return begun
     const [[state, generation, metadataDue, hubDomain]] = await Promise.all([
       this.#store.hmget(own.account, 'state', 'generation', 'metadataDue', 'hubDomain'),
-      // Of another type it would pass for none.
+      // A key of another type would pass for a missing one.
       kept === undefined && this.#store.strlen(own.watch),
     ])
     if (state == null || NOT_POLLED.has(state)) return 'gone'
@@ -205,8 +210,8 @@ export class PollStore {
   }
 
   /**
-   * When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled, or that can't be
-   * read: its next poll puts it aside.
+   * The account's next poll, and the watch that a plan needs. Undefined where it is not polled, or its watch is
+   * unreadable: its next poll puts that aside.
    */
   async planned(hubId: number): Promise<PlannedPoll | undefined> {
     const { account } = this.#keys.account(hubId)
@@ -236,7 +241,10 @@ export class PollStore {
     return state == null ? undefined : { state, generation: generation ?? '' }
   }
 
-  /** When its tokens were last refreshed, ms (0 = never), and why the refreshes since then fail; undefined = they don't. */
+  /**
+   * Moment of the last refresh of its tokens, ms (0 = never), and why the refreshes since then fail; undefined = they
+   * don't.
+   */
   async refreshes(hubId: number): Promise<LastRefresh> {
     const fields = ['refreshedAt', 'failureClass', 'failureReason'] as const
     const { account } = this.#keys.account(hubId)
@@ -249,7 +257,10 @@ export class PollStore {
     await this.#store.pauseCalls(this.#keys.account(hubId).paused, now, Math.ceil(until))
   }
 
-  /** What these polls found, one step for as many as share a slot. Of each what came of it, in their order; it never rejects. */
+  /**
+   * Commits these polls, one step for as many as share a slot. Returns the outcome of each, in their order; it never
+   * rejects.
+   */
   async commit(results: readonly PollResult[]): Promise<CommittedPoll[]> {
     const of = new Map(results.map((result) => [result.hubId, result]))
     const parts = await Promise.all(
@@ -269,7 +280,10 @@ export class PollStore {
     return results.map(({ hubId }, n): [number, CommittedPoll] => [hubId, answers[n] as CommittedPoll])
   }
 
-  /** As the steps take them: by partition, so that one command writes for many; on a Cluster no call touches two slots. */
+  /**
+   * Accounts by partition, as the steps take them: one command writes for many, and on a Cluster no call touches two
+   * slots.
+   */
   #bySlot(hubIds: readonly number[]): number[][] {
     const byPartition = Map.groupBy(hubIds, (hubId) => this.#keys.partitionOf(hubId))
     const parts = [...byPartition.values()]
@@ -285,7 +299,7 @@ const NOT_POLLED = new Set(['uninstalling', 'uninstalled', 'reauthorize'])
 
 const NO_BYTES = ''
 
-/** As many for each, see `commitPolls` in poll.lua. */
+/** The same number of arguments for each, see `commitPolls` in poll.lua. */
 function argumentsOf({ claims, nextAt, watch, readings, isInterrupted, freshAt, more }: PollResult): Argument[] {
   const plain: Argument[] = [
     ...claims,

@@ -6,7 +6,7 @@ import type { ReadReport, Report, ReportedValue, ReportWords, SeriesName } from 
 
 /** The numbers of one report. Its records are another matter: see samples.ts. */
 export interface Reading {
-  /** When it was read, ms. */
+  /** Moment of the reading, ms. */
   at: number
   values: readonly ReportedValue[]
 }
@@ -32,7 +32,7 @@ export function keyOf(series: SeriesName): string {
   return report === undefined ? '' : readingKey(report, series)
 }
 
-/** Whether its report is asked for once a pair, so that pairs may take turns. */
+/** True where its report is asked for once a pair, so that pairs may take turns. */
 export function isOfOnePair(series: SeriesName): boolean {
   return reportOf(series)?.perPair !== undefined
 }
@@ -44,12 +44,12 @@ export function wordsOfKey(key: string): string {
   return report.perPair === undefined ? report.words : pairId(pair)
 }
 
-/** When the report that a series comes from was read, ms; undefined: never. */
+/** Moment at which the report of a series was read, ms; undefined: never. */
 export function readAt(series: SeriesName, readings: Readings): number | undefined {
   return readings[keyOf(series)]?.at
 }
 
-/** What one poll got, by `readingKey`: a report that fails doesn't lose the others. */
+/** Answers of one poll, by `readingKey`: a report that fails doesn't lose the others. */
 export interface Fetched {
   at: number
   reports: ReadonlyMap<string, ReadReport | ProviderFailure>
@@ -107,7 +107,7 @@ export function typesIn(readings: Readings | undefined): TypeLabels {
   for (const key in readings) {
     if (reportOfKey(key)?.report.namesTypes === undefined) continue
     const named = typesNamed((readings[key] as Reading).values)
-    // Of an object type in two reports the first label counts.
+    // An object type in two reports has the label of the first.
     types = types === undefined ? named : new Map([...named, ...types])
   }
   return types
@@ -130,7 +130,7 @@ export interface PairReading {
   at: number
   /** The largest that it has; 0: none. */
   limit: number
-  /** Whether it had anything at or near its limit. */
+  /** True where it had anything at or near its limit. */
   isBusy: boolean
 }
 

@@ -11,8 +11,8 @@ import type { Series } from './series.ts'
 import { readWatch } from './watch/read-watch.ts'
 
 /**
- * What is kept and shown of the records behind an association limit. `full`: id, usage and label, which is a stranger's
- * personal word; `ids`: no label; `none`: no record at all, only the counts.
+ * How much is kept and shown of the records behind an association limit. `full`: id, usage and label, which is a
+ * customer's personal data; `ids`: no label; `none`: no record at all, only the counts.
  */
 export const RECORD_CHOICES = ['full', 'ids', 'none'] as const
 export type RecordChoice = (typeof RECORD_CHOICES)[number]
@@ -27,7 +27,7 @@ export interface SampleSettings {
 export type Samples = Record<string, ReportSamples>
 
 export interface ReportSamples {
-  /** When they were read, ms. */
+  /** Moment of the reading, ms. */
   at: number
   atLimit: SampleRecord[]
   nearLimit: SampleRecord[]
@@ -61,7 +61,7 @@ export function mergeSamples(before: Samples, fetched: Fetched, { records, keepM
   return allowedSamples(samples, records)
 }
 
-/** What the setting lets be kept and shown. */
+/** The samples as far as the setting lets them be kept and shown. */
 function allowedSamples(samples: Samples, records: RecordChoice): Samples {
   if (records === 'none') return {}
   const allowedReport = ({ at, atLimit, nearLimit }: ReportSamples): ReportSamples => ({
@@ -80,7 +80,7 @@ function allowed({ objectId, label, usage }: SampleRecord, records: 'full' | 'id
   }
 }
 
-/** Those that are named with a series: in an alert, on a page. */
+/** Records that are named with a series: in an alert, on a page. */
 export interface ShownRecords extends SeriesRecords {
   shown: number
 }
@@ -137,7 +137,7 @@ export class SampleStore {
     if (stored === null) return {}
     const readAt = kept === 'unreadable' ? undefined : kept?.watch.records?.readAt
     const wayOut = 'Delete it: the next poll reads the records again.'
-    // Of an account that is not polled any more they were kept before the setting was changed.
+    // Samples of an account that is not polled any more may be older than the setting.
     return allowedSamples(
       readKey(hubId, samples, wayOut, () => decodeSamples(stored, readAt)),
       this.settings.records,
@@ -145,7 +145,7 @@ export class SampleStore {
   }
 }
 
-/** Of samples: before it each record stood by itself, and nothing was compressed. */
+/** Version of stored samples: before it each record was packed by itself, and nothing was compressed. */
 const SAMPLES_VERSION = 4
 /** Far more than the records of an account can be: what is larger was not written here. */
 const MOST_BYTES = 16 * 1024 * 1024
@@ -187,7 +187,7 @@ export function decodeSamples(stored: Buffer, readAt?: number): Samples {
   return Object.fromEntries(reports)
 }
 
-/** As version 2 has it: each report with its records. */
+/** Samples of version 2: each report with its records. */
 function unpackColumns(stored: Buffer): { at: number; value: unknown } {
   const { at, value } = unpack(stored, SAMPLES_VERSION)
   const [heads, ids, labels, usages] = asItems(decompressed(value)).map(asItems)

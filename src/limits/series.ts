@@ -48,7 +48,7 @@ function allSeries(readings: Readings): AllSeries {
   return all
 }
 
-/** Of the values of one report, with the object types that pairs were named by. */
+/** Series by the values of one report, with the object types that pairs were named by. */
 const OF_VALUES = new WeakMap<Reading['values'], { types: TypeLabels; list: readonly Series[] }>()
 
 /** A poll keeps the values of a report that did not move: their series are made once. */
@@ -81,7 +81,9 @@ function madeOf(values: Reading['values'], types: TypeLabels): Series[] {
   })
 }
 
-/** Whether its usage is not known: the provider shows it only from a share of the limit on, and 0 stands for anything below. */
+/**
+ * True where usage is not known: the provider shows it only from a share of the limit on, and 0 means anything below.
+ */
 export function isHidden({ metric, usage }: Pick<Series, 'metric' | 'usage'>): boolean {
   return usage === 0 && metricKind(metric)?.shownFrom !== undefined
 }
@@ -97,7 +99,7 @@ export function parseSeriesId(id: string): SeriesName | undefined {
   return objectTypeId === undefined ? undefined : { metric, objectTypeId }
 }
 
-/** Undefined for what nobody encoded: ids are read in Redis too. */
+/** Undefined for an id that Plimsoll did not encode: ids are read in Redis too. */
 function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part)

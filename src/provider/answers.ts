@@ -9,19 +9,19 @@ export interface TokenAnswer {
   refreshToken: Secret | undefined
   /** Life of the access token from the moment the request was sent, ms. */
   lifetimeMs: number
-  /** Whose they are, where the answer has it. */
+  /** Owner of the tokens, where the answer has it. */
   owner?: TokenOwner
 }
 
 export type TokenOwner = Pick<TokenMetadata, 'hubId' | 'scopes'>
 
-/** Whom an access token was made for (interface 2.2). */
+/** Account and user of an access token (interface 2.2). */
 export interface TokenMetadata {
   hubId: number
   hubDomain: string | undefined
   user: string | undefined
   scopes: string[]
-  /** What is left of the token's life, ms, in whole seconds; not every provider sends it. */
+  /** Remaining life of the token, ms, in whole seconds; not every provider sends it. */
   lifeLeftMs: number | undefined
 }
 
@@ -56,8 +56,8 @@ function readOwner(answer: JsonObject): Pick<TokenAnswer, 'owner'> {
 const CAUTIOUS_LIFE_SECONDS = 300
 
 /**
- * Where the answer brings a refresh token, the one before may be dead already: a lifetime that can't be read is no
- * reason to throw the new one away.
+ * Lifetime of an access token. An answer with a new refresh token is never thrown away for an unreadable lifetime: the
+ * refresh token before it may be dead already.
  */
 function readLifetime(answer: JsonObject, bringsRefreshToken: boolean): number {
   try {

@@ -1,14 +1,14 @@
 import type { ObjectId } from './read.ts'
 
 /**
- * What is kept of one account at most, however large its answers are: code behind these readers sees no more. What is cut here
- * is far from all that real accounts have.
+ * Most that is kept of one account, however large its answers are: code behind these readers sees no more. Real
+ * accounts have far less.
  */
 export const MOST_OBJECT_TYPES = 500
 const LONGEST_ID = 100
-/** Of each list of a pair's report. */
+/** Most records of each list of a pair's report. */
 const MOST_RECORDS = 100
-/** Of labels, domains and names of users; people are shown less. */
+/** Longest label, domain or name of a user; people are shown less. */
 const LONGEST_WORDS = 255
 const MOST_SCOPES = 500
 

@@ -1,6 +1,6 @@
 import type { CrmResult } from './failure.ts'
 
-/** What the calls of one poll have shown of their account's bucket. */
+/** Use of an account's bucket, as the calls of one poll have shown it. */
 export interface BucketUse {
   /** Calls used of how many, by the last answer that had the headers. Another moment may have had more. */
   lastSeen?: { used: number; of: number; intervalMs: number }
@@ -25,7 +25,7 @@ export function useAfter({ lastSeen, refused }: BucketUse, result: CrmResult<unk
   return { ...(latest && { lastSeen: latest }), refused: refused + (wasRefused ? 1 : 0) }
 }
 
-/** What is kept after a poll that began at `at`; undefined: nothing is known. */
+/** The use to store after a poll that began at `at`; undefined: nothing is known. */
 export function useToStore(
   before: StoredBucketUse | undefined,
   { lastSeen, refused }: BucketUse,

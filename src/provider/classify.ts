@@ -10,10 +10,10 @@ export type Family = 'token' | 'crm'
 const MIGRATING = 477
 
 /**
- * What an answer that is no success means, from the provider's three shapes of error bodies - OAuth's
- * (`error`, `error_description`, `status`), the CRM's (`category`, `message`, `context`), the rate limit's
- * (`errorType`, `policyName`) - and from none of them: any field may be missing, the body may be HTML. `clean` takes out
- * the secrets that were sent, which a stranger's error text may repeat.
+ * The failure in an answer that is no success, by the provider's three shapes of error bodies: OAuth's (`error`,
+ * `error_description`, `status`), the CRM's (`category`, `message`, `context`), the rate limit's (`errorType`,
+ * `policyName`). Any field may be missing, the body may be HTML. `clean` takes out the secrets that were sent, which an
+ * error text may repeat.
  */
 export function classifyAnswer(
   family: Family,
@@ -81,7 +81,7 @@ function codeOf(status: number, body: JsonObject, clean: (text: string) => strin
 /** How long the window is of a rate limit that was reached, where the answer has no `Retry-After`. */
 const WAIT_OF_POLICY: ReadonlyMap<unknown, number> = new Map([
   ['TEN_SECONDLY_ROLLING', 10_000],
-  // When the provider's day ends is not known: to try each hour costs little.
+  // The end of the provider's day is not known: trying each hour costs little.
   ['DAILY', 3_600_000],
 ])
 

@@ -126,7 +126,7 @@ class HttpProviderClient implements ConfiguredClient {
     const request = this.#dialect.limits(secret.reveal(), path)
     const call: Call<T> = { endpoint, family: 'crm', request, secret, read }
     this.#call(call, (result, answer) => {
-      // What the answer has about the account's own bucket is handed on.
+      // The answer's headers about the account's own bucket are handed on.
       const bucket = answer && readAccountBucket(answer.headers)
       done(bucket === undefined ? result : { ...result, bucket })
     })

@@ -19,7 +19,7 @@ export interface Dialect {
   /** Form of a grant (interface 4.1, 4.2). */
   token(form: Record<string, string>): HttpRequest
   metadata(accessToken: string, app: AppCredentials): HttpRequest
-  /** Whose words the metadata endpoint uses for a refusal. */
+  /** Family of the metadata endpoint's refusals. */
   metadataFamily: Family
   deleteRefreshToken(refreshToken: string, app: AppCredentials): HttpRequest
   /** One of the limits endpoints, by its path below their base. */
@@ -66,7 +66,10 @@ export const DIALECTS: Record<DialectName, Dialect> = {
 
 const DAY_MS = 24 * 3_600_000
 
-/** When a dialect is switched off, and how many whole days are left until then (below 0: since); nothing if no day is set. */
+/**
+ * The day on which a dialect is switched off, and the whole days until then (below 0: since); undefined if no day is
+ * set.
+ */
 export function endOf(dialect: DialectName, now: number): { day: string; daysLeft: number } | undefined {
   const { ends } = DIALECTS[dialect]
   return ends === undefined ? undefined : { day: ends, daysLeft: Math.floor((Date.parse(ends) - now) / DAY_MS) }
@@ -85,7 +88,7 @@ function post(path: string, form: Record<string, string>): HttpRequest {
 /** Characters that a form sends unescaped: most tokens have no others. */
 const PLAIN = /^[\w*.-]*$/
 
-/** As `URLSearchParams` would write it, which takes five times as long: 3 us of every refresh. */
+/** The form as `URLSearchParams` would write it, which takes five times as long: 3 us of every refresh. */
 function encodeForm(form: Record<string, string>): string {
   let body = ''
   for (const name in form) {
@@ -103,7 +106,7 @@ function credentials(app: AppCredentials): Record<string, string> {
 /** Any one of these lets both limits endpoints be read; `oauth` and schema scopes don't. */
 const LIMITS_SCOPE = /^(crm\.objects\..+\.(read|write)(\.v\d+)?|tickets(\..+)?|e-commerce|media_bridge\.read)$/
 
-/** Whether polls will be answered with these scopes, or refused. */
+/** True where polls will be answered with these scopes, not refused. */
 export function opensLimits(scopes: readonly string[]): boolean {
   return scopes.some((scope) => LIMITS_SCOPE.test(scope))
 }

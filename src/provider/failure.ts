@@ -21,13 +21,16 @@ export interface ProviderFailure {
   status: number
   /** How long to pause, by the answer or its rate limit. */
   retryAfterMs?: number
-  /** Of `forbidden`: the scopes that the answer names, any one of which may do. It is known to name the wrong ones. */
+  /**
+   * For `forbidden`: the scopes that the answer names, any one of which may do. The provider is known to name the wrong
+   * ones.
+   */
   scopes?: string[]
 }
 
 export type ProviderResult<T> = { ok: true; value: T } | { ok: false; failure: ProviderFailure }
 
-/** Of a call to the CRM: beside value or failure, the account's bucket if the answer has it. */
+/** Result of a call to the CRM: beside value or failure, the account's bucket if the answer has it. */
 export type CrmResult<T> = ProviderResult<T> & { bucket?: AccountBucket }
 
 export function failed(failure: ProviderFailure): { ok: false; failure: ProviderFailure } {

@@ -4,11 +4,11 @@ import type { Dispatcher } from 'undici'
 import Pool from 'undici/lib/dispatcher/pool.js'
 
 /**
- * The manners of one call, for all endpoints: one connection pool with HTTP/1.1 keep-alive, a deadline that covers
- * everything from connecting to the last byte, a cap on the answer, no redirects, no retries (the due sets retry).
+ * Rules of one call, for all endpoints: one connection pool with HTTP/1.1 keep-alive, a deadline that covers everything
+ * from connecting to the last byte, a cap on the answer, no redirects, no retries (the due sets retry).
  *
- * It is undici's `dispatch` with one small handler because this is the hottest path there is: `request` reaches 0.6 of
- * its calls per CPU second, `fetch` 0.2.
+ * Made of undici's `dispatch` with one small handler because this is the hottest path: `request` reaches 0.6 of its
+ * calls per CPU second, `fetch` 0.2.
  */
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'DELETE'
@@ -136,7 +136,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
     this.#controller?.abort(error)
   }
 
-  /** What was cut off may still be answered, or fail, afterwards. */
+  /** A call that was cut off may still be answered, or fail, afterwards. */
   #end(answer: HttpResponse | CallError): void {
     if (this.#isDone) return
     this.#isDone = true
@@ -205,7 +205,7 @@ export class Deadlines {
     this.#underWay.delete(timed)
   }
 
-  /** It is left to ring when nothing is under way any more: next to a call that lasts it costs nothing. */
+  /** The timer is left to ring when nothing is under way any more: next to a call that lasts it costs nothing. */
   #ringIn(ms: number): void {
     this.#timer = setTimeout(() => this.#ring(), Math.max(1, Math.ceil(ms))).unref()
   }

@@ -11,7 +11,7 @@ export type CallClass = (typeof CALL_CLASSES)[number]
 export interface ObservedCall {
   endpoint: string
   class: CallClass
-  /** Of the answer; absent where none came. */
+  /** Status of the answer; absent where none came. */
   status?: number
   ms: number
 }

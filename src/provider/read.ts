@@ -154,7 +154,7 @@ export class Gaps {
     return items
   }
 
-  /** As a report has them: nothing where all of it was read. */
+  /** Gaps as a report has them: nothing where all of it was read. */
   named(): { gaps?: string[] } {
     return this.found.length === 0 ? {} : { gaps: this.found }
   }
@@ -168,7 +168,7 @@ export class Gaps {
   }
 }
 
-/** Of an item in a list; formatted only where it is wrong. */
+/** Place of an item in a list; formatted only where it is wrong. */
 export interface ListPlace {
   list: string
   index: number
@@ -201,7 +201,7 @@ function describe(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** Of an account's last reports, what could not be read of them, by the report's words. */
+/** Fields of an account's last reports that could not be read, by the report's words. */
 export type ReportGaps = Readonly<Record<string, readonly string[]>>
 
 /** One line for each, for people. */

@@ -84,7 +84,7 @@ function paceEvidence(metric: string, values: readonly DailyValue[]): DailyPoint
 
 /** The last forecast of an account's series, by their ids. One that is in neither shows no steady growth. */
 export interface AccountForecasts {
-  /** When it was made, ms. */
+  /** Moment of the forecast, ms. */
   at: number
   rising: Record<string, Forecast>
   /** How many daily points there are, where they are too few. */
@@ -101,7 +101,7 @@ export function freshForecasts(forecasts: AccountForecasts | undefined, now: num
   return forecasts === undefined || now - forecasts.at > KEPT_MS ? undefined : forecasts
 }
 
-/** Whether forecasts as they are stored are fresh; '' = there are none. Nothing is parsed for it: every poll asks. */
+/** True where stored forecasts are fresh; '' = there are none. The text is not parsed, since every poll asks. */
 export function areFresh(stored: string, now: number): boolean {
   return now - Number.parseInt(stored.slice(1), 10) <= KEPT_MS
 }
@@ -178,7 +178,7 @@ export interface Span {
   to: number
   /** How long after midnight (UTC) days begin and end, ms; midnight where it is left out. */
   offset?: number
-  /** When a series was read last, ms: of a day that began after that nothing is known. */
+  /** Moment at which a series was read last, ms: nothing is known of a day that began after that. */
   readUntil: (series: SeriesName) => number | undefined
 }
 

@@ -63,8 +63,8 @@ function leapOf(points: readonly DailyPoint[], perDay: number): number {
 }
 
 /**
- * What is left of the pace where usage fell: what was cleaned up once will be again, so the deepest fall counts once more.
- * Nothing limits the pace where nothing fell.
+ * The pace less the falls: a cleaning that happened once will happen again, so the deepest fall counts once more. No
+ * fall, no limit to the pace.
  */
 function paceWithFalls(points: readonly DailyPoint[]): number {
   const [first, last] = [points[0], points.at(-1)] as [DailyPoint, DailyPoint]
@@ -77,9 +77,9 @@ function paceWithFalls(points: readonly DailyPoint[]): number {
 }
 
 /**
- * Of the long window, and of the short one where that has a pace of its own: one whose range lies apart from the long one's
- * pace. Then the sooner end decides, since it may be the new pace that lasts, and the range holds both, since it may not.
- * Undefined where neither rises, and where usage falls now, even if it rose before.
+ * Pace of the long window, and of the short one where its range lies apart from the long one's pace. Then the sooner
+ * end decides, since the new pace may last, and the range holds both, since it may not. Undefined where neither rises,
+ * and where usage falls now, even if it rose before.
  */
 function paceOfBoth(points: readonly DailyPoint[]): UsagePace | undefined {
   const long = steadyPace(points)
@@ -104,7 +104,7 @@ function recentPaces(points: readonly DailyPoint[]) {
   return { week: since(WEEK_DAYS), last: since(LAST_DAYS) }
 }
 
-/** When usage reaches the limit. At or over it it is 0, with or without a forecast. */
+/** Days until usage reaches the limit: 0 at or over it, with or without a forecast. */
 export function daysLeft(usage: number, limit: number | null, pace: Forecast | undefined): DaysLeft | NoDaysLeft {
   if (limit === null) return 'no-limit'
   if (usage >= limit) return { days: 0, earliest: 0, latest: 0 }
@@ -128,8 +128,9 @@ function latestOf(remaining: number, pace: Forecast): number {
 }
 
 /**
- * When usage gets that far at the soonest and at the latest. Both do not know the pace, which grows with the days, and chance,
- * which grows with their root: t with (remaining - pace * t)^2 = (range * t)^2 + scatter^2 * t.
+ * The soonest and the latest moment at which usage gets that far. Both allow for the uncertain pace, which grows with
+ * the days, and for chance, which grows with their root: t with (remaining - pace * t)^2 = (range * t)^2 + scatter^2 *
+ * t.
  */
 function reachRange(remaining: number, { perDay, perDayLow, perDayHigh, scatter }: UsagePace) {
   const chance = scatter ** 2

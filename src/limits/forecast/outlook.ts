@@ -3,7 +3,7 @@ import { type Series, seriesOf } from '../series.ts'
 import { type DaysLeft, daysLeft, ENOUGH_POINTS, type Forecast, HORIZON_DAYS, type NoDaysLeft } from './forecast.ts'
 import { type AccountForecasts, freshForecasts } from './forecast-account.ts'
 
-/** When a series reaches its limit at its pace. */
+/** Days until a series reaches its limit at its pace. */
 export interface Outlook {
   /** 0 at or over the limit; null where no end is in sight; undefined where the pace is not known. */
   daysLeft: number | null | undefined
@@ -14,7 +14,7 @@ export interface Outlook {
   daysRead?: string
 }
 
-/** Of a series as it is now, by the account's last forecast. */
+/** Outlook of a series, from its present value and the account's last forecast. */
 export function outlookOf(
   series: Pick<Series, 'id' | 'usage' | 'limit'>,
   stored: AccountForecasts | undefined,
@@ -55,12 +55,14 @@ export function tenths(days: number): number {
   return days > 0 ? Math.max(0.1, Math.round(days * 10) / 10) : 0
 }
 
-/** Of an account's series the one that is first to reach its limit, by the forecast. */
+/** The series of an account that reaches its limit first, by the forecast. */
 export interface NearestLimit {
   series: Series
   /** 0 at or over the limit; null where its pace is not known. */
   daysLeft: number | null
-  /** What accounts are ranked by, nearest first: days where they are known, and after those how much of the limit is left. */
+  /**
+   * Rank of the account, nearest first: by days where they are known, and after those by how much of the limit is left.
+   */
   nearness: number
 }
 

@@ -14,7 +14,7 @@ export interface UsagePace {
   scatter: number
 }
 
-/** Of a range: over many series, the share of ends that lie in it. */
+/** Share of ends, over many series, that lie in their range. */
 export const CONFIDENCE = 0.8
 
 /** Both sides of the normal distribution, at CONFIDENCE. */
@@ -150,7 +150,7 @@ export function stepsWithin(points: readonly DailyPoint[]): Step[] {
   })
 }
 
-/** Of all pairs within a stretch, ascending. */
+/** Slopes of all pairs within a stretch, ascending. */
 function pairwiseSlopes(stretches: readonly (readonly DailyPoint[])[]): Float64Array {
   const slopes = new Float64Array(countPairs(stretches))
   let next = 0

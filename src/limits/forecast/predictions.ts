@@ -7,12 +7,12 @@ import { daysLeft, type Forecast } from './forecast.ts'
 export const UPCOMING_DAYS = 30
 
 const DAY_MS = 86_400_000
-/** Not read for longer, nobody knows when a limit was reached: a prediction is then dropped, and not judged. */
+/** After a longer gap it is not known when a limit was reached: a prediction is then dropped, and not judged. */
 const UNREAD_MS = 3 * DAY_MS
 
-/** What was foretold of a series when it first came so near: it reaches `limit` within that range of days. */
+/** The forecast of a series when it first came so near: it reaches `limit` within that range of days. */
 export interface Prediction {
-  /** When the usage was read that it counts from, ms. */
+  /** Moment at which the usage was read that it counts from, ms. */
   at: number
   limit: number
   /** Whole days after that, as people read them: not before the one, nor after the other; null: or never. */
@@ -27,9 +27,9 @@ export type Outcome = (typeof OUTCOMES)[number]
 /** The series of a prediction by now. */
 interface Development {
   limit: number | null
-  /** When its usage was first seen at the limit that was foretold, ms; undefined: not since. */
+  /** Moment at which usage was first read at the forecast limit, ms; undefined: not since. */
   reachedAt: number | undefined
-  /** When it was last read, ms. */
+  /** Moment of the last reading, ms. */
   readAt: number
 }
 
@@ -80,7 +80,7 @@ export function followPredictions(before: Predictions, account: AccountNow): { o
     if (open[id] !== undefined || one?.limit == null || at === undefined) continue
     const left = daysLeft(one.usage, one.limit, pace)
     if (typeof left !== 'object' || left.days <= 0 || left.days > UPCOMING_DAYS) continue
-    // What is exact to the minute may be missed by a minute.
+    // A range that is exact to the minute may be missed by a minute.
     const [earliest, latest] = [Math.max(0, Math.ceil(left.earliest) - 1), left.latest && Math.floor(left.latest) + 1]
     open[id] = { at, limit: one.limit, earliest, latest }
   }
@@ -97,7 +97,7 @@ export function encodePredictions(predictions: Predictions): unknown[] {
   return Object.entries(predictions).map(([id, { at, limit, earliest, latest }]) => [id, at, limit, earliest, latest])
 }
 
-/** What can't be read is not on record. */
+/** Unreadable predictions count as none. */
 export function decodePredictions(stored: unknown): Predictions {
   const rows = Array.isArray(stored) ? stored.filter(Array.isArray) : []
   const read = rows.flatMap(([id, at, limit, earliest, latest]) => {

@@ -9,7 +9,7 @@ export interface Value {
 
 /** The values before what one poll found changed: enough to undo it. */
 export interface Change {
-  /** When the poll was, ms. */
+  /** Moment of the poll, ms. */
   at: number
   /** Nothing was read between this moment and `at`. */
   missingSince?: number
@@ -18,8 +18,8 @@ export interface Change {
 }
 
 /**
- * What a poll at `at` found changed; undefined where nothing did. A reading before that is older than `gapMs` is worth
- * recording even so: what was in between is not known.
+ * The changes that a poll at `at` found; undefined where nothing changed. After a gap longer than `gapMs` a poll is
+ * recorded even so: nothing is known of the time in between.
  */
 export function changeBetween(
   before: Readings | undefined,
@@ -43,7 +43,7 @@ function plainValue({ usage, limit }: Value): Value {
   return { usage, limit }
 }
 
-/** When any of it was read last, ms; undefined where nothing was. */
+/** Moment of the last reading of any of it, ms; undefined where nothing was read. */
 export function lastReadAt(readings: Readings): number | undefined {
   const times = Object.values(readings).map(({ at }) => at)
   return times.length === 0 ? undefined : times.reduce((last, at) => Math.max(last, at))

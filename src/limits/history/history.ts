@@ -12,7 +12,7 @@ import { unpackReadings } from './packed-readings.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
 export interface AccountHistory {
-  /** When its limits were last read, ms. */
+  /** Moment at which its limits were last read, ms. */
   readAt: number
   /** The values since the last change, by series id. */
   current: ReadonlyMap<string, Value>
@@ -48,8 +48,8 @@ export class History {
   }
 
   /**
-   * What was reported between two moments, oldest first: one snapshot per change, and one for the values at
-   * `from`. Empty for an account that was never polled.
+   * Snapshots between two moments, oldest first: one per change, and one for the values at `from`. Empty for an account
+   * that was never polled.
    *
    * @throws UnreadableKey
    */
@@ -159,7 +159,7 @@ export interface Timeline {
   series: ReadonlyMap<string, readonly TimelineStretch[]>
   /** Moments of polls that are known: those that saw a change or ended a gap, oldest first. */
   polls: readonly TimelinePoll[]
-  /** When anything was read last, ms. */
+  /** Moment of the last reading, ms. */
   readAt: number
 }
 

@@ -3,7 +3,7 @@ import { FLOAT32_OPTIONS, Packr } from 'msgpackr/pack'
 /** Bytes that are not what was written. The message names the fault, not the place. */
 export class UnreadableBytes extends Error {}
 
-/** What Redis holds of an account is not what was written there. The message names the key, and the way out. */
+/** The stored bytes of an account are not what Plimsoll wrote. The message names the key, and the way out. */
 export class UnreadableKey extends Error {}
 
 /** @throws UnreadableKey where `read` meets bytes that can't be what was written */
@@ -27,7 +27,7 @@ export async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | '
 }
 
 export const VERSION = 2
-/** Of readings: before it they were fields of two reports. */
+/** Version of stored readings: before it they were fields of two reports. */
 export const READINGS_VERSION = 3
 
 /** A value with the moment that it is of, ms. */

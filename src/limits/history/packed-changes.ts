@@ -16,7 +16,7 @@ export function encodeChange({ at, missingSince, before }: Change, after: Readon
   return pack(at, missingSince === undefined ? changed : [changed, missingSince])
 }
 
-/** Of changes one after the other, oldest first; `current` has the values since the last. */
+/** Packs changes one after the other, oldest first; `current` has the values since the last. */
 export function encodeChanges(changes: readonly Change[], current: ReadonlyMap<string, Value>): Buffer[] {
   const values = new Map(current)
   const records = changes.toReversed().map((change) => {

@@ -49,7 +49,7 @@ export function encodeReadings(readings: Readings): Buffer {
 
 function plainValue(value: ReportedValue, place: number, isOfPair: boolean): unknown[] {
   const { usage, limit, objectTypeId, from, to, label = null, reported } = value
-  // Of a report of one pair its key has it.
+  // The key of a report has its pair.
   const about = objectTypeId ?? (from === undefined || isOfPair ? '' : `${from}/${to}`)
   if (reported !== undefined) return [place, usage, limit, about, label, reported]
   if (label !== null) return [place, usage, limit, about, label]

@@ -18,7 +18,7 @@ export interface Zones {
   dailyFrom: number
 }
 
-/** They begin with a whole hour or day, so that none is thinned out half. */
+/** The zones begin with a whole hour or day, so that none is thinned out half. */
 export function zonesOf(now: number, { rawMs, hourlyMs, dailyMs }: Retention): Zones {
   const hourlyKept = Math.max(rawMs, hourlyMs)
   return {
@@ -70,7 +70,7 @@ export function thinOut(state: State, changes: readonly Change[], now: number, k
   return cutOff(oneEach(DAY_MS, hourlyFrom, state, hourly), dailyFrom)
 }
 
-/** Those before `until` become one for each span; those after it stay as they are. */
+/** Changes before `until` become one for each span; later ones stay. */
 function oneEach(spanMs: number, until: number, state: State, changes: readonly Change[]): Change[] {
   const after = new Map(state)
   const thinned: Change[] = []
@@ -87,14 +87,14 @@ function oneEach(spanMs: number, until: number, state: State, changes: readonly 
   return thinned.reverse()
 }
 
-/** What happened from the start of an hour or day up to its last change: one change, or none where nothing did. */
+/** One change for all from the start of an hour or day up to the last one in it, or none where nothing changed. */
 function merged(
   alike: readonly Change[],
   start: number,
   after: ReadonlyMap<string, Value>,
   isOldest: boolean,
 ): Change[] {
-  // Of several `before` the oldest: it has the values before all of them.
+  // The oldest `before` counts: it has the values before all of them.
   const first = new Map(alike.toReversed().flatMap((change) => change.before))
   const before = [...first].filter(([id, was]) => !sameValue(was, after.get(id)))
   // A gap that began earlier is still one at this resolution: nothing was read from then until this hour or day.
@@ -138,7 +138,7 @@ export function* regularSeries(
   zones: Pick<Zones, 'rawFrom' | 'hourlyFrom'>,
 ): Generator<Snapshot> {
   const to = coveredUntil(asked, zones)
-  // What is known may end before the range begins: an hour's end before `from` is nothing that was asked for.
+  // The readings may end before the range begins: an hour's end before `from` was not asked for.
   if (to < from) return
   let next = 0
   let current: Snapshot | undefined

@@ -5,7 +5,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { InFlight } from '../../runtime/concurrency.ts'
 import { type CallsMade, type ShareSettings, shareLeft } from './call-share.ts'
 
-/** What polls of accounts work with. */
+/** Services of polls. */
 export interface FetchDeps {
   provider: ProviderClient
   share: ShareSettings
@@ -20,7 +20,7 @@ export interface FetchDeps {
 /** The poll that the calls are for. */
 export interface CallsOf {
   hubId: number
-  /** Those of the polls before. */
+  /** Calls of earlier polls. */
   before: CallsMade | undefined
 }
 
@@ -38,16 +38,18 @@ export type AccountCall = (done: (result: CrmResult<unknown>) => void, failed: (
  * account's rate limit counts for every worker; this poll begins no further call then.
  */
 export class AccountCalls {
-  /** When each was answered, or failed, ms: it counts from then, however long the way to the provider took. */
+  /**
+   * Moments at which each was answered, or failed, ms: it counts from then, however long the way to the provider took.
+   */
   readonly made: number[] = []
   failed = 0
-  /** What they showed of the account's bucket. */
+  /** Use of the account's bucket, as the answers showed it. */
   bucketUse = NOTHING_USED
-  /** Whether calls of this round were not begun because the account is paused. */
+  /** True where calls of this round were not begun because the account is paused. */
   leftOut = false
   /** Until when no daemon calls for the account, ms since 1970. */
   pausedUntil: number | undefined
-  /** Whether the signal to stop came first. */
+  /** True where the signal to stop came first. */
   stopped = false
   readonly #deps: Omit<FetchDeps, 'provider'>
   readonly #of: CallsOf
@@ -59,7 +61,10 @@ export class AccountCalls {
     this.#signal = signal
   }
 
-  /** All is asked for, or asked anew. `pausedUntil`: no call before, as any daemon was told, ms; 0 = there is no pause. */
+  /**
+   * All is asked for, or asked anew. `pausedUntil`: no call before, as the provider asked any daemon, ms; 0 = there is
+   * no pause.
+   */
   beginRound(pausedUntil: number): void {
     const until = Math.max(pausedUntil, this.pausedUntil ?? 0)
     this.pausedUntil = until > this.#deps.clock.now() ? until : undefined
@@ -142,7 +147,7 @@ export class AccountCalls {
   }
 }
 
-/** Of the account's bucket: what is left below this share is for the app itself, which draws from it too. */
+/** Share of the account's bucket that is left to the app itself, which draws from it too. */
 const LEFT_FOR_THE_APP = 0.2
 
 /** The window of the provider's usual rate limit, for a refusal that doesn't name it. */

@@ -26,7 +26,7 @@ export class CallBudget {
     this.#uses = uses
     this.#exchange = new SharedRun({
       work: () => this.#serve(this.#waiters.splice(0)),
-      // What could not be reported waits for the next request: without one it would be tried for ever.
+      // A shortage that could not be reported waits for the next request, or it would be tried for ever.
       done: () => {
         if (this.#waiters.length > 0 || (this.#unsettled !== 0 && !this.#isAway)) void this.#exchange.now()
       },
@@ -34,7 +34,7 @@ export class CallBudget {
     })
   }
 
-  /** Whether a poll may be made now. */
+  /** True where a poll may be made now. */
   admits(request: PollRequest): Promise<boolean> {
     return new Promise((answer, fail) => {
       this.#waiters.push({ request, answer, fail })
@@ -105,7 +105,7 @@ const shortageSchema = z.strictObject({
   polls: z.number(),
   /** How late the latest of them was, ms. */
   latestMs: z.number(),
-  /** When it was logged last, ms; 0 = not yet. */
+  /** Moment at which it was logged last, ms; 0 = not yet. */
   saidAt: z.number(),
 })
 
@@ -133,9 +133,9 @@ export type Shortage = z.infer<typeof shortageSchema>
 /** A poll that is due, or comes early. */
 export interface PollRequest {
   calls: number
-  /** When the account's regular turn was, ms; in the future: it comes early. */
+  /** The account's regular turn, ms; in the future: the poll comes early. */
   regularAt: number
-  /** Of an early one: 0 to 1. */
+  /** Urgency of an early poll: 0 to 1. */
   urgency: number
 }
 
@@ -164,7 +164,7 @@ export function refillPerHour(budget: PollBudget, callsPerHour: number): number 
   return Math.max(callsPerHour - kept, callsPerHour * LEAST_SHARE)
 }
 
-/** What time has brought. */
+/** The budget with the calls that came in with time. */
 export function refillBudget(budget: PollBudget, callsPerHour: number, now: number): PollBudget {
   const from = budget.at > now + SET_BACK_MS ? now : budget.at
   const brought = (Math.max(0, now - from) * refillPerHour(budget, callsPerHour)) / HOUR_MS
@@ -190,7 +190,7 @@ export function admitPolls(before: PollBudget, requests: readonly PollRequest[],
     budget.meanCalls += (calls - budget.meanCalls) / 100
     const lateMs = now - regularAt
     const depth = depthOf(budget, callsPerHour)
-    // What must be left after it.
+    // The budget that must be left after it.
     admitted[index] = budget.level - calls >= (lateMs >= 0 ? -depth : (depth - calls) * (1 - urgency))
     // Sweeps bring no more than there is room for: that polls wait shows in how late they are, not in how many are refused.
     const isShort = lateMs >= 0 && (!admitted[index] || (lateMs > LATE_MS && budget.level < 0))
@@ -219,7 +219,7 @@ export function roomFor(budget: PollBudget, callsPerHour: number, now: number): 
   return { polls: 0, until: now + Math.ceil(((worthwhile - calls) * HOUR_MS) / refillPerHour(budget, callsPerHour)) }
 }
 
-/** What is none is a new one: what was called before is not known, and nothing has gathered yet. */
+/** A text that is no budget counts as a new budget: earlier calls are unknown, and nothing has gathered yet. */
 export function decodeBudget(stored: string, now: number): PollBudget {
   try {
     return budgetSchema.parse(JSON.parse(stored))

@@ -10,12 +10,12 @@ export interface ShareSettings {
 /** Calls of an account's last polls, the oldest first: when the last of each was answered, ms, and how many count from then. */
 export type CallsMade = readonly (readonly [at: number, calls: number])[]
 
-/** Of more the oldest count as one, from the later moment. */
+/** Most polls that are kept apart; the oldest of more count as one, from the later moment. */
 const MOST_POLLS = 10
 
 /**
- * Whether a call that was answered `at` counts at `now`. What lies further ahead than daemons' clocks differ is from before a
- * clock was set back: nobody waits for it.
+ * True where a call that was answered `at` counts at `now`. A moment further ahead than daemons' clocks differ comes
+ * from before a clock was set back: no poll waits for it.
  */
 function counts(at: number, now: number, { perMs }: ShareSettings): boolean {
   return at + perMs > now && at - now <= perMs
@@ -41,7 +41,7 @@ export function shareLeft(
   return { granted: 0, waitMs: perMs }
 }
 
-/** What the next poll counts of the calls before it. */
+/** Calls before the next poll that it counts. */
 export function callsAfter(
   share: ShareSettings,
   before: CallsMade | undefined,

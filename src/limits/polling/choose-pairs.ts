@@ -3,11 +3,13 @@ import { type Pair, pairId, pairOf } from '../pair.ts'
 import type { PairReading } from '../readings.ts'
 import type { BusyObjectType } from '../reports/companions.ts'
 
-/** What the companion endpoints report of an account: which object types have records at or near an association limit. */
+/**
+ * The companion endpoints' report on an account: the object types that have records at or near an association limit.
+ */
 export interface BusyPairs {
   /** Object types that such associations start from. */
   sources: readonly string[]
-  /** Where they lead to, by source; a source whose targets could not be asked for is not in it. */
+  /** Targets by source; a source whose targets could not be asked for is not in it. */
   targets: ReadonlyMap<string, readonly string[]>
 }
 
@@ -57,7 +59,7 @@ export function choosePairs(from: ChooseFrom): ChosenPairs {
   return { ask: first([...asked.values()]), empty, isAll }
 }
 
-/** Of the object types with records near a limit, those whose targets are asked for, longest waiting first. */
+/** Object types with records near a limit whose targets are asked for, longest waiting first. */
 export function chooseSources(
   sources: readonly BusyObjectType[],
   { types, readings, pairsPerPoll }: Pick<ChooseFrom, 'types' | 'readings' | 'pairsPerPoll'>,
@@ -71,13 +73,13 @@ export function chooseSources(
   return longestWaitingFirst(known, (from) => lastRead.get(from)).slice(0, pairsPerPoll)
 }
 
-/** Those of the account's object types that have records at or near a limit. */
+/** The account's object types that have records at or near a limit. */
 export function busyAmong(named: readonly BusyObjectType[], types: ReadonlySet<string>): string[] {
   const busy = named.filter(({ hasRecordsAtLimit, hasRecordsNearLimit }) => hasRecordsAtLimit || hasRecordsNearLimit)
   return [...new Set(busy.map(({ objectTypeId }) => objectTypeId))].filter((id) => types.has(id))
 }
 
-/** Of a type with itself, too: companies have parents. */
+/** All pairs, a type with itself too: companies have parents. */
 function everyPair(types: readonly string[]): Pair[] {
   return types.flatMap((from) => types.map((to) => ({ from, to })))
 }
@@ -88,13 +90,13 @@ function namedPairs({ targets }: BusyPairs, types: ReadonlySet<string>): Pair[] 
   )
 }
 
-/** Whether a pair had no records near its limit when it was asked last. */
+/** True where a pair had no records near its limit when it was asked last. */
 function saysNothing({ sources, targets }: BusyPairs, { from, to }: Pair): boolean {
   const ends = targets.get(from)
   return ends === undefined ? !sources.includes(from) : !ends.includes(to)
 }
 
-/** What was never read comes first; those that have waited equally long stay in their order. */
+/** Sorted by the last reading: never read first, equal ones in their order. */
 function longestWaitingFirst<T>(all: readonly T[], readAt: (one: T) => number | undefined): T[] {
   const at = (one: T) => readAt(one) ?? Number.NEGATIVE_INFINITY
   return [...all].sort((a, b) => {
@@ -112,7 +114,7 @@ const MOST_TYPES = 100
 
 const OBJECT_TYPE_ID = /^\d{1,10}-\d{1,18}$/
 
-/** Of the object types that an account has those that can be asked for, in their order. */
+/** Object types of an account that can be asked for, in their order. */
 export function askableTypes(types: Iterable<string>): string[] {
   const askable = [...types].filter((id) => OBJECT_TYPE_ID.test(id))
   // Always the same of them, in any order.

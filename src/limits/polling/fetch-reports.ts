@@ -23,11 +23,11 @@ import type { AccountCall, AccountCalls, FetchDeps } from './account-calls.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
 
-/** Whom to ask, and for what. */
+/** The account to poll, and the reports to ask for. */
 export interface PollTarget {
   hubId: number
   accessToken: Secret
-  /** What is known of the account. Its readings are unpacked only where they matter. */
+  /** State of the account. Its readings are unpacked only where they matter. */
   begun: Pick<Begun, 'watch' | 'readings' | 'pausedUntil'>
   /** `auto`: every ordered pair of the account's object types, in turns or as the companions name them. */
   settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll'>
@@ -36,21 +36,23 @@ export interface PollTarget {
 /** An answer whose bytes may be known, or what was read in it. */
 export type RawReport = Buffer | ReadReport | ProviderFailure
 
-/** What one poll was answered. `RawReport`: its reports are not read yet, for who knows them by their bytes. */
+/** The answers to one poll. `RawReport`: not read yet, since a report may be recognized by its bytes. */
 export interface Answers<Report extends RawReport = ReadReport | ProviderFailure> {
-  /** When it began, ms. */
+  /** Begin of the poll, ms. */
   at: number
   /** In their order. */
   reports: ReadonlyMap<string, Report>
-  /** Of reports that are all still bytes; undefined where not all came, or some were read already. */
+  /** Fingerprint of reports that are all still bytes; undefined where not all came, or some were read already. */
   fingerprint: string | undefined
-  /** When each call of the poll was answered, ms. None: the account is paused, and nothing was asked. */
+  /** Moments at which each call was answered, ms. None: the account is paused, and nothing was asked. */
   calls: readonly number[]
   failedCalls: number
   bucketUse: BucketUse
-  /** Of the companions, and that calls were left out: what else keeps from knowing all that should be known. */
+  /**
+   * Failures of the companions, and a pause where calls were left out: other reasons why the readings are not whole.
+   */
   troubles: readonly ProviderFailure[]
-  /** Reports that the account does not have: until when they are not asked for, ms since 1970. */
+  /** Reports that the account does not have, with the moment until which they are not asked for, ms since 1970. */
   notAvailable: Readonly<Record<string, number>>
   /** No call for this account before, ms since 1970. */
   pausedUntil: number | undefined
@@ -87,7 +89,10 @@ export async function fetchReports(
   return calls.stopped ? undefined : answersOf(poll)
 }
 
-/** Of the reports that are asked for. What was noted for more than a day from now comes from a clock that was set back since. */
+/**
+ * Reports that are not available, of those asked for. A moment more than a day ahead comes from a clock that was set
+ * back since.
+ */
 function notAvailableOf({ begun, settings }: PollTarget, now: number): Record<string, number> {
   const notAvailable: Record<string, number> = {}
   for (const { name } of settings.reports) {
@@ -97,7 +102,7 @@ function notAvailableOf({ begun, settings }: PollTarget, now: number): Record<st
   return notAvailable
 }
 
-/** What is still bytes, read. What can't be read is a failure of its report, and its call one that failed. */
+/** Reads all that is still bytes. An unreadable report is a failure of that report, and its call a failed one. */
 export function readAnswers(raw: Answers<RawReport>): Answers {
   let { failedCalls } = raw
   const reports = new Map<string, ReadReport | ProviderFailure>()
@@ -109,7 +114,7 @@ export function readAnswers(raw: Answers<RawReport>): Answers {
   return { ...raw, reports, failedCalls }
 }
 
-/** Whether the access token was not accepted: worth one refresh and one more try. */
+/** True where the access token was not accepted: worth one refresh and one more try. */
 export function wasUnauthorized({ reports, troubles }: Answers<RawReport>): boolean {
   return [...failuresOf(reports.values()), ...troubles].some((failure) => failure.class === 'unauthorized')
 }
@@ -156,7 +161,8 @@ function answersOf(poll: Poll): Answers<RawReport> {
 
 function fingerprintOf({ begun, settings, fetched, calls, notAvailable }: Poll): string | undefined {
   if (settings.pairs === 'auto' || calls.leftOut) return undefined
-  // That a report is lacking is kept with the rest of what a poll reads: one that only knows the bytes would ask for it each time.
+  // A missing report is remembered with the rest of the poll: a poll that only compares bytes would ask for it each
+  // time.
   if (!isAlike(notAvailable, begun.watch.notAvailable)) return undefined
   const bodies: Buffer[] = []
   for (const raw of fetched.reports.values()) {
@@ -174,7 +180,7 @@ function isAlike(some: Readonly<Record<string, number>>, others: Readonly<Record
 
 const NO_PAIR: Pair = { from: '', to: '' }
 
-/** What can't be read is a failure of its report. */
+/** Reads a raw report; an unreadable one is a failure. */
 export function readRawReport(key: string, raw: RawReport): ReadReport | ProviderFailure {
   if (!Buffer.isBuffer(raw)) return raw
   try {
@@ -203,7 +209,7 @@ async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly
   const { begun, settings, calls, fetched } = poll
   const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
   for (const report of paired) for (const pair of pairs) fetched.reports.set(readingKey(report, pair), NOT_ASKED)
-  // Of one age none has waited longer: unpacking the readings for it would cost more than a call.
+  // All readings are of one age, so that no pair has waited longer: unpacking them would cost more than a call.
   const ordered = begun.watch.seen !== undefined ? pairs : listedPairs(pairs, pairsIn(begun.readings.unpacked()))
   await calls.make([
     ...once.map((report) => ask(poll, report, NO_PAIR)),
@@ -275,7 +281,7 @@ function ask(poll: Poll, report: Report, pair: Pair, keep = UNREAD): AccountCall
   return keepResult((done) => provider.limits(accessToken, call, done), stored)
 }
 
-/** What is kept of the result of a call, before it is counted. */
+/** Stores the result of a call before the call is counted. */
 function keepResult<T>(
   ask: (done: (result: CrmResult<T>) => void) => void,
   keep: (result: CrmResult<T>) => CrmResult<unknown>,

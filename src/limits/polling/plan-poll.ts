@@ -4,13 +4,13 @@ import type { FoundSeries } from '../findings.ts'
 import type { Series } from '../series.ts'
 import type { Near, PollTurn, RisingSeries, TurnBecause } from './poll-turn.ts'
 
-/** Where a series enters or leaves a level, as its rule has it. `at`: the usage that this is at. */
+/** The usage `at` which a series enters or leaves a level by its rule. */
 export type Boundary = Pick<Near, 'level' | 'move' | 'asks' | 'of'> & { at: number }
 
 /** Boundaries by series; what no rule watches has none. */
 export type Boundaries = ReadonlyMap<string, readonly Boundary[]>
 
-/** What a poll that began at `at` found, as far as it bears on the next one. */
+/** Findings of a poll that began at `at`, as far as they bear on the next one. */
 export interface Found extends FoundSeries {
   hubId: number
   at: number
@@ -19,12 +19,12 @@ export interface Found extends FoundSeries {
   soonestMs: number
   /** The turn that it was; undefined where none was stored. */
   turn: PollTurn | undefined
-  /** When a poll last found a number changed, this one included; null = never. */
+  /** Moment of the last poll that found a number changed, this one included; null = never. */
   changedAt: number | null
   boundaries: Boundaries
 }
 
-/** When an account is polled next. */
+/** The account's next poll. */
 export type PollPlan = PollTurn & { at: number }
 
 /** From this distance on a threshold is far: a share of the limit, or of the count where there is none. */
@@ -33,7 +33,7 @@ const FAR = 0.1
 const EASE = 16
 /** Polls that an account gets on its way to a threshold that it is rising to. */
 const POLLS_ON_THE_WAY = 8
-/** Of two that are due at once, the one nearer to a threshold goes first. */
+/** Weights of urgency: of two polls that are due at once, the one nearer to a threshold goes first. */
 const WEIGHT = { near: 1, rising: 1, changed: 0.5, failed: 0.7 }
 const DAY_MS = 86_400_000
 /** An early poll that found no room waits at least so long. */
@@ -52,9 +52,9 @@ export function regularPeriod(hubId: number, everyMs: number, spread: boolean): 
 }
 
 /**
- * When to poll next, and why. An account is at rest, and polled at its regular turn, or it comes sooner, down to
- * `soonestMs`: what is near a threshold, rises to one or has just changed. `isNear`: a series is near a threshold, however
- * often it is polled.
+ * Moment of the next poll, and why. An account at rest is polled at its regular turn. It is polled sooner, down to
+ * `soonestMs`, while a series is near a threshold, rises to one or has just changed. `isNear`: a series is near a
+ * threshold, however often it is polled.
  */
 export function planPoll(found: Found): PollPlan & { isNear: boolean } {
   const { hubId, at, everyMs, isFirst, turn } = found
@@ -132,7 +132,7 @@ type Wish = { periodMs: number; because: Near | RisingSeries | { is: 'changed'; 
 function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generator<Wish> {
   const { at, changedAt, everyMs, turn } = found
   const was = turn?.because.is === 'budget' ? turn.because.instead : turn?.because
-  // Of the account, whatever is near: what takes turns in being nearest does not begin anew each time.
+  // Counted for the account, not for a series: series that take turns in being nearest do not begin anew each time.
   const since = was?.is === 'near' ? was.since : at
   // An account that is near and still gets two polls where others have one: it must not keep from a budget those that move.
   const easedMs = Math.min((at - Math.max(since, changedAt ?? 0)) / EASE, regularMs / 2)
@@ -156,22 +156,24 @@ function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generato
     const because: RisingSeries = { is: 'rising', series: id, days, to: ahead.to }
     yield { periodMs: Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY), because }
   }
-  // As long again as nothing has changed: what moves seldom is followed, and let go by and by.
+  // A seldom change is followed, and let go by and by: the period is as long as the time without a change.
   if (changedAt === null) return
   yield { periodMs: Math.max(soonestMs, at - changedAt), because: { is: 'changed', at: changedAt } }
 }
 
-/** As a share of the limit; 0 for a level whose condition holds already and that waits for more polls to agree. */
+/**
+ * Distance as a share of the limit; 0 for a level whose condition holds already and that waits for more polls to agree.
+ */
 function distanceTo({ move, at }: Boundary, { usage, limit }: Series): number {
   const way = move === 'enter' ? at - usage : usage - at
   return Math.max(0, way) / (limit ?? Math.max(1, at))
 }
 
-/** What a series that grows reaches next: a level, or its limit. */
+/** The next boundary of a growing series: a level, or its limit. */
 function nextAhead({ usage, limit }: Series, boundaries: readonly Boundary[]) {
   const levels = boundaries.filter(({ move }) => move === 'enter').map(({ at, level }) => ({ at, to: level }))
   const ahead: { at: number; to: RisingSeries['to'] }[] = [{ at: limit ?? 0, to: 'limit' }, ...levels]
-  // Of two at the same usage the later: a level before the limit, critical before warning.
+  // At the same usage the later one counts: a level before the limit, critical before warning.
   return ahead.filter(({ at }) => at > usage).toSorted((a, b) => a.at - b.at || ahead.indexOf(b) - ahead.indexOf(a))[0]
 }
 

@@ -4,7 +4,7 @@ import { type Fetched, failuresOf, isFailure, reportOfKey, wordsOfKey } from '..
 import type { Watch } from '../watch/watch.ts'
 import type { Answers } from './fetch-reports.ts'
 
-/** What one poll shows about its account: readable, refused, failing. */
+/** Outcome of one poll for its account: readable, refused, failing. */
 export interface PollOutcome {
   readAnything: boolean
   /** Every report that there is to be was read by this poll. */
@@ -14,7 +14,7 @@ export interface PollOutcome {
   refused: Refused | undefined
 }
 
-/** What the provider doesn't show, because a scope was not granted. */
+/** Reports that the provider doesn't show, because a scope was not granted. */
 export interface Refused {
   /** Reports, in words. */
   what: string[]
@@ -22,7 +22,7 @@ export interface Refused {
   scopes: string[]
 }
 
-/** What is known of earlier polls. */
+/** Outcome of earlier polls. */
 export type PollRecord = Pick<Watch, 'failing' | 'blocked'>
 
 /** More are of no use, and the words are a stranger's. */
@@ -54,19 +54,19 @@ function refusedOf(refusals: { what: string; failure: ProviderFailure }[]): Refu
 export function failingAfter({ failing }: PollRecord, { failures }: PollOutcome, now: number) {
   if (failures.length === 0) return { count: 0, since: 0 }
   if (failing === undefined) return { count: 1, since: now }
-  // What began in the future was noted by a clock that was set back since.
+  // A begin in the future was noted by a clock that was set back since.
   return { count: failing.count + 1, since: Math.min(failing.since, now) }
 }
 
 /** Fewer failed polls than that are weak evidence, however long an account's period is. */
 const LEAST_TURNS = 2
 
-/** When polls of an account that fail since `since` become an alert: they have failed for two periods, or longer. */
+/** Moment at which failing polls of an account become an alert: they have failed for two periods, or longer. */
 export function failingAlertAt(since: number, everyMs: number, alertAfterMs: number): number {
   return since + Math.max(LEAST_TURNS * everyMs, alertAfterMs)
 }
 
-/** What is known of polls that go wrong, after this one. */
+/** Troubles of an account's polls after this one. */
 export function troublesAfter(before: PollRecord, outcome: PollOutcome, now: number): PollRecord {
   const { count, since } = failingAfter(before, outcome, now)
   const [failure] = outcome.failures
@@ -81,17 +81,17 @@ function blockedAfter(
   { refused, failures, readAnything }: PollOutcome,
   now: number,
 ): PollRecord['blocked'] {
-  // What failed may have been refused as well: nothing new is known of the rest.
+  // A failed report may have been refused as well: nothing new is known of the rest.
   if (failures.length > 0 && (refused === undefined || blocked !== undefined)) return blocked
   if (refused === undefined) return undefined
   const what = readAnything || failures.length > 0 ? 'part' : 'all'
   return { what, since: blocked?.since ?? now, scopes: refused.scopes }
 }
 
-/** Of the reports with gaps: an account may have hundreds of them, and one odd answer is mostly odd in all. */
+/** Most reports whose gaps are kept: an account may have hundreds of them, and one odd answer is mostly odd in all. */
 const MOST_REPORTS = 10
 
-/** What is known from now on: of a report that was not read now, what was known of it before. */
+/** Gaps after a poll: those of a report that was not read now stay. */
 export function gapsAfter(before: ReportGaps, { reports }: Pick<Fetched, 'reports'>): ReportGaps {
   const gaps: Record<string, readonly string[]> = {}
   for (const [key, report] of reports) {

@@ -24,13 +24,13 @@ export interface PollOverride {
   associations?: readonly Pair[] | 'auto'
 }
 
-/** What holds for one account. */
+/** Settings of one account's polls. */
 export interface AccountPollSettings {
   everyMs: number
   /** Never more than `everyMs`. */
   soonestMs: number
   reports: readonly Report[]
-  /** Of the reports that are asked for once a pair. */
+  /** Pairs of the reports that are asked for once a pair. */
   pairs: readonly Pair[] | 'auto'
   pairsPerPoll: number
 }
@@ -51,7 +51,7 @@ export function pollSettingsOf(settings: PollSettings, account: AccountName): Ac
   }
 }
 
-/** As many calls as a poll may make, with an access token that is accepted. */
+/** Most calls of a poll with an access token that is accepted. */
 export function mostCalls({
   reports,
   pairs,

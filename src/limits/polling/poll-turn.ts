@@ -8,7 +8,7 @@ export interface Near {
   limit: number | null
   level: TurnLevel
   move: 'enter' | 'leave'
-  /** What the condition asks of the series, and the number where the level is entered or left. */
+  /** Quantity that the condition compares, and its value where the level is entered or left. */
   asks: 'percent' | 'count' | 'remaining'
   of: number
   /** Since when polls have found the account near one threshold or another, ms. */
@@ -40,14 +40,14 @@ export type TurnBecause =
 
 /** The next poll of an account beside its moment, which is in the due set. */
 export interface PollTurn {
-  /** When its regular turn is, ms; before that a poll is an early one. */
+  /** Regular turn, ms; a poll before it is an early one. */
   regularAt: number
   /** How urgent an early poll is, 0 to 1, in hundredths. */
   urgency: number
   because: TurnBecause
 }
 
-/** As a watch has it: urgency in hundredths. */
+/** The turn as a watch stores it: urgency in hundredths. */
 export function shortTurn({ regularAt, urgency, because }: PollTurn): PollTurn {
   return { regularAt, urgency: Math.round(urgency * 100) / 100, because }
 }

@@ -55,12 +55,12 @@ export function reportNamed(name: string): Report | undefined {
   return BY_NAME.get(name)
 }
 
-/** What a series of this metric is; undefined for what is none of this version. */
+/** The kind of a metric; undefined for one that this version does not have. */
 export function metricKind(metric: string): MetricKind | undefined {
   return KIND_OF.get(metric)
 }
 
-/** Of a report, in the order in which its values are kept. */
+/** Metrics of a report, in the order in which its values are stored. */
 export function metricsOf({ name }: Report): readonly string[] {
   return METRICS_OF.get(name) ?? []
 }

@@ -11,7 +11,7 @@ export function overallOf(gaps: Gaps, answer: JsonObject): Numbers {
   return { usage, limit, ...reported(gaps.number(answer, 'overallPercentage')) }
 }
 
-/** `usage` and its like, of the same kind. In an item of a list the usage is looked at first. */
+/** `usage` and its like, of the same kind. In an item of a list the usage is read first. */
 export function numbersOf(gaps: Gaps, answer: JsonObject, at?: ListPlace): Numbers {
   const usage = at === undefined ? readCount(answer, 'usage') : (gaps.count(answer, 'usage', at) ?? 0)
   const limit = gaps.count(answer, 'limit', at) ?? 0

@@ -3,7 +3,7 @@ import type { ReportedValue, ReportWords } from './report.ts'
 
 const BUCKET = 'api.bucket'
 
-/** What every answer has of the account's rate limit: no report, so there is no call for it. */
+/** The account's rate limit, which every answer shows: no report, so there is no call for it. */
 export const api: ReportWords = {
   name: 'api',
   words: 'API calls',

@@ -17,13 +17,13 @@ export const ASSOCIATION_SOURCES: LimitsCall<BusyObjectType[]> = {
   read: readBusyObjectTypes,
 }
 
-/** Of one object type: those to which it has records at or near their limit. Not in every provider. */
+/** Call for the object types to which one has records at or near their limit. Not in every provider. */
 export function associationTargets(from: string): LimitsCall<BusyObjectType[]> {
   const path = `/associations/records/${encodeURIComponent(from)}/to`
   return { endpoint: 'associationTargets', path, read: readBusyObjectTypes }
 }
 
-/** Of companions all must be there: a type that is left out would pass for one without records near a limit. */
+/** All of a companion's types must be readable: a missing one would pass for one without records near a limit. */
 function readBusyObjectTypes(body: Buffer): BusyObjectType[] {
   const gaps = new Gaps()
   const types = gaps.list(asObject(parseJson(body), 'the answer'), 'results', (item, at) => {

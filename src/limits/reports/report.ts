@@ -1,9 +1,9 @@
 import type { ObjectId } from '../../provider/read.ts'
 import type { Pair } from '../pair.ts'
 
-/** What a series is about, without its numbers. */
+/** The name of a series, without its numbers. */
 export interface SeriesName {
-  /** Of the table of metrics, `all-reports.ts`. */
+  /** A metric of the table in `all-reports.ts`. */
   metric: string
   objectTypeId?: string
   from?: string
@@ -35,7 +35,7 @@ export interface ReportedRecord {
   reported?: number
 }
 
-/** What was read in an answer. */
+/** The contents of an answer. */
 export interface ReadReport {
   values: readonly ReportedValue[]
   records?: ReportedRecords
@@ -49,14 +49,14 @@ export interface ReadReport {
   isAsBefore?: true
 }
 
-/** What one number of a report is, for rules, pages and mails. */
+/** A number of a report, as rules, pages and mails use it. */
 export interface MetricKind {
   /** First part of the ids of its series: `type` of `type/2-77`. Stored: never to be changed. */
   word: string
   about: 'account' | 'objectType' | 'pair'
   /** For people: `custom properties`; of one object type `of Contacts` follows. */
   noun: string
-  /** What usage counts: `associations`. */
+  /** The unit of usage: `associations`. */
   unit: string
   /** The noun is one thing: `the fullest record is`, not `are`. */
   isOne?: true
@@ -77,13 +77,13 @@ export interface ReportWords {
   name: string
   /** For people. */
   words: string
-  /** What its series move toward: `association limit`. */
+  /** The limit's name: `association limit`. */
   limitWords: string
-  /** What a customer can do about a full one. */
+  /** The customer's remedy for a full one. */
   wayOut: string
   /** In the order in which values are kept: a new one comes last. */
   metrics: Readonly<Record<string, MetricKind>>
-  /** It is asked for once a pair. `none`: what it says of a pair in which nothing is at its limit. */
+  /** Set where the report is asked for once a pair. `none`: its values for a pair in which nothing is at its limit. */
   perPair?: { none: (pair: Pair, limit: number) => ReadReport }
 }
 
@@ -96,7 +96,7 @@ export interface Report extends ReportWords {
   path: (pair: Pair) => string
   /** @throws UnreadableError */
   read: (json: unknown, pair: Pair) => ReadReport
-  /** Its object types are those that an account has. */
+  /** The report's object types are those that an account has. */
   namesTypes?: true
   /** An account's plan, or its scopes, may lack it: that is a state, and no failure. */
   mayLack?: true

@@ -3,12 +3,12 @@ import { UnreadableBytes } from '../history/packed-bytes.ts'
 import { VERSION_3, watchOfVersion3 } from './version-3.ts'
 import { afterGrant, NEW_WATCH, type Watch } from './watch.ts'
 
-/** What Redis holds of an account's watch, with its numbers, packed. */
+/** The stored watch of an account, with its numbers, packed. */
 export interface StoredWatch {
   watch: Watch
   /** See `encodeReadings`; undefined: nothing was ever read. */
   readings: Buffer | undefined
-  /** It was not polled for a while since, or has a new grant: what the last poll saw counts no more. */
+  /** The account was not polled for a while, or has a new grant: the last poll's fingerprints count no more. */
   isInterrupted: boolean
 }
 
@@ -21,7 +21,7 @@ const MARK = { written: 0x31, stopped: 0x73, granted: 0x67 } as const
 const HEAD_BYTES = 10
 const LINE_END = 0x0a
 
-/** `isInterrupted`: as it was read; nobody has begun anew since. */
+/** `isInterrupted`: as it was read; no poll has begun anew since. */
 export function encodeWatch(watch: Watch, readings: Buffer | undefined, isInterrupted = false): Buffer {
   // `bringForward` in due.lua finds the moment at the beginning of the line.
   const text = `{"polledAt":${watch.polledAt}${partsOf(watch)}}\n`

@@ -7,7 +7,7 @@ import { decodeWatch, type StoredWatch } from './packed-watch.ts'
 /** No watch is empty: it can't be read. */
 const NO_BYTES = Buffer.alloc(0)
 
-/** What polls know of an account; undefined: it was never polled. 'unreadable': its next poll puts it aside. */
+/** The watch of an account; undefined: it was never polled. 'unreadable': its next poll puts it aside. */
 export async function readWatch(
   store: Store,
   keys: Keys,

@@ -21,7 +21,7 @@ export function watchOfVersion3(line: string): Watch {
   }
   const number = (name: string) => {
     const value = Number(fields[name] ?? 0)
-    // What is none is lost alone.
+    // A field that is no number is lost alone.
     return Number.isFinite(value) && Math.abs(value) <= LAST_MOMENT ? value : 0
   }
   const text = (name: string) => fields[name] ?? ''
@@ -52,9 +52,9 @@ export function watchOfVersion3(line: string): Watch {
     allPairsRead: text('pairsSeen') === '1',
     disagreed: text('disagreed') === '1',
     bucket: decodeBucketUse(text('bucket')),
-    // Its fingerprints were of all answers together.
+    // Version 3 had one fingerprint for all answers.
     seen: undefined,
-    // It did not say.
+    // Version 3 did not have it.
     hasAlerts: true,
     records: until === 0 ? undefined : { readAt: number('recordsReadAt'), until },
   }
