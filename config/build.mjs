@@ -35,11 +35,12 @@ const AS_PACKAGES = ['@bull-board/ui', 'liquidjs', 'pino-pretty']
 
 /**
  * Each with all that it imports, in one file: to find and link a file takes a short command a millisecond. What comes first
- * has what several import.
+ * has what several import. Help and completion need what operations are, and nothing that connects.
  */
 const LOADED_TOGETHER = [
   { name: 'begin', test: /src\/(cli\/output|runtime\/clock)\.ts$|package\.json$/, priority: 3 },
   { name: 'program', test: /src\/cli\/program\.ts$/, priority: 2 },
+  { name: 'operations', test: /src\/operations\//, priority: 1.5 },
   {
     name: 'store',
     test: /src\/(cli\/(with-parts|say|table)|checks\/fleet-status|views\/(check-fleet|account-view))\.ts$/,

@@ -1,5 +1,5 @@
 import { UnreadableRecord } from '../redis/account-record.ts'
-import { isCluster, type Store } from '../redis/connect.ts'
+import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { Argument } from '../redis/scripts.ts'
@@ -287,7 +287,7 @@ export class PollStore {
   #bySlot(hubIds: readonly number[]): number[][] {
     const byPartition = Map.groupBy(hubIds, (hubId) => this.#keys.partitionOf(hubId))
     const parts = [...byPartition.values()]
-    return isCluster(this.#store) || parts.length === 0 ? parts : [parts.flat()]
+    return this.#store.isCluster || parts.length === 0 ? parts : [parts.flat()]
   }
 }
 

@@ -1,4 +1,4 @@
-import { isCluster, type Store } from './connect.ts'
+import type { Store } from './connect.ts'
 import type { Argument } from './scripts.ts'
 
 /** The steps on one account, or one due set, that are asked for many times at once. They travel together; see `Gathering`. */
@@ -20,7 +20,7 @@ const OF_STORE = new WeakMap<Store, AccountSteps>()
 export function accountSteps(store: Store): AccountSteps {
   const before = OF_STORE.get(store)
   if (before !== undefined) return before
-  const groupOf = isCluster(store) ? hashTagOf : () => ''
+  const groupOf = store.isCluster ? hashTagOf : () => ''
   const gathered = <Answer>(send: Send): ((key: string, ...args: Argument[]) => Promise<Answer>) => {
     const gathering = new Gathering<Answer>(send, groupOf)
     return (key, ...args) => gathering.ask(key, args)

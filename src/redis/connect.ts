@@ -4,9 +4,6 @@ import { guardSteps, loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 
 export type Store = Redis | Cluster
 
-/** Then no step may touch two slots. */
-export const isCluster = (store: Store): store is Cluster => store instanceof Cluster
-
 /** Commands that are collected to be run as one step. */
 export type Commands = ChainableCommander
 
