@@ -5,9 +5,9 @@ import { argument, type CommandSpec, mostRows, option, parseAccount, parseTime, 
 import type { Io } from './io.ts'
 
 /** How what is written for a field is read, and what help says of that; a text or a choice is taken as it is. */
-const READERS: Readonly<Partial<Record<FieldKind, { read: (text: string) => unknown; hint?: string }>>> = {
-  moment: { read: parseTime, hint: '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago' },
-  account: { read: parseAccount, hint: 'hub id or domain' },
+const READERS: Readonly<Partial<Record<FieldKind, { read: (text: string) => unknown; hint: string; word: string }>>> = {
+  moment: { read: parseTime, hint: '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago', word: 'time' },
+  account: { read: parseAccount, hint: 'hub id or domain', word: 'account' },
 }
 
 /** An operation as a command: what its words name are arguments, all else are options. */
@@ -15,12 +15,12 @@ export function operationCommand(name: string, operation: Operation): CommandSpe
   const { is, args = '', takes, pages, isWatched, examples = [''] } = operation
   const words = args.split(' ').filter((word) => word !== '')
   const named = words.map((word) => word.replace(/[^\w-]/g, ''))
-  const options = fieldsOf(takes, 'command').filter(([name]) => !named.includes(name))
+  const fields = new Map(fieldsOf(takes, 'command').map(([, field, called]) => [called, field]))
   return {
     ...{ is, examples },
-    args: words.map((word, n) => read(argument(word, helpOf(takes[named[n] ?? ''])), takes[named[n] ?? ''])),
+    args: words.map((word, n) => argumentOf(word, fields.get(named[n] ?? ''))),
     options: [
-      ...options.map(([name, field]) => optionOf(name, field)),
+      ...[...fields].filter(([name]) => !named.includes(name)).map(([name, field]) => optionOf(name, field)),
       ...(pages?.max === undefined ? [] : [mostRows(pages.max)]),
       ...(isWatched === true ? [watchOption()] : []),
     ],
@@ -31,8 +31,13 @@ export function operationCommand(name: string, operation: Operation): CommandSpe
   }
 }
 
+function argumentOf(word: string, field: Field | undefined): Argument {
+  if (field === undefined) throw new Error(`${word} is no field of its operation`)
+  return read(argument(word, helpOf(field)), field)
+}
+
 function optionOf(name: string, field: Field): Option {
-  const value = field.kind === 'flag' ? '' : ` <${field.word ?? name}>`
+  const value = field.kind === 'flag' ? '' : ` <${READERS[field.kind]?.word ?? name}>`
   const made = read(option(`--${name}${value}`, helpOf(field)), field)
   const byDefault = defaultOf(field, 'command')
   const reader = READERS[field.kind]
@@ -41,15 +46,11 @@ function optionOf(name: string, field: Field): Option {
   return made.makeOptionMandatory(field.isRequired === true)
 }
 
-function helpOf(field: Field | undefined): string {
-  const hint = field && READERS[field.kind]?.hint
-  return [field?.is, hint].filter((text) => text !== undefined).join(': ')
+function helpOf({ is, kind }: Field): string {
+  return [is, READERS[kind]?.hint].filter((text) => text !== undefined).join(': ')
 }
 
-function read<O extends Option | Argument>(
-  made: O,
-  { kind, choices }: Pick<Field, 'kind' | 'choices'> = { kind: 'text' },
-): O {
+function read<O extends Option | Argument>(made: O, { kind, choices }: Field): O {
   const reader = READERS[kind]?.read
   if (choices !== undefined) made.choices(choices)
   else if (reader !== undefined) made.argParser(reader)

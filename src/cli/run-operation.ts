@@ -55,7 +55,7 @@ export async function runOperation(
       ? showing(io, options, { open: withStore, read, print })
       : withParts(io, { ...options, ...needs }, act).then(print)
   await done.catch((error: unknown) => {
-    throw error instanceof Refusal ? refused(error, names, command) : error
+    throw error instanceof Refusal ? refused(error, operation.takes, names, command) : error
   })
 }
 
@@ -74,18 +74,24 @@ function checkLengths(
   written: Record<string, unknown>,
   command: Command,
 ): void {
-  for (const [name, { kind, most }] of fieldsOf(takes, 'command')) {
-    const text = written[name]
+  for (const [, { kind, most }, called] of fieldsOf(takes, 'command')) {
+    const text = written[called]
     if (kind !== 'text' || most === undefined || typeof text !== 'string' || text.trim().length <= most) continue
-    command.error(`error: ${writtenName(name, names)} is longer than ${most} characters`)
+    command.error(`error: ${writtenName(called, names)} is longer than ${most} characters`)
   }
 }
 
 /** What is wrong with a field is wrong usage. */
-function refused({ message, wayOut, field }: Refusal, names: readonly string[], command: Command): CommandError {
+function refused(
+  { message, wayOut, field }: Refusal,
+  takes: Fields,
+  names: readonly string[],
+  command: Command,
+): CommandError {
   const text = wayOut === undefined ? message : `${message}: ${wayOut}`
   if (field === undefined) return new CommandError(text)
-  return command.error(`error: ${names.includes(field) ? '' : `${writtenName(field, names)} `}${text}`)
+  const called = takes[field]?.option ?? field
+  return command.error(`error: ${names.includes(called) ? '' : `${writtenName(called, names)} `}${text}`)
 }
 
 function writtenName(field: string, names: readonly string[]): string {
@@ -98,8 +104,8 @@ async function withHubIds(
   written: Record<string, unknown>,
   hubIdOf: (name: AccountArgument) => Promise<number>,
 ): Promise<Given<Fields>> {
-  const entries = fieldsOf(takes, 'command').map(async ([name, { kind }]) => {
-    const value = kind === 'flag' ? written[name] === true : written[name]
+  const entries = fieldsOf(takes, 'command').map(async ([name, { kind }, called]) => {
+    const value = kind === 'flag' ? written[called] === true : written[called]
     return [name, kind === 'account' && value !== undefined ? await hubIdOf(value as AccountArgument) : value] as const
   })
   return Object.fromEntries(await Promise.all(entries))

@@ -24,10 +24,12 @@ function textFault({ input }: { input?: unknown }): string {
 }
 
 /** How what a request has of a field is read. */
-const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.ZodType>> = {
-  text: ({ most = 200 }) => z.string({ error: textFault }).trim().max(most, `is longer than ${most} characters`),
-  choice: ({ choices = [], ...field }, surface) => withDefault(oneOf(choices), defaultOf(field, surface)),
-  moment: (field, surface) => momentOrAgo(defaultOf(field, surface)),
+const SCHEMAS: Readonly<Record<FieldKind, (field: Field, byDefault: string | undefined) => z.ZodType>> = {
+  text: ({ most = 200, choices }) =>
+    choices === undefined
+      ? z.string({ error: textFault }).trim().max(most, `is longer than ${most} characters`)
+      : oneOf(choices),
+  moment: (_, byDefault) => momentOrAgo(byDefault),
   account: () => numberInQuery(1, Number.MAX_SAFE_INTEGER),
   flag: () =>
     written(
@@ -42,7 +44,7 @@ const SCHEMAS: Readonly<Record<FieldKind, (field: Field, surface: Surface) => z.
 export function fieldSchemas(fields: Fields): Record<string, z.ZodType> {
   return Object.fromEntries(
     fieldsOf(fields, 'api').map(([name, field]) => [
-      apiNameOf(name, field),
+      name,
       schemaOf(field, 'api').describe(sentence(field.kind === 'moment' ? `${field.is}: ${A_MOMENT}` : field.is)),
     ]),
   )
@@ -56,32 +58,26 @@ export function readForPage<F extends Fields, V>(
   limit: number,
 ): Promise<V> {
   const { takes, pages } = operation
-  const schemas = fieldsOf(takes, 'command').map(([name, field]) => [name, unlessEmpty(schemaOf(field, 'command'))])
+  const fields = fieldsOf(takes, 'command')
+  const schemas = fields.map(([, field, called]) => [called, unlessEmpty(schemaOf(field, 'command'))])
   const place = z.string('must be given once').regex(pages?.cursor ?? /./, 'leads nowhere')
   const schema = z.object({ ...Object.fromEntries(schemas), after: unlessEmpty(place.optional()) })
-  const { after, ...given } = check(schema, request.query)
+  const { after, ...read }: Record<string, unknown> = check(schema, request.query)
   const page = { limit, after: after as string | undefined }
+  const given = Object.fromEntries(fields.map(([name, , called]) => [name, read[called]]))
   const asked = { given: given as Given<F>, who: whoOf(request), now: deps.clock.now() }
   return carryOut(operation, deps, { ...asked, page, isForPeople: true })
-}
-
-function withDefault<S extends z.ZodType>(schema: S, byDefault: string | undefined): z.ZodType {
-  return byDefault === undefined ? schema : schema.default(byDefault as z.util.NoUndefined<z.output<S>>)
 }
 
 function unlessEmpty(schema: z.ZodType) {
   return z.preprocess((given) => (given === '' ? undefined : given), schema)
 }
 
-export function apiNameOf(name: string, { kind, apiName }: Field): string {
-  return apiName ?? (kind === 'account' ? 'hubId' : name)
-}
-
 function schemaOf(field: Field, surface: Surface): z.ZodType {
-  const schema = SCHEMAS[field.kind](field, surface)
-  return field.isRequired || field.kind === 'flag' || defaultOf(field, surface) !== undefined
-    ? schema
-    : schema.optional()
+  const byDefault = defaultOf(field, surface)
+  const schema = SCHEMAS[field.kind](field, byDefault)
+  if (field.kind === 'text' && byDefault !== undefined) return schema.default(byDefault)
+  return field.isRequired || field.kind === 'flag' || byDefault !== undefined ? schema : schema.optional()
 }
 
 /** `only this` as a document has it: `Only this.` */

@@ -17,19 +17,19 @@ export const acknowledgement = operation({
   args: '<alert>',
   is: 'acknowledge an open alert: it is not sent again until it gets worse',
   takes: {
-    alert: ALERT,
-    comment: textField('what is being done', { most: LONGEST_COMMENT, word: 'text' }),
-    author: textField('by whom; default: who runs this', { most: LONGEST_AUTHOR, word: 'name', apiName: 'by' }),
+    id: ALERT,
+    comment: textField('what is being done', { most: LONGEST_COMMENT }),
+    by: textField('by whom; default: who runs this', { most: LONGEST_AUTHOR, option: 'author' }),
   },
   gives: AcknowledgedShape,
   problems: [404, 409],
   example: { params: { id: '72254a98b7594a1f' }, body: { comment: 'asked the customer' } },
   examples: ['1f0c9a7be2d45a63 --comment "asked the customer"'],
   does: async (deps, { given, who }) => {
-    const alert = await alertNamed(deps, given.alert)
+    const alert = await alertNamed(deps, given.id)
     // They go into mails, pages and logs.
     const comment = cleanText(given.comment ?? '', LONGEST_COMMENT) || undefined
-    const by = cleanText(given.author ?? '', LONGEST_AUTHOR) || who.name
+    const by = cleanText(given.by ?? '', LONGEST_AUTHOR) || who.name
     const { id, hubId, state } = alert
     const outcome = await deps.actions.acknowledge({ id, hubId, level: state.level }, { by, comment }, who)
     if (outcome.is === 'not-open') throw justClosed(id)

@@ -27,17 +27,17 @@ export const alertExplanation = operation({
   args: '<account>',
   is: "show why an account's alerts were sent, or why not",
   takes: {
-    account: required(accountField('the account')),
-    series: textField('only this series: its id, such as type/0-1, or all of a metric', { word: 'series' }),
+    hubId: required(accountField('the account')),
+    series: textField('only this series: its id, such as type/0-1, or all of a metric'),
     all: flagField('show also what is ok in full', { only: 'command' }),
   },
   gives: ExplanationShape,
   problems: [404],
   example: { params: { hubId: '1234567' } },
   examples: ['1234567', `1234567 --series ${METRICS[0]}`],
-  reads: async (deps, { given: { account, series } }) => {
-    const found = await readExplanation(deps, account)
-    if (found === undefined) throw noAccount(account)
+  reads: async (deps, { given: { hubId, series } }) => {
+    const found = await readExplanation(deps, hubId)
+    if (found === undefined) throw noAccount(hubId)
     return series === undefined ? found : { ...found, own: [], series: chosen(found, series) }
   },
   json: explanationJson,

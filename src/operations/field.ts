@@ -1,8 +1,8 @@
 /** A moment that is given as a time, or as how long ago it was: ms, once it is known what time it is. */
 export type Moment = (now: number) => number
 
-/** How the text of a field is read. The API and the command line have one reader each for every kind. */
-export type FieldKind = 'text' | 'choice' | 'moment' | 'account' | 'flag'
+/** How what is written for a field is read. The API and the command line have one reader each for every kind. */
+export type FieldKind = 'text' | 'moment' | 'account' | 'flag'
 
 export type Surface = 'api' | 'command'
 
@@ -17,10 +17,8 @@ export interface Field<T = unknown> {
   most?: number
   /** As it would be written. */
   byDefault?: string | { api?: string; command?: string }
-  /** What the command line's help calls the value; default: the name of the field. */
-  word?: string
-  /** Its name in the API, where that is another one. */
-  apiName?: string
+  /** What the command line calls it, where that is another word. */
+  option?: string
   only?: Surface
   /** Of the type alone. */
   readonly reads?: T
@@ -30,7 +28,7 @@ export type Fields = Readonly<Record<string, Field>>
 /** What an operation is given: each of its fields, read. */
 export type Given<F extends Fields> = { [N in keyof F]: F[N] extends Field<infer T> ? T : never }
 
-type More = Pick<Field, 'most' | 'word' | 'apiName' | 'only' | 'byDefault'>
+type More = Pick<Field, 'most' | 'option' | 'only' | 'byDefault'>
 
 export function textField(is: string, more: More = {}): Field<string | undefined> {
   return { kind: 'text', is, ...more }
@@ -41,16 +39,16 @@ export function choiceField<const C extends readonly string[]>(
   is: string,
   more: More = {},
 ): Field<C[number] | undefined> {
-  return { kind: 'choice', is, choices, ...more }
+  return { kind: 'text', is, choices, ...more }
 }
 
 export function momentField(is: string, byDefault: NonNullable<Field['byDefault']>, more: More = {}): Field<Moment> {
-  return { kind: 'moment', is, byDefault, word: 'time', ...more }
+  return { kind: 'moment', is, byDefault, ...more }
 }
 
 /** One account: its hub id, or its domain. */
 export function accountField(is: string, more: More = {}): Field<number | undefined> {
-  return { kind: 'account', is, ...more }
+  return { kind: 'account', is, option: 'account', ...more }
 }
 
 export function flagField(is: string, more: More = {}): Field<boolean> {
@@ -66,7 +64,9 @@ export function defaultOf({ byDefault }: Field, surface: Surface): string | unde
   return typeof byDefault === 'object' ? byDefault[surface] : byDefault
 }
 
-/** The fields that a surface has. */
-export function fieldsOf(fields: Fields, surface: Surface): [name: string, field: Field][] {
-  return Object.entries(fields).filter(([, { only }]) => only === undefined || only === surface)
+/** The fields that a surface has, and what they are called there. */
+export function fieldsOf(fields: Fields, surface: Surface): [name: string, field: Field, called: string][] {
+  return Object.entries(fields)
+    .filter(([, { only }]) => only === undefined || only === surface)
+    .map(([name, field]) => [name, field, surface === 'command' ? (field.option ?? name) : name])
 }

@@ -26,9 +26,9 @@ const SEARCH = {
   level: choiceField(ALERT_LEVELS, 'only those with an open alert at this level'),
   kind: choiceField(['limit', 'token', 'poll'], 'only those with an open alert of this kind', { only: 'command' }),
   tag: TAG,
-  search: textField('only those whose hub id begins so, or whose domain has it', { apiName: 'q', word: 'text' }),
+  q: textField('only those whose hub id begins so, or whose domain has it', { option: 'search' }),
   sort: choiceField(ACCOUNT_SORTS, 'by their worst alert, domain, nearest limit or next poll', {
-    ...{ byDefault: { command: 'worst' }, word: 'order' },
+    byDefault: { command: 'worst' },
   }),
   stale: flagField('only accounts without a fresh reading (limits.freshness)'),
   alert: choiceField(ALERT_FILTERS, 'only those with an open alert, or one of this level', { only: 'api' }),
@@ -50,14 +50,14 @@ export const accountList = listing({
   example: { query: { state: 'active', limit: '2' } },
   examples: ['--state failing', '--level critical --sort nearest'],
   reads: async (deps, { given, page, isForPeople }) => {
-    const { state, level, kind, search = '', sort, stale, alert = level, order } = given
+    const { state, level, kind, q = '', sort, stale, alert = level, order } = given
     if (level !== undefined && alert !== level)
       throw wrongField('level', `is another one than alert=${alert}: give one of them`)
     const after = page.after === undefined ? undefined : parsePlace(page.after, sort)
     if (page.after !== undefined && after === undefined)
       throw wrongField('after', 'is not a place in a list of this order')
     const { rows, next } = await readAccountList(deps, {
-      ...{ text: search.trim(), state, stale, alert, sort, descending: order === 'desc', after },
+      ...{ text: q.trim(), state, stale, alert, sort, descending: order === 'desc', after },
       ...{ tag: tagNamed(deps, given.tag), limit: Math.min(page.limit, Number.MAX_SAFE_INTEGER - 1) },
     })
     const items: Shown[] = kind === undefined ? rows : rows.filter((row) => hasAlert(row, { kind, level }))
@@ -101,8 +101,8 @@ export function stateText({ state, unreadable }: PlannedAccount): string {
   return unreadable.length === 0 ? STATE_NAMES[state] : `${STATE_NAMES[state]}, unreadable`
 }
 
-function noneText({ state, level, kind, tag, search, stale }: Given<typeof SEARCH>): string {
-  if ([level, kind, tag, search].some((given) => given !== undefined)) return 'no account matches'
+function noneText({ state, level, kind, tag, q, stale }: Given<typeof SEARCH>): string {
+  if ([level, kind, tag, q].some((given) => given !== undefined)) return 'no account matches'
   if (stale) return 'no account is without a fresh reading'
   if (state !== undefined) return `no account is in the state "${STATE_NAMES[state]}"`
   return 'no account is connected yet: send customers to /install under publicUrl, or plimsoll accounts connect or import'

@@ -29,20 +29,16 @@ export const alertList = listing({
   description:
     'The alerts of an account stay together, so a page may have a few more items than `limit`. An alert that gets worse between two pages moves ahead: to see each once, ask for one account at a time, or for all on one page.',
   takes: {
-    state: choiceField(MARKS, 'only those that are acknowledged, silenced, handled (either) or active (neither)', {
-      apiName: 'mark',
+    mark: choiceField(MARKS, 'only those that are acknowledged, silenced, handled (either) or active (neither)', {
+      option: 'state',
     }),
     level: choiceField(ALERT_LEVELS, 'only alerts at this level'),
     kind: choiceField(OPEN_KINDS, 'only alerts of this kind'),
     tag: TAG,
-    search: textField('only those of accounts whose hub id or domain has it', {
-      apiName: 'account',
-      word: 'text',
-      most: 120,
-    }),
-    account: accountField('only those of this account'),
+    account: textField('only those of accounts whose hub id or domain has it', { option: 'search', most: 120 }),
+    hubId: accountField('only those of this account'),
     sort: choiceField(['worst', 'newest', 'account'], 'worst first, newest first, or by hub id', {
-      ...{ only: 'command', byDefault: 'worst', word: 'order' },
+      ...{ only: 'command', byDefault: 'worst' },
     }),
   },
   gives: OpenAlertShape,
@@ -52,7 +48,7 @@ export const alertList = listing({
   example: { query: { level: 'critical' } },
   examples: ['', '--state active --kind token'],
   reads: async (deps, { given, page: { limit, after }, now }) => {
-    const { state: mark, level, kind, tag, search: account, account: hubId, sort } = given
+    const { mark, level, kind, tag, account, hubId, sort } = given
     const filter = { mark, level, kind, account, hubId, carriers: tagNamed(deps, tag)?.accounts }
     const silences = await deps.silences.active(now)
     const page = { after: after === undefined ? undefined : readPlace(after), accounts: limit, alerts: limit }

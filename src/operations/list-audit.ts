@@ -17,8 +17,8 @@ export const auditList = listing({
     'Polls and refreshes that were asked for, access tokens, reconnect links, sign-ins and refused ones have room for the newest 10,000 entries each, all else for 20,000. Of access tokens and reconnect links each day has the first of a caller and account.',
   takes: {
     since: momentField('from when on', { api: '90d', command: '7d' }),
-    who: textField('only what was done by a name with this in it', { most: 100, word: 'name' }),
-    account: accountField('only what was done to this account', { apiName: 'hubId' }),
+    who: textField('only what was done by a name with this in it', { most: 100 }),
+    hubId: accountField('only what was done to this account'),
     action: choiceField(AUDIT_ACTIONS, 'only this, such as silence.added'),
   },
   gives: AuditEntryShape,
@@ -26,7 +26,7 @@ export const auditList = listing({
   pages: { cursor: AUDIT_PLACE, max: 'most entries of the table' },
   example: { query: { since: '24h', limit: '2' } },
   examples: ['--since 24h', '--who ann --since 30d --json', '--account 1234567'],
-  reads: async (deps, { given: { since, who, account: hubId, action }, page, now }) => {
+  reads: async (deps, { given: { since, who, hubId, action }, page, now }) => {
     const { entries, next } = await readAudit(deps, { since: since(now), who, hubId, action }, page, now)
     return { items: entries, next }
   },

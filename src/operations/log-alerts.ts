@@ -19,7 +19,7 @@ export const alertLog = listing({
   description: 'The last 1,000 transitions of each of the 64 partitions.',
   takes: {
     since: momentField('from when on', '24h'),
-    account: accountField('of one account'),
+    hubId: accountField('of one account'),
     level: choiceField(ALERT_LEVELS, 'of one level'),
   },
   gives: TransitionShape,
@@ -28,7 +28,7 @@ export const alertLog = listing({
   pages: { cursor: /^\d{1,15}\.\d{1,4}(-\d{1,15}){1,2}$/ },
   example: { query: { since: '2026-11-21T00:00:00Z', hubId: '1234567' } },
   examples: ['--since 2h --account 1234567'],
-  reads: async (deps, { given: { since: from, account: hubId, level }, page: { limit, after }, now }) => {
+  reads: async (deps, { given: { since: from, hubId, level }, page: { limit, after }, now }) => {
     const query = { since: from(now), ...defined({ hubId, level }) }
     const [logged, forgotten] = await Promise.all([readAlertLog(deps, query), forgottenUntil(deps, query)])
     const sorted = logged.toSorted((a, b) => compare(placeOf(a), placeOf(b)))

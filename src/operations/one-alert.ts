@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts'
 
 /* What operations on one alert have in common. */
 
-export const ALERT = required(textField('its id, or the first six characters of it, or more', { apiName: 'id' }))
+export const ALERT = required(textField('its id, or the first six characters of it, or more', { option: 'alert' }))
 
 /** The open alert that an id, or its beginning, names. */
 export async function alertNamed(deps: Parameters<typeof findAlert>[0], given: string): Promise<OpenState> {
@@ -21,7 +21,7 @@ export async function alertNamed(deps: Parameters<typeof findAlert>[0], given: s
         'unknown',
         `"${given.slice(0, 40)}" is not the id of an alert, nor its first six characters or more`,
         {
-          ...{ field: 'alert', wayOut: 'plimsoll alerts list shows them' },
+          ...{ field: 'id', wayOut: 'plimsoll alerts list shows them' },
         },
       )
     case 'several':

@@ -19,14 +19,14 @@ export const accountRefresh = operation({
   args: '<account>',
   is: "refresh the account's tokens now, as the daemon does when they are due",
   description: 'At once, unless the next attempt is planned after one that failed.',
-  takes: { account: required(accountField('the account')) },
+  takes: { hubId: required(accountField('the account')) },
   gives: RefreshedShape,
   problems: [404, 409, 410, 502, 503],
   example: { params: { hubId: '1234567' } },
   examples: ['1234567'],
   writesTokens: true,
-  busy: ({ account }) => `refreshing account ${account}`,
-  does: async ({ actions }, { given: { account: hubId }, who }) => {
+  busy: ({ hubId }) => `refreshing account ${hubId}`,
+  does: async ({ actions }, { given: { hubId }, who }) => {
     const answer = await actions.refresh(hubId, who)
     if (answer.is === 'refreshed') return refreshedJson(answer.account)
     if (answer.is === 'unknown') throw noAccount(hubId)

@@ -9,7 +9,7 @@ import { wrongField } from './refusal.ts'
 
 export const ALERT_LEVELS = ['warning', 'critical'] as const
 
-export const TAG = textField('only accounts with this tag of the config', { word: 'tag' })
+export const TAG = textField('only accounts with this tag of the config')
 
 /** A tag that the config has. */
 export function tagNamed({ tags }: Pick<OperationDeps, 'tags'>, name: string | undefined): Tag | undefined {

@@ -23,14 +23,14 @@ export const accountDetails = operation({
   route: 'GET /accounts/{hubId}',
   args: '<account>',
   is: 'show what is known of one account',
-  takes: { account: required(accountField('the account')) },
+  takes: { hubId: required(accountField('the account')) },
   gives: AccountDetailsShape,
   problems: [404],
   example: { params: { hubId: '1234567' } },
   examples: ['acme.example.com'],
-  reads: async (deps, { given: { account } }) => {
-    const view = await readAccountView(deps, account)
-    if (view === undefined) throw noAccount(account)
+  reads: async (deps, { given: { hubId } }) => {
+    const view = await readAccountView(deps, hubId)
+    if (view === undefined) throw noAccount(hubId)
     return view
   },
   json: accountDetailsJson,

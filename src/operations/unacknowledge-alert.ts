@@ -7,13 +7,13 @@ export const unacknowledgement = operation({
   route: 'POST /alerts/{id}/unacknowledge',
   args: '<alert>',
   is: 'take an acknowledgement back: the alert repeats again',
-  takes: { alert: ALERT },
+  takes: { id: ALERT },
   gives: UnacknowledgedShape,
   problems: [404, 409],
   example: { params: { id: '72254a98b7594a1f' } },
   examples: ['1f0c9a7be2d45a63'],
   does: async (deps, { given, who }) => {
-    const alert = await alertNamed(deps, given.alert)
+    const alert = await alertNamed(deps, given.id)
     const { is } = await deps.actions.unacknowledge(alert, who)
     if (is === 'not-open') throw justClosed(alert.id)
     return { alert, is }

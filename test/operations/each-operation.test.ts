@@ -38,9 +38,9 @@ describe.each(operations)('%s', (name, operation) => {
     const offered = (lines: string[]) => lines.map((line) => line.split('\t')[0])
     expect(offered(await completions(place, [...words.slice(0, -1), '']))).toContain(words.at(-1))
     const positional = operation.args ?? ''
-    const options = fieldsOf(operation.takes, 'command').filter(([option]) => !positional.includes(option))
+    const options = fieldsOf(operation.takes, 'command').filter(([, , option]) => !positional.includes(option))
     const names = offered(await completions(place, [...words, '--']))
-    expect(names).toEqual(expect.arrayContaining(['--json', ...options.map(([option]) => `--${option}`)]))
+    expect(names).toEqual(expect.arrayContaining(['--json', ...options.map(([, , option]) => `--${option}`)]))
   })
 
   // What gets tokens asks the provider.

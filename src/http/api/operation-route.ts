@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { type Fields, fieldsOf } from '../../operations/field.ts'
+import type { Fields } from '../../operations/field.ts'
 import { carryOut, type Operation } from '../../operations/operation.ts'
 import { whoOf } from '../access/who.ts'
-import { apiNameOf, fieldSchemas, sentence } from '../field-schemas.ts'
+import { fieldSchemas, sentence } from '../field-schemas.ts'
 import { atMost, check, cursor } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -34,17 +34,16 @@ export function operationRoute(operation: Operation): ApiRoute {
     answer: async (deps: WebDeps, request: FastifyRequest) => {
       const more = hasBody ? check(body, request.body ?? undefined) : check(query, firstPage(request.query))
       // What the path names is no other for what stands beside it.
-      const read: Record<string, unknown> = { ...(more as object), ...readParams(params, request.params) }
-      const { limit = 100, after } = read as { limit?: number; after?: string }
-      const given = Object.fromEntries(
-        fieldsOf(takes, 'api').map(([name, field]) => [name, read[apiNameOf(name, field)]]),
-      )
+      const { limit = 100, after, ...given } = { ...(more as Read), ...readParams(params, request.params) }
       const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit, after }, isForPeople: false }
       if (operation.does !== undefined) await requireRedis(deps.store)
       return { json: api.json(await carryOut(operation, deps, asked)) }
     },
   }
 }
+
+/** What was asked for, with its place in a list. */
+type Read = Record<string, unknown> & { limit?: number; after?: string }
 
 function placed(takes: Fields, path: string) {
   const inPath: Record<string, z.ZodType> = {}
