@@ -32,7 +32,8 @@ let paths: string[]
 
 beforeAll(async () => {
   open = await openLastingServer(redis)
-  const { clock } = await spoiledFleet(redis.store, open.keys)
+  const { clock, close } = await spoiledFleet(redis, open.keys)
+  await close()
   open.clock.move(clock.now() - open.clock.now())
   await open.deps.audit.note({ action: 'account.contact', who: { name: 'ann', via: 'token' }, hubId: SPOILED })
   const [alert = ''] = await redis.store.hkeys(open.keys.partition(open.keys.partitionOf(SPOILED)).news)

@@ -15,7 +15,7 @@ import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { HUB } from '../accounts/connected.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { POLL_RULES } from './poll-rules.ts'
-import { EVERY_MS } from './poll-work.ts'
+import { EVERY_MS } from './polled.ts'
 
 const keys = createKeys('decide')
 const START = 1_795_000_000_000

@@ -1,94 +1,60 @@
 import { describe, expect, test } from 'vitest'
-import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollWanted } from '../../jobs/poll-limits.ts'
-import { sweep } from '../../jobs/sweep.ts'
-import { Registry } from '../../src/accounts/registry.ts'
-import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { replanPolls } from '../../src/app/reload.ts'
-import { CallBudget, decodeBudget } from '../../src/limits/polling/call-budget.ts'
-import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
-import type { ProviderResult } from '../../src/provider/failure.ts'
-import { pollBudgetText } from '../../src/redis/steps.ts'
-import { HUB, metadata } from '../accounts/connected.ts'
-import { associations, properties } from '../limits/reports.ts'
-import { seedAccount } from '../support/accounts.ts'
-import { pollClaimed } from '../support/committed-poll.ts'
-import { failure } from '../support/fake-provider.ts'
+import type { Services } from '../../src/app/services.ts'
+import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
+import { properties } from '../limits/reports.ts'
+import { fails, reads } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { alertSettings, pollSettings, pollWork } from './poll-work.ts'
+import { HUB } from '../support/world.ts'
+import { HOUR, MINUTE, PAIR, pollsOfFile } from './polled.ts'
 
-const redis = redisOfFile()
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const RULES: Rule[] = [{ name: 'overall', on: 'customProperties.overall', warning: { percent: 80 } }]
-const SETTINGS = pollSettings({ every: HOUR, soonest: 5 * MINUTE })
+const polled = pollsOfFile()
+const RULE = { name: 'overall', on: 'customProperties.overall', warning: { percent: 80 } }
 
-interface Given {
-  polling?: Partial<PollSettings>
-  /** Calls an hour of the fleet; none: without a budget. */
-  callsPerHour?: number
-  /** Calls of an account in ten seconds. */
-  share?: number
-}
-
-/** An account whose polls read what the test says next; its token outlives the test. */
-async function watched({ polling = {}, callsPerHour, share = 1_000 }: Given = {}) {
-  const keys = redis.freshKeys()
-  const world: { answer: ProviderResult<object> } = { answer: { ok: true, value: properties(100) } }
-  const polls = { ...SETTINGS, ...polling }
-  const { work, due, clock, provider, logged } = pollWork(
-    redis.store,
-    keys,
-    {
-      metadata: async () => metadata(),
-      customProperties: async () => world.answer,
-      associations: async () => ({ ok: true, value: associations(100) }),
+/** An account whose polls read what the test says next; `share`: its calls in ten seconds. */
+async function watched(limits: object = {}, share = 1_000) {
+  const w = await polled({
+    rules: [RULE],
+    settings: {
+      limits: { every: '1h', soonest: '5m', ...limits },
+      provider: { accountRate: { requests: share, per: '10s' } },
     },
-    {
-      ...{ polling: polls, alerts: alertSettings({ rules: RULES, repeatEveryMs: HOUR }) },
-      share: { requests: share, perMs: 10_000 },
-    },
-  )
-  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 * HOUR })
-  const text = pollBudgetText(redis.store, keys)
-  const callBudget =
-    callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log: logged.log })
-  const job: PollWork = { ...work, callBudget }
-  const hold = async (level: number) => {
-    await redis.store.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level }))
-  }
+    provider: { customProperties: reads(properties(100)) },
+  })
+  const { services, store, keys, clock } = w
   return {
-    ...{ keys, clock, due, world, job, logged, hold },
+    ...w,
+    /** What the fleet's budget holds now. */
+    hold: (level: number) => store.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level })),
     /** Polls at its next moment, as a sweep would. */
     poll: async (usage?: number) => {
-      const at = await due.when('poll', HUB)
-      clock.move(Math.max(0, Number(at) - clock.now()))
-      if (usage !== undefined) world.answer = { ok: true, value: properties(usage) }
-      await pollClaimed(job, [HUB])
+      clock.move(Math.max(0, await w.waits()))
+      if (usage !== undefined) w.says.customProperties = reads(properties(usage))
+      await w.poll()
     },
     /** Polls now, because somebody waits for it. */
-    pollNow: (signal = new AbortController().signal) => pollWanted(job, HUB, signal),
+    pollNow: (signal = new AbortController().signal) => pollWanted(services, HUB, signal),
     /** When the account counts as read. */
-    fresh: async () => Number(await redis.store.zscore(keys.partition(HUB % 64).fresh, HUB)),
-    waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
-    turn: async () => (await new Registry(redis.store, keys).get(HUB))?.turn ?? undefined,
-    calls: () => provider.calls.map(([name]) => name),
-    level: async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '', 0).level,
+    fresh: async () => Number(await store.zscore(keys.partition(HUB % 64).fresh, HUB)),
+    turn: async () => (await w.read()).turn ?? undefined,
+    level: async () => decodeBudget((await store.get(keys.pollBudget)) ?? '', 0).level,
+    replan: (polling: Partial<Services['polling']>) =>
+      replanPolls({ ...services, polling: { ...services.polling, ...polling } }),
   }
 }
 
 describe('a period that was made shorter in the config', () => {
-  const shorter = { ...SETTINGS, every: 10 * MINUTE }
+  const shorter = { every: 10 * MINUTE }
 
   test('holds for the others where what is known of one account can not be read', async () => {
     const one = await watched()
     await one.poll()
     const beside = HUB - 64
-    await redis.store.zadd(one.keys.partition(HUB % 64).due.poll, one.clock.now() + 900_000, beside)
-    await redis.store.hset(one.keys.account(beside).account, { state: 'active' })
-    await redis.store.set(one.keys.account(beside).watch, 'garbage')
-    await replanPolls({ ...one.job, polling: shorter })
+    await one.store.zadd(one.keys.partition(HUB % 64).due.poll, one.clock.now() + 900_000, beside)
+    await one.store.hset(one.keys.account(beside).account, { state: 'active' })
+    await one.store.set(one.keys.account(beside).watch, 'garbage')
+    await one.replan(shorter)
     expect(await one.waits()).toBeLessThan(10 * MINUTE)
   })
 
@@ -96,7 +62,7 @@ describe('a period that was made shorter in the config', () => {
     const one = await watched()
     await one.poll()
     expect(await one.waits()).toBeGreaterThan(10 * MINUTE)
-    await replanPolls({ ...one.job, polling: shorter })
+    await one.replan(shorter)
     expect(await one.waits()).toBeLessThan(10 * MINUTE)
     expect(await one.turn()).toMatchObject({
       because: { is: 'still' },
@@ -109,14 +75,11 @@ describe('a period that was made shorter in the config', () => {
     const one = await watched()
     await one.poll()
     const planned = await one.waits()
-    await replanPolls({
-      ...one.job,
-      polling: { ...SETTINGS, accounts: [{ match: { account: ['99'] }, every: MINUTE }] },
-    })
+    await one.replan({ accounts: [{ match: { account: ['99'] }, every: MINUTE }] })
     expect(await one.waits()).toBe(planned)
-    one.world.answer = failure('transient', { status: 429, retryAfterMs: 5 * HOUR })
+    one.says.customProperties = fails('transient', { status: 429, retryAfterMs: 5 * HOUR })
     await one.poll()
-    await replanPolls({ ...one.job, polling: shorter })
+    await one.replan(shorter)
     expect(await one.waits()).toBe(5 * HOUR)
   })
 })
@@ -159,37 +122,36 @@ describe('the next poll of an account', () => {
     await one.poll(690)
     expect((await one.turn())?.because).toMatchObject({ is: 'rising', series: 'overall', to: 'warning' })
     expect(await one.waits()).toBe(5 * MINUTE)
-    one.world.answer = { ok: true, value: properties(690, 1_050) }
+    one.says.customProperties = reads(properties(690, 1_050))
     await one.poll()
     expect((await one.turn())?.because).toEqual({ is: 'changed', at: one.clock.now() })
   })
 
   test('is not sooner for what was read for the first time', async () => {
     const one = await watched()
-    one.world.answer = failure('transient')
-    one.job.polling.associations = [{ from: '0-1', to: '0-2' }]
+    one.says.customProperties = fails('transient')
+    one.services.polling.associations = [PAIR]
     await one.poll()
-    one.world.answer = { ok: true, value: properties(100) }
+    one.says.customProperties = reads(properties(100))
     await one.poll()
     expect((await one.turn())?.because).toEqual({ is: 'still' })
   })
 
   test('is tried again after a failure, and waits as long as the provider says', async () => {
     const one = await watched()
-    one.world.answer = failure('transient')
+    one.says.customProperties = fails('transient')
     await one.poll()
     expect(await one.waits()).toBe(5_000)
     expect((await one.turn())?.because).toEqual({ is: 'failed' })
-    one.world.answer = failure('transient', { retryAfterMs: 42_000 })
+    one.says.customProperties = fails('transient', { retryAfterMs: 42_000 })
     await one.poll()
     expect(await one.waits()).toBe(42_000)
     expect((await one.turn())?.because).toEqual({ is: 'told' })
   })
 
   test('and what it polls may be set for some accounts', async () => {
-    const tag = [{ name: 'vip', accounts: ['*.example.com'] }]
-    const accounts = [{ match: { tag }, every: 2 * MINUTE, associations: [{ from: '0-1', to: '0-2' }] }]
-    const one = await watched({ polling: { accounts } })
+    const accounts = [{ match: { account: '*.example.com' }, every: '2m', associations: [PAIR] }]
+    const one = await watched({ accounts })
     await one.poll()
     expect(one.calls()).toEqual(['customProperties', 'associations'])
     await one.poll()
@@ -199,7 +161,7 @@ describe('the next poll of an account', () => {
 
 describe('what counts as the last reading of an account', () => {
   test('is as much later as it may be older than others: one that is polled once a week is not stale after a day', async () => {
-    const seldom = await watched({ polling: { accounts: [{ match: { account: ['*'] }, every: 168 * HOUR }] } })
+    const seldom = await watched({ accounts: [{ match: { account: '*' }, every: '7d' }] })
     await seldom.poll()
     expect((await seldom.fresh()) - seldom.clock.now()).toBe((2 * 168 - 26) * HOUR)
     const often = await watched()
@@ -213,7 +175,7 @@ describe('after the clock was set back', () => {
     const one = await watched()
     await one.poll()
     one.clock.move(-24 * HOUR)
-    expect(await one.due.bringForward(one.clock.now())).toEqual({ tokens: 1, polls: 1 })
+    expect(await one.services.due.bringForward(one.clock.now())).toEqual({ tokens: 1, polls: 1 })
     expect(await one.waits()).toBe(0)
     await one.poll()
     expect(await one.waits()).toBeLessThan(HOUR)
@@ -223,8 +185,7 @@ describe('after the clock was set back', () => {
 
 describe('where the fleet has a call budget', () => {
   test('a poll takes from it what it calls', async () => {
-    const pairs = [{ from: '0-1', to: '0-2' }]
-    const one = await watched({ callsPerHour: 1_000, polling: { associations: pairs } })
+    const one = await watched({ callsPerHour: 1_000, associations: [PAIR] })
     await one.hold(10)
     await one.poll()
     expect(one.calls()).toHaveLength(2)
@@ -272,12 +233,12 @@ describe('where the fleet has a call budget', () => {
     await one.hold(0)
     await one.poll()
     expect(await one.level()).toBe(-1)
-    const due = await one.due.when('poll', HUB)
+    const due = await one.dueAt('poll')
     one.clock.move(2 * HOUR)
     await one.hold(-45)
     await one.poll()
     expect(one.calls()).toHaveLength(1)
-    expect(await one.due.when('poll', HUB)).toBe(Number(due))
+    expect(await one.dueAt('poll')).toBe(Number(due))
     expect((await one.turn())?.because).toEqual({ is: 'budget', instead: { is: 'new' } })
     expect(one.logged.lines().filter(({ code }) => code === 'poll.budget')).toHaveLength(1)
   })
@@ -295,11 +256,11 @@ describe('where the fleet has a call budget', () => {
   })
 
   test('calls that were let through and not made are given back at once', async () => {
-    const one = await watched({ callsPerHour: 1_000, polling: { associations: [{ from: '0-1', to: '0-2' }] } })
+    const one = await watched({ callsPerHour: 1_000, associations: [PAIR] })
     await one.hold(10)
     one.clock.move(2 * MINUTE)
     await one.hold(10)
-    await one.job.pauseCalls(HUB, one.clock.now() + MINUTE)
+    await one.services.pauseCalls(HUB, one.clock.now() + MINUTE)
     expect(await one.pollNow()).toBe('paused')
     await eventually('what was not called', async () => (await one.level()) === 10)
     one.clock.move(MINUTE)
@@ -309,8 +270,7 @@ describe('where the fleet has a call budget', () => {
   })
 
   test('calls of a poll that was told to stop were made, too', async () => {
-    const polling = { associations: [{ from: '0-1', to: '0-2' }] }
-    const one = await watched({ callsPerHour: 1_000, polling, share: 1 })
+    const one = await watched({ callsPerHour: 1_000, associations: [PAIR] }, 1)
     await one.hold(10)
     const stop = new AbortController()
     const polled = one.pollNow(stop.signal)
@@ -324,28 +284,14 @@ describe('where the fleet has a call budget', () => {
   test('a sweep leaves due what there is no room for, and looks again when there is', async () => {
     const one = await watched({ callsPerHour: 1_000 })
     await one.hold(-45)
-    const claimed: number[] = []
-    const queues = {
-      pollLimits: {
-        name: 'poll-limits',
-        getWaitingCount: async () => 0,
-        addBulk: async (jobs: { data: { hubIds: number[] } }[]) => {
-          claimed.push(...jobs.flatMap(({ data }) => data.hubIds))
-        },
-      },
-    }
-    const deps = { ...one.job, queues } as never
-    const run = () => sweep(deps, 'poll-limits')
-    expect(await run()).toBe(one.clock.now() + 22_500)
-    expect(claimed).toEqual([])
+    expect(await one.sweep('poll-limits')).toEqual({ next: one.clock.now() + 22_500, chunks: [] })
     one.clock.move(22_500)
-    await run()
-    expect(claimed).toEqual([HUB])
+    expect(await one.sweep('poll-limits')).toMatchObject({ chunks: [{ hubIds: [HUB] }] })
   })
 })
 
 test('without a call budget nothing of one is kept', async () => {
   const one = await watched()
   await one.poll()
-  expect(await redis.store.exists(one.keys.pollBudget)).toBe(0)
+  expect(await one.store.exists(one.keys.pollBudget)).toBe(0)
 })

@@ -1,39 +1,17 @@
 import { expect, test } from 'vitest'
-import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { readOpenAlerts } from '../../src/alerts/open-alerts.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
-import type { Watch } from '../../src/limits/watch/watch.ts'
-import { HUB } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
-import { outboxOf, seedAccount } from '../support/accounts.ts'
-import { pollClaimed } from '../support/committed-poll.ts'
 import { failure } from '../support/fake-provider.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { alertSettings, EVERY_MS, pollWork } from './poll-work.ts'
+import { HUB } from '../support/world.ts'
+import { EVERY_MS, pollsOfFile } from './polled.ts'
 
-const redis = redisOfFile()
+const polled = pollsOfFile()
 const REPORT = properties(10, 100, { '0-1': [1, 9] })
-const RULE: Rule = { name: 'api', on: 'api.bucket', warning: { percent: 80 }, critical: { remaining: 5 } }
+const RULE = { name: 'api', on: 'api.bucket', warning: { percent: 80 }, critical: { remaining: 5 } }
 
-/** An account whose bucket the test fills; a poll tells whether it took the fast path, and what is to be sent. */
-/** `REFUSED USED/OF/INTERVAL/AT`. */
-function keptText(kept: Watch['bucket']): string | null {
-  if (kept === undefined) return null
-  const { lastSeen: seen, refused } = kept
-  return seen === undefined ? `${refused}` : `${refused} ${seen.used}/${seen.of}/${seen.intervalMs}/${seen.at}`
-}
-
-async function account(rules: Rule[]) {
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
-  let next: { used?: number; status?: number } = {}
-  const bucket = () =>
-    next.used === undefined ? {} : { bucket: { intervalMs: 10_000, max: 110, remaining: 110 - next.used } }
-  const customProperties = async () =>
-    next.status === undefined
-      ? { ok: true as const, value: REPORT, ...bucket() }
-      : { ...failure('transient', { status: next.status }), ...bucket() }
+/** An account whose bucket the test fills; a poll tells whether it took the fast path. */
+async function account(rules: object[]) {
   let fast: boolean | undefined
   class SeenPolls extends PollStore {
     override commit(results: readonly PollResult[]) {
@@ -41,36 +19,33 @@ async function account(rules: Rule[]) {
       return super.commit(results)
     }
   }
-  const polls = new SeenPolls(redis.store, keys)
-  const settings = { clock, polls }
-  const own = keys.account(HUB)
-  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 400 * 86_400_000 })
+  const w = await polled({ rules, change: ({ store, keys }) => ({ polls: new SeenPolls(store, keys) }) })
   return {
-    clock,
-    poll: async (provider: typeof next, asked = rules) => {
-      clock.move(EVERY_MS)
-      next = provider
-      const { work } = pollWork(
-        redis.store,
-        keys,
-        { customProperties },
-        { ...settings, alerts: alertSettings({ rules: asked }) },
-      )
-      await pollClaimed(work, [HUB])
+    ...w,
+    poll: async ({ used, status }: { used?: number; status?: number }) => {
+      w.clock.move(EVERY_MS)
+      const bucket = used === undefined ? {} : { bucket: { intervalMs: 10_000, max: 110, remaining: 110 - used } }
+      const said = status === undefined ? { ok: true as const, value: REPORT } : failure('transient', { status })
+      w.says.customProperties = async () => ({ ...said, ...bucket })
+      await w.poll()
       return fast
     },
     told: async () =>
-      (await outboxOf(redis.store, keys, HUB)).map(({ level, reason, usage, limit, series }) => {
+      (await w.outbox()).map(({ level, reason, usage, limit, series }) => {
         return `${level} ${reason} ${usage}/${limit} ${(series as { metric: string }).metric}`
       }),
-    open: () => readOpenAlerts(redis.store, keys, [HUB]),
-    kept: async () => keptText((await polls.read(HUB))?.watch.bucket),
-    records: () => redis.store.llen(own.history),
+    open: () => readOpenAlerts(w.store, w.keys, [HUB]),
+    /** `REFUSED USED/OF/INTERVAL/AT`. */
+    kept: async () => {
+      const { lastSeen: seen, refused } = (await w.watch())?.bucket ?? {}
+      return seen === undefined ? `${refused}` : `${refused} ${seen.used}/${seen.of}/${seen.intervalMs}/${seen.at}`
+    },
+    records: () => w.store.llen(w.keys.account(HUB).history),
   }
 }
 
 test('a bucket that moves at each poll is kept, is no change, and is judged by no rule that does not name it', async () => {
-  const all: Rule = { name: 'all', on: '*', warning: { percent: 80 } }
+  const all = { name: 'all', on: '*', warning: { percent: 80 } }
   const one = await account([all])
   expect(await one.poll({ used: 12 })).toBe(false)
   const records = await one.records()
@@ -105,7 +80,8 @@ test('a poll that sees nothing of it is no news, and an alert of a rule that is 
   await one.poll({})
   expect(await one.kept()).toBe(`0 100/110/10000/${at}`)
   expect(await one.told()).toEqual(['warning entered 100/110 api.bucket'])
-  await one.poll({ used: 101 }, [])
+  one.services.alerts.rules = []
+  await one.poll({ used: 101 })
   expect(await one.told()).toEqual(['warning entered 100/110 api.bucket', 'warning recovered 101/110 api.bucket'])
 })
 

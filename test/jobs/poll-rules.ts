@@ -1,7 +1,7 @@
 import type { PollRules } from '../../jobs/read-poll.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { pageOf } from '../accounts/connected.ts'
-import { EVERY_MS } from './poll-work.ts'
+import { EVERY_MS } from './polled.ts'
 
 /** What polls are decided by where nothing is watched, and nothing announced. */
 export const POLL_RULES: PollRules = {

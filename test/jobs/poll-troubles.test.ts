@@ -2,76 +2,34 @@ import { describe, expect, test } from 'vitest'
 import { isOldEnoughToDoubt } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepCoverage } from '../../jobs/sweep.ts'
-import { Registry } from '../../src/accounts/registry.ts'
-import { fleetAnnouncer } from '../../src/alerts/kinds/fleet-alert.ts'
-import { CoverageStore } from '../../src/limits/coverage.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
-import type { ProviderResult } from '../../src/provider/failure.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/poll-texts.ts'
-import { HUB } from '../accounts/connected.ts'
 import { associations, type PropertiesBody, properties } from '../limits/reports.ts'
-import { outboxOf, putToken, seedAccount, storedTokens } from '../support/accounts.ts'
-import { pollClaimed } from '../support/committed-poll.ts'
-import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { EVERY_MS, pollSettings, pollWork } from './poll-work.ts'
+import { putToken } from '../support/accounts.ts'
+import { fails, failure, reads, tokens } from '../support/fake-provider.ts'
+import { HUB } from '../support/world.ts'
+import { DAY, EVERY_MS, MINUTE, PAIR, pollsOfFile } from './polled.ts'
 
-const redis = redisOfFile()
-const MINUTE = 60_000
-const DAY = 86_400_000
-const PAIR = { from: '0-1', to: '0-2' }
+const polled = pollsOfFile()
 const SCOPES = { scopes: ['contacts'] }
 
-type Says = {
-  properties: () => ProviderResult<object>
-  pairs: () => ProviderResult<object>
-  refresh: ProviderClient['refresh']
-}
-
 /** Connected accounts, one job, and a provider that says what the test says from now on. */
-async function fleet(hubIds: number[] = [HUB], everyMs = EVERY_MS) {
-  const keys = redis.freshKeys()
-  const says: Says = {
-    properties: () => ({ ok: true, value: properties(10) }),
-    pairs: () => ({ ok: true, value: associations(100) }),
-    refresh: async () => failure('transient'),
-  }
-  const does: FakeAnswers = {
-    customProperties: async () => says.properties(),
-    associations: async () => says.pairs(),
-    refresh: async (token) => says.refresh(token),
-  }
-  const woken: string[] = []
-  const queues = { wake: async (kind: string) => void woken.push(kind) } as never
-  const polling = pollSettings({ every: everyMs, soonest: everyMs, associations: [PAIR] })
-  const { work: job, due, clock, provider, logged } = pollWork(redis.store, keys, does, { queues, polling })
-  for (const hubId of hubIds)
-    await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), lifeMs: 365 * DAY })
-  const coverage = () => new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 })
-  const announceFleet = fleetAnnouncer({ repeatEveryMs: DAY, page: 'https://plimsoll.example.com/' })
-  const { metrics } = job
-  const registry = new Registry(redis.store, keys)
-  const poll = (some = hubIds) => pollClaimed(job, some)
-  const fresh = (hubId: number) => redis.store.zscore(keys.partition(hubId % 64).fresh, hubId)
+async function fleet(hubIds: number[] = [HUB], every = '15m') {
+  const limits = { every, soonest: every, associations: [PAIR] }
+  const w = await polled({ hubIds, settings: { limits }, provider: { refresh: fails('transient') } })
+  const { coverage } = w.services
   return {
-    ...{ keys, clock, provider, due, says, poll, registry, woken, logged, fresh, metrics },
-    refresh: async () => (await refreshOne(job, HUB)).is,
-    account: async (hubId = HUB) => {
-      const account = await registry.get(hubId)
-      if (account === undefined) throw new Error('it is gone')
-      return account
-    },
-    waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
-    alerts: (hubId = HUB) => outboxOf(redis.store, keys, hubId),
-    coverage: () => coverage().read(clock.now()),
-    stale: () => coverage().staleAccounts(clock.now()),
+    ...w,
+    poll: (some = hubIds) => w.poll(...some),
+    fresh: () => w.store.zscore(w.keys.partition(HUB % 64).fresh, HUB),
+    alerts: (hubId = HUB) => w.of(hubId).outbox(),
+    coverage: () => coverage.read(w.clock.now()),
+    stale: () => coverage.staleAccounts(w.clock.now()),
     /** As one daemon does it. */
-    look: () => sweepCoverage({ ...{ coverage: coverage(), announceFleet, queues, clock }, log: logged.log }),
-    calls: () => provider.calls.map(([name]) => name),
+    look: () => sweepCoverage(w.services),
+    said: (code: string) => w.logged.lines().filter((line) => line.code === code),
   }
 }
 
@@ -89,53 +47,53 @@ describe('an endpoint that refuses for want of a scope', () => {
     const one = await fleet()
     await one.poll()
     one.clock.move(EVERY_MS)
-    one.says.properties = () => failure('forbidden', SCOPES)
-    one.says.pairs = () => ({ ok: true, value: associations(50) })
+    one.says.customProperties = fails('forbidden', SCOPES)
+    one.says.associations = reads(associations(50))
     for (let n = 0; n < 4; n++) {
       await one.poll()
       expectRegular(await one.waits())
       one.clock.move(EVERY_MS)
     }
     expect(outline(await one.alerts())).toEqual(['limit-changed firing entered', 'poll firing entered'])
-    const account = await one.account()
+    const account = await one.read()
     expect(account).toMatchObject({ state: 'active', pollFailure: null, polledAt: one.clock.now() - EVERY_MS })
     expect(watchJson(account)).toEqual({
       ...{ is: 'cannot be watched in part', because: 'scope missing', scopes: ['contacts'] },
       since: new Date(one.clock.now() - 4 * EVERY_MS).toISOString(),
     })
-    expect(one.logged.lines().filter(({ code }) => code === 'poll.forbidden')).toHaveLength(1)
+    expect(one.said('poll.forbidden')).toHaveLength(1)
 
-    one.says.properties = () => ({ ok: true, value: properties(11) })
+    one.says.customProperties = reads(properties(11))
     await one.poll()
     expect(outline(await one.alerts()).slice(2)).toEqual(['poll resolved recovered'])
-    expect(watchJson(await one.account())).toBeNull()
-    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ access: 'access-1' })
+    expect(watchJson(await one.read())).toBeNull()
+    expect(await one.tokens()).toMatchObject({ access: 'access-1' })
   })
 
   test('together with the other leaves nothing to watch: no gap in the coverage, and the token stays alive', async () => {
     const one = await fleet()
-    one.says.properties = () => failure('forbidden', SCOPES)
-    one.says.pairs = () => failure('forbidden')
+    one.says.customProperties = fails('forbidden', SCOPES)
+    one.says.associations = fails('forbidden')
     for (let n = 0; n < 3; n++) {
       await one.poll()
       const wait = await one.waits()
       if (n > 0) expectRegular(wait)
       one.clock.move(wait)
     }
-    expect(watchJson(await one.account())).toMatchObject({ is: 'cannot be watched' })
+    expect(watchJson(await one.read())).toMatchObject({ is: 'cannot be watched' })
     expect(await one.coverage()).toMatchObject({ polled: 0, stale: 0, failing: 0, notWatched: 1 })
     expect(outline(await one.alerts())).toEqual(['poll firing entered'])
-    const counted = (await one.metrics.polls.get()).values.filter(({ value }) => value > 0)
+    const counted = (await one.services.metrics.polls.get()).values.filter(({ value }) => value > 0)
     expect(counted).toMatchObject([{ labels: { outcome: 'blocked' }, value: 3 }])
     expect(one.calls()).not.toContain('refresh')
 
-    one.says.properties = () => failure('transient')
+    one.says.customProperties = fails('transient')
     await one.poll()
     expect(await one.coverage()).toMatchObject({ polled: 0, failing: 1 })
-    expect(watchJson(await one.account())).toMatchObject({ is: 'cannot be watched', scopes: ['contacts'] })
+    expect(watchJson(await one.read())).toMatchObject({ is: 'cannot be watched', scopes: ['contacts'] })
 
-    one.says.properties = () => ({ ok: true, value: properties(11) })
-    one.says.pairs = () => ({ ok: true, value: associations(50) })
+    one.says.customProperties = reads(properties(11))
+    one.says.associations = reads(associations(50))
     await one.poll()
     expect(await one.coverage()).toEqual({ polled: 1, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
     expect(outline(await one.alerts())).toEqual(['poll firing entered', 'poll resolved recovered'])
@@ -144,33 +102,33 @@ describe('an endpoint that refuses for want of a scope', () => {
 
 describe('polls that fail', () => {
   test.each([
-    ['half an hour, however many there were by then', MINUTE, 30 * MINUTE],
-    ['half an hour', EVERY_MS, 30 * MINUTE],
-    ['two periods, where that is longer', 120 * MINUTE, 240 * MINUTE],
+    ['half an hour, however many there were by then', '1m', 30 * MINUTE],
+    ['half an hour', '15m', 30 * MINUTE],
+    ['two periods, where that is longer', '2h', 240 * MINUTE],
   ])(
     'are one alert after %s, whether all or a part of them failed, closed by the next success',
-    async (_, everyMs, toldAfter) => {
-      const one = await fleet([HUB], everyMs)
+    async (_, every, toldAfter) => {
+      const one = await fleet([HUB], every)
       const began = one.clock.now()
-      one.says.pairs = () => failure('transient', { message: 'the provider answered 503' })
+      one.says.associations = fails('transient', { message: 'the provider answered 503' })
       let polls = 0
       while ((await one.alerts()).length === 0) {
         expect(one.clock.now()).toBeLessThanOrEqual(began + toldAfter)
         const isWhole = polls++ % 2 === 0
-        one.says.properties = () => (isWhole ? failure('transient') : { ok: true, value: properties(10) })
+        one.says.customProperties = isWhole ? fails('transient') : reads(properties(10))
         if (polls > 1) one.clock.move(await one.waits())
         await one.poll()
       }
       expect(one.clock.now()).toBe(began + toldAfter)
       expect(polls).toBeGreaterThan(3)
-      expect((await one.account()).pollFailure).toMatchObject({ count: polls, since: began })
-      one.says.properties = () => ({ ok: true, value: properties(10) })
-      one.says.pairs = () => ({ ok: true, value: associations(100) })
+      expect((await one.read()).pollFailure).toMatchObject({ count: polls, since: began })
+      one.says.customProperties = reads(properties(10))
+      one.says.associations = reads(associations(100))
       await one.poll()
       const alerts = await one.alerts()
       expect(outline(alerts)).toEqual(['poll firing entered', 'poll resolved recovered'])
       expect(alerts[0]).toMatchObject({ cause: 'failing', message: expect.stringContaining(`${polls} polls in a row`) })
-      expect(await one.account()).toMatchObject({ pollFailure: null })
+      expect(await one.read()).toMatchObject({ pollFailure: null })
       expect(one.woken.filter((kind) => kind === 'alerts')).toHaveLength(2)
     },
   )
@@ -180,24 +138,24 @@ describe('polls that fail', () => {
     let refreshes = 0
     one.says.refresh = async () => tokens(`access-${++refreshes + 1}`, `refresh-${refreshes + 1}`, 365 * DAY)
     const bucket = { intervalMs: 10_000, max: 110, remaining: 80 }
-    one.says.properties = () => ({ ...failure('unauthorized'), ...(refreshes === 0 && { bucket }) })
+    one.says.customProperties = async () => ({ ...failure('unauthorized'), ...(refreshes === 0 && { bucket }) })
     one.clock.move(DAY)
     await one.poll()
     // What the round before the refresh saw counts, too.
-    expect(await one.account()).toMatchObject({ bucket: { lastSeen: { used: 30 }, refused: 0 } })
+    expect(await one.read()).toMatchObject({ bucket: { lastSeen: { used: 30 }, refused: 0 } })
     expect(one.calls()).toEqual(['customProperties', 'associations', 'refresh', 'customProperties', 'associations'])
     // The other endpoint's reading is kept, and the poll counts as one that failed.
-    expect(await one.account()).toMatchObject({ polledAt: one.clock.now(), pollFailure: { count: 1 } })
+    expect(await one.read()).toMatchObject({ polledAt: one.clock.now(), pollFailure: { count: 1 } })
     expectRegular(await one.waits())
     // A brand-new token that is refused is not worth another refresh.
     await one.poll()
     expect(refreshes).toBe(1)
-    expect(await one.account()).toMatchObject({ pollFailure: { count: 2 } })
+    expect(await one.read()).toMatchObject({ pollFailure: { count: 2 } })
   })
 
   test('because the access token stays refused are an alert that has what its refresh answered', async () => {
     const one = await fleet()
-    one.says.properties = () => failure('unauthorized')
+    one.says.customProperties = fails('unauthorized')
     let refreshes = 1
     one.says.refresh = async () => tokens(`access-${++refreshes}`, `refresh-${refreshes}`, 365 * DAY)
     one.clock.move(DAY)
@@ -221,57 +179,57 @@ describe('polls that fail', () => {
   test('because the access token expired unseen work after one refresh', async () => {
     const one = await fleet()
     one.clock.move(DAY)
-    one.says.properties = () => failure('unauthorized')
+    one.says.customProperties = fails('unauthorized')
     one.says.refresh = async () => {
-      one.says.properties = () => ({ ok: true, value: properties(12) })
+      one.says.customProperties = reads(properties(12))
       return tokens('access-2', undefined, 365 * DAY)
     }
     await one.poll()
     expect(one.calls().filter((name) => name === 'refresh')).toHaveLength(1)
-    expect(await one.account()).toMatchObject({ pollFailure: null, polledAt: one.clock.now() })
+    expect(await one.read()).toMatchObject({ pollFailure: null, polledAt: one.clock.now() })
   })
 })
 
 describe('an account that moves to another data centre', () => {
   const MOVING = { code: '477', message: 'the provider answered 477', status: 477 }
 
-  test.each(['properties', 'pairs'] as const)(
+  test.each(['customProperties', 'associations'] as const)(
     'is parked by a poll of its %s until the provider said',
     async (which) => {
       const one = await fleet()
       const awayMs = 6 * 60 * MINUTE
-      one.says[which] = () => failure('parked', { ...MOVING, retryAfterMs: awayMs })
+      one.says[which] = fails('parked', { ...MOVING, retryAfterMs: awayMs })
       await one.poll()
       const until = one.clock.now() + awayMs
-      expect(await one.account()).toMatchObject({ state: 'parked', parkedUntil: until, refreshFailure: null })
-      expect(await one.due.when('poll', HUB)).toBe(until)
-      expect(await one.due.when('refresh', HUB)).toBe(until)
+      expect(await one.read()).toMatchObject({ state: 'parked', parkedUntil: until, refreshFailure: null })
+      expect(await one.dueAt('poll')).toBe(until)
+      expect(await one.dueAt('refresh')).toBe(until)
       expect(await one.alerts()).toEqual([])
     },
   )
 
   test('is parked for an hour where the provider does not say, and nobody refreshes it before', async () => {
     const one = await fleet()
-    one.says.pairs = () => failure('parked', MOVING)
+    one.says.associations = fails('parked', MOVING)
     await one.poll()
     expect(await one.waits()).toBe(60 * MINUTE)
-    expect(await one.refresh()).toBe('fresh')
+    expect(await refreshOne(one.services, HUB)).toMatchObject({ is: 'fresh' })
     one.clock.move(60 * MINUTE)
     one.says.refresh = async () => tokens('access-2', undefined, DAY)
-    expect(await one.refresh()).toBe('refreshed')
-    expect(await one.account()).toMatchObject({ state: 'active', parkedUntil: null })
+    expect(await refreshOne(one.services, HUB)).toMatchObject({ is: 'refreshed' })
+    expect(await one.read()).toMatchObject({ state: 'active', parkedUntil: null })
     expect(await one.waits()).toBe(0)
   })
 
   test('is told of where its token ends before, as by a refresh', async () => {
     const one = await fleet()
-    one.says.pairs = () => failure('parked', { ...MOVING, retryAfterMs: 400 * DAY })
+    one.says.associations = fails('parked', { ...MOVING, retryAfterMs: 400 * DAY })
     await one.poll()
     expect(outline(await one.alerts())).toEqual(['token firing entered'])
     expect((await one.alerts())[0]?.message).toContain('the provider answered 477). Its access token expires 2027-')
     one.clock.move(400 * DAY)
     one.says.refresh = async () => tokens('access-2', undefined, DAY)
-    await one.refresh()
+    await refreshOne(one.services, HUB)
     expect(outline(await one.alerts())).toEqual(['token firing entered', 'token resolved recovered'])
   })
 })
@@ -279,7 +237,7 @@ describe('an account that moves to another data centre', () => {
 describe('an access token that no key opens', () => {
   const strange = createVault([{ id: 'k9', key: Buffer.alloc(32, 9) }])
   const seal = (one: Awaited<ReturnType<typeof fleet>>, field: 'access' | 'refresh') =>
-    putToken(redis.store, one.keys, field, strange.seal(new Secret('x'), HUB, field), HUB)
+    putToken(one.store, one.keys, field, strange.seal(new Secret('x'), HUB, field), HUB)
 
   test('is as none at all: a refresh brings another one, and the account is polled', async () => {
     const one = await fleet()
@@ -287,7 +245,7 @@ describe('an access token that no key opens', () => {
     one.says.refresh = async () => tokens('access-2', undefined, 365 * DAY)
     await one.poll()
     expect(one.calls()).toEqual(['refresh', 'customProperties', 'associations'])
-    expect(await one.account()).toMatchObject({ state: 'active', polledAt: one.clock.now(), refreshFailure: null })
+    expect(await one.read()).toMatchObject({ state: 'active', polledAt: one.clock.now(), refreshFailure: null })
   })
 
   test('beside a refresh token that none opens either makes the account fail at its poll, which keeps its turn', async () => {
@@ -296,12 +254,12 @@ describe('an access token that no key opens', () => {
     await seal(one, 'refresh')
     for (let n = 0; n < 3; n++) await one.poll()
     expect(one.calls()).toEqual([])
-    expect(await one.account()).toMatchObject({
+    expect(await one.read()).toMatchObject({
       ...{ state: 'failing', polledAt: null },
       refreshFailure: { count: 1, class: 'unopened', reason: expect.stringContaining('no key with the id k9') },
     })
     expect(await one.waits()).toBe(15_000)
-    expect(one.logged.lines().map(({ code }) => code)).toEqual(['token.unopened'])
+    expect(one.codes()).toEqual(['token.unopened'])
   })
 })
 
@@ -311,19 +269,20 @@ describe('object types that come and go', () => {
     const types = (...ids: string[]) => properties(10, 1_000, Object.fromEntries(ids.map((id) => [id, [1, 10]])))
     const read = async (report: PropertiesBody) => {
       one.clock.move(EVERY_MS)
-      one.says.properties = () => ({ ok: true, value: report })
+      one.says.customProperties = reads(report)
       await one.poll()
-      const lines = one.logged.lines().filter(({ code }) => String(code).startsWith('poll.types-'))
-      return lines.map(({ code, hubId, appeared, disappeared, appearedIds, disappearedIds }) => [
-        ...[code, hubId, `${appeared}: ${appearedIds}`, `${disappeared}: ${disappearedIds}`],
-      ])
+      return one
+        .said('poll.types-changed')
+        .map(({ hubId, appeared, disappeared, appearedIds, disappearedIds }) => [
+          ...[hubId, `${appeared}: ${appearedIds}`, `${disappeared}: ${disappearedIds}`],
+        ])
     }
     expect(await read(types('0-1', '0-2'))).toEqual([])
-    expect(await read(types('0-2', '2-7'))).toEqual([['poll.types-changed', HUB, '1: 2-7', '1: 0-1']])
+    expect(await read(types('0-2', '2-7'))).toEqual([[HUB, '1: 2-7', '1: 0-1']])
     const others = Array.from({ length: 50 }, (_, n) => `3-${n}`)
     expect(await read(types('0-2', '2-7', ...others))).toEqual([
-      ['poll.types-changed', HUB, '1: 2-7', '1: 0-1'],
-      ['poll.types-changed', HUB, `50: ${others.slice(0, 10).join(' ')}`, '0: '],
+      [HUB, '1: 2-7', '1: 0-1'],
+      [HUB, `50: ${others.slice(0, 10).join(' ')}`, '0: '],
     ])
     expect(await one.alerts()).toEqual([])
   })
@@ -333,22 +292,17 @@ describe('object types that come and go', () => {
     const many = Array.from({ length: 510 }, (_, n): [string, [number, number]] => [`2-${1_000 + n}`, [1, 10]])
     const warnings = async (typesLeftOut: number) => {
       one.clock.move(EVERY_MS)
-      one.says.properties = () => ({
-        ok: true,
-        value: properties(10, 1_000, Object.fromEntries(many.slice(0, typesLeftOut > 0 ? 500 + typesLeftOut : 0))),
-      })
+      const some = many.slice(0, typesLeftOut > 0 ? 500 + typesLeftOut : 0)
+      one.says.customProperties = reads(properties(10, 1_000, Object.fromEntries(some)))
       await one.poll()
-      expect((await one.account()).objectTypesLeftOut).toBe(typesLeftOut)
-      return one.logged
-        .lines()
-        .filter(({ code }) => code === 'poll.types-left-out')
-        .map(({ leftOut }) => leftOut)
+      expect((await one.read()).objectTypesLeftOut).toBe(typesLeftOut)
+      return one.said('poll.types-left-out').map(({ leftOut }) => leftOut)
     }
     expect(await warnings(7)).toEqual([7])
     expect(await warnings(8)).toEqual([7])
-    one.says.properties = () => failure('transient')
+    one.says.customProperties = fails('transient')
     await one.poll()
-    expect((await one.account()).objectTypesLeftOut).toBe(8)
+    expect((await one.read()).objectTypesLeftOut).toBe(8)
     expect(await warnings(0)).toEqual([7])
     expect(await warnings(1)).toEqual([7, 1])
   })
@@ -361,7 +315,7 @@ describe('many accounts that are not read', () => {
     const one = await fleet(HUBS)
     await one.poll()
     await one.look()
-    one.says.properties = () => failure('transient', { message: 'the provider answered 503' })
+    one.says.customProperties = fails('transient', { message: 'the provider answered 503' })
     for (let n = 0; n < 4; n++) {
       one.clock.move(EVERY_MS)
       await one.poll()
@@ -373,23 +327,21 @@ describe('many accounts that are not read', () => {
     expect(outline(told)).toEqual(['fleet firing entered'])
     expect(told[0]?.message).toContain("Limits of 10 of 10 accounts can't be read (the provider answered 503)")
 
-    one.says.properties = () => ({ ok: true, value: properties(10) })
+    one.says.customProperties = reads(properties(10))
     await one.poll(HUBS.slice(1))
     await Promise.all([one.look(), one.look()])
     expect(outline(await one.alerts(0))).toEqual(['fleet firing entered', 'fleet resolved recovered'])
     expect(await one.alerts(1)).toEqual([])
-    one.says.properties = () => failure('transient')
+    one.says.customProperties = fails('transient')
     one.clock.move(EVERY_MS)
     await one.poll([1])
     expect(outline(await one.alerts(1))).toEqual(['poll firing entered'])
-    expect(one.logged.lines().map(({ code }) => code)).toEqual(
-      expect.arrayContaining(['coverage.failing', 'coverage.recovered']),
-    )
+    expect(one.codes()).toEqual(expect.arrayContaining(['coverage.failing', 'coverage.recovered']))
   })
 
   test('hold their own alerts back also before the fleet was told', async () => {
     const one = await fleet(HUBS)
-    one.says.properties = () => failure('transient')
+    one.says.customProperties = fails('transient')
     for (let n = 0; n < 3; n++) await one.poll()
     expect((await Promise.all(HUBS.map((hubId) => one.alerts(hubId)))).flat()).toEqual([])
     await one.look()
@@ -428,29 +380,28 @@ describe('the index of fresh readings', () => {
   test('has an account from when it is polled on: connected, read, to be authorised again, gone', async () => {
     const one = await fleet()
     const connected = one.clock.now()
-    expect(await one.fresh(HUB)).toBe(String(connected))
+    expect(await one.fresh()).toBe(String(connected))
     one.clock.move(5)
-    one.says.properties = () => failure('transient')
-    one.says.pairs = () => failure('transient')
+    one.says.customProperties = fails('transient')
+    one.says.associations = fails('transient')
     await one.poll()
-    expect(await one.fresh(HUB)).toBe(String(connected))
+    expect(await one.fresh()).toBe(String(connected))
     expect(await one.coverage()).toMatchObject({ polled: 1, failing: 1 })
-    one.says.pairs = () => ({ ok: true, value: associations(5) })
+    one.says.associations = reads(associations(5))
     await one.poll()
-    expect(await one.fresh(HUB)).toBe(String(connected + 5))
-    const tokenStore = new TokenStore(redis.store, one.keys)
+    expect(await one.fresh()).toBe(String(connected + 5))
     const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], entries: [] } }
-    await tokenStore.recordFailure(HUB, 'owner', '1', { ...record, pollAt: 'never' })
-    expect(await one.fresh(HUB)).toBeNull()
+    await one.services.tokens.recordFailure(HUB, 'owner', '1', { ...record, pollAt: 'never' })
+    expect(await one.fresh()).toBeNull()
     expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
-    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+    await one.account()
     expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0, failing: 0 })
-    await redis.store.importAccount(one.keys.own(HUB), HUB, one.clock.now(), 'sealed', 'replace', '{}', 'one')
-    expect(await one.fresh(HUB)).toBeNull()
-    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
-    const generation = await redis.store.hget(one.keys.account(HUB).account, 'generation')
+    await one.store.importAccount(one.keys.own(HUB), HUB, one.clock.now(), 'sealed', 'replace', '{}', 'one')
+    expect(await one.fresh()).toBeNull()
+    await one.account()
+    const generation = await one.store.hget(one.keys.account(HUB).account, 'generation')
     const writes = JSON.stringify(NO_ALERT_WRITES)
-    expect(await redis.store.refuseForeignToken(one.keys.own(HUB), HUB, String(generation), 456, '{}', writes)).toBe(
+    expect(await one.store.refuseForeignToken(one.keys.own(HUB), HUB, String(generation), 456, '{}', writes)).toBe(
       'refused',
     )
     expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })

@@ -12,7 +12,7 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { HUB } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { POLL_RULES } from './poll-rules.ts'
-import { EVERY_MS } from './poll-work.ts'
+import { EVERY_MS } from './polled.ts'
 
 const START = 1_795_000_000_000
 const PAIR = 'associations/0-1/0-2'

@@ -1,10 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
 import { outboxOf } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { keepAll, type Spoil, spoilsOf } from '../support/spoiled-account.ts'
-import { ONE, OTHER, SPOILED, spoiledFleet } from '../support/spoiled-fleet.ts'
-import { EVERY_MS } from './poll-work.ts'
+import { EVERY_MS, ONE, OTHER, SPOILED, spoiledFleet } from '../support/spoiled-fleet.ts'
 
 const redis = redisOfFile()
 let keys: Keys
@@ -14,10 +13,12 @@ let restore: () => Promise<void>
 
 beforeAll(async () => {
   keys = redis.freshKeys()
-  fleet = await spoiledFleet(redis.store, keys)
+  fleet = await spoiledFleet(redis, keys)
   spoils = await spoilsOf(redis.store, keys, SPOILED)
   restore = await keepAll(redis.store, keys)
 })
+
+afterAll(() => fleet?.close())
 
 /** What is anybody's words, a number that another one may be, or records that the same poll reads anew. */
 const MAY_BE_SO =

@@ -4,22 +4,16 @@ import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { type RecordChoice, SampleStore } from '../../src/limits/samples.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
-import type { Keys } from '../../src/redis/keys.ts'
 import { formatAccess, readAccess } from '../../src/tokens/stored-access.ts'
-import { HUB } from '../accounts/connected.ts'
-import { outboxOf, seedAccount } from '../support/accounts.ts'
-import { pollClaimed } from '../support/committed-poll.ts'
 import { type FakeAnswers, failure } from '../support/fake-provider.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { alertSettings, pollSettings, pollWork } from './poll-work.ts'
+import { HUB, type World } from '../support/world.ts'
+import { DAY, MINUTE, pollsOfFile } from './polled.ts'
 
 /*
  * A poll that finds nothing new by the fingerprints of what it saw leaves out nearly everything. Here the same happens to two accounts, one of which forgets its fingerprints before each
  * poll: whatever comes, both must be told the same.
  */
-const redis = redisOfFile()
-const MINUTE = 60_000
+const polled = pollsOfFile()
 const PAIRS = [
   { from: '0-1', to: '0-2' },
   { from: '0-2', to: '0-1' },
@@ -104,6 +98,8 @@ const RULES = [
   ],
 ]
 
+const rulesOf = (place: number) => (RULES[place] ?? []).map((rule) => ({ ...rule, off: false, match: {} }))
+
 function propertiesJson({ overall, first, limit, types, percentage }: Said, served: number) {
   const reported = (used: number) => (percentage === 'usual' ? used : used + 7)
   const byObjectType = types.map((objectTypeId, n) => ({
@@ -124,8 +120,6 @@ function pairJson({ atLimit, near, name }: Said['pairs'][0], served: number) {
 }
 
 async function account(forgets: boolean) {
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
   let said: { poll: Said; served: number } | undefined
   let parsed = 0
   const answer = (json: object) => {
@@ -152,8 +146,6 @@ async function account(forgets: boolean) {
       return answer(pairJson(poll.pairs[PAIRS.findIndex((one) => one.from === from)] as Said['pairs'][0], served))
     },
   }
-  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 400 * 86_400_000 })
-  const settings = { rules: 0, for: 0, records: 'full' as RecordChoice }
   let unchanged = 0
   class CountingPolls extends PollStore {
     override commit(results: readonly PollResult[]) {
@@ -161,73 +153,81 @@ async function account(forgets: boolean) {
       return super.commit(results)
     }
   }
-  const job = () =>
-    pollWork(redis.store, keys, does, {
-      ...{ clock, polls: new CountingPolls(redis.store, keys) },
-      polling: pollSettings({ soonest: 5 * MINUTE, associations: PAIRS }),
-      samples: new SampleStore(redis.store, keys, { records: settings.records, keepMs: 86_400_000 }),
-      alerts: alertSettings({
-        ...{ rules: RULES[settings.rules] ?? [], for: settings.for },
-        ...{ repeatEveryMs: 60 * MINUTE, worseAfterMs: 20 * 60_000 },
-      }),
-    }).work
-  let deps_ = job()
+  const w = await polled({
+    provider: does,
+    account: { lifeMs: 400 * DAY },
+    settings: {
+      limits: { soonest: '5m', associations: PAIRS, history: { samples: '1d' } },
+      alerts: { repeatEvery: '1h', group: { interval: '20m' } },
+    },
+    change: ({ store, keys }) => ({ polls: new CountingPolls(store, keys) }),
+  })
+  const { services } = w
+  const settings = { rules: 0, for: 0, records: 'full' as RecordChoice }
+  const apply = () => {
+    services.alerts = { ...services.alerts, rules: rulesOf(settings.rules), for: settings.for }
+    services.samples = new SampleStore(w.store, w.keys, { records: settings.records, keepMs: DAY })
+  }
+  apply()
   return {
-    keys,
     parsed: () => parsed,
     unchanged: () => unchanged,
+    left: () => left(w),
     meddle: async (how: string) => {
-      await meddle(keys, how, clock.now())
+      await meddle(w, how)
       if (how === 'rules') settings.rules = 1 - settings.rules
       if (how === 'for') settings.for = 3 - settings.for
       if (how === 'records') settings.records = settings.records === 'full' ? 'ids' : 'full'
-      if (['rules', 'for', 'records'].includes(how)) deps_ = job()
+      apply()
     },
     poll: async (next: NonNullable<typeof said>, minutes: number) => {
-      clock.move(minutes * MINUTE)
+      w.clock.move(minutes * MINUTE)
       said = next
-      if (forgets) await forget(keys)
-      await pollClaimed(deps_, [HUB])
+      if (forgets) await forget(w)
+      await w.poll()
     },
+    close: () => w.close(),
   }
 }
 
 /** As a step that ends the polls of an account leaves what polls know of it. */
-async function forget(keys: Keys): Promise<void> {
+async function forget({ store, keys }: World): Promise<void> {
   const { watch } = keys.account(HUB)
-  if ((await redis.store.exists(watch)) === 1) await redis.store.setrange(watch, 0, 's')
+  if ((await store.exists(watch)) === 1) await store.setrange(watch, 0, 's')
 }
 
-async function meddle(keys: Keys, how: string, now: number): Promise<void> {
+async function meddle(w: World, how: string): Promise<void> {
+  const { store, keys } = w
+  const now = w.clock.now()
   const own = keys.account(HUB)
   const partition = keys.partition(keys.partitionOf(HUB))
   if (how === 'acknowledged') {
-    for (const [field, state] of Object.entries(await redis.store.hgetall(own.alerts))) {
+    for (const [field, state] of Object.entries(await store.hgetall(own.alerts))) {
       const list = JSON.parse(state)
       list[7] ??= null
       list[8] = [now, now + 90 * MINUTE, 'ada', null, 80, 80, 20]
-      if (list[0] !== 'ok' && field !== 'poll') await redis.store.hset(own.alerts, field, JSON.stringify(list))
+      if (list[0] !== 'ok' && field !== 'poll') await store.hset(own.alerts, field, JSON.stringify(list))
     }
   }
-  if (how === 'state gone') await redis.store.del(own.alerts)
-  if (how === 'samples gone') await redis.store.del(own.samples)
+  if (how === 'state gone') await store.del(own.alerts)
+  if (how === 'samples gone') await store.del(own.samples)
   // With it goes when the records were last read: without it they are of the moment at which they were packed.
-  if (how === 'readings gone') await redis.store.del(own.watch, own.history, own.samples)
-  if (how === 'forecast gone') await redis.store.del(own.forecast)
+  if (how === 'readings gone') await store.del(own.watch, own.history, own.samples)
+  if (how === 'forecast gone') await store.del(own.forecast)
   if (how === 'domain') {
-    const access = await readAccess(redis.store, keys, HUB)
+    const access = await readAccess(store, keys, HUB)
     const hubDomain = `at-${now}.example.com`
-    await redis.store.hset(own.account, 'hubDomain', hubDomain)
-    if (access !== undefined) await redis.store.set(own.access, formatAccess({ ...access, hubDomain }))
+    await store.hset(own.account, 'hubDomain', hubDomain)
+    if (access !== undefined) await store.set(own.access, formatAccess({ ...access, hubDomain }))
   }
   // As the steps do after which an account is not polled.
   if (how === 'left and came back') {
-    await redis.store.zrem(partition.nearest, HUB)
-    await forget(keys)
+    await store.zrem(partition.nearest, HUB)
+    await forget(w)
   }
   if (how === 'forecast') {
     const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, scatter: 0 } }
-    await storeForecasts(redis.store, keys, HUB, { at: now - 2 * 86_400_000, rising, tooFew: {} })
+    await storeForecasts(store, keys, HUB, { at: now - 2 * DAY, rising, tooFew: {} })
   }
 }
 
@@ -239,10 +239,9 @@ function watchWithoutEnd(kept: Awaited<ReturnType<typeof readWatch>>) {
 }
 
 /** All that a poll leaves, but for the names of the keys, and those of what connected the account. */
-async function left(keys: Keys) {
+async function left({ store, keys, of }: World) {
   const own = keys.account(HUB)
   const { due, fresh, nearest, pollFailing } = keys.partition(keys.partitionOf(HUB))
-  const { store } = redis
   // What was made of chance for each of them is no part of what a poll leaves.
   const { operations: _, grants: __, ...account } = await store.hgetall(own.account)
   return {
@@ -250,10 +249,10 @@ async function left(keys: Keys) {
     alerts: await store.hgetall(own.alerts),
     alerting: await store.smembers(keys.partition(keys.partitionOf(HUB)).alerting),
     watch: watchWithoutEnd(await readWatch(store, keys, HUB)),
-    samples: await new SampleStore(store, keys, { records: 'full', keepMs: 86_400_000 }).read(HUB),
+    samples: await new SampleStore(store, keys, { records: 'full', keepMs: DAY }).read(HUB),
     history: (await store.lrangeBuffer(own.history, 0, -1)).map((record) => record.toString('hex')),
     scores: await Promise.all([due.poll, fresh, nearest, pollFailing].map((key) => store.zscore(key, HUB))),
-    outbox: await outboxOf(store, keys, HUB),
+    outbox: await of(HUB).outbox(),
   }
 }
 
@@ -273,11 +272,12 @@ test('whoever knows what was seen last leaves the same, and tells the same, as w
           const before = knows.unchanged()
           await Promise.all([knows, forgets].map((one) => one.poll({ poll: said, served }, minutes)))
           if (otherBytes) unchangedInOtherBytes += knows.unchanged() - before
-          expect(await left(knows.keys)).toEqual(await left(forgets.keys))
+          expect(await knows.left()).toEqual(await forgets.left())
         }
       }
       saved += forgets.parsed() - knows.parsed()
       expect(forgets.unchanged()).toBe(0)
+      await Promise.all([knows.close(), forgets.close()])
     }),
     { numRuns: 16 },
   )

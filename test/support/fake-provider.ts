@@ -5,7 +5,7 @@ import type { CrmResult, FailureClass, ProviderFailure } from '../../src/provide
 import { Secret } from '../../src/runtime/secret.ts'
 import { namedCall } from './limits-calls.ts'
 
-/** A provider that does what a test says; whatever a test doesn't say is not to be called. */
+/** A provider that does what a test says by then; whatever a test doesn't say is not to be called. */
 export interface FakeProvider extends ProviderClient {
   /** Each call so far: its name and, in clear text, its arguments. */
   readonly calls: string[][]
@@ -26,24 +26,25 @@ export type FakeAnswers = Partial<Omit<ProviderClient, 'limits'> & FakeReports>
 export function fakeProvider(does: FakeAnswers): FakeProvider {
   const calls: string[][] = []
   const one =
-    <A extends unknown[], R>(name: string, work: ((...args: A) => Promise<R>) | undefined) =>
+    <A extends unknown[], R>(name: string, work: () => ((...args: A) => Promise<R>) | undefined) =>
     async (...args: A): Promise<R> => {
       calls.push([name, ...args.map((arg) => (arg instanceof Secret ? arg.reveal() : String(arg)))])
-      if (work === undefined) throw new Error(`${name} was not to be called`)
-      return work(...args)
+      const answer = work()
+      if (answer === undefined) throw new Error(`${name} was not to be called`)
+      return answer(...args)
     }
   return {
     calls,
-    exchangeCode: one('exchangeCode', does.exchangeCode),
-    refresh: one('refresh', does.refresh),
-    metadata: one('metadata', does.metadata),
-    deleteRefreshToken: one('deleteRefreshToken', does.deleteRefreshToken),
+    exchangeCode: one('exchangeCode', () => does.exchangeCode),
+    refresh: one('refresh', () => does.refresh),
+    metadata: one('metadata', () => does.metadata),
+    deleteRefreshToken: one('deleteRefreshToken', () => does.deleteRefreshToken),
     limits: (token, { path, read }, done) => {
       const [name, ...args] = namedCall(path)
       const work = does[name as keyof FakeReports] as Answering | undefined
       const other: Answering | undefined =
         does.report && ((token) => does.report?.(token, name) as ReturnType<Answering>)
-      const answered = one(name, work ?? other)(token, ...args).then((result) => {
+      const answered = one(name, () => work ?? other)(token, ...args).then((result) => {
         if (!result.ok) return result
         const value = Buffer.isBuffer(result.value) ? result.value : bodyOf(result.value)
         return readAnswer({ ...result, value }, read)
@@ -93,6 +94,13 @@ export function tokens(
 ): { ok: true; value: TokenAnswer } {
   const refresh = refreshToken === undefined ? undefined : new Secret(refreshToken)
   return { ok: true, value: { accessToken: new Secret(accessToken), refreshToken: refresh, lifetimeMs } }
+}
+
+/** An answer of a limits endpoint, and a refusal, as a provider of a test gives them. */
+export const reads = (value: object) => async () => ({ ok: true as const, value })
+export const fails = (...how: Parameters<typeof failure>) => {
+  const failed = failure(...how)
+  return async () => failed
 }
 
 export function failure(

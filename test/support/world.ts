@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Config } from '../../config/schema.ts'
+import type { ChunkJob } from '../../jobs/queues.ts'
+import { sweep } from '../../jobs/sweep.ts'
 import { openResources, type Resources } from '../../src/app/resources.ts'
 import { buildServices, type Services } from '../../src/app/services.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
@@ -61,7 +63,8 @@ export async function openWorld(redis: TestRedis, options: WorldOptions = {}) {
 export async function openLastingWorld(redis: TestRedis, options: WorldOptions = {}) {
   const { settings = {}, clock = new HandClock(), prefix = `test-${randomBytes(6).toString('hex')}` } = options
   const logged = logLines()
-  const provider = fakeProvider(options.provider ?? {})
+  const says: FakeAnswers = { ...options.provider }
+  const provider = fakeProvider(says)
   const woken: string[] = []
   // Made by whoever writes there first: most tests don't.
   const dataDir = join(tmpdir(), `plimsoll-world-${prefix}`)
@@ -80,13 +83,24 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
   const services: Services = { ...built, ...options.change?.(built) }
   const { store, keys } = services
   return {
-    ...{ services, store, keys, config, clock, provider, logged, woken },
+    ...{ services, store, keys, config, clock, provider, says, logged, woken },
     /** Connected just now, where nothing else is said. */
     account: async (account: Partial<SeededAccount> = {}) => {
       await seedAccount(store, keys, { obtainedAt: clock.now(), ...account })
       return accountIn(services, account.hubId ?? HUB)
     },
+    of: (hubId: number = HUB) => accountIn(services, hubId),
     poll: (...hubIds: number[]) => pollClaimed(services, hubIds.length === 0 ? [HUB] : hubIds),
+    /** What a sweep hands on, as workers take it, and when the next one is due. */
+    sweep: async (kind: keyof typeof CHUNKS): Promise<{ next: number | undefined; chunks: ChunkJob[] }> => {
+      const next = await sweep(services, kind)
+      const queue = services.queues[CHUNKS[kind]]
+      const jobs = await queue.getJobs(['waiting'], 0, -1, true)
+      await queue.drain()
+      return { next, chunks: jobs.map(({ data }) => data) }
+    },
+    /** Names of the calls to the provider. */
+    calls: () => provider.calls.map(([name = '']) => name),
     /** Codes of what was logged. */
     codes: () => logged.lines().map(({ code }) => code),
     close: () => lifecycle.close(),
@@ -97,7 +111,7 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
 
 /** What is kept of an account, and what a daemon does to it. */
 export function accountIn(services: Services, hubId = HUB) {
-  const { store, keys, registry, due } = services
+  const { store, keys, registry, due, polls, clock } = services
   return {
     hubId,
     refresh: (refused?: string) => refreshAccount(services, hubId, refused),
@@ -106,6 +120,9 @@ export function accountIn(services: Services, hubId = HUB) {
     outbox: () => outboxOf(store, keys, hubId),
     lease: () => leaseOf(store, keys, hubId),
     dueAt: (kind: 'refresh' | 'poll' | 'uninstall') => due.when(kind, hubId),
+    /** Until its next poll, ms. */
+    waits: async () => Number(await due.when('poll', hubId)) - clock.now(),
+    watch: async () => (await polls.read(hubId))?.watch,
     read: async () => {
       const account = await registry.get(hubId)
       if (account === undefined) throw new Error(`account ${hubId} is not there`)
@@ -114,11 +131,13 @@ export function accountIn(services: Services, hubId = HUB) {
   }
 }
 
+const CHUNKS = { 'refresh-tokens': 'refreshTokens', 'poll-limits': 'pollLimits' } as const
+
 const known = new Map<string, Config>()
 
 /** Loaded once for all tests that have the same settings. */
 function configWith(settings: Groups): Config {
-  const text = JSON.stringify({ ...SETTINGS, ...settings })
+  const text = JSON.stringify({ ...SETTINGS, ...settings, provider: { ...SETTINGS.provider, ...settings.provider } })
   const config = known.get(text) ?? configOf(text)
   known.set(text, config)
   return config

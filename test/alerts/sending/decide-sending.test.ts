@@ -93,7 +93,9 @@ describe('what a receiver knows', () => {
 
   test('an end is not for who was spared the beginning: all before was settled without it', () => {
     const over = { id: 'a-3', ...OVER }
-    expect(decide(item(over, {}, { settled: 2 }))).toMatchObject([{ is: 'skips', lastSent: { isOver: true, number: 3 } }])
+    expect(decide(item(over, {}, { settled: 2 }))).toMatchObject([
+      { is: 'skips', lastSent: { isOver: true, number: 3 } },
+    ])
     expect(decide(item(over, {}, { settled: 1 }))).toMatchObject([{ is: 'waits' }])
     expect(decide(item(over, waited(), { settled: 2 }))).toMatchObject([{ is: 'sent' }])
   })
