@@ -133,6 +133,8 @@ describe('the metadata of an imported account', () => {
 describe('a token that belongs to another account', () => {
   const foreign = async () => {
     const one = await unread(async () => metadata({ hubId: 456 }))
+    // Its tokens had troubles of their own before.
+    await one.store.hset(one.keys.own(HUB), { rejectedAt: 1, retryAt: 2, parkedUntil: 3 })
     one.clock.move(1_000)
     expect(await one.read()).toEqual({ is: 'foreign' })
     return one
@@ -142,7 +144,7 @@ describe('a token that belongs to another account', () => {
     const one = await foreign()
     expect(await one.registry.get(HUB)).toMatchObject({
       state: 'reauthorize',
-      hubDomain: 'imported.example.com',
+      ...{ hubDomain: 'imported.example.com', refusedSince: null, parkedUntil: null },
       refreshFailure: { class: 'foreign', reason: 'its refresh token belongs to account 456', at: one.clock.now() },
     })
     expect(await one.due.when('poll', HUB)).toBeNull()
