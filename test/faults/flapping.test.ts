@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Alert, Message } from '../../src/alerts/alert.ts'
-import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { PARTITIONS } from '../../src/redis/keys.ts'
 import { openAlertPath } from '../support/alert-path.ts'
-import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { say } from '../support/say.ts'
 
@@ -11,26 +9,16 @@ const redis = redisOfFile()
 const MINUTE = 60_000
 const FLAPS = 100
 const INTERVAL = 5 * MINUTE
-const GROUP = { by: ['rule'], waitMs: 30_000, intervalMs: INTERVAL, max: 200 } as const
 
 /** One account whose usage (of 1,000) goes up and down, poll by poll, a minute apart; and what a receiver gets of it. */
-async function flapping(rule: Pick<Rule, 'warning' | 'critical'>, up: number, down: number) {
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
+async function flapping(level: object, up: number, down: number) {
   const messages: Message[] = []
-  const path = await openAlertPath(
-    { store: redis.store, keys, clock },
-    {
-      rules: [{ name: 'properties', on: 'customProperties.overall', ...rule } as Rule],
-      group: GROUP,
-      says: {
-        'ops-hook': ({ message }) => {
-          messages.push(message)
-          return { outcome: 'delivered' }
-        },
-      },
+  const { store, keys, clock, ...path } = await openAlertPath(redis, level, {
+    'ops-hook': ({ message }) => {
+      messages.push(message)
+      return { outcome: 'delivered' }
     },
-  )
+  })
   await path.poll(500)
   const begun = clock.now()
   for (let flap = 0; flap < FLAPS; flap++) {
@@ -43,7 +31,7 @@ async function flapping(rule: Pick<Rule, 'warning' | 'critical'>, up: number, do
   await path.live(2 * INTERVAL)
   const committed: Alert[] = []
   for (let partition = 0; partition < PARTITIONS; partition++) {
-    const entries = await redis.store.xrange(keys.partition(partition).log, '-', '+')
+    const entries = await store.xrange(keys.partition(partition).log, '-', '+')
     committed.push(...entries.map(([, fields]) => (JSON.parse(fields[1] ?? '') as { alert: Alert }).alert))
   }
   return { messages, committed, lastedMs }

@@ -2,8 +2,6 @@ import { readdirSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createQueues } from '../../jobs/queues.ts'
-import { Registry } from '../../src/accounts/registry.ts'
-import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { readOpenIds } from '../../src/alerts/open-alerts.ts'
 import type { OutgoingDelivery } from '../../src/delivery/receiver.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -13,7 +11,6 @@ import { dice } from '../bench/dice.ts'
 import { openAlertPath } from '../support/alert-path.ts'
 import { plimsollHere } from '../support/command.ts'
 import { connectAll, eventually, hooksOf, hubIdsOf, mailsOf, send } from '../support/fleet.ts'
-import { HandClock } from '../support/hand-clock.ts'
 import { Impatience } from '../support/impatience.ts'
 import { logLines } from '../support/log-lines.ts'
 import { MovedSeries } from '../support/moved-series.ts'
@@ -27,31 +24,25 @@ const HOUR = 60 * MINUTE
 const OBJECT_TYPES = [{ on: 'customProperties.objectType', warning: { percent: 80 }, critical: { percent: 95 } }]
 
 test('a receiver that is dead for days holds up no other; what was for it is given up after three days, and a replay brings all of it', async () => {
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
-  const begun = clock.now()
   const arrived = { dead: new Set<string>(), alive: [] as number[] }
   let isDead = true
-  const path = await openAlertPath(
-    { store: redis.store, keys, clock },
+  const { store, keys, clock, services, ...path } = await openAlertPath(
+    redis,
+    { warning: { percent: 80 } },
     {
-      rules: [{ name: 'properties', on: 'customProperties.overall', warning: { percent: 80 } } as Rule],
-      group: { by: ['rule'], waitMs: 30_000, intervalMs: 5 * MINUTE, max: 200 },
-      says: {
-        dead: ({ message }) => {
-          if (isDead) return { outcome: 'retry', reason: 'connection refused' }
-          for (const id of idsIn(message)) arrived.dead.add(id)
-          return { outcome: 'delivered' }
-        },
-        alive: ({ message }) => {
-          arrived.alive.push(...message.data.alerts.map(({ measuredAt }) => clock.now() - Date.parse(measuredAt)))
-          return { outcome: 'delivered' }
-        },
+      dead: ({ message }) => {
+        if (isDead) return { outcome: 'retry', reason: 'connection refused' }
+        for (const id of idsIn(message)) arrived.dead.add(id)
+        return { outcome: 'delivered' }
+      },
+      alive: ({ message }) => {
+        arrived.alive.push(...message.data.alerts.map(({ measuredAt }) => clock.now() - Date.parse(measuredAt)))
+        return { outcome: 'delivered' }
       },
     },
   )
-  const { store } = redis
-  const readOpen = async () => readOpenIds(store, keys, await new Registry(store, keys).alerting())
+  const begun = clock.now()
+  const readOpen = async () => readOpenIds(store, keys, await services.registry.alerting())
   const proof = () => verifyOutbox({ store, keys, readOpen, now: () => clock.now(), pause: async () => undefined })
   await path.poll(500)
   // For a day it goes up and down, each time half an hour; then nothing more for four days.
@@ -73,7 +64,7 @@ test('a receiver that is dead for days holds up no other; what was for it is giv
   expect(Math.max(...arrived.alive)).toBeLessThanOrEqual(30_000)
 
   isDead = false
-  await path.deliveries.replay({ since: begun, receiver: 'dead' }, clock.now())
+  await services.deliveries.replay({ since: begun, receiver: 'dead' }, clock.now())
   expect(await proof()).toMatchObject({ pending: dead, dead: 0, balanced: true })
   await path.live(MINUTE)
   expect(arrived.dead.size).toBe(48)

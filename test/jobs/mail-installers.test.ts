@@ -1,42 +1,35 @@
 import { describe, expect, test } from 'vitest'
 import { mailInstallers } from '../../jobs/mail-installers.ts'
 import { addresseeFor, changeContact } from '../../src/accounts/contact.ts'
-import { Registry } from '../../src/accounts/registry.ts'
 import { encodeState, openedState, TOKEN_FIELD } from '../../src/alerts/alert-state.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
-import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
+const inWorld = worldOfFile()
+const DAY = 24 * 3_600_000
 
-function world() {
-  const { store } = redis
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
-  const registry = new Registry(store, keys)
-  const deliveries = new Deliveries(store, keys)
+async function world() {
   const silences: Silence[] = []
-  const { log, lines } = logLines()
-  const group = { by: ['account' as const], waitMs: 1, intervalMs: 1, max: 200, contacts: ['owner'] }
-  const sending = {
-    ...{ store, keys, log, group, routes: [{ to: ['ops'] }], receivers: ['ops', 'owner'] },
-    silences: { active: async () => silences },
-  }
-  const deps = { installerMails: { receiver: 'owner' }, registry, store, keys, sending, clock, log }
-  const queues = { wake: async () => {} } as never
-  const setState = async (hubId: number, state: string) => {
-    for (const other of ['active', 'reauthorize'])
-      await store.zrem(keys.partition(hubId % 64).state[other as 'active'], hubId)
-    await store.zadd(keys.partition(hubId % 64).state[state as 'active'], hubId, hubId)
-    await store.hset(keys.account(hubId).account, 'state', state)
+  const mail = { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com' }
+  const w = await inWorld({
+    settings: {
+      tokens: { mailInstaller: true },
+      receivers: { ops: { ...mail, to: ['b@example.com'] }, owner: { ...mail, to: 'account' } },
+    },
+    change: ({ sending }) => ({ sending: { ...sending, silences: { active: async () => silences } as never } }),
+  })
+  const { store, keys, clock, services } = w
+  const { deliveries } = services
+  const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
+  const setState = async (hubId: number, state: 'active' | 'reauthorize') => {
+    const lists = keys.partition(hubId % 64).state
+    for (const other of [lists.active, lists.reauthorize]) await store.zrem(other, hubId)
+    await store.zadd(lists[state], hubId, hubId)
+    await store.hset(keys.own(hubId), 'state', state)
   }
   return {
-    ...{ store, keys, clock, registry, deliveries, silences, lines, setState },
+    ...{ store, keys, clock, setState },
     /** An account whose refresh token is refused from now on. */
     lose: async (hubId: number, user = `u@n${hubId}.example.com`) => {
       const { account, alerts } = keys.account(hubId)
@@ -44,42 +37,34 @@ function world() {
       await store.hset(account, { hubDomain: `n${hubId}.example.com`, user, rejectedAt: clock.now(), connectedAt: 1 })
       await store.hset(alerts, TOKEN_FIELD, encodeState(openedState('critical', 'token', clock.now())))
     },
-    /** hubIds that are mailed by a sweep; what is on its way then arrives. */
+    /** What is sent by a sweep. */
     sweep: async () => {
-      const before = new Set(await store.zrange(keys.delivery.deliveriesDue, 0, '-1'))
-      await mailInstallers({ ...deps, queues })
-      const ids = (await store.zrange(keys.delivery.deliveriesDue, 0, '-1')).filter((id) => !before.has(id))
+      const before = new Set(await waiting())
+      await mailInstallers(services)
+      const ids = (await waiting()).filter((id) => !before.has(id))
       const taken = await Promise.all(ids.map((id) => deliveries.begin(id, clock.now())))
       return taken.flatMap((one) => (typeof one === 'object' ? [one] : []))
     },
-    arrive: async (sent: { id: string }[]) => {
-      for (const one of sent) {
-        const record = { outcome: 'delivered' as const, nextAt: null, reason: '', ms: 1 }
-        await deliveries.record(one as never, record, clock.now())
-      }
-    },
+    arrive: (sent: Parameters<typeof deliveries.record>[0]) =>
+      deliveries.record(sent, { outcome: 'delivered', nextAt: null, reason: '', ms: 1 }, clock.now()),
     silence: (hubId: number) =>
       silences.push({
-        id: 's',
+        ...{ id: 's', author: 'me', comment: '', createdAt: 0, endsAt: 9e15 },
         matchers: [{ name: 'account', value: String(hubId) }],
-        author: 'me',
-        comment: '',
-        createdAt: 0,
-        endsAt: 9e15,
       }),
   }
 }
 
 describe('an account that must reconnect', () => {
   test('is asked for by one mail a day, whoever sweeps and however often', async () => {
-    const { lose, sweep, arrive, clock } = world()
+    const { lose, sweep, arrive, clock } = await world()
     await lose(7)
     const [first, ...others] = await sweep()
     expect(others).toEqual([])
     expect(first).toMatchObject({ receiver: 'owner', message: { type: 'account.reconnect' } })
     expect(first?.message.data.alerts).toMatchObject([{ kind: 'token', level: 'critical', account: { hubId: 7 } }])
     expect(JSON.stringify(first?.message)).not.toMatch(/u@n7|"url"/)
-    await arrive([first as never])
+    await arrive(first as never)
     expect(await sweep()).toEqual([])
     clock.move(DAY - 1)
     expect(await sweep()).toEqual([])
@@ -88,7 +73,7 @@ describe('an account that must reconnect', () => {
   })
 
   test('gets no second mail while the first is still on its way', async () => {
-    const { lose, sweep, clock } = world()
+    const { lose, sweep, clock } = await world()
     await lose(7)
     expect(await sweep()).toHaveLength(1)
     clock.move(2 * DAY)
@@ -96,7 +81,7 @@ describe('an account that must reconnect', () => {
   })
 
   test('gets none without an address, connected again, silenced, or acknowledged', async () => {
-    const { lose, sweep, setState, silence, store, keys, clock } = world()
+    const { lose, sweep, setState, silence, store, keys, clock } = await world()
     await lose(1, 'Ada')
     await lose(2)
     await setState(2, 'active')
@@ -112,7 +97,7 @@ describe('an account that must reconnect', () => {
   })
 
   test('gets none while no tokens can be refreshed, nor on the day on which many were lost', async () => {
-    const { lose, sweep, store, keys, clock } = world()
+    const { lose, sweep, store, keys, clock } = await world()
     for (const hubId of [1, 2, 3, 4, 5]) await lose(hubId)
     expect(await sweep()).toEqual([])
     const { alerts } = keys.account(NO_ACCOUNT)
@@ -124,7 +109,7 @@ describe('an account that must reconnect', () => {
   })
 
   test('whose record can not be read holds up no other', async () => {
-    const { lose, sweep, store, keys } = world()
+    const { lose, sweep, store, keys } = await world()
     await lose(7)
     await lose(8)
     await store.set(keys.account(8).alerts, 'no hash')

@@ -1,136 +1,100 @@
 import { describe, expect, test } from 'vitest'
-import type { ChunkJob } from '../../jobs/queues.ts'
-import { sweep } from '../../jobs/sweep.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
-import { ClockWatch } from '../../src/runtime/clock.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { seedAccount } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 const MINUTE = 60_000
-const SLOW = { mostPerSecond: 10, errorCeiling: 0.05 }
 
-/** Accounts whose tokens, of different lives, are all due; and a queue that shows what is handed on. */
-async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCeiling: 0.05 }) {
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
-  const begun = clock.now()
+/** Accounts whose tokens, of different lives, are all due; a sweep says in how long it would look again, ms. */
+async function overdue(count: number, mostPerSecond = 1_000) {
+  const chance = { random: 0 }
+  const settings = { provider: { tokenRate: { requests: mostPerSecond, per: '1s' } } }
+  const w = await world({ settings, change: () => ({ random: () => chance.random }) })
+  const { store, keys, clock, services } = w
   // The longest life first in the set of due moments, so that its order is not that of expiry.
-  const lives = Array.from({ length: count }, (_, n) => ({ hubId: n + 1, lifeMs: 40 * MINUTE - n * 1_000 }))
-  for (const { hubId, lifeMs } of lives) await seedAccount(redis.store, keys, { hubId, obtainedAt: begun, lifeMs })
-  const due = new DueSets(redis.store, keys)
+  for (let n = 0; n < count; n++) await w.account({ hubId: n + 1, lifeMs: 40 * MINUTE - n * 1_000 })
   clock.move(39 * MINUTE)
-  const endpoint = openEndpoint(redis.store, keys, clock, { settings })
-  const world = {
-    handedOn: [] as number[],
-    waiting: 0,
-    random: 0,
-  }
-  const queue = {
-    name: 'refresh-tokens',
-    getWaitingCount: async () => world.waiting,
-    addBulk: async (jobs: { data: ChunkJob }[]) => {
-      world.handedOn.push(...jobs.flatMap(({ data }) => data.hubIds))
+  const handedOn: number[] = []
+  return {
+    ...{ ...w, chance, handedOn, endpoint: services.endpoint },
+    run: async () => {
+      const { next, chunks } = await w.sweep('refresh-tokens')
+      handedOn.push(...chunks.flatMap(({ hubIds }) => hubIds))
+      return next === undefined ? undefined : next - clock.now()
     },
+    plan: (hubId: number, at: number) => store.zadd(keys.partition(hubId).due.refresh, at, hubId),
   }
-  const clockWatch = new ClockWatch(clock)
-  const deps = {
-    due,
-    endpoint,
-    queues: { refreshTokens: queue },
-    store: redis.store,
-    keys,
-    clock,
-    clockWatch,
-    random: () => world.random,
-    log: logLines().log,
-    metrics: createMetrics(),
-  } as never
-  /** In how long it would look again, ms. */
-  const run = async () => {
-    const next = await sweep(deps, 'refresh-tokens')
-    return next === undefined ? undefined : next - clock.now()
-  }
-  const setBack = (ms: number) => clock.set(-ms)
-  return { ...{ keys, clock, due, endpoint, world, run, setBack } }
 }
 
 describe('a sweep for tokens', () => {
   test('hands on everybody who is due, nearest to expiry first, each once', async () => {
-    const { world, run } = await overdue(40)
+    const { handedOn, run } = await overdue(40)
     await run()
-    expect(world.handedOn).toEqual(Array.from({ length: 40 }, (_, n) => 40 - n))
+    expect(handedOn).toEqual(Array.from({ length: 40 }, (_, n) => 40 - n))
     await run()
-    expect(world.handedOn).toHaveLength(40)
+    expect(handedOn).toHaveLength(40)
   })
 
   test('hands on no more than the endpoint takes soon, and looks again at once for the rest', async () => {
-    const { world, run } = await overdue(60, SLOW)
+    const { handedOn, run } = await overdue(60, 10)
     expect(await run()).toBeLessThanOrEqual(1_000)
-    expect(world.handedOn.length).toBeGreaterThan(5)
-    expect(world.handedOn.length).toBeLessThanOrEqual(30)
-    expect(world.handedOn[0]).toBe(60)
+    expect(handedOn.length).toBeGreaterThan(5)
+    expect(handedOn.length).toBeLessThanOrEqual(30)
+    expect(handedOn[0]).toBe(60)
   })
 
   test('hands on nothing while enough is waiting', async () => {
-    const { world, run } = await overdue(10)
-    world.waiting = 50
+    const { handedOn, run, services } = await overdue(10)
+    const waiting = Array.from({ length: 50 }, () => ({ name: 'refresh-tokens', data: { hubIds: [] } }))
+    await services.queues.refreshTokens.addBulk(waiting)
     expect(await run()).toBeLessThanOrEqual(1_000)
-    expect(world.handedOn).toEqual([])
+    expect(handedOn).toEqual([])
   })
 
   test('hands on one account as a probe while the breaker is open, when its moment has come', async () => {
-    const { world, run, endpoint, clock } = await overdue(40)
+    const { handedOn, run, endpoint, clock } = await overdue(40)
     await endpoint.room(0, 1_000)
     const { failure: down } = failure('transient', { status: 503 })
     for (let hubId = 1_001; hubId <= 1_010; hubId++) await endpoint.failed(hubId, down)
     const waits = (await run()) ?? 0
-    expect(world.handedOn).toEqual([])
+    expect(handedOn).toEqual([])
     expect(waits).toBeGreaterThan(1_000)
     clock.move(waits)
     await run()
-    expect(world.handedOn).toHaveLength(1)
+    expect(handedOn).toHaveLength(1)
   })
 
   test('probes with anybody: two dead accounts must not keep the trouble going', async () => {
-    const { world, run, endpoint, clock } = await overdue(40)
+    const { handedOn, run, endpoint, clock, chance } = await overdue(40)
     await endpoint.room(0, 1_000)
     const { failure: down } = failure('transient', { status: 503 })
     for (let hubId = 1_001; hubId <= 1_010; hubId++) await endpoint.failed(hubId, down)
-    for (world.random of [0.1, 0.4, 0.7, 0.99]) {
+    for (chance.random of [0.1, 0.4, 0.7, 0.99]) {
       clock.move(30_000)
       await run()
     }
-    expect(new Set(world.handedOn).size).toBe(4)
+    expect(new Set(handedOn).size).toBe(4)
   })
 
   test('after the clock was set back takes up whose token seems to come from the future', async () => {
-    const { world, run, setBack, keys, clock } = await overdue(3)
+    const { handedOn, run, account, clock } = await overdue(3)
     await run()
-    await seedAccount(redis.store, keys, { hubId: 99, obtainedAt: clock.now() })
-    world.handedOn = []
-    setBack(60 * MINUTE)
+    await account({ hubId: 99 })
+    clock.set(-60 * MINUTE)
     await run()
-    expect(world.handedOn).toContain(99)
+    expect(handedOn).toContain(99)
   })
 })
 
 describe('between two looks of a fleet at rest', () => {
   /** Two accounts of one life, of which one is due and the other will be in `nextMs`. */
   async function resting(lifeMs: number, nextMs: number) {
-    const { keys, clock, run, world } = await overdue(0)
-    for (const hubId of [1, 2]) {
-      await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() - lifeMs / 2, lifeMs })
-    }
-    await redis.store.zadd(keys.partition(1).due.refresh, clock.now(), 1)
-    await redis.store.zadd(keys.partition(2).due.refresh, clock.now() + nextMs, 2)
+    const { account, clock, run, plan, handedOn } = await overdue(0)
+    for (const hubId of [1, 2]) await account({ hubId, obtainedAt: clock.now() - lifeMs / 2, lifeMs })
+    await plan(1, clock.now())
+    await plan(2, clock.now() + nextMs)
     const waits = await run()
-    expect(world.handedOn).toEqual([1])
+    expect(handedOn).toEqual([1])
     return waits
   }
 
@@ -142,9 +106,9 @@ describe('between two looks of a fleet at rest', () => {
   })
 
   test('of which the first has nobody, lies no more than until somebody is due', async () => {
-    const { keys, clock, run } = await overdue(0)
-    await seedAccount(redis.store, keys, { hubId: 1, obtainedAt: clock.now() })
-    await redis.store.zadd(keys.partition(1).due.refresh, clock.now() + 40, 1)
+    const { account, clock, run, plan } = await overdue(0)
+    await account({ hubId: 1 })
+    await plan(1, clock.now() + 40)
     expect(await run()).toBe(40)
   })
 })
