@@ -4,29 +4,20 @@ import { acknowledgeAlert, unacknowledgeAlert } from '../../src/alerts/acknowled
 import { alertOf } from '../../src/alerts/alert.ts'
 import { decodeState, encodeState, openedState, TOKEN_FIELD, transitionOf } from '../../src/alerts/alert-state.ts'
 import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
-import { EventStore } from '../../src/delivery/event-store.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { aRelay, INTERVAL, WAIT } from '../alerts/a-relay.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { HUB, worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
-const HUB = 123
+const inWorld = worldOfFile()
 const URL = 'https://plimsoll.example.com/accounts/123'
 
-function world(eventReceivers = { accounts: ['hook'], acknowledgements: [] as string[] }) {
-  const { store } = redis
-  const keys = redis.freshKeys()
-  const clock = new HandClock(Date.now())
+async function world(eventReceivers = { accounts: ['hook'], acknowledgements: [] as string[] }) {
+  const w = await inWorld({ clock: new HandClock(Date.now()) })
+  const { store, keys, clock, services } = w
   const relay = aRelay(store, keys, { routes: [{ to: ['pager'] }], receivers: ['hook', 'pager', 'mail'] })
-  const events = new EventStore(store, keys)
-  const alerts = {
-    ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: 3_600_000, firstRun: 'alert' as const },
-    pageOf: () => URL,
-    page: URL,
-  }
-  const deps = { eventReceivers, events, alerts, sending: relay.deps, store, keys, clock, log: relay.lines.log }
+  const deps = { ...services, eventReceivers, sending: relay.deps }
   const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
   const record = async (id: string, outcome: AttemptRecord['outcome'], nextAt: number | null = null) => {
     const begun = await relay.deliveries.begin(id, clock.now())
@@ -87,7 +78,7 @@ function world(eventReceivers = { accounts: ['hook'], acknowledgements: [] as st
 }
 
 test('what happens to an account is sent in order, each once, though it is put on its way again and again', async () => {
-  const one = world()
+  const one = await world()
   await one.import()
   await one.lose()
   await one.lose()
@@ -111,7 +102,7 @@ test('what happens to an account is sent in order, each once, though it is put o
 })
 
 test('a message about an account has its name, and nothing of an alert', async () => {
-  const one = world()
+  const one = await world()
   await one.import()
   await one.sweep()
   const [id = ''] = await one.waiting()
@@ -122,7 +113,7 @@ test('a message about an account has its name, and nothing of an alert', async (
 })
 
 test('one that fails is waited for by the next of its account, and by no other; one that is given up is not', async () => {
-  const one = world()
+  const one = await world()
   await one.import()
   await one.sweep()
   const [first = ''] = await one.waiting()
@@ -139,7 +130,7 @@ test('one that fails is waited for by the next of its account, and by no other; 
 })
 
 test('a daemon that dies after it put them on their way, and a node that forgets them, cost nothing', async () => {
-  const one = world()
+  const one = await world()
   await one.import()
   await one.sweep()
   const [id = ''] = await one.waiting()
@@ -150,7 +141,7 @@ test('a daemon that dies after it put them on their way, and a node that forgets
 })
 
 test('without a receiver that wants them they are not kept, and what nobody here wrote is dropped', async () => {
-  const one = world({ accounts: [], acknowledgements: [] })
+  const one = await world({ accounts: [], acknowledgements: [] })
   const { accountEvents } = one.keys.partition(HUB % 64)
   await one.import()
   await one.store.xadd(accountEvents, '*', 'hubId', 'x', 'event', 'connected')
@@ -161,7 +152,7 @@ test('without a receiver that wants them they are not kept, and what nobody here
 })
 
 /** An open alert of an account, which `pager` is sent. */
-async function withAlert(one: ReturnType<typeof world>) {
+async function withAlert(one: Awaited<ReturnType<typeof world>>) {
   const account = { hubId: HUB, hubDomain: 'acme.example.com' }
   const { alerts } = one.keys.account(HUB)
   const now = one.clock.now()
@@ -193,7 +184,7 @@ async function withAlert(one: ReturnType<typeof world>) {
 const ACKS = { accounts: [], acknowledgements: ['pager', 'hook'] }
 
 test('an acknowledgement is sent to who was sent the alert, after it', async () => {
-  const one = world(ACKS)
+  const one = await world(ACKS)
   const { acknowledge, close } = await withAlert(one)
   await acknowledge()
   await one.sweep()
@@ -218,7 +209,7 @@ test('an acknowledgement is sent to who was sent the alert, after it', async () 
 
 test('one that is withdrawn, or whose alert is over, before it could be sent, is not', async () => {
   for (const undo of ['withdraw', 'end'] as const) {
-    const one = world(ACKS)
+    const one = await world(ACKS)
     const alert = await withAlert(one)
     await alert.acknowledge()
     await one.sweep()
@@ -233,9 +224,9 @@ test('one that is withdrawn, or whose alert is over, before it could be sent, is
   }
 })
 
-/** It is on its way, and so is the end of its alert. */
-async function acknowledgedAndOver() {
-  const one = world(ACKS)
+/** It is on its way, and after `ms` so is the end of its alert; it may have been tried meanwhile. */
+async function acknowledgedAndOver(ms = 1, failedUntil?: number) {
+  const one = await world(ACKS)
   const alert = await withAlert(one)
   await alert.close()
   const [firing = ''] = await one.waiting()
@@ -243,7 +234,8 @@ async function acknowledgedAndOver() {
   await alert.acknowledge()
   await one.sweep()
   const [ack = ''] = await one.waiting()
-  one.clock.move(1)
+  if (failedUntil !== undefined) await one.record(ack, 'retry', one.clock.now() + failedUntil)
+  one.clock.move(ms)
   await alert.end()
   const [end = ''] = (await one.waiting()).filter((id) => id !== ack)
   return { one, ack, end }
@@ -277,18 +269,7 @@ test('an acknowledgement that failed since the end is overtaken by it, and never
 })
 
 test('one that failed before the end was made is tried again before the end, however long its pause', async () => {
-  const one = world(ACKS)
-  const alert = await withAlert(one)
-  await alert.close()
-  const [firing = ''] = await one.waiting()
-  await one.record(firing, 'delivered')
-  await alert.acknowledge()
-  await one.sweep()
-  const [ack = ''] = await one.waiting()
-  await one.record(ack, 'retry', one.clock.now() + 3_600_000)
-  one.clock.move(60_000)
-  await alert.end()
-  const [end = ''] = (await one.waiting()).filter((id) => id !== ack)
+  const { one, ack, end } = await acknowledgedAndOver(60_000, 3_600_000)
   const now = one.clock.now()
   expect(await one.relay.deliveries.begin(end, now)).toBe(now + BEHIND_MS)
   expect(await one.relay.deliveries.claim(now, 10)).toMatchObject({ ids: expect.arrayContaining([ack]) })
