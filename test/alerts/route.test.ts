@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { endOfQuietTime, type QuietHours } from '../../src/alerts/route.ts'
+import type { Alert } from '../../src/alerts/alert.ts'
+import { endOfQuietTime, type QuietHours, type Route, receiversOf } from '../../src/alerts/route.ts'
 import { quietUntil } from '../../src/alerts/sending/hold.ts'
 import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 import { anAlert } from './an-alert.ts'
@@ -61,6 +62,27 @@ describe('quiet hours', () => {
     const end = endOfQuietTime([{ from: '00:00', to: '24:00', timeZone: 'Asia/Kathmandu' }], at('2026-11-21T10:00:00Z'))
     expect(end).toBeGreaterThan(at('2026-11-28T10:00:00Z'))
   })
+})
+
+const ROUTES: Route[] = [
+  { match: { level: ['critical'], kind: ['limit'] }, to: ['pager', 'hook'] },
+  { match: { kind: ['token', 'poll'] }, to: ['mail'] },
+  { match: { rule: ['associations.*'] }, to: ['crm-team'] },
+  { match: { account: ['7', '*.acme.com'] }, to: ['key-accounts'] },
+  { match: { account: ['*'] }, to: ['some-account'] },
+  { to: ['rest'] },
+]
+
+test.each<[string, Partial<Alert>, string[]]>([
+  ['the first that matches', { level: 'critical', rule: 'associations.atLimit' }, ['pager', 'hook']],
+  ['by kind', { kind: 'token', level: 'critical' }, ['mail']],
+  ['by rule', { rule: 'associations.fullest' }, ['crm-team']],
+  ['by hubId', { account: { hubId: 7, hubDomain: '' } }, ['key-accounts']],
+  ['by domain', { account: { hubId: 8, hubDomain: 'EU.acme.com' } }, ['key-accounts']],
+  ['by any account', { account: { hubId: 77, hubDomain: 'acme.com' } }, ['some-account']],
+  ['else, as an alert that is about no account', { kind: 'fleet', account: undefined as never }, ['rest']],
+])('routes decide: %s', (_, more, receivers) => {
+  expect(receiversOf(ROUTES, anAlert(more))).toEqual(receivers)
 })
 
 test('an alert is under the quiet hours of the route that takes it, and of no other', () => {

@@ -268,6 +268,22 @@ describe('a mass', () => {
     expect(groups([1, 2, 3, 4, 5].map((n) => repeat(n, 'another')))).toEqual(Array(5).fill(RULE))
   })
 
+  test.each([
+    [['account', 'level'] as const, (n: number) => `account=${n}|level=warning`],
+    [['account', 'kind'] as const, (n: number) => `account=${n}|kind=limit`],
+    [[] as const, () => ''],
+  ])('is none where alerts are grouped by %s', (by, name) => {
+    expect(groupsOf(decide(begun(5), { group: { ...BY_ACCOUNT.group, by } }))).toEqual([1, 2, 3, 4, 5].map(name))
+  })
+
+  test('is none of first readings, which have a digest', () => {
+    const first = begun(5).map((one) => ({
+      ...one,
+      news: news(one.news.entry.alert, { entry: { ...one.news.entry, firstReading: true } }),
+    }))
+    expect(groups(first)).toEqual(Array(5).fill('digest'))
+  })
+
   test('is none where each receives alerts of its own account alone', () => {
     const contacts = { group: { ...BY_ACCOUNT.group, contacts: ['mail'] } }
     expect(groupsOf(decide(begun(5), contacts))).toEqual([1, 2, 3, 4, 5].map((n) => `kind=limit|account=${n}`))

@@ -1,41 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, DAY, INTERVAL, idsOf, NOW, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
 const redis = redisOfFile()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
-
-describe('a clock that was ahead and is set back', () => {
-  test('keeps no group from closing within its wait', async () => {
-    const one = relay()
-    await one.commit({ alert: anAlert() })
-    await one.look(NOW + DAY)
-    await one.look(NOW)
-    expect(await one.closesAt()).toBe(NOW + WAIT)
-    await one.look(NOW + WAIT)
-    expect(await one.told()).toHaveLength(1)
-  })
-
-  test('keeps no digest of first readings from being told', async () => {
-    const one = relay()
-    await redis.store.set(one.keys.delivery.connectedAt, NOW + DAY)
-    await one.commit({ alert: anAlert(), firstReading: true })
-    await one.look(NOW + DAY)
-    await one.look(NOW)
-    await one.look(NOW + WAIT)
-    expect(await one.told()).toHaveLength(1)
-  })
-
-  test('leaves a group alone that waits for its interval to be over', async () => {
-    const one = relay()
-    await one.pass(NOW, { alert: anAlert() })
-    await one.commit({ alert: anAlert({ reason: 'repeat' }) })
-    await one.look(NOW + WAIT)
-    await one.look(NOW + WAIT)
-    expect(await one.closesAt()).toBe(NOW + WAIT + INTERVAL)
-  })
-})
 
 test('what cannot be read of one receiver is said to be so, and keeps nothing from another', async () => {
   const one = relay({ routes: [{ to: ['mail', 'hook'] }] })
@@ -85,18 +54,6 @@ test('very many groups close at one look', async () => {
   expect(await one.told()).toHaveLength(count)
 })
 
-test('a series that flaps at critical hurries once within an interval, each time under another id', async () => {
-  const one = relay()
-  let messages = 0
-  for (let n = 0; n < 20; n++) {
-    const now = NOW + n * 60_000
-    await one.pass(now, { alert: anAlert({ level: 'critical' }) })
-  }
-  messages = (await one.pending()).length
-  expect(messages).toBeLessThanOrEqual(1 + Math.ceil((20 * 60_000) / INTERVAL))
-  expect(messages).toBeGreaterThanOrEqual(4)
-})
-
 test('a mass event hurries once; what follows waits for the interval', async () => {
   const one = relay()
   const more = (count: number, from: number) =>
@@ -109,17 +66,6 @@ test('a mass event hurries once; what follows waits for the interval', async () 
   await one.look(NOW + 2 * WAIT)
   expect(await one.closesAt()).toBe(NOW + WAIT + INTERVAL)
   await one.look(NOW + WAIT + INTERVAL)
-  expect(await one.pending()).toHaveLength(2)
-})
-
-test('a clock that was set back does not keep a group from closing', async () => {
-  const one = relay()
-  const ahead = NOW + 365 * 86_400_000
-  await one.pass(ahead, { alert: anAlert() })
-  await one.commit({ alert: anAlert() })
-  await one.look(NOW)
-  expect(await one.closesAt()).toBe(NOW + WAIT)
-  await one.look(NOW + WAIT)
   expect(await one.pending()).toHaveLength(2)
 })
 

@@ -72,15 +72,6 @@ describe('an alert under a silence', () => {
     expect(await one.told()).toEqual(['aaaa-1'])
   })
 
-  test('goes on waiting where another silence holds it', async () => {
-    const one = relay()
-    one.silence(NOW + DAY)
-    await pass(one, ENTERED, NOW)
-    one.silence(NOW + 2 * DAY)
-    expect(await one.look(NOW + DAY)).toBe(NOW + DAY + WAIT)
-    await one.expectBalance({ waits: [{ why: expect.stringMatching(/^silence s2/) }] })
-  })
-
   test('that is over before it was told is told by nobody, and the log says why', async () => {
     const one = relay()
     one.silence(NOW + DAY)
@@ -92,14 +83,6 @@ describe('an alert under a silence', () => {
     expect(await fatesOf(one)).toEqual(Array(3).fill('withheld: ended before silence s1 did'))
     expect(await one.look(NOW + DAY)).toBeUndefined()
     expect(await one.told()).toEqual([])
-  })
-
-  test('that begins and is over before anybody looked is told by nobody', async () => {
-    const one = relay()
-    one.silence(NOW + DAY)
-    await one.pass(NOW, { alert: ENTERED }, { alert: OVER })
-    await one.expectBalance({ pending: 0 })
-    expect(await fatesOf(one)).toEqual(Array(2).fill('withheld: ended before silence s1 did'))
   })
 
   test('that the receiver heard of is told to be over, with what was held back since', async () => {
@@ -149,64 +132,6 @@ describe('an alert under a silence', () => {
     expect(delivery?.message.data.alerts).toMatchObject([{ id: 'aaaa-3', supersedes: ['aaaa-1', 'aaaa-2'] }])
     await one.record('delivered', NOW)
     expect(await fatesOf(one)).toEqual(['delivered', 'delivered', 'delivered'])
-  })
-
-  test('that was let go and is over before its group closes is told by nobody', async () => {
-    const one = relay()
-    one.silence(NOW + DAY)
-    await pass(one, ENTERED, NOW)
-    await one.look(NOW + DAY)
-    await one.pass(NOW + DAY, { alert: OVER })
-    await one.expectBalance({ pending: 0 })
-    expect(await fatesOf(one)).toEqual(Array(2).fill('withheld: ended before silence s1 did'))
-  })
-
-  test('that begins and is over inside it is told by nobody, also where the silence ends before anybody looks again', async () => {
-    const one = relay()
-    one.silence(NOW + WAIT / 2)
-    await one.commit({ alert: ENTERED })
-    await one.look(NOW)
-    await one.commit({ alert: OVER })
-    await one.look(NOW + WAIT)
-    expect(await one.told()).toEqual([])
-    expect(await fatesOf(one)).toEqual(Array(2).fill('withheld: ended before silence s1 did'))
-  })
-
-  test('that only its end fell into is told: nothing held its beginning back', async () => {
-    const one = relay()
-    await one.commit({ alert: ENTERED })
-    await one.look(NOW)
-    one.silence(NOW + DAY)
-    await one.commit({ alert: OVER })
-    await one.look(NOW + 1_000)
-    await one.look(NOW + WAIT)
-    const [delivery] = await one.pending()
-    expect(delivery?.message.data.alerts).toEqual([{ ...OVER, supersedes: ['aaaa-1', 'aaaa-2'] }])
-  })
-
-  test('that still fires when it ends is told', async () => {
-    const one = relay()
-    one.silence(NOW + WAIT / 2)
-    await one.commit({ alert: ENTERED })
-    expect(await one.look(NOW)).toBe(NOW + WAIT / 2)
-    await one.look(NOW + WAIT / 2)
-    await one.look(NOW + WAIT / 2 + WAIT)
-    const [delivery] = await one.pending()
-    expect(delivery?.message.data.alerts).toEqual([ENTERED])
-  })
-
-  test('does not make others of its group wait', async () => {
-    const one = relay()
-    one.silences.push({
-      ...{ id: 's', author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY },
-      matchers: [{ name: 'account', value: '123' }],
-    })
-    await one.pass(NOW, { alert: ENTERED })
-    const other = anAlert({ account: { hubId: 5, hubDomain: '' } })
-    await one.commit({ alert: other })
-    await one.look(NOW + WAIT)
-    await one.look(NOW + 2 * WAIT)
-    expect(await one.told()).toEqual([other.id])
   })
 })
 

@@ -21,14 +21,6 @@ async function sent(one: ReturnType<typeof relay>) {
     .map(({ message }) => [message.data.groupKey, idsOf(message).toSorted()])
 }
 
-test('four accounts in one trouble are a message each, of all that an account has', async () => {
-  const one = relay()
-  for (const hubId of [1, 2, 3, 4])
-    await one.pass(NOW, of(hubId), of(hubId, { id: `${hubId}x-1`, rule: `other ${hubId}` }))
-  expect((await sent(one)).sort()).toEqual([1, 2, 3, 4].map((n) => [`account=${n}`, [`${n}-1`, `${n}x-1`]]))
-  await one.expectBalance({ waiting: 0, deliveries: 4 })
-})
-
 test('five are one message by their rule, when the first of them would have had its own; what else they have is theirs', async () => {
   const one = relay()
   await one.commit(of(1), of(2), of(2, { id: '2x-1', rule: 'other' }))
@@ -45,31 +37,6 @@ test('five are one message by their rule, when the first of them would have had 
   await one.expectBalance({ waiting: 0, deliveries: 2 })
 })
 
-test('five that begin further apart than a group waits are no mass', async () => {
-  const one = relay()
-  for (let n = 1; n <= 8; n++) {
-    await one.commit(of(n))
-    const at = NOW + (n - 1) * (WAIT / 4 + 1)
-    await one.look(at)
-    await one.look(at)
-  }
-  await one.look(NOW + 3 * WAIT)
-  expect((await sent(one)).map(([group]) => group).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((n) => `account=${n}`))
-})
-
-test('what follows a mass within the interval is of it; later it is not', async () => {
-  const one = await sentMass()
-  await one.commit(of(6))
-  await one.look(NOW + WAIT + INTERVAL)
-  await one.commit(of(7))
-  await one.look(NOW + WAIT + INTERVAL + 1)
-  await one.look(NOW + 2 * INTERVAL)
-  expect((await sent(one)).slice(1).sort()).toEqual([
-    ['account=7', ['7-1']],
-    ['rule=customProperties.overall', ['6-1']],
-  ])
-})
-
 const OVER = { status: 'resolved', reason: 'recovered' } as const
 
 /** Each sent by itself, long ago. */
@@ -79,22 +46,6 @@ async function oneByOne(one: ReturnType<typeof relay>, hubIds: readonly number[]
     await one.pass(at, of(hubId))
   }
 }
-
-test('four that end and a fifth that begins are no mass; five that end are', async () => {
-  const one = relay()
-  await oneByOne(one, [1, 2, 3, 4, 6, 7, 8, 9, 10])
-  await one.pass(NOW, ...[1, 2, 3, 4].map((n) => of(n, { id: `${n}-2`, ...OVER })), of(5))
-  expect(
-    (await sent(one))
-      .slice(9)
-      .map(([group]) => group)
-      .sort(),
-  ).toEqual([1, 2, 3, 4, 5].map((n) => `account=${n}`))
-  await one.pass(NOW + INTERVAL, ...[6, 7, 8, 9, 10].map((n) => of(n, { id: `${n}-2`, ...OVER })))
-  expect((await sent(one)).slice(14)).toEqual([
-    ['rule=customProperties.overall', [6, 7, 8, 9, 10].map((n) => `${n}-2`).sort()],
-  ])
-})
 
 test('what was sent with a mass repeats and ends with it, as polls bring it; what was sent by itself goes on by itself', async () => {
   const one = relay()
@@ -140,38 +91,6 @@ test('an end is sent with its beginning that waits for the mass', async () => {
   expect((await one.pending()).at(-1)?.message.data.alerts).toMatchObject([{ supersedes: ['6-1'] }])
 })
 
-test('what a silence held back of many accounts comes as one message', async () => {
-  const one = relay()
-  one.silence(NOW + INTERVAL)
-  for (let n = 1; n <= 6; n++) {
-    await one.commit(of(n))
-    // Too far apart to be a mass.
-    await one.look(NOW - (8 - n) * INTERVAL)
-    await one.look(NOW - (8 - n) * INTERVAL + WAIT)
-  }
-  expect(await one.pending()).toEqual([])
-  await one.look(NOW + INTERVAL)
-  await one.look(NOW + INTERVAL + WAIT)
-  expect(await sent(one)).toEqual([['rule=customProperties.overall', [1, 2, 3, 4, 5, 6].map((n) => `${n}-1`)]])
-})
-
-test('first readings are no mass: they have a digest', async () => {
-  const one = relay()
-  await one.pass(NOW, ...[1, 2, 3, 4, 5].map((n) => ({ ...of(n), firstReading: true as const })))
-  expect((await one.pending()).map(({ message }) => message.type)).toEqual(['alert.digest'])
-})
-
-test('a clock that was ahead makes no mass of what comes after', async () => {
-  const one = relay()
-  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
-  await one.look(NOW + 365 * 86_400_000)
-  await one.look(NOW + 365 * 86_400_000 + WAIT)
-  await one.commit(of(6))
-  await one.look(NOW + WAIT)
-  await one.look(NOW + 2 * WAIT)
-  expect((await sent(one)).map(([group]) => group)).toEqual(['account=6', 'rule=customProperties.overall'])
-})
-
 test('what an account is notified of names where its alert waits: the group of the mass', async () => {
   const one = relay()
   await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
@@ -201,17 +120,6 @@ test('a mass is not asked for in Redis one by one', async () => {
   await sendAlerts({ ...one.deps, store }, NOW + WAIT + INTERVAL)
   expect((await sent(one)).at(-1)).toEqual(['rule=customProperties.overall', hubIds.map((n) => `${n}-2`).sort()])
   expect(asked).toBeLessThan(30)
-})
-
-test.each([
-  [['account', 'level'] as const, 6],
-  [['account', 'kind'] as const, 3],
-])('grouped by %s, accounts have messages of their own: there is no mass', async (by, groups) => {
-  const one = relay(by)
-  await one.pass(NOW, ...[1, 2, 3].flatMap((n) => [of(n), of(n, { id: `${n}x-1`, level: 'critical' })]))
-  const keys = (await sent(one)).map(([group]) => String(group))
-  expect(keys).toHaveLength(groups)
-  for (const key of keys) expect(key).toMatch(/^account=/)
 })
 
 test('what waits under a name that its rule had is not sent after what is newer', async () => {

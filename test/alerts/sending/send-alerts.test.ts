@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
-import type { Route } from '../../../src/alerts/route.ts'
 import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { NO_ACCOUNT, stepJson } from '../../../src/redis/steps.ts'
@@ -103,19 +102,6 @@ describe('an alert on its way out', () => {
 })
 
 describe('a group', () => {
-  test('waits for more before its first message, counted from its first alert', async () => {
-    const one = relay()
-    await one.commit(anAlert())
-    await one.look(NOW)
-    await one.commit(anAlert())
-    await one.look(NOW + 20_000)
-    await one.look(NOW + WAIT - 1)
-    expect(await one.closesAt()).toBe(NOW + WAIT)
-    expect(await one.deliveries()).toEqual([])
-    await one.look(NOW + WAIT)
-    expect((await one.deliveries()).map(({ message }) => message.data.alerts.length)).toEqual([2])
-  })
-
   test('lets an interval pass between two messages', async () => {
     const one = relay()
     await one.pass(NOW, anAlert())
@@ -126,33 +112,6 @@ describe('a group', () => {
     expect(await one.deliveries()).toHaveLength(1)
     await one.look(NOW + WAIT + INTERVAL)
     expect(await one.deliveries()).toHaveLength(2)
-  })
-
-  test('that was quiet for longer waits for more only', async () => {
-    const one = relay()
-    await one.pass(NOW, anAlert())
-    await one.commit(anAlert())
-    const later = NOW + 10 * INTERVAL
-    await one.look(later)
-    await one.look(later)
-    expect(await one.closesAt()).toBe(later + WAIT)
-  })
-
-  test.each([
-    ['escalated', anAlert({ reason: 'escalated', level: 'critical' })],
-    ['is critical at once', anAlert({ reason: 'entered', level: 'critical' })],
-  ])('is not held back by the interval when something %s', async (_, urgent) => {
-    const one = relay()
-    await one.pass(NOW, anAlert())
-    await one.commit(anAlert())
-    await one.look(NOW + WAIT + 1_000)
-    await one.commit({ ...urgent, id: `${urgent.id}-again` })
-    await one.look(NOW + WAIT + 2_000)
-    await one.look(NOW + WAIT + 2_000)
-    expect(await one.closesAt()).toBe(NOW + 2 * WAIT + 2_000)
-    await one.look(NOW + 2 * WAIT + 2_000)
-    const made = await one.deliveries()
-    expect(made.at(-1)?.message.data.alerts.map(({ level }) => level)).toEqual(['critical', 'warning'])
   })
 
   test('is one for all alerts that have in common what the config says', async () => {
@@ -185,25 +144,6 @@ describe('a group', () => {
     )
   })
 
-  test('splits what fires from what is resolved, ranks both and counts what it leaves out', async () => {
-    const one = relay({ group: { max: 2 } })
-    const alerts = [
-      anAlert({ id: 'w70', percent: 70 }),
-      anAlert({ id: 'c95', level: 'critical', percent: 95 }),
-      anAlert({ id: 'w80', percent: 80 }),
-      anAlert({ id: 'c99', level: 'critical', percent: 99 }),
-      anAlert({ id: 'r-1' }),
-      anAlert({ id: 'r-2', status: 'resolved', reason: 'recovered' }),
-    ]
-    await one.pass(NOW, ...alerts)
-    const made = await one.deliveries()
-    const short = made.map(({ message: { type, data } }) => [type, data.truncated, ...data.alerts.map(({ id }) => id)])
-    expect(short.sort()).toEqual([
-      ['alert.firing', 2, 'c99', 'c95'],
-      ['alert.resolved', 0, 'r-2'],
-    ])
-  })
-
   test('that closes while another alert is collected loses nothing', async () => {
     const one = relay({ group: { waitMs: 0, intervalMs: 0 } })
     const alerts = Array.from({ length: 200 }, (_, n) => anAlert({ account: { hubId: n, hubDomain: '' } }))
@@ -233,7 +173,7 @@ describe('a group', () => {
     await one.commit(anAlert())
     for (let n = 0; n < urgent; n++) await one.commit(critical())
     await one.look(NOW)
-    const store = overtakenAt(redis.store, 'recordSends', () => one.commit(critical()))
+    const store = overtakenAt(redis.store, 'sendAlerts', () => one.commit(critical()))
     await sendAlerts({ ...one.deps, store }, NOW + WAIT)
     expect(await one.deliveries()).toHaveLength(1)
     await one.look(NOW + WAIT)
@@ -295,22 +235,6 @@ describe('the digest of first readings', () => {
     expect(digest?.message.data.alerts.map(({ level }) => level)).toEqual(['critical', 'warning'])
   })
 
-  test('waits until nothing new has come for a while, but not longer than an interval', async () => {
-    const one = relay()
-    for (let now = NOW; now < NOW + INTERVAL + WAIT; now += 20_000) {
-      await one.first()
-      await one.look(now)
-      await one.look(now)
-      const expected = Math.min(now + WAIT, NOW + INTERVAL)
-      if (now < NOW + INTERVAL) {
-        await one.look(now)
-        expect(await one.closesAt()).toBe(expected)
-        expect(await one.deliveries()).toEqual([])
-      }
-    }
-    expect(await one.deliveries()).toHaveLength(1)
-  })
-
   test('waits while accounts are still being connected, but not for ever', async () => {
     const one = relay()
     await one.first()
@@ -360,50 +284,6 @@ describe('the digest of first readings', () => {
       ['alert.firing', 'worse-2', ['worse-1']],
       ['alert.resolved', 'over-2', ['over-1']],
     ])
-  })
-
-  test('of later accounts is another one', async () => {
-    const one = relay()
-    await one.first()
-    await one.look(NOW)
-    await one.look(NOW + WAIT)
-    const later = NOW + 2 * INTERVAL
-    await one.first()
-    await one.look(later)
-    await one.look(later)
-    expect(await one.closesAt()).toBe(later + WAIT)
-    await one.look(later + WAIT)
-    expect((await one.deliveries()).map(({ message }) => message.type)).toEqual(['alert.digest', 'alert.digest'])
-  })
-})
-
-describe('routes', () => {
-  const ROUTES: Route[] = [
-    { match: { level: ['critical'], kind: ['limit'] }, to: ['pager', 'hook'] },
-    { match: { kind: ['token', 'poll'] }, to: ['mail'] },
-    { match: { rule: ['associations.*'] }, to: ['crm-team'] },
-    { match: { account: ['7', '*.acme.com'] }, to: ['key-accounts'] },
-    { to: ['rest'] },
-  ]
-
-  test.each([
-    ['the first that matches', { level: 'critical', rule: 'associations.atLimit' }, ['pager', 'hook']],
-    ['by kind', { kind: 'token', level: 'critical' }, ['mail']],
-    ['by rule', { rule: 'associations.fullest' }, ['crm-team']],
-    ['by hubId', { account: { hubId: 7, hubDomain: '' } }, ['key-accounts']],
-    ['by domain', { account: { hubId: 8, hubDomain: 'EU.acme.com' } }, ['key-accounts']],
-    ['else', { account: { hubId: 77, hubDomain: 'acme.com' } }, ['rest']],
-  ] as [string, Partial<Alert>, string[]][])('decide: %s', async (_, more, receivers) => {
-    const one = relay({ routes: ROUTES })
-    await one.pass(NOW, anAlert(more))
-    expect((await one.deliveries()).map(({ receiver }) => receiver).sort()).toEqual([...receivers].sort())
-  })
-
-  test('by account are not for an alert about none', async () => {
-    const one = relay({ routes: [{ match: { account: ['*'] }, to: ['a'] }, { to: ['b'] }] })
-    const { account: _, ...fleet } = anAlert({ kind: 'fleet' })
-    await one.pass(NOW, fleet)
-    expect((await one.deliveries()).map(({ receiver }) => receiver)).toEqual(['b'])
   })
 })
 
