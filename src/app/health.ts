@@ -26,7 +26,7 @@ export function processFactsOf(
   pages: Store,
   own: () => OwnProgress,
 ): () => Promise<ProcessFacts> {
-  let redisSeen = { ok: true, since: current().clock.steady() }
+  let redisState = { ok: true, since: current().clock.steady() }
   return async () => {
     const { keys, queues, clock, clockWatch, movement, config } = current()
     const { roles, startedAt, ticks, dataTrouble, answersTrouble } = own()
@@ -43,14 +43,14 @@ export function processFactsOf(
     })
     const now = clock.now()
     const [steady, evenMs, redisOk] = [clock.steady(), clockWatch.evenMs(), sweeps !== undefined]
-    if (redisOk !== redisSeen.ok) redisSeen = { ok: redisOk, since: steady }
+    if (redisOk !== redisState.ok) redisState = { ok: redisOk, since: steady }
     return {
       now,
       // Of a moment that the clock was set back behind nothing is known but the jump.
       startedAt: startedAt !== undefined && startedAt > now ? now - evenMs : startedAt,
       redisOk,
       // After a jump moments from before say nothing: all has its whole time again.
-      redisSince: now - Math.min(steady - redisSeen.since, evenMs),
+      redisSince: now - Math.min(steady - redisState.since, evenMs),
       ...{ redisRefuses, dataTrouble, answersTrouble, receivers: receivers ?? [] },
       lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
       standstills: movement.standstills(),

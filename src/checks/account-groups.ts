@@ -55,13 +55,13 @@ export const accountPolls: Check = {
   of: 'accounts',
   judge(facts) {
     const { polls, coverage, alerts, handled } = facts
-    const isSaid = alerts.worst.some(({ kind, field }) => kind === 'fleet' && field === 'coverage')
+    const isAlerted = alerts.worst.some(({ kind, field }) => kind === 'fleet' && field === 'coverage')
     const known = handled.has('coverage') ? ', handled' : ''
     const stale = `no fresh reading (${shareText(coverage)} have one${known})`
     const check: Make = (...more) => warning('Check polls', ...more)
     return [
       ...groupTroubles(facts, 'poll', check, `poll overdue for ${formatSpan(polls.lateMs)}`),
-      ...(isLow(coverage) && !isSaid ? groupTroubles(facts, 'stale', check, stale) : []),
+      ...(isLow(coverage) && !isAlerted ? groupTroubles(facts, 'stale', check, stale) : []),
     ]
   },
 }

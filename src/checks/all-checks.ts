@@ -41,12 +41,12 @@ export function judgeProcess(facts: ProcessFacts): OwnFinding[] {
   return CHECKS.flatMap((check) => (check.of === 'process' ? check.judge(facts) : []))
 }
 
-/** What each check of the fleet finds; nothing where all is well. */
+/** Troubles by check of the fleet; no entry where all is well. */
 export function judgeFleet(facts: FleetFacts): [check: string, troubles: Trouble[]][] {
   return CHECKS.flatMap((check) => (check.of === 'fleet' ? [[check.name, check.judge(facts)]] : []))
 }
 
-/** Of the fleet and its accounts, critical first. */
+/** Troubles of the fleet and its accounts, critical first. */
 export function judgeAll(facts: StatusFacts): Trouble[] {
   const found: Trouble[] = []
   for (const check of CHECKS) {

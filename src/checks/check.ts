@@ -12,7 +12,7 @@ export type Check =
   | { name: string; of: 'fleet'; judge(facts: FleetFacts): Trouble[] }
   | { name: string; of: 'accounts'; judge(facts: StatusFacts, found: readonly Trouble[]): Trouble[] }
 
-/** What a process finds of itself, also what is well: probes list all of it. */
+/** A finding of a process about itself, also where all is well: probes list all of them. */
 export interface OwnFinding {
   /** `sweep:alerts`: the check, and which of several. */
   name: string
@@ -23,15 +23,15 @@ export interface OwnFinding {
   stops?: 'work' | 'requests'
 }
 
-/** What is wrong with the fleet or its accounts. */
+/** A trouble of the fleet or its accounts. */
 export interface Trouble {
   level: AlertLevel
-  /** What to do about it, in two or three words. */
+  /** The remedy in two or three words. */
   verb: string
-  /** What is wrong, and where. */
+  /** The trouble, and its place. */
   says: string
   of: TroubleOf
-  /** What to do about it, in a sentence. */
+  /** The remedy in a sentence. */
   fix?: string
   /**
    * The heartbeat reports it: in these words, which name no account, or as `says` and `fix`. Absent: it is within bounds, or
@@ -42,7 +42,7 @@ export interface Trouble {
   onlyOutside?: true
 }
 
-/** Where a trouble is seen, or what to do about it. */
+/** The place that shows a trouble, or its remedy. */
 export type TroubleOf =
   | { is: 'accounts'; group: Group; only?: number }
   | { is: 'alerts'; level: AlertLevel }
@@ -53,12 +53,12 @@ export type TroubleOf =
 export const critical = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'critical', verb, says, of })
 export const warning = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'warning', verb, says, of })
 
-/** What its work must not come to: a restart may help. */
+/** A finding about the process's work: a restart may help. */
 export function ofWork(name: string, isWell: boolean, says: string): OwnFinding {
   return { name, level: isWell ? 'ok' : 'critical', says, stops: 'work' }
 }
 
-/** Where a daemon does not do its work. */
+/** Remedy for a daemon that does not do its work. */
 export const STUCK: TroubleOf = { is: 'runbook', section: 'a-daemon-is-stuck' }
 export const SEE_LOG = "See the daemon's log, and restart it."
 

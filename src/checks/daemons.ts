@@ -4,7 +4,7 @@ import { type Check, critical, STUCK } from './check.ts'
 const NOTHING_DONE = 'nothing is refreshed, polled or sent'
 const START = 'start it: plimsoll start'
 
-/** Whether each part of the work has a daemon. */
+/** Each part of the work has a daemon. */
 export const daemons: Check = {
   name: 'daemons',
   of: 'fleet',

@@ -21,7 +21,7 @@ import type {
 } from '../views/shapes/fleet-status.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 
-/** What all daemons share, from indexes alone: nothing is read account by account. Moments in ms. */
+/** State that all daemons share, from indexes alone: nothing is read account by account. Moments in ms. */
 export interface FleetFacts {
   now: number
   /** For how long this machine's clock has gone evenly: nothing is known to have waited for longer. */
@@ -29,12 +29,12 @@ export interface FleetFacts {
   /** A daemon asks, not a command: so one is at work. */
   isDaemon: boolean
   daemons: readonly Daemon[]
-  /** When a sweep of each kind last finished. */
+  /** Moment at which a sweep of each kind last finished. */
   lastSweeps: Readonly<Record<string, number>>
   byState: Readonly<Record<AccountState, number>>
   /** Accounts whose tokens are kept, and of these those whose refresh has been due for longer than the bound. */
   refreshes: { kept: number; overdue: number }
-  /** When the first access token expires of those that are kept alive. */
+  /** End of the first of the access tokens that are kept alive. */
   nearestExpiryAt: number | null
   tokenEndpoint: TokenEndpointShape | null
   coverage: CoverageShape
@@ -51,9 +51,9 @@ export interface FleetFacts {
   handled: ReadonlySet<string>
 }
 
-/** When the oldest of each step of an alert's way was due; null = there is none. */
+/** Due moments of the oldest entry at each step of an alert's way; null = there is none. */
 interface OutboxFacts {
-  /** When it was committed. */
+  /** Commit of the oldest entry. */
   oldestEntryAt: number | null
   groupDueAt: number | null
   attemptDueAt: number | null
@@ -80,7 +80,7 @@ type OfViews = 'store' | 'keys' | 'clock' | 'registry' | 'due' | 'coverage' | 'r
 
 export type FleetSources = Pick<ViewDeps, OfViews> & {
   bounds: CheckBounds
-  /** Of a daemon: the watch over its clock. */
+  /** The daemon's watch over its clock; absent on the command line. */
   daemon?: { evenMs(): number }
   /** A command that would load the queues for it does without them. */
   queueDepths?: ViewDeps['queueDepths']
@@ -133,7 +133,7 @@ async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>):
       return { receiver: receiver ?? '', createdAt: Number(createdAt ?? Number.NaN) }
     }),
   )
-  // What an earlier config sent to a receiver that is gone waits for it to be there again: that is no trouble.
+  // A delivery to a receiver that is gone from the config waits for its return: that is no trouble.
   const waiting = deliveries.filter(({ receiver, createdAt }) => known.has(receiver) && Number.isFinite(createdAt))
   return {
     oldestEntryAt: news.newSince,

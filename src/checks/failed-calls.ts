@@ -1,7 +1,10 @@
 import { callsText, judgeCalls } from '../heartbeat/failed-calls.ts'
 import { type Check, warning } from './check.ts'
 
-/** Whether the app's calls fail more often than the provider allows. Its alert speaks for it, once a daemon has opened one. */
+/**
+ * The app's calls fail no more often than the provider allows. The alert takes the place of this check, once a daemon
+ * has opened it.
+ */
 export const failedCalls: Check = {
   name: 'calls',
   of: 'fleet',

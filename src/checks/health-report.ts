@@ -17,7 +17,7 @@ export function judgeHealth(facts: ProcessFacts): HealthReport {
   return { alive: !stops('work'), ready: !stops('requests'), findings }
 }
 
-/** What is wrong, for other daemons, pages and the service manager. */
+/** The failing checks, for other daemons, pages and the service manager. */
 export function illOf({ findings }: HealthReport): { name: string; says: string }[] {
   return findings.filter(({ level }) => level === 'critical').map(({ name, says }) => ({ name, says }))
 }

@@ -11,7 +11,7 @@ const LONGEST_UNTAKEN_MS = 45_000
 /** So long the next job of a queue may wait, as for the alert PlimsollQueueOld. */
 const LONGEST_WAIT_MS = 120_000
 
-/** Whether jobs end that are under way, and are taken that wait. */
+/** Jobs that run end, and jobs that wait are taken. */
 export const ownJobs: Check = {
   name: 'jobs',
   of: 'process',
@@ -44,7 +44,7 @@ function judgeWorker(queue: string, ms: number): OwnFinding {
   return ofWork(`worker:${queue}`, isTaken, says)
 }
 
-/** Queues that grow although they move: one that stands still is reported by its daemon. */
+/** Queues that grow although they move: one without movement is reported by its daemon. */
 export const queues: Check = {
   name: 'queues',
   of: 'fleet',

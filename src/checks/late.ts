@@ -6,17 +6,17 @@ const GRACE_MS = 15_000
 
 interface Pace {
   now: number
-  /** When it was done last, ms; undefined: never. */
+  /** Moment at which it was done last, ms; undefined: never. */
   last: number | undefined
   /** Since when it could be done, ms: who was down for an hour is not stuck for an hour when it comes up. */
   since: number
   /** The longest that may lie between two. */
   periodMs: number
-  /** What is done: finished, handed on. */
+  /** The verb: finished, handed on. */
   done: string
 }
 
-/** Whether what comes at an interval, such as a sweep, is late. */
+/** Judges whether work that comes at an interval, such as a sweep, is late. */
 export function judgeLate({ now, last, since, periodMs, done }: Pace): { isLate: boolean; says: string } {
   const allowedMs = PERIODS * periodMs + GRACE_MS
   // One from the future was noted before the clock was set back, or by a daemon whose clock is ahead.

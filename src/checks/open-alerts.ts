@@ -14,7 +14,7 @@ const VERB: Record<FleetTrouble, string> = {
   data: 'Check Redis',
 }
 
-/** What all accounts suffer from: it comes before what each of them does. */
+/** Alerts about all accounts: they come before those of single accounts. */
 export const fleetAlerts: Check = {
   name: 'fleet-alerts',
   of: 'accounts',
@@ -27,7 +27,7 @@ export const fleetAlerts: Check = {
       }),
 }
 
-/** All that nobody has handled, level by level, where no check before this one says it. */
+/** Alerts that no operator has handled, level by level, without those of earlier checks. */
 export const openAlerts: Check = {
   name: 'alerts',
   of: 'accounts',

@@ -4,7 +4,7 @@ import { type Check, critical, STUCK, type Trouble, warning } from './check.ts'
 
 const LOG = "See the daemon's log."
 
-/** Whether alerts arrive: none waits anywhere on its way for longer than it may. */
+/** Alerts arrive: none waits anywhere on its way for longer than it may. */
 export const outbox: Check = {
   name: 'outbox',
   of: 'fleet',

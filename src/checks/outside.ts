@@ -3,7 +3,7 @@ import { judgeFleet } from './all-checks.ts'
 import type { Trouble } from './check.ts'
 import type { FleetFacts } from './facts.ts'
 
-/** What the service outside gets to read: each trouble of the fleet that is out of bounds, or else how it fares. */
+/** Report to the service outside: each trouble of the fleet that is out of bounds, and a summary. */
 export function outsideReport(facts: FleetFacts): { reasons: string[]; summary: string } {
   const reasons = judgeFleet(facts).flatMap(([, troubles]) => troubles.flatMap(reasonOf))
   return { reasons, summary: summaryOf(facts) }

@@ -4,14 +4,14 @@ import { canMove } from './process-facts.ts'
 /** While Redis is away nothing moves, and a restart would not help. After so long the fault may be our own connection. */
 const REDIS_AWAY_MS = 15 * 60_000
 
-/** Whether it has started, has its Redis, and what that held before. */
+/** The process has started, and reaches the Redis with the data that it held before. */
 export const ownState: Check = {
   name: 'state',
   of: 'process',
   judge({ startedAt, redisOk, redisRefuses, dataTrouble, answersTrouble }) {
     const [redisFails, starts] = [redisOk ? 'ok' : 'critical', startedAt === undefined ? 'warning' : 'ok'] as const
     const away = redisRefuses === undefined ? 'does not answer' : `refuses: ${redisRefuses}`
-    // What is connected or asked for in an emptied Redis is lost again once a backup takes its place.
+    // Accounts that connect to an emptied Redis are lost again once a backup takes its place.
     const isLost = dataTrouble?.isOurs === false
     return [
       { name: 'started', level: starts, says: starts === 'ok' ? 'started' : 'still starting', stops: 'requests' },
@@ -20,7 +20,7 @@ export const ownState: Check = {
         ...{ name: 'data', level: dataTrouble === undefined ? 'ok' : 'critical' },
         ...{ says: dataTrouble?.detail ?? 'unchanged', ...(isLost && { stops: 'requests' }) },
       },
-      // They make no daemon less ready.
+      // Sealed tokens make no daemon less ready.
       { name: 'sealed-tokens', level: answersTrouble ? 'critical' : 'ok', says: answersTrouble ?? 'all open' },
     ]
   },

@@ -7,7 +7,7 @@ function broken(receivers: readonly ReceiverHealth[]): ReceiverHealth[] {
   return receivers.filter((health) => isBroken(receiverStatus(health)))
 }
 
-/** They make no daemon less ready. */
+/** Failing receivers make no daemon less ready. */
 export const ownReceivers: Check = {
   name: 'receivers',
   of: 'process',
@@ -18,7 +18,7 @@ export const ownReceivers: Check = {
   },
 }
 
-/** Whether messages arrive: at once where an attempt failed, and after a while where none was made. */
+/** Messages arrive: a failed attempt is a trouble at once, a missing one after a while. */
 export const failingReceivers: Check = {
   name: 'receivers',
   of: 'fleet',

@@ -15,7 +15,7 @@ function outOfBounds(verb: string, says: string, of: TroubleOf, fix: string): Tr
   return { ...warning(verb, says, of), fix, outside: true, onlyOutside: true }
 }
 
-/** Whether enough tokens are refreshed in time. */
+/** Enough tokens are refreshed in time. */
 export const refreshes: Check = {
   name: 'refreshes',
   of: 'fleet',
@@ -35,7 +35,7 @@ export const refreshes: Check = {
   },
 }
 
-/** Whether enough accounts have a fresh reading. */
+/** Enough accounts have a fresh reading. */
 export const readings: Check = {
   name: 'readings',
   of: 'fleet',

@@ -18,11 +18,11 @@ export type Group = 'reauthorize' | 'failing' | 'parked' | 'refresh' | 'poll' | 
 
 export interface AccountGroup {
   count: number
-  /** Of these, those whose token alert is acknowledged or silenced. */
+  /** Accounts of these whose token alert is acknowledged or silenced. */
   handled: number
   /** One of the others. */
   first: { hubId: number; hubDomain: string } | undefined
-  /** Its refresh token is refused: when that is confirmed at the latest, ms. */
+  /** Latest moment at which the refusal of its refresh token is confirmed, ms. */
   confirmedBy?: number | undefined
 }
 
@@ -35,12 +35,12 @@ export interface StatusFacts
   unnamed: Partial<Record<AlertLevel, TimedAlert>>
 }
 
-/** What the verdict is read from. */
+/** Sources of the verdict. */
 export type StatusSources = FleetSources & Pick<ViewDeps, 'silences'>
 
 const WORST_ALERTS = 20
 const WORST_ACCOUNTS = 8
-/** Of one account; its own page has all. */
+/** Most alerts of one account; its own page has all. */
 const MOST_OF_ONE = 20
 
 /** From indexes and the states of alerts, nothing account by account. */
@@ -89,7 +89,7 @@ async function readDue(deps: StatusSources, kind: DueKind, sweptAt: number | und
   }
 }
 
-/** Of those in a state one is named that nobody has handled, where that is among the first. */
+/** Most accounts that are read to name one that no operator has handled yet. */
 const MOST_READ = 50
 
 async function inState(
@@ -100,7 +100,7 @@ async function inState(
 ): Promise<AccountGroup> {
   if (count === 0) return { count, handled: 0, first: undefined }
   const handled = await deps.registry.among(state, handledTokens)
-  // Of those that fail one is named that will need its customer.
+  // Among the failing accounts one is named that will need its customer.
   const most = state === 'failing' ? MOST_READ : Math.min(handled.size + 1, MOST_READ)
   const open = (await deps.registry.page(most, 0, [state])).filter(({ hubId }) => !handled.has(hubId))
   const refused = open.find((account) => confirmationOf(account) !== undefined)

@@ -34,7 +34,9 @@ function judgeOwn(
   })
 }
 
-/** What the daemons at work find of themselves, and sweeps that none of them finishes: one trouble, since one cause has many signs. */
+/**
+ * Findings of the daemons at work, and sweeps that none of them finishes: one trouble, since one cause has many signs.
+ */
 export const work: Check = {
   name: 'work',
   of: 'fleet',

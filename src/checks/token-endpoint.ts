@@ -17,7 +17,7 @@ export function isFailing({ tokenEndpoint }: Pick<FleetFacts, 'tokenEndpoint'>):
   return tokenEndpoint !== null && tokenEndpoint.breaker !== 'closed'
 }
 
-/** It is a trouble as long as it lasts, also where an operator knows of it; the heartbeat waits a while. */
+/** A trouble as long as it lasts, also where an operator knows of it; the heartbeat waits a while. */
 export const tokenEndpoint: Check = {
   name: 'token-endpoint',
   of: 'fleet',

@@ -12,7 +12,7 @@ export interface FleetVerdict {
   troubles: readonly Trouble[]
 }
 
-/** Whether Plimsoll and its accounts are all right: as bad as the worst of the facts. */
+/** The state of Plimsoll and its accounts: as bad as the worst of the facts. */
 export function fleetVerdict(facts: StatusFacts): FleetVerdict {
   const troubles = judgeAll(facts)
   const { handled } = facts.alerts
@@ -24,7 +24,7 @@ export function fleetVerdict(facts: StatusFacts): FleetVerdict {
   return { level: worst.level, says, troubles }
 }
 
-/** Where the facts can't be read. */
+/** The verdict where the facts can't be read. */
 export function unknownVerdict(isRedisAway: boolean): FleetVerdict {
   const says = isRedisAway
     ? 'Redis does not answer: nothing is refreshed, polled or sent'

@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { VaultKey } from '../tokens/vault.ts'
 
-/** What one check found. Every fail has the way out. */
+/** The result of one check. Every failure has its remedy. */
 export type Finding = { name: string; detail: string } & (
   | { level: 'ok' | 'warn'; fix?: string }
   | { level: 'fail'; fix: string }
@@ -48,7 +48,7 @@ export interface Installation {
 export interface RedisConnection {
   /** Rejects where there is no server to connect to. */
   store: Promise<Store>
-  /** It is the server that Plimsoll runs for itself. */
+  /** The server is the one that Plimsoll runs for itself. */
   isPrivate?: boolean
   /** How long each answer is waited for. */
   waitMs?: number

@@ -13,7 +13,7 @@ import { type Finding, fail, type Installation, ok, warn } from './check.ts'
 /** The end of a dialect has a check of its own. */
 const REPORTED_ELSEWHERE = ['provider.api']
 
-/** What works as written, but needs attention. */
+/** Settings that work as written, but need attention. */
 export function checkConfig(notices: readonly Notice[]): Finding[] {
   const shown = notices.filter(({ path }) => !REPORTED_ELSEWHERE.includes(path))
   if (shown.length === 0) return [ok('config', 'no notices')]
@@ -48,7 +48,7 @@ function hardLimit(readLimits: () => string): number | undefined {
 
 const ENCRYPTION = 'encryption'
 
-/** Whether the keys open what is stored. Makes no key and stores nothing: that is for the first start to do. */
+/** The keys open the stored tokens. Makes no key and stores nothing: that is for the first start to do. */
 export async function checkEncryption(installation: Installation): Promise<Finding[]> {
   const { redis, keys } = installation
   const vaultKeys = keysOf(installation)
@@ -75,7 +75,7 @@ export function keysOf({
 
 const ADMIN_TOKENS = 'admin-tokens'
 
-/** Whether each named admin token that is stored was made by this installation: others open nothing. */
+/** Each named admin token that is stored was made by this installation: others open nothing. */
 export async function checkAdminTokens(installation: Installation): Promise<Finding> {
   const ring = keysOf(installation)
   if (ring === undefined) return ok(ADMIN_TOKENS, 'there is no key yet to make one with')
@@ -92,7 +92,7 @@ export async function checkAdminTokens(installation: Installation): Promise<Find
 
 const SEALED = 'sealed-tokens'
 
-/** Whether new tokens that Redis did not take, and wait in the data folder, can be stored by the next start. */
+/** New tokens that Redis did not take, and that wait in the data folder, can be stored by the next start. */
 export function checkAnswers(installation: Pick<Installation, 'vaultKeys' | 'config'>): Finding {
   const ring = keysOf(installation)
   const trouble = ring && describeStuck(unopenedAnswers(createVault(ring), installation.config.dataDir))
@@ -117,7 +117,7 @@ export async function checkDisk({ config, redis }: Pick<Installation, 'config' |
 const SECRET_FILES = 'secret-files'
 
 /**
- * Who else on this machine may read or change the files that keys and other secrets are in; the config is one of them where
+ * Users of this machine who may read or change the files of keys and other secrets; the config is one of them where
  * secrets are written into it. A user who may change it can send tokens anywhere.
  */
 export function checkSecretFiles(
@@ -134,7 +134,10 @@ export function checkSecretFiles(
   return [ok(SECRET_FILES, files.length === 0 ? 'none' : `${files.length} readable by this user only`)]
 }
 
-/** Who owns a file may change it, whatever its mode. Root may do anything anyway, and platforms hand secrets out as its files. */
+/**
+ * The owner of a file may change it, whatever its mode. Root may do anything anyway, and platforms hand secrets out as
+ * root's files.
+ */
 function judgeOwner(file: string, owner: number): Finding | undefined {
   const own = process.geteuid?.()
   if (own === undefined || owner === own || owner === 0) return undefined
@@ -160,7 +163,7 @@ function judgeConfigFile({ path, hasSecrets }: NonNullable<Installation['configF
   return found === undefined || (found.level === 'warn' && !hasSecrets) ? [] : [found]
 }
 
-/** Whether secrets are in the text itself, rather than in files or in the environment. */
+/** True where secrets are in the text itself, rather than in files or in the environment. */
 export function holdsSecrets(text: string, value: unknown): boolean {
   if (value instanceof Secret) return isWorthHiding(value.reveal()) && text.includes(value.reveal())
   if (typeof value !== 'object' || value === null) return false

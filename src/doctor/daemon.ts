@@ -7,7 +7,7 @@ import { keysOf } from './config-and-keys.ts'
 
 const IN_FORCE = 'config.in-force'
 
-/** Whether the daemons at work work by this file, or by what it was before. */
+/** The daemons at work have this file in force, not an earlier one. */
 export async function checkInForce({ config, redis, keys, vaultKeys }: Installation): Promise<Finding> {
   const alive = await redis.store
     .then(async (store) => {

@@ -9,9 +9,9 @@ import { type Finding, fail, ok, warn } from './check.ts'
 export type Fleet = { facts: FleetFacts; verdict: FleetVerdict } | undefined
 
 interface Line {
-  /** What it sums up; those of `checks/` by their names. */
+  /** Checks that the line sums up, by their names in `checks/`. */
   of: readonly string[]
-  /** Where none of them finds anything. */
+  /** The line where none of them finds anything. */
   well(facts: FleetFacts): string
 }
 
@@ -37,7 +37,7 @@ export function fleetLine(name: keyof typeof FLEET_LINES, fleet: Fleet): Finding
   )
 }
 
-/** What every page says. What it finds is no fault of the installation. */
+/** The verdict of every page. Its troubles are no fault of the installation. */
 export function verdictFinding(fleet: Fleet): Finding {
   if (fleet === undefined) return warn('verdict', 'not known: Redis does not answer')
   const { level, says } = fleet.verdict

@@ -8,7 +8,7 @@ const MAX_ANSWER_BYTES = 1_000_000
 const SKEW_WARN_MS = 5_000
 const SKEW_FAIL_MS = 60_000
 
-/** Whether the provider answers at all, and what time it has. Asks for nothing that needs a token. */
+/** The provider answers, and its clock agrees. Asks for nothing that needs a token. */
 export async function checkProvider(baseUrl: string, clock: Clock): Promise<Finding[]> {
   const { host } = new URL(baseUrl)
   const http = createHttpClient({ baseUrl, timeoutMs: TIMEOUT_MS, connections: 1, maxAnswerBytes: MAX_ANSWER_BYTES })
@@ -66,8 +66,8 @@ const CLOSE =
   'Plimsoll answers 401 there: check that http.publicUrl leads to it, and that no proxy adds an admin token or a session'
 
 /**
- * Whether what customers and the provider are sent to leads to this daemon, and shows no accounts without a token. It may not be up, or
- * not be reachable from here.
+ * The address that customers and the provider are sent to leads to this daemon, and shows no accounts without a token.
+ * The daemon may not be up, or not be reachable from here.
  */
 export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
   const probe = `${publicUrl}/healthz`

@@ -4,7 +4,7 @@ import { type Finding, fail, ok } from './check.ts'
 
 const TIMEOUT_MS = 4_000
 
-/** Whether messages could be delivered there just now; nothing is sent. */
+/** Messages could be delivered there just now; nothing is sent. */
 export async function checkReceiver(
   receiver: string,
   settings: Config['receivers'][string],

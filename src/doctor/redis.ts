@@ -20,7 +20,7 @@ const SLOW_MS = 50
 /** A refresh is a handful of steps; at this pace a fleet is late. */
 const TOO_SLOW_MS = 500
 
-/** Whether it answers, keeps what it is given, and takes more. */
+/** Redis answers, keeps its data, and takes more. */
 export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Clock): Promise<Finding[]> {
   const store = await redis.store
   try {
@@ -30,14 +30,14 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     // A server that can't write to its disk refuses even that.
     if (refusesWrites(cause)) return [refusedWrites(cause), ...(await checkSettings(store, redis.isPrivate === true))]
     const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
-    // It is there, and busy: the error names what was waited for.
+    // Redis is there, and busy: the error names what was waited for.
     if (isTimeout(cause)) return [fail('redis', cause.message, `${fix}; --timeout 1m waits longer`)]
     return [fail('redis', `does not answer: ${isRefusal(cause) ? cause.message : networkFailure(cause)}`, fix)]
   }
   const format = await checkStoredFormat(store, keys)
   const [pace, write, settings] = await Promise.all([
     checkPace(store, clock),
-    // What is a newer version's is not ours to write to.
+    // Data of a newer version is not ours to write to.
     format.level === 'fail' ? [] : checkWrite(store, keys, clock.now()).then((finding) => [finding]),
     checkSettings(store, redis.isPrivate === true),
   ])
@@ -66,7 +66,7 @@ export function judgePace(ms: number): Finding {
 
 async function checkWrite(store: Store, keys: Keys, now: number): Promise<Finding> {
   try {
-    // What the probes of a daemon write, too.
+    // The same write as a daemon's probes make.
     await store.hset(keys.progress, 'probe', now)
     // A message that starts no sweep: without the right to publish, daemons find each other's work at their ticks only.
     await store.publish(`${keys.queues}:wakes`, 'probe')

@@ -12,9 +12,12 @@ export interface Daemon {
   /** The fingerprint of the config that it works by: `doctor` compares it with that of the file. */
   config: string
   roles: readonly Role[]
-  /** Of the checks that it makes of itself those that fail. Absent: another version, as below. */
+  /** The daemon's own checks that fail. Absent: another version, as below. */
   ill?: readonly { name: string; says: string }[]
-  /** Of one that works: since when sweeps could finish, ms, and the longest pause that there should be between two of a kind. */
+  /**
+   * Set for a daemon that works: the moment since which sweeps could finish, ms, and the longest pause between two of a
+   * kind.
+   */
   sweeps?: { since: number; pauses: Readonly<Record<string, number>> }
 }
 
@@ -22,7 +25,7 @@ export interface Daemon {
 const KEPT_MS = 86_400_000
 const SILENT_AFTER_MS = 35_000
 
-/** It must have died, or can't reach Redis. */
+/** A silent daemon has died, or can't reach Redis. */
 export function isSilent({ lastSeenAt }: Pick<Daemon, 'lastSeenAt'>, now: number): boolean {
   return now - lastSeenAt > SILENT_AFTER_MS
 }
@@ -56,7 +59,9 @@ export class DaemonStore {
   }
 }
 
-/** Of other versions it may lack what is newer, or have more. Undefined for what no daemon wrote. */
+/**
+ * A daemon's stored state: other versions lack newer fields, or have more. Undefined for a text that no daemon wrote.
+ */
 function readDaemon(name: string, stored: string): Daemon | undefined {
   try {
     const daemon = { name, roles: ROLES, ...(JSON.parse(stored) as Omit<Daemon, 'name' | 'roles'>) }
@@ -69,8 +74,8 @@ function readDaemon(name: string, stored: string): Daemon | undefined {
 }
 
 /**
- * What a daemon does: `clock` starts the sweeps, `worker` does the work, `web` serves people, programs and the
- * install page. Probes and metrics every daemon serves.
+ * The parts of a daemon's work: `clock` starts the sweeps, `worker` does the work, `web` serves people, programs and
+ * the install page. Every daemon serves probes and metrics.
  */
 export const ROLES = ['clock', 'worker', 'web'] as const
 export type Role = (typeof ROLES)[number]

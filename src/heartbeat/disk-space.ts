@@ -13,10 +13,10 @@ const HOUR_MS = 3_600_000
 const LEAST_SHARE = 0.05
 const LEAST_BYTES = 1e9
 const LEAST_LASTS_MS = 24 * HOUR_MS
-/** What was written in less time is no pace. */
+/** Shortest span that gives a pace. */
 const SHORTEST_MS = HOUR_MS / 6
 
-/** What is wrong with the room on a disk, by samples of the last hour, the oldest first; undefined: there is enough. */
+/** The trouble with the room on a disk, by samples of the last hour, the oldest first; undefined: there is enough. */
 export function judgeDisk(samples: readonly DiskSample[]): string | undefined {
   const [first, last] = [samples[0], samples.at(-1)]
   if (first === undefined || last === undefined) return undefined
@@ -32,7 +32,7 @@ export function judgeDisk(samples: readonly DiskSample[]): string | undefined {
   return `the disk of dataDir has ${formatCount(free / 1e6)} MB left (${share})${lasts}`
 }
 
-/** Those of the last hour, with a new one. */
+/** Samples of the last hour, with a new one. */
 export async function sampleDisk(folder: string, at: number, before: readonly DiskSample[]): Promise<DiskSample[]> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return [...before.filter((one) => at - one.at <= HOUR_MS), { at, free: bavail * bsize, size: blocks * bsize }]

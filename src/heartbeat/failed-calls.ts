@@ -19,7 +19,7 @@ export interface CallLimits {
 /** The provider's rule for certified apps: more than 95 % of an app's calls succeed, over 30 days. */
 export const MOST_FAILED = 0.05
 const DAYS = 30
-/** What fewer calls come to may be one bad hour of a new installation. */
+/** Fewest calls that are judged: fewer may be one bad hour of a new installation. */
 const LEAST_CALLS = 500
 /** A level is left when no more than this part of its share is left: a share of 30 days moves slowly, and to and fro. */
 const LEFT = 0.9
@@ -71,10 +71,10 @@ export class FailedCalls {
     this.#keys = keys
   }
 
-  /** Of the last 30 days (UTC), today among them. */
+  /** Counts of the last 30 days (UTC), today among them. */
   async read(now: number): Promise<CallCounts> {
     const { calls, failed } = await sumOfDays(this.#store, daysOf(this.#keys), now)
-    // What could be read of a damaged hash is no share above 1.
+    // A damaged hash must not give a share above 1.
     return { calls: Math.max(calls, failed), failed }
   }
 

@@ -10,7 +10,7 @@ export type HeartbeatVerdict = { ok: true } | { ok: false; reasons: string[] }
 export interface HeartbeatSettings {
   everyMs: number
   pinger: Pinger
-  /** What is out of bounds, one sentence each, and how all fares, in a few lines. */
+  /** Troubles that are out of bounds, one sentence each, and a summary of a few lines. */
   check(): Promise<{ reasons: string[]; summary: string }>
 }
 
@@ -85,7 +85,7 @@ const PERIODS = 3
 /** One that is no longer configured is forgotten. */
 const KEPT_MS = 7 * 86_400_000
 
-/** What the daemons know together of the heartbeat. */
+/** State of the heartbeat, which all daemons share. */
 export class HeartbeatStore {
   readonly #store: Store
   readonly #keys: Keys
@@ -95,7 +95,7 @@ export class HeartbeatStore {
     this.#keys = keys
   }
 
-  /** Whether the heartbeat of this period is the caller's: of all daemons one gets it. */
+  /** True where the heartbeat of this period is the caller's: of all daemons one gets it. */
   async take(everyMs: number, now: number): Promise<boolean> {
     const turn = this.#keys.heartbeatTurn(Math.floor(now / everyMs))
     return (await this.#store.set(turn, now, 'PX', 2 * everyMs, 'NX')) === 'OK'

@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
 
-/** What is done for one account. */
+/** Work for one account. */
 export type Undertaking = 'refresh' | 'identify' | 'poll' | 'uninstall'
 
 /** The oldest of its kind that is under way. */
@@ -27,18 +27,18 @@ const LONGEST_REFRESH_MS = 120_000
 const LONGEST_OTHER_MS = 300_000
 /** Calls of a refresh, one after the other: with the current token, and with the one before. */
 const CALLS = 2
-/** What an account's work may wait, and the calls of a grant of an unknown account. */
+/** Longest sweep: the wait of an account's work, and the calls of a grant of an unknown account. */
 const LONGEST_SWEEP_MS = 120_000
 const CALLS_OF_SWEEP = 3
-/** Of jobs that are not about accounts. */
+/** Longest job that is not about accounts. */
 const LONGEST_JOB_MS = 600_000
 /** Their accounts are judged one by one: as a whole a chunk may take as long as there are many of them. */
 const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall'])
 
 /**
- * Whether this process's jobs move: a worker that is stuck seems busy from outside. Noted per queue: when a job last
- * ended, and when those under way began; and since when each account is worked on. All by the steady clock: while a machine
- * slept nothing could move.
+ * Movement of this process's jobs: a worker that is stuck seems busy from outside. It notes for each queue when a job
+ * last ended, and when the running ones began; and since when each account is worked on. All by the steady clock:
+ * nothing could move while a machine slept.
  */
 export class Movement {
   readonly #clock: Clock
@@ -105,14 +105,14 @@ export class Movement {
     }
   }
 
-  /** Of each kind the oldest that is under way. */
+  /** The oldest of each kind that is running. */
   oldest(): Oldest[] {
     const now = this.#clock.steady()
     const jobs = [...this.#queues]
       .filter(([queue]) => !OF_ACCOUNTS.has(queue))
       .map(([queue, { begun }]) => [queue, begun] as const)
     return [...jobs, ...this.#eachUndertaking()].map(([what, all]) => {
-      // They were added in the order in which they began; only one that went on may be out of it.
+      // Entries are in the order in which they began; only one that went on may be out of it.
       let first: InHand | undefined
       for (const one of all) if (first === undefined || one.at < first.at) first = one
       return {

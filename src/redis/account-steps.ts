@@ -49,7 +49,7 @@ const MOST_BYTES = 256 * 1024
 
 type Send = (numberOfKeys: number, ...args: Argument[]) => Promise<unknown[]>
 
-interface Asked<Answer> {
+interface PendingCall<Answer> {
   key: string
   args: Argument[]
   resolve: (answer: Answer) => void
@@ -57,7 +57,7 @@ interface Asked<Answer> {
 }
 
 interface Group<Answer> {
-  waiting: Asked<Answer>[]
+  waiting: PendingCall<Answer>[]
   bytes: number
   planned: boolean
   underWay: number
@@ -124,7 +124,7 @@ class Gathering<Answer> {
     })
   }
 
-  async #call(asked: Asked<Answer>[]): Promise<void> {
+  async #call(asked: PendingCall<Answer>[]): Promise<void> {
     const call: Argument[] = []
     for (const { key } of asked) call.push(key)
     for (const { args } of asked) call.push(...args)

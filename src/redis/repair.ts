@@ -29,11 +29,11 @@ export function repairAppendOnlyFile(dataDir: string, now: number): Repair | und
     const original = join(folder, stored.name)
     const copy = join(folder, `damaged-${new Date(now).toISOString().replaceAll(':', '')}`)
     copyWhole(original, copy)
-    const { isWhole, said } = checkAppendOnlyFile(stored.file, 'fix')
-    const [, ofBytes, cutBytes] = /from (\d+) bytes, with (\d+) bytes/.exec(said) ?? []
+    const { isWhole, output } = checkAppendOnlyFile(stored.file, 'fix')
+    const [, ofBytes, cutBytes] = /from (\d+) bytes, with (\d+) bytes/.exec(output) ?? []
     if (isWhole) return { cutBytes: Number(cutBytes ?? 0), ofBytes: Number(ofBytes ?? 0), copy }
     putBack(copy, original)
-    throw notToBeRepaired(folder, `redis-check-aof: ${said.trim().split('\n').at(-1)}`)
+    throw notToBeRepaired(folder, `redis-check-aof: ${output.trim().split('\n').at(-1)}`)
   } finally {
     closeSync(lock)
   }

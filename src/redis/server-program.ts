@@ -119,13 +119,13 @@ export function spawnServer(args: readonly string[], output: number, lock: numbe
 }
 
 /** What Redis' own program finds in an append-only file; `fix`: it cuts off what comes after the first damage. */
-export function checkAppendOnlyFile(file: string, fix?: 'fix'): { isWhole: boolean; said: string } {
+export function checkAppendOnlyFile(file: string, fix?: 'fix'): { isWhole: boolean; output: string } {
   const checker = findProgram('redis-check-aof', 'valkey-check-aof')
   if (checker === undefined) throw new Error('there is no redis-check-aof on this machine: apt-get install redis-tools')
   const { status, stdout, stderr } = spawnSync(checker, [...(fix === undefined ? [] : ['--fix']), file], {
     ...{ env: plainEnvironment(), encoding: 'utf8', input: 'y\n' },
   })
-  return { isWhole: status === 0, said: `${stdout}${stderr}` }
+  return { isWhole: status === 0, output: `${stdout}${stderr}` }
 }
 
 export function findServer(): string {

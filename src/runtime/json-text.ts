@@ -3,11 +3,11 @@ const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** JSON that is safe on a terminal, with strangers' words in its strings. */
 export function jsonText(value: unknown): string {
-  return escapeUnseen(JSON.stringify(value))
+  return escapeInvisible(JSON.stringify(value))
 }
 
 /** The same value as the JSON that is given. */
-export function escapeUnseen(json: string): string {
+export function escapeInvisible(json: string): string {
   return json.replace(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 

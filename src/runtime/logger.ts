@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { type ChildLoggerOptions, type DestinationStream, type LoggerOptions, pino } from 'pino'
 import type { PinoPretty } from 'pino-pretty'
-import { escapeUnseen, keepEscapes } from './json-text.ts'
+import { escapeInvisible, keepEscapes } from './json-text.ts'
 import type { LogCode } from './log-codes.ts'
 
 /**
@@ -76,7 +76,7 @@ function describeError(error: unknown, depth = 0): unknown {
 export function createLogger(settings: LogSettings, destination?: DestinationStream): Logger {
   const isForPeople = destination === undefined && settings.pretty
   const output = destination ?? (isForPeople ? pinoPretty() : standardOutput())
-  const shown = (line: string) => (isForPeople ? keepEscapes(escapeUnseen(line)) : escapeUnseen(line))
+  const shown = (line: string) => (isForPeople ? keepEscapes(escapeInvisible(line)) : escapeInvisible(line))
   return pino(
     {
       level: settings.level,

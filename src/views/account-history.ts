@@ -25,7 +25,7 @@ export async function readAccountHistory(
 ): Promise<Iterable<Snapshot>> {
   if (resolution === 'raw') return history.read(account.hubId, from, to)
   const now = clock.now()
-  // Beyond the range too: only the snapshot that ended a gap tells of it.
+  // Beyond the range too: only the snapshot that ended a gap shows it.
   const snapshots = await history.read(account.hubId, from, Number.POSITIVE_INFINITY)
   const range = { from, to: Math.min(to, now), readUntil: readUntil(account) }
   return regularSeries(snapshots, range, resolution, zonesOf(now, historyKeep))
@@ -40,7 +40,7 @@ export function readUntil({
   return Math.max(polledAt ?? 0, pollFailure === null ? (nextPollAt ?? 0) : 0)
 }
 
-/** A snapshot as API and command line tell it. */
+/** A snapshot for the API and the command line. */
 export function snapshotJson({ at, missingSince, series }: Snapshot): SnapshotShape {
   const since = iso(missingSince ?? null)
   return { at: new Date(at).toISOString(), ...(since === null ? {} : { missingSince: since }), series }
@@ -51,7 +51,7 @@ export type LineFormat = 'csv' | 'jsonl'
 
 const COLUMNS = ['hubId', 'at', 'metric', 'objectTypeId', 'from', 'to', 'usage', 'limit', 'percent'] as const
 
-/** What comes before the first line. */
+/** Text before the first line. */
 export function historyHead(format: LineFormat): string {
   return format === 'csv' ? csvLine(COLUMNS) : ''
 }

@@ -2,7 +2,7 @@ import type { Account } from '../accounts/account.ts'
 import { iso } from '../text/format-time.ts'
 import type { PolledShape, RefreshedShape } from './shapes/account.ts'
 
-/** What came of reading an account's limits now; `reason`: why it was not read, or not all of it. */
+/** Outcome of reading an account's limits now; `reason`: why it was not read, or not all of it. */
 export function polledJson(hubId: number, account: Account | undefined, reason: string | undefined): PolledShape {
   return {
     hubId,

@@ -15,19 +15,19 @@ export interface StoryEvent {
 /** An account with when its uninstall is due next. */
 type TimedAccount = Account & { nextUninstallAt: number | null }
 
-/** An account's life in order of time, as far as its record and its open alerts tell it. */
+/** An account's life in order of time, by its record and its open alerts. */
 export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]): StoryEvent[] {
   const events = [
     ...connections(account),
     ...refreshes(account),
-    // Its level may have been another one then.
+    // The level at the time may have been another one.
     ...alerts.map((alert) => one(alert.since, 'alert opened', `${subjectOf(alert)}, now ${alert.level}`)),
     ...(account.uninstall === null ? [] : departure(account, account.uninstall)),
   ]
   return events.filter((event) => event !== undefined).toSorted((a, b) => a.at - b.at)
 }
 
-/** The same as the API and `--json` tell it: times in ISO 8601. */
+/** The story for the API and `--json`: times in ISO 8601. */
 export function storyJson(story: readonly StoryEvent[]): StoryEventShape[] {
   return story.map((event) => ({ ...event, at: iso(event.at) }))
 }
@@ -61,7 +61,7 @@ function failing({ reason, count, at }: NonNullable<Account['refreshFailure']>):
 
 const ASKED_BY: Record<UninstallBy, string> = { cli: 'command line', api: 'API', evidence: 'evidence' }
 
-/** What the provider answered to the deletion. */
+/** The provider's answer to the deletion. */
 export const ENDING = { deleted: 'the provider confirmed it', 'was-gone': 'the provider no longer knew it' }
 
 function departure({ state, nextUninstallAt }: TimedAccount, uninstall: Uninstall) {

@@ -48,7 +48,7 @@ export interface VerdictFacts {
   account: Subject
   /** `worst`: of those that need someone, for people. */
   alerts: AlertCounts & { worst?: string | undefined }
-  /** When each report was read last; absent where its series were not looked up. */
+  /** Moment of the last reading of each report; absent where its series were not read. */
   readAt?: readonly ReportAge[]
   /** Age from which a reading is stale, ms. */
   freshnessMs: number
@@ -69,7 +69,7 @@ function gravest(findings: readonly AccountFinding[]): VerdictLevel {
   return VERDICT_LEVELS.find((level) => findings.some((finding) => finding.level === level)) ?? 'none'
 }
 
-/** What is wrong with an account apart from its alerts, in a few words; '' = nothing. */
+/** The trouble of an account apart from its alerts, in a few words; '' = none. */
 export function troubleOf({ findings }: AccountVerdict): string {
   const wrong = (level: VerdictLevel) => findings.find((one) => one.level === level && one.about !== 'alerts')
   return (wrong('critical') ?? wrong('warning'))?.brief ?? ''
@@ -173,7 +173,7 @@ function expiry({ expiresAt }: Account['token'], now: number): string {
   return `Its access token ${expiresAt <= now ? 'expired' : 'expires'} ${distance(expiresAt, now)}.`
 }
 
-/** Of an account whose refreshes do not fail, as far as is known. */
+/** Tokens of an account whose refreshes do not fail, as far as is known. */
 function activeTokens(
   { account: { token, nextRefreshAt }, endpoint }: VerdictFacts,
   now: number,
@@ -267,7 +267,7 @@ function lastPoll({ account, readAt, freshnessMs }: VerdictFacts, now: number): 
 /** Reports that are so much younger than others were not read together with them. */
 const TOGETHER_MS = 60_000
 
-/** When the limits were read; where its reports were read at different times, each with its own. */
+/** Moment at which the limits were read; where its reports were read at different times, each with its own. */
 function readText(polledAt: number | null, readAt: VerdictFacts['readAt'], now: number): string {
   if (polledAt === null) return 'Limits have not been read yet'
   const ages = (readAt ?? []).map(({ at }) => at)
@@ -278,7 +278,7 @@ function readText(polledAt: number | null, readAt: VerdictFacts['readAt'], now: 
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
-/** Where something else is wrong, no alert is no comfort: it is not mentioned. */
+/** Open alerts. With another trouble, a line "no alerts" is no comfort: it is left out. */
 function openAlerts({ worst, ...counts }: VerdictFacts['alerts'], isWell: boolean): AccountFinding[] {
   const { critical, warning, handled } = counts
   const found = (level: VerdictLevel, says: string): AccountFinding[] => [{ about: 'alerts', level, brief: '', says }]
@@ -295,7 +295,7 @@ function distance(at: number | null | undefined, now: number): string {
   return at <= now && now - at < 500 ? 'just now' : formatDistance(at - now)
 }
 
-/** Of what is planned. */
+/** The moment of planned work. */
 function planned(at: number | null, now: number): string {
   if (at === null) return 'not planned'
   return at <= now ? 'due now' : formatDistance(at - now)

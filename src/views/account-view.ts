@@ -29,7 +29,7 @@ import type { ViewDeps } from './view-deps.ts'
 /** Accounts read at once. */
 const PAGE = 500
 
-/** What an account and its series are read from. */
+/** Sources of an account and its series. */
 export type AccountSources = Pick<
   ViewDeps,
   'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences' | 'coverage'
@@ -39,7 +39,7 @@ export type AccountSources = Pick<
 export interface PlannedAccount extends Account {
   nextRefreshAt: number | null
   nextPollAt: number | null
-  /** When the deletion of the refresh token is tried next, or the account is forgotten. */
+  /** Next try to delete the refresh token, or the moment at which the account is forgotten. */
   nextUninstallAt: number | null
 }
 
@@ -47,7 +47,7 @@ export interface PlannedAccount extends Account {
 export type CurrentSeries = Series &
   Outlook & {
     measuredAt: number | null
-    /** As the provider has it; absent where it gives none. */
+    /** Percent as the provider reports it; absent where it gives none. */
     reportedPercent?: number | undefined
     records?: ShownRecords
   }
@@ -62,7 +62,7 @@ export interface AccountView {
   story: StoryEvent[]
 }
 
-/** What of a view tells of the next poll. */
+/** The part of a view that shows the next poll. */
 type NextPoll = { account: PlannedAccount; series: readonly CurrentSeries[] }
 
 /** `unreadable`: what the caller could not read of it. */
@@ -181,7 +181,7 @@ export function withBucketSeries(
   return [...series, ...currentSeries(readings, undefined, now)]
 }
 
-/** A series as API and command line tell it. */
+/** A series for the API and the command line. */
 export function seriesJson({ id, metric, objectTypeId, label, from, to, ...read }: CurrentSeries): SeriesShape {
   const { usage, limit, percent, reportedPercent, measuredAt, daysLeft, forecast, forecastReason, records } = read
   return {
@@ -205,7 +205,7 @@ function forecastJson({ perDay, perDayLow, perDayHigh, ...left }: NonNullable<Ou
   return { perDay, perDayLow, perDayHigh, days, earliest, latest: left.latest === null ? null : tenths(left.latest) }
 }
 
-/** Everything there is to show about one account, as API and command line tell it. */
+/** Everything to show about one account, for the API and the command line. */
 export function accountDetailsJson(view: AccountView): AccountDetailsShape {
   const { account, verdict, scopes, series, alerts, story } = view
   return {
@@ -237,7 +237,7 @@ export function driftText(driftMs: number): string {
   return `gives its tokens ${seconds} s ${driftMs < 0 ? 'less' : 'more'} life than it promised`
 }
 
-/** An account as the API tells it: times in ISO 8601, null = never. */
+/** An account for the API: times in ISO 8601, null = never. */
 export function accountJson(account: PlannedAccount): AccountShape {
   const { token, refreshFailure, pollFailure, uninstall } = account
   return {

@@ -22,7 +22,7 @@ export interface LoggedTransition {
   receivers: ReceiverFate[]
 }
 
-/** `isNew`: nobody has looked yet who gets it; `unknown`: it ended too long ago for that to be remembered. */
+/** `isNew`: no daemon has read it yet; `unknown`: it ended too long ago for its outcome to be stored. */
 export interface Fate {
   is: ReceiverFate['is'] | 'unknown'
   why: string
@@ -54,7 +54,8 @@ export async function readAlertLog(
         (hubId === undefined || (alert.account?.hubId ?? 0) === hubId) &&
         (level === undefined || alert.level === level),
     )
-  // What is new first: what is looked at after that is known to somebody by the time that is read.
+  // New ones are read first: a transition that leaves the outbox meanwhile is in a receiver's state by the time that is
+  // read.
   const isNew = new Set((await Promise.all(partitions.map((number) => readNew(deps, number)))).flat())
   const asked = wanted.map(({ alert }) => ({ id: alert.id, number: numberOf(alert), alert: alertOf(alert) }))
   if (wanted.length === 0) return []
@@ -93,7 +94,7 @@ function partitionsOf(keys: Keys, hubId: number | undefined): number[] {
   return hubId === undefined ? Array.from({ length: PARTITIONS }, (_, number) => number) : [keys.partitionOf(hubId)]
 }
 
-/** As long as it is known of every transition what became of it. */
+/** For so long the outcome of every transition is known. */
 const KEPT_MS = 3 * 86_400_000
 
 /** Loops: there may be more of them than a call takes arguments. */
@@ -105,7 +106,7 @@ function greatest(moments: readonly number[]): number {
   return moments.reduce((one, at) => Math.max(one, at), 0)
 }
 
-/** One that waits for anybody is pending; of the others the worst end counts. */
+/** A transition that waits for any receiver is pending; of the others the worst end counts. */
 function fateOf(receivers: readonly ReceiverFate[], isNew: boolean, isRecent: boolean): Fate {
   for (const is of ['pending', 'dead', 'delivered', 'withheld'] as const) {
     const some = receivers.filter((one) => one.is === is)
@@ -116,17 +117,17 @@ function fateOf(receivers: readonly ReceiverFate[], isNew: boolean, isRecent: bo
 }
 
 function whyOf(is: ReceiverFate['is'], some: readonly ReceiverFate[]): string {
-  const said = some.filter(({ why }) => why !== '')
-  if (is === 'pending') return said.map(({ why, receiver }) => `${why} (${receiver})`).join('; ')
-  return said[0]?.why ?? ''
+  const reasons = some.filter(({ why }) => why !== '')
+  if (is === 'pending') return reasons.map(({ why, receiver }) => `${why} (${receiver})`).join('; ')
+  return reasons[0]?.why ?? ''
 }
 
-/** Alerts with news that nobody has looked at. */
+/** Alerts with news that no daemon has read. */
 async function readNew({ store, keys }: Sources, number: number): Promise<string[]> {
   return store.zrangebyscore(keys.partition(number).newsDue, '-inf', '(0')
 }
 
-/** Of a partition so many at most are gone through for those that are asked for. */
+/** Most pages of a partition that are read for the matching ones. */
 const MOST_PAGES = 5
 
 /** Some transitions by their names; those that the log no longer has, or has too deep down, are missing. */
@@ -160,7 +161,7 @@ function timeOf({ measuredAt }: Alert): number {
   return Date.parse(measuredAt)
 }
 
-/** A transition as API and command line tell it. */
+/** A transition for the API and the command line. */
 export function transitionJson({ transition, alert, fate, receivers }: LoggedTransition): TransitionShape {
   return {
     ...{ at: alert.measuredAt, transition, fate: fate.is, ...(fate.why === '' ? {} : { why: fate.why }), alert },

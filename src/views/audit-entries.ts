@@ -11,7 +11,7 @@ export function auditEntryJson({ id, at, action, who, ...more }: AuditEntry): Au
   }
 }
 
-/** As people read it: `ann silenced alerts`. */
+/** The action for people: `ann silenced alerts`. */
 export function didText({ action }: Pick<AuditEntry, 'action'>): string {
   return auditedOf(action).did
 }

@@ -27,7 +27,10 @@ export interface CheckRequest extends JudgeSettings {
 /** Accounts judged at a time: the readings of a whole fleet must not be in memory together. */
 const BATCH = 500
 
-/** How every account asked for stands by its last readings, some hundreds at a time, in no order that means anything. */
+/**
+ * The levels of all accounts that are asked for, by their last readings, some hundreds at a time, in no particular
+ * order.
+ */
 export async function* checkFleet(deps: Sources, request: CheckRequest): AsyncGenerator<JudgedAccount[]> {
   const { hubIds, poll } = request
   const isAsked = hubIds.length > 0
@@ -80,21 +83,21 @@ function openAlert(stored: string | undefined, now: number): { open: AlertLevel;
   return { open: state.level, isAcknowledged: currentAcknowledgement(state, now) !== undefined }
 }
 
-/** What a check found, over all accounts. */
+/** Results of a check over all accounts. */
 export interface CheckCounts {
   accounts: number
   /** Accounts that are not ok, whichever way. */
   notOk: number
   /** Series that a rule watches. */
   series: number
-  /** Series at this level that nobody has handled. */
+  /** Series at this level that no operator has handled. */
   critical: number
   warning: number
   /** Series at a level that an operator has acknowledged or silenced. */
   handled: number
   /** Accounts of which not all is known: no fresh reading. */
   unknown: number
-  /** Accounts that must reconnect, which nobody has handled. */
+  /** Accounts that must reconnect, and that no operator has handled. */
   reconnect: number
   /** Series that can't be judged because their limit is not known. */
   withoutLimit: number
@@ -135,5 +138,5 @@ export function statusOf(counts: CheckCounts): CheckLevel {
   ])
 }
 
-/** As monitoring systems know them. */
+/** Exit codes of monitoring systems. */
 export const EXIT_CODES: Readonly<Record<CheckLevel, number>> = { ok: 0, warning: 1, critical: 2, unknown: 3 }

@@ -11,7 +11,7 @@ import { formatTime, iso } from '../text/format-time.ts'
 import { readTransitions } from './alert-log.ts'
 import type { AttemptShape, ReceiverShape, ReceiverTestShape } from './shapes/delivery.ts'
 
-/** What a delivery is about: the first of its alerts, and how many more there are. */
+/** The subject of a delivery: the first of its alerts, and the number of the others. */
 export interface Carried {
   alerts: Alert[]
   more: number
@@ -41,7 +41,7 @@ export async function findAttempts(
     .slice(0, most)
 }
 
-/** What each delivery carries, by its id. One that carries nothing is a test. */
+/** Subjects of deliveries by their ids. A delivery without transitions is a test. */
 export async function carriedBy(
   deps: { store: Store; keys: Keys; deliveries: Deliveries },
   ids: readonly string[],
@@ -58,14 +58,14 @@ export async function carriedBy(
   )
 }
 
-/** An attempt as pages and programs are told of it: times in ISO 8601. */
+/** An attempt for pages and programs: times in ISO 8601. */
 export type TimedAttempt = AttemptShape
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
   return { ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) }
 }
 
-/** How a receiver fares, as the pages, the API and the command line show it. */
+/** State of a receiver, for the pages, the API and the command line. */
 export type ReceiverStatus = ReceiverShape
 
 export function receiverStatus(health: ReceiverHealth): ReceiverStatus {
@@ -109,12 +109,11 @@ interface Tested {
   outcome: AttemptOutcome
   ms: number
   noted: 'recorded' | 'enabled' | 'away'
-  /** What to do, where it failed. */
+  /** The remedy, where it failed. */
   fix: string | undefined
 }
 
-/** What came of a test message, as API and command line tell it. */
-/** Of what would be sent; the reason is why its template was left out. */
+/** A message as it would be sent; the reason is why its template was left out. */
 export function shownMessageJson(receiver: string, { text, fault }: ShownMessage): ReceiverTestShape {
   return {
     ...{ receiver, outcome: 'shown', shown: text, reason: fault ?? null },

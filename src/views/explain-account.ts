@@ -26,7 +26,7 @@ import type { AccountFacts, Notification } from './notifications.ts'
 import { watchText } from './poll-texts.ts'
 import type { ExplainSettings } from './view-deps.ts'
 
-/** What all explanations of an account rest on. */
+/** Facts that all explanations of an account rest on. */
 interface Grounds {
   settings: ExplainSettings
   facts: AccountFacts
@@ -35,32 +35,32 @@ interface Grounds {
 
 export interface AccountExplanation {
   account: PlannedAccount
-  /** What keeps it from being read, judged or told of as a whole; in the order in which it should be seen to. */
+  /** Notes on what keeps the whole account from being read, judged or notified of, most urgent first. */
   standing: string[]
   /** Alerts about the account itself: its tokens, its polls. */
   own: ExplainedAlert[]
   series: ExplainedSeries[]
 }
 
-/** Why something was told, or was not. */
+/** Why an alert was sent, or was not. */
 export interface ExplainedAlert {
   field: string
   kind: AlertKind
   /** In people's words. */
   subject: string
-  /** `failing`: something fails, and no alert is open about it yet. */
+  /** `failing`: a trouble whose alert has not opened yet. */
   state: 'ok' | 'pending' | 'warning' | 'critical' | 'unknown' | 'off' | 'failing'
   /** Id of the alert that is open. */
   alert: string | null
-  /** When it opened, ms. */
+  /** Moment at which it opened, ms. */
   since: number | null
   why: string
   held: HeldBack[]
-  /** Who knows of it, where the alert is open. */
+  /** Acknowledgement, where the alert is open. */
   acknowledged: Acknowledged | null
-  /** Where the route stands in the file, and whom it tells. Null: no route is for it. */
+  /** Place of the route in the file, and its receivers. Null: no route is for it. */
   route: { at: string; to: readonly string[] } | null
-  /** When it is told again at the soonest if nothing changes, ms; null where nothing is open, or it is told once. */
+  /** Soonest moment at which it repeats if nothing changes, ms; null where nothing is open, or it never repeats. */
   repeatFrom: number | null
   transitions: readonly Notification[]
 }
@@ -76,13 +76,13 @@ export interface ExplainedSeries extends ExplainedAlert {
 export interface RulePlace {
   /** `thresholds[2]` */
   at: string
-  /** Its line in the file; null where it is of no file. */
+  /** Line in the file; null where it is of no file. */
   line: number | null
-  /** As alerts name it. */
+  /** Name, as in alerts. */
   name: string
   /** For people: its name, or what it watches where it was given none. */
   title: string
-  /** Its conditions, in a few words. */
+  /** Conditions, in a few words. */
   asks: string
 }
 
@@ -92,13 +92,13 @@ export function explainFacts(settings: ExplainSettings, facts: AccountFacts, now
   const grounds = { settings, facts, now }
   return {
     account,
-    standing: standingOf(account, series, now),
+    standing: accountNotes(account, series, now),
     own: [explainTokens(grounds), explainPolls(grounds)],
     series: series.map((one) => explainSeries(grounds, one)),
   }
 }
 
-function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
+function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
   const { state, uninstall, refreshFailure, polledAt, pollFailure, parkedUntil } = account
   if (isLeaving(account)) {
     return [`it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read or judged of it any more`]
@@ -150,7 +150,7 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
   }
 }
 
-/** As of the poll that was counted last: it must not count once more. */
+/** The verdict as of the poll that was counted last: that poll must not count once more. */
 function asCounted(
   { settings, now }: Grounds,
   rule: Rule | undefined,
@@ -274,7 +274,7 @@ function explainOwn(
   })
 }
 
-/** As far as routes, silences and the fleet's alerts look at one. */
+/** The parts of an alert that routes, silences and the fleet's alerts match. */
 function alertAbout({ facts, now }: Grounds, field: string, named: Pick<Alert, 'kind' | 'level' | 'rule'>): Alert {
   const { hubId, hubDomain } = facts.account
   const cause = storedState(facts, field)?.cause
@@ -286,7 +286,7 @@ function alertAbout({ facts, now }: Grounds, field: string, named: Pick<Alert, '
   }
 }
 
-interface Standing {
+interface AlertCase {
   field: string
   state: SeriesState | undefined
   shown: ExplainedAlert['state']
@@ -296,7 +296,7 @@ interface Standing {
 function explainAlert(
   { settings, facts, now }: Grounds,
   alert: Alert,
-  { field, state, shown, why }: Standing,
+  { field, state, shown, why }: AlertCase,
 ): ExplainedAlert {
   const { routes, repeatEveryMs } = settings
   const hasContact = facts.account.contact !== null
@@ -327,7 +327,7 @@ function subjectOf({ kind, series }: Alert): string {
   return kind === 'token' ? 'its tokens' : 'reading its limits'
 }
 
-/** Neither lost tokens nor scopes that were not granted are told again: nobody is helped by hearing it every day. */
+/** Neither lost tokens nor missing scopes repeat: a daily message about them helps no operator. */
 function repeatFrom(state: SeriesState, { kind }: Alert, repeatEveryMs: number, now: number): number | null {
   if (kind === 'token' || state.cause === 'scopes') return null
   return Math.max(state.sentAt + repeatEveryMs, currentAcknowledgement(state, now)?.until ?? 0)

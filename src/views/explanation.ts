@@ -17,20 +17,20 @@ import type { ViewDeps } from './view-deps.ts'
 
 type Sources = AccountSources & Pick<ViewDeps, 'deliveries' | 'receivers' | 'explain'>
 
-/** Undefined: nobody knows the account. */
+/** Undefined: the account is unknown. */
 export async function readExplanation(deps: Sources, hubId: number): Promise<AccountExplanation | undefined> {
   const view = await readAccountView(deps, hubId)
   return view === undefined ? undefined : explainView(deps, view)
 }
 
-/** Of an account that was read already. */
+/** Explanation of an account that was read already. */
 export async function explainView(
   deps: Sources,
   { account, series: read }: Pick<AccountView, 'account' | 'series'>,
   most?: MostNotifications,
 ): Promise<AccountExplanation> {
   const now = deps.clock.now()
-  // One look at the config, which may be read anew at each: a rule's place is found by which object it is.
+  // The config is read once, since each read may give another object: the place of a rule is found by its object.
   const explain = { ...deps.explain }
   const [states, { silences, fleet }, log] = await Promise.all([
     storedStates(deps.store, deps.keys, account.hubId),
@@ -41,7 +41,7 @@ export async function explainView(
   return explainFacts(explain, { account, series, states, silences, fleet, log }, now)
 }
 
-/** Why an account was told of, or was not, as API and command line tell it. */
+/** The explanation for the API and the command line. */
 export function explanationJson({ account, standing, own, series }: AccountExplanation): ExplanationShape {
   const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
   return {

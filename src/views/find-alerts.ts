@@ -35,7 +35,9 @@ export interface OpenAlertFilter {
 /** Alerts by level. Those that an operator has acknowledged or silenced are in neither level, but `handled`. */
 export type AlertCounts = Record<AlertLevel | 'handled', number>
 
-/** Where an account stands in the list: whether all of its alerts are handled, the rank of its worst one, then its number. */
+/**
+ * Place of an account in the list: whether all of its alerts are handled, the rank of its worst one, then its number.
+ */
 export type AlertPlace = readonly number[]
 
 /** A place as text: a cursor of the API and of the page. */
@@ -45,7 +47,7 @@ export function alertPlaceText(place: AlertPlace): string {
   return place.join('_')
 }
 
-/** Of what `ALERT_PLACE` let through. */
+/** Reads a text that `ALERT_PLACE` matches. */
 export function readPlace(text: string): AlertPlace {
   return text.split('_').map(Number)
 }
@@ -59,11 +61,11 @@ export interface AccountAlerts {
 }
 
 export interface FoundAlerts {
-  /** Of all that fit but for the level. */
+  /** Counts of all that fit but for the level. */
   counts: AlertCounts
-  /** The account with the worst alert that nobody has handled first. */
+  /** First the account with the worst alert that no operator has handled. */
   accounts: AccountAlerts[]
-  /** Those of all of them, the worst first, handled ones last. */
+  /** All matching alerts, the worst first, handled ones last. */
   alerts: OpenAlert[]
   /** After which the next page begins; undefined on the last one. */
   next: AlertPlace | undefined
@@ -71,7 +73,7 @@ export interface FoundAlerts {
 
 type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry'>
 
-/** What is shown of the open alerts. */
+/** Filter and page of the open alerts. */
 interface AlertSearch extends OpenAlertFilter {
   silences: readonly Silence[]
   /** Called with each alert that fits but for level and mark: what else is to be known of all needs no read of its own. */
@@ -118,7 +120,10 @@ interface Surveyed {
   place: AlertPlace
 }
 
-/** What is open at all accounts, from the states alone: of a large fleet no more is kept than a count and a place for each account. */
+/**
+ * Open alerts of all accounts, from the states alone: of a large fleet only a count and a place for each account are
+ * kept.
+ */
 export async function surveyAlerts(
   { store, keys, registry }: Sources,
   search: AlertSearch,
@@ -199,7 +204,7 @@ function isAbout({ hubId, hubDomain }: OpenState, text: string): boolean {
   return hubId !== NO_ACCOUNT && (hubDomain.toLowerCase().includes(text) || String(hubId).includes(text))
 }
 
-/** An open alert as pages and programs are told of it: times in ISO 8601. */
+/** An open alert for pages and programs: times in ISO 8601. */
 export type TimedAlert = OpenAlertShape
 
 export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {

@@ -34,7 +34,7 @@ export function shareText({ share }: CoverageShape): string {
   return share === null ? 'nothing to read' : formatPercent(share * 100)
 }
 
-/** What there is to say beside the share. */
+/** Notes beside the share. */
 export function coverageNotes({ objective, stale, failing, notWatched }: CoverageShape): string[] {
   return [
     `${formatCount(stale)} stale`,
@@ -61,7 +61,7 @@ export function daemonStatus(daemon: Daemon, now: number): DaemonStatus {
   }
 }
 
-/** Who is at work, in a line; without anybody all else that a status tells is of the past. */
+/** The daemons at work, in a line; without any, everything else in a status is of the past. */
 export function daemonsText(daemons: readonly DaemonStatus[]): string {
   const working = daemons
     .filter(({ silent }) => !silent)
@@ -77,7 +77,7 @@ function rolesNote({ roles }: DaemonStatus): string {
   return roles.length === ROLES.length ? '' : `: ${roles.join(' and ')}`
 }
 
-/** What somebody outside was told last. */
+/** The last report to the service outside. */
 export type HeartbeatStatus = HeartbeatShape
 
 /** Null where there is no heartbeat, or none yet. */
@@ -125,7 +125,7 @@ export function budgetText({ calls, short }: PollBudgetShape): string {
   return `too small: ${countOf(short.polls, 'poll')} waited since ${formatTime(short.since ?? '')}, up to ${late}`
 }
 
-/** How much stands in a queue. */
+/** Number of jobs in a queue. */
 export interface QueueDepth {
   queue: string
   waiting: number
@@ -136,7 +136,7 @@ export interface QueueDepth {
   oldestWaitingAt: number | null
 }
 
-/** How the provider's token endpoint fares with the whole fleet. */
+/** State of the provider's token endpoint for all accounts. */
 export type TokenEndpointStatus = TokenEndpointShape
 
 /** Null before the first daemon has asked for a token. */
@@ -160,7 +160,7 @@ export function skewText(clockSkewMs: number): string {
   return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
 }
 
-/** What is wrong with it: `client secret rejected`. */
+/** The endpoint's trouble: `client secret rejected`. */
 export function endpointTrouble({ cause }: Pick<TokenEndpointStatus, 'cause'>): string {
   return cause === null ? 'provider fails' : ENDPOINT_CAUSE[cause]
 }

@@ -8,7 +8,7 @@ import { formatMoment } from '../text/format-time.ts'
 import type { AccountFacts, Notification, WaitingFor } from './notifications.ts'
 import type { RuleSet } from './view-deps.ts'
 
-/** Something that keeps people from being told. */
+/** A reason that keeps an alert from being sent. */
 export interface HeldBack {
   is: 'silence' | 'quiet-hours' | 'acknowledged' | 'fleet' | 'first-run' | 'waiting' | 'no-route'
   /** ms; null where it has no time that is known. */
@@ -42,11 +42,11 @@ export function heldBack(
   const known = currentAcknowledgement(state, now)
   if (known !== undefined) {
     const { by, at, until, comment } = known
-    const said = comment === undefined ? '' : ` (${comment})`
+    const note = comment === undefined ? '' : ` (${comment})`
     hold(
       'acknowledged',
       until,
-      `acknowledged by ${by} ${formatMoment(at)}${said}: repeats if it gets worse, or from ${formatMoment(until)} on`,
+      `acknowledged by ${by} ${formatMoment(at)}${note}: repeats if it gets worse, or from ${formatMoment(until)} on`,
     )
   }
   for (const trouble of fleet.filter((open) => coversAlert(open, alert))) {
@@ -62,7 +62,7 @@ export function heldBack(
   return held
 }
 
-/** Also of what is over: that is to be told too. */
+/** Also for an alert that is over: its end is sent too. */
 export function waitingIn(transitions: readonly Notification[]): HeldBack[] {
   const all = transitions.flatMap(({ waiting }) =>
     waiting.map(({ receiver, where, until, because }) => ({

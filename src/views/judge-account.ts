@@ -17,13 +17,13 @@ export interface JudgeSettings {
   rules: readonly Rule[]
   /** Age from which a reading of an account is stale, ms; of a pair's: of one of so many that may take turns. */
   staleAfter: (account: AccountName, pairs: number) => number
-  /** What an account is asked for: reports, and pairs where that is known. */
+  /** Reports of an account's polls, and pairs where they are known. */
   askedOf: (account: AccountName) => { reports: readonly Report[]; pairs: readonly { from: string; to: string }[] }
   /** In force. */
   silences: readonly Silence[]
 }
 
-/** What of an account is needed to judge it. */
+/** The fields of an account that judge it. */
 export type JudgedSubject = Pick<
   Account,
   'hubId' | 'hubDomain' | 'state' | 'polledAt' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'
@@ -35,9 +35,11 @@ export interface CheckedSeries extends CurrentSeries {
   isAcknowledged?: boolean
 }
 
-/** A series as it was last read, and how it stands. */
+/** A series as it was last read, with its level. */
 export interface JudgedSeries extends CurrentSeries {
-  /** That of its reading or of its open alert, whichever is worse. `unknown`: its limit is, or its reading is too old. */
+  /**
+   * Level of its reading or of its open alert, whichever is worse. `unknown`: its limit is, or its reading is too old.
+   */
   level: CheckLevel
   /** Name of the rule that decided. */
   rule: string
@@ -50,7 +52,7 @@ export interface JudgedSeries extends CurrentSeries {
 export interface JudgedAccount {
   hubId: number
   hubDomain: string
-  /** Null for one that nobody knows. */
+  /** Null for an unknown account. */
   state: Account['state'] | null
   /** The worst there is: critical, warning, unknown, ok. A series without a known limit does not make it unknown. */
   level: CheckLevel
@@ -58,16 +60,13 @@ export interface JudgedAccount {
   ofAccount: CheckLevel
   /** Why not all is known of it: what was read is too old, or nothing was. Null = all is. May hold strangers' words. */
   reason: string | null
-  /** When anything of it was last read, ms. */
+  /** Moment of its last reading, ms. */
   readAt: number | null
-  /** Those that a rule watches. */
+  /** Series that a rule watches. */
   series: JudgedSeries[]
 }
 
-/**
- * How an account stands by its last readings, without `for`, and by its open alerts, whatever holds one open or back.
- * `trouble` is why it could not be read just now; `isKnown`: an operator has handled its token alert.
- */
+/** Level of an account by its last readings, without `for`, and by its open alerts, whatever holds one open or back. */
 export function judgeAccount(
   { trouble, isKnown = false, ...settings }: JudgeSettings & { trouble?: string | undefined; isKnown?: boolean },
   account: JudgedSubject,
@@ -85,7 +84,7 @@ export function judgeAccount(
   return { hubId, hubDomain, state, level, ofAccount, reason, readAt, series }
 }
 
-/** One that was asked for and is nobody's, or no longer. */
+/** An account that was asked for and is unknown, or no longer known. */
 export function judgeAbsent(hubId: number, account: JudgedSubject | undefined): JudgedAccount {
   const { hubDomain = '', state = null } = account ?? {}
   const reason = state === null ? 'there is no such account' : `it is ${state}`
@@ -146,7 +145,7 @@ function whyUnknown(
   return account.pollFailure !== null && lacksReport(settings, account, current) ? `not all was read${because}` : null
 }
 
-/** Whether a report was never read of which a rule wants to know. */
+/** True where a report that a rule is about was never read. */
 function lacksReport({ rules, askedOf }: JudgeSettings, account: JudgedSubject, current: readonly CurrentSeries[]) {
   const { reports, pairs } = askedOf(account)
   // One that the account's plan may lack is none that is missing.
@@ -166,7 +165,7 @@ function isSame(a: SeriesName, b: SeriesName): boolean {
   return a.metric === b.metric && a.from === b.from && a.to === b.to
 }
 
-/** Whether a reading is too old to count: of a series, or without one of the account as a whole. */
+/** True where a reading is too old to count: of a series, or without one of the account as a whole. */
 type IsStale = (at: number | null, series?: CurrentSeries) => boolean
 
 function staleness(

@@ -22,7 +22,7 @@ export interface ListedAccount {
   alerts: AlertCounts
   /** The same alerts one by one, also those that are handled. */
   open: readonly OpenState[]
-  /** What is wrong with its tokens or polls, in a few words; '' = nothing. */
+  /** Trouble with its tokens or polls, in a few words; '' = none. */
   trouble: string
 }
 
@@ -92,7 +92,7 @@ async function rowsOf(
       const open = byAccount.get(account.hubId) ?? []
       const marked = open.map((one) => ({ level: one.state.level, isHandled: isHandledState(one, silences, now) }))
       const alerts = countsOf(marked)
-      // What all accounts suffer from at the token endpoint is said once, on the status page.
+      // A trouble of all accounts at the token endpoint is shown once, on the status page.
       const trouble = troubleOf(accountVerdict({ account, alerts, freshnessMs, endpoint: null }, now))
       return { account, alerts, open, trouble }
     }),

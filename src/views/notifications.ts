@@ -22,10 +22,10 @@ export interface MostNotifications {
   attempts: number
 }
 
-/** As many attempts as are kept. */
+/** The number of attempts that are kept. */
 const ALL: MostNotifications = { transitions: 200, attempts: 10_000 }
 
-/** What an account was told of, newest first, and what became of it. */
+/** Notifications about an account, newest first, with their outcome. */
 export async function readNotifications(deps: Sources, hubId: number, most = ALL): Promise<Notification[]> {
   const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-most.transitions)
   if (logged.length === 0) return []
@@ -56,7 +56,7 @@ function fieldOf({ kind, series }: Alert): string {
   return kind === 'poll' ? POLL_FIELD : TOKEN_FIELD
 }
 
-/** Of a delivery whose attempts are no longer in the log, what its last one brought. */
+/** Attempts of each delivery; of one whose attempts are no longer in the log, its last outcome. */
 function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly LoggedAttempt[]): LoggedAttempt[] {
   return carrying
     .flatMap((head): LoggedAttempt[] => {
@@ -69,7 +69,7 @@ function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly Logged
     .sort((a, b) => a.at - b.at)
 }
 
-/** What a receiver waits for, and where. */
+/** The place where a receiver's copy waits, and why. */
 async function waitingFor({ store, keys }: Sources, { receiver, waits, delivery }: ReceiverFate): Promise<WaitingFor> {
   if (waits?.is === 'held' && waits.held !== undefined) {
     const { held } = waits
@@ -81,7 +81,7 @@ async function waitingFor({ store, keys }: Sources, { receiver, waits, delivery 
   return { receiver, where: 'delivery', until: until === null ? null : Number(until) }
 }
 
-/** All that is read of an account to say why it was told of, or was not. */
+/** Everything that is read of an account to explain its notifications. */
 export interface AccountFacts {
   account: PlannedAccount
   series: readonly CurrentSeries[]
@@ -91,24 +91,24 @@ export interface AccountFacts {
   silences: readonly Silence[]
   /** Troubles of the whole fleet whose alert is open. */
   fleet: readonly FleetTrouble[]
-  /** Its transitions in the alert log, newest first. */
+  /** Transitions in the alert log, newest first. */
   log: readonly Notification[]
 }
 
 /** A transition with what became of it. */
 export interface Notification {
-  /** As the ledger knows it. */
+  /** Place in the alert log. */
   ref: TransitionRef
-  /** When it was committed, ms. */
+  /** Commit, ms. */
   at: number
   /** The field of the state that it changed: a series' id, `token`, `poll`. */
   field: string
   alert: Alert
-  /** Where it is: waiting for somebody, told, given up, or withheld from everybody; `unknown`: that is no longer remembered. */
+  /** Outcome: still waiting, sent, given up, or withheld from every receiver; `unknown`: no longer stored. */
   fate: Fate['is']
-  /** What it ended by; empty where there is nothing to say. */
+  /** Why it ended; empty where there is nothing to show. */
   why: string
-  /** Who still waits for it, and where. */
+  /** Receivers that still wait for it, and where. */
   waiting: readonly WaitingFor[]
   attempts: readonly LoggedAttempt[]
 }
@@ -116,7 +116,7 @@ export interface Notification {
 export interface WaitingFor {
   receiver: string
   where: 'outbox' | 'group' | 'digest' | 'held' | 'delivery'
-  /** When that is looked at again, ms. */
+  /** Moment of the next check, ms. */
   until: number | null
   /** Why it is held back. */
   because?: string

@@ -7,7 +7,7 @@ import type { OutboxShape } from './shapes/delivery.ts'
 /** How many alerts are on their way, and whether anything is late. */
 export interface OutboxBalance {
   pending: number
-  /** Of these, alerts with news that nobody has looked at. */
+  /** Alerts of these with news that no daemon has read. */
   inOutbox: number
   /** Alerts that a receiver waits for, each counted for each: in a group, or held back. */
   waiting: number
@@ -15,9 +15,9 @@ export interface OutboxBalance {
   deliveries: number
   /** Messages that were given up, and can be sent again. */
   dead: number
-  /** When the oldest of it happened, ms; held back or not. */
+  /** Moment of the oldest of them, ms; held back or not. */
   oldestPendingAt: number | null
-  /** Since when something should have moved on and has not, ms: news, a group, a delivery. */
+  /** Moment at which the oldest news, group or delivery should have moved on and has not, ms. */
   lateSince: number | null
 }
 
@@ -54,7 +54,7 @@ function earliest(moments: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.min(...known)
 }
 
-/** The same as API and command line tell it: times in ISO 8601. */
+/** The balance for the API and the command line: times in ISO 8601. */
 export function outboxJson({ oldestPendingAt, lateSince, ...balance }: OutboxBalance): OutboxShape {
   return { ...balance, oldestPendingAt: iso(oldestPendingAt), lateSince: iso(lateSince) }
 }

@@ -81,7 +81,7 @@ function nameOf(series: string, labels: Labels) {
 const IS = { all: 'cannot be watched', part: 'cannot be watched in part' } as const
 const UNREAD = { all: "limits can't be read", part: "some limits can't be read" } as const
 
-/** What keeps an account's limits from being read, as the API has it; null = nothing that is known. */
+/** Why an account's limits are not read, as the API has it; null = no known reason. */
 export function watchJson({ pollBlocked }: Account): AccountShape['watch'] {
   if (pollBlocked === null) return null
   const { what, since, scopes } = pollBlocked

@@ -5,28 +5,28 @@ import { chunksOf } from '../runtime/chunks-of.ts'
 import { formatMoment } from '../text/format-time.ts'
 import type { ViewDeps } from './view-deps.ts'
 
-/** What became of a transition for one receiver. */
+/** Outcome of a transition for one receiver. */
 export interface ReceiverFate {
   receiver: string
   is: 'pending' | 'delivered' | 'dead' | 'withheld'
-  /** What holds it back, why it was given up, or why it is not sent; empty where there is nothing to say. */
+  /** Why it is held back, was given up, or is not sent; empty where there is nothing to show. */
   why: string
-  /** What it waits for, or the delivery that brings it. */
+  /** The wait, or the delivery that brings it. */
   waits?: Waits
   delivery?: DeliveryHead
 }
 
 export type FateSources = Pick<ViewDeps, 'store' | 'keys' | 'deliveries'>
 
-/** Of a transition. */
+/** The transition in question. */
 export interface AskedTransition {
-  /** Its id, its number in that, and the alert's own. */
+  /** Id, the number in it, and the alert's own id. */
   id: string
   number: number
   alert: string
 }
 
-/** What became of each transition, for each receiver that it meant anything to; of deliveries from before `since` nothing is known. */
+/** Outcome of each transition for each receiver that it is for; deliveries from before `since` are unknown. */
 export async function readReceiverFates(
   { store, keys, deliveries }: FateSources,
   asked: readonly AskedTransition[],

@@ -7,7 +7,10 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { SilenceShape } from './shapes/alert.ts'
 
-/** Alerts with what keeps them from being told at the moment: an acknowledgement that has run out is none. */
+/**
+ * Alerts with the silence or acknowledgement that keeps them from being sent now: an acknowledgement that has run out
+ * is none.
+ */
 export function withMarks(alerts: readonly OpenAlert[], silences: readonly Silence[], now: number): OpenAlert[] {
   return alerts.map(({ acknowledged, ...alert }) => {
     const { hubId, hubDomain = '' } = alert
@@ -36,7 +39,7 @@ export function worstAlert<T extends Marked & Pick<OpenAlert, 'level'>>(alerts: 
   return alerts.toSorted((a, b) => rank(a) - rank(b))[0]
 }
 
-/** Whether an alert is handled, as it is stored. */
+/** True where an alert is handled, by its stored state. */
 export function isHandledState(open: OpenState, silences: readonly Silence[], now: number): boolean {
   if (currentAcknowledgement(open.state, now) !== undefined) return true
   return silenceOf(silences, silenceable(open), now) !== undefined
@@ -59,7 +62,7 @@ export async function countCovered(
   return counts
 }
 
-/** Of matchers that name one account: those that no account has for a name. */
+/** Matchers of one account that no account has for a name. */
 export async function unknownAccounts(
   { store, keys }: { store: Store; keys: Keys },
   matchers: readonly Matcher[],

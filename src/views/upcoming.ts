@@ -54,7 +54,7 @@ export async function readUpcoming(deps: Sources, asked: Asked, now: number): Pr
   }
 }
 
-/** Whether one account of each partition tells that forecasts are made. The first one of an account takes days. */
+/** True where one account of each partition shows that forecasts are made. The first one of an account takes days. */
 async function areForecast({ store, keys }: Sources, now: number): Promise<boolean> {
   const made = await everyPartition(keys, async ({ state }) => {
     const [hubId] = await store.zrange(state.active, 0, '0')
@@ -73,7 +73,7 @@ async function placesAfter({ store, keys }: Sources, { limit, after }: Asked): P
     Promise.all(
       from.flatMap((place, n) => [
         store.zrangebyscore(nearest, `(${place}`, END[n] ?? 0, ...some),
-        // Of those at the same place, the ones behind the account.
+        // At the same place, those behind the account.
         ...(after === undefined ? [] : [store.zrangebyscore(nearest, place, place, 'WITHSCORES')]),
       ]),
     ),
@@ -138,7 +138,7 @@ function rowOf(hubId: number, hubDomain: string, { id: _, ...series }: Series) {
   return { hubId, hubDomain, ...series }
 }
 
-/** Where no limit comes: none is near, or that is not known yet. */
+/** Text for an empty list: no limit is near, or that is not known yet. */
 export function noneUpcomingText({ forecasts }: Pick<Upcoming, 'forecasts'>): string {
   return forecasts
     ? `No account reaches a limit in the next ${UPCOMING_DAYS} days, by forecast.`

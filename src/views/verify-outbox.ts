@@ -9,7 +9,7 @@ import type { ViewDeps } from './view-deps.ts'
 
 interface Sources extends Pick<ViewDeps, 'store' | 'keys'> {
   now: () => number
-  /** Between two looks. */
+  /** Pause between two comparisons. */
   pause: () => Promise<void>
   /** Ids of all alerts that are open. */
   readOpen: () => Promise<ReadonlySet<string>>
@@ -24,7 +24,7 @@ export interface OutboxProof extends OutboxBalance {
   waits: Waiting[]
   /** Alerts that are open, and are not known to a receiver that was sent them. */
   missing: ReceiverAlert[]
-  /** What receivers that a daemon has were sent as firing and that is over, with no end on its way to them. */
+  /** Alerts that are over and that receivers of a daemon were sent as firing, with no end on its way. */
   unresolved: ReceiverAlert[]
 }
 
@@ -38,13 +38,13 @@ export interface Waiting extends ReceiverAlert {
   why: string
 }
 
-/** An alert that moves on can be missed by one look; hardly by so many. */
+/** One comparison can miss an alert that moves on; hardly so many of them. */
 const ROUNDS = 5
 const PAGE = 1_000
 
 /**
- * Compares every alert that is open with what its receivers know. While the fleet is at work a look is not one moment: so what
- * seems wrong is looked at again, and only what is found look after look is reported.
+ * Compares every alert that is open with what its receivers were sent. A comparison while the fleet is at work is not
+ * one moment: what seems wrong is compared again, and reported only if every comparison finds it.
  */
 export async function verifyOutbox(deps: Sources): Promise<OutboxProof> {
   let found = await compareOnce(deps)
@@ -102,7 +102,7 @@ async function readKnown(store: Store, keys: Keys, receiver: string): Promise<Ma
   return found
 }
 
-/** Alerts that are looked at again, and of the others who was sent them. */
+/** Alerts whose news is due, and for the others the receivers that were sent them. */
 async function readAllNews(store: Store, keys: Keys) {
   const due = new Set<string>()
   const settledFor = new Map<string, readonly string[]>()

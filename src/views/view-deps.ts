@@ -33,18 +33,18 @@ export interface ViewDeps {
   receiverStore: ReceiverStore
   /** Names of all receivers of the config. */
   receivers: readonly string[]
-  /** What levels are decided by, how alerts are grouped, and who gets them. */
+  /** Settings of levels, of groups and of receivers. */
   explain: ExplainSettings
   queueDepths: () => Promise<QueueDepth[]>
 }
 
-/** Everything of a config that decides what is told: rules, how they are judged, who gets it, in which messages. */
+/** Settings that decide which alerts are sent: rules, how they are judged, the receivers, the messages. */
 export interface RuleSet extends Omit<AlertSettings, 'pageOf'> {
   routes: readonly Route[]
   group: GroupSettings
 }
 
 export interface ExplainSettings extends RuleSet {
-  /** How long polls of an account must fail before that is told, ms; never less than two of its periods. */
+  /** Shortest time for which polls of an account fail before an alert opens, ms; never less than two of its periods. */
   alertAfter: number
 }

@@ -52,7 +52,7 @@ async function failingChecks({ url }: Daemon): Promise<Partial<Record<string, st
 }
 
 function expectWholeFile(redisDir: string): void {
-  const { isWhole, said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
+  const { isWhole, output: said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
   expect(isWhole, said).toBe(true)
 }
 

@@ -62,7 +62,7 @@ async function killed(owner: ChildProcess): Promise<void> {
 }
 
 function expectWholeFile(): void {
-  const { isWhole, said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
+  const { isWhole, output: said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
   expect(isWhole, said).toBe(true)
 }
 

@@ -85,7 +85,7 @@ export function headlineOf(alert: Alert): string {
   if (series === undefined) return kind === 'token' || kind === 'poll' ? topicOf(alert) : firstSentence(alert)
   if (kind === 'limit-changed') return limitChanged(alert)
   if (countsRecords(series) && usage !== undefined) return countedRecords(series, usage)
-  return `${seriesName(series)} ${forecastThatCounts(alert) ?? standingOf(alert)}`.trimEnd()
+  return `${seriesName(series)} ${forecastThatCounts(alert) ?? valueText(alert)}`.trimEnd()
 }
 
 /** What a headline is about, without numbers and accounts. */
@@ -129,7 +129,7 @@ function limitChanged(alert: Alert): string {
 }
 
 /** `96 % of 1,000`; less where less is known. */
-function standingOf(alert: Alert): string {
+function valueText(alert: Alert): string {
   const { limit, usage } = alert
   const percent = percentOf(alert)
   if (percent === undefined) return usage === undefined ? '' : formatCount(usage)

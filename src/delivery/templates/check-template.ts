@@ -39,15 +39,15 @@ function everySample(): NonNullable<typeof samples> {
     const scope = messageScope(message, context)
     // Every branch for each of many alerts is more than any message has.
     const isLarge = message.data.alerts.length > 2
-    return { name, scope, known: isLarge ? undefined : (knownOnly(scope) as TemplateScope) }
+    return { name, scope, known: isLarge ? undefined : (strictScope(scope) as TemplateScope) }
   })
 }
 
 /** The same, but to ask it for what it does not have is a fault. The library asks for what an object itself has, and for nothing else. */
-function knownOnly(value: TemplateValue): TemplateValue {
-  if (Array.isArray(value)) return value.map(knownOnly)
+function strictScope(value: TemplateValue): TemplateValue {
+  if (Array.isArray(value)) return value.map(strictScope)
   if (typeof value !== 'object' || value === null) return value
-  const inside = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, knownOnly(one)]))
+  const inside = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, strictScope(one)]))
   return new Proxy(inside, {
     getOwnPropertyDescriptor(fields, name) {
       if (typeof name === 'string' && !Object.hasOwn(fields, name)) throw new TemplateFault(`there is no field ${name}`)

@@ -82,7 +82,7 @@ export function planPoll(found: Found): PollPlan & { isNear: boolean } {
 export function planAfterFailure(
   { hubId, at, everyMs }: Pick<Found, 'hubId' | 'at' | 'everyMs'>,
   failures: readonly ProviderFailure[],
-  { count, mayRetry, tellAt, now }: { count: number; mayRetry: boolean; tellAt: number; now: number },
+  { count, mayRetry, tellAt: alertAt, now }: { count: number; mayRetry: boolean; tellAt: number; now: number },
   planned: PollPlan | undefined,
 ): PollPlan {
   const regularMs = regularPeriod(hubId, everyMs, false)
@@ -94,7 +94,7 @@ export function planAfterFailure(
   // Sooner helps only with what may pass: a missing scope is not granted in the next minute.
   const mayPass = failures.some((failure) => failure.class === 'transient')
   const retryAt = mayPass ? now + Math.min(regularMs, 5_000 * 2 ** Math.min(count, 12)) : regular.at
-  const soonest = Math.min(retryAt, tellAt > now ? tellAt : regular.at)
+  const soonest = Math.min(retryAt, alertAt > now ? alertAt : regular.at)
   if (!mayRetry || soonest >= regular.at) return regular
   return { ...regular, at: Math.round(soonest), urgency: WEIGHT.failed, because: { is: 'failed' } }
 }

@@ -13,14 +13,15 @@ import type { Series } from '../../limits/series.ts'
 import { isHidden } from '../../limits/series.ts'
 
 /**
- * How many days a series had left at any moment of its history, by the forecast of that day: told anew from the days before
- * it, as the daily job does. (That job comes some time after midnight; here each day has its forecast from its beginning.)
+ * The days that a series had left at any moment of its history, by the forecast of that day: computed from the days
+ * before it, as the daily job does. (That job runs some time after midnight; here each day has its forecast from its
+ * beginning.)
  */
 export class Foresight {
   readonly #values: readonly DailyValue[]
   readonly #fastest: number
   #day = Number.NaN
-  #told: AccountForecasts | undefined
+  #forecasts: AccountForecasts | undefined
 
   constructor(
     stretches: readonly TimelineStretch[],
@@ -34,14 +35,15 @@ export class Foresight {
     this.#fastest = fastestDay(this.#values)
   }
 
-  /** Whether so few days may be left with these numbers on some day and not on another: the fastest day there was tells, far sooner than forecasts. */
+  /**
+   * True where so few days may be left with these numbers on some day and not on another: the fastest day there was
+   * shows it, far sooner than forecasts.
+   */
   mayReach({ usage, limit }: Series, within: number): boolean {
     return limit !== null && usage < limit && limit - usage <= within * this.#fastest
   }
 
-  /**
-   * @param within more days than that need not be told exactly: null stands for them
-   */
+  /** @param within more days than that are not computed exactly: null */
   daysLeft(series: Series, at: number, within: number): number | null | undefined {
     if (series.limit === null) return undefined
     if (series.usage >= series.limit) return 0
@@ -53,9 +55,9 @@ export class Foresight {
     if (day !== this.#day) {
       this.#day = day
       const window = this.#values.filter((value) => value.day >= day - WINDOW_DAYS && value.day < day)
-      this.#told = forecastSeries([series], new Map([[series.id, window]]), day * UTC_DAY_MS)
+      this.#forecasts = forecastSeries([series], new Map([[series.id, window]]), day * UTC_DAY_MS)
     }
-    return outlookOf(series, this.#told, day * UTC_DAY_MS).daysLeft
+    return outlookOf(series, this.#forecasts, day * UTC_DAY_MS).daysLeft
   }
 }
 

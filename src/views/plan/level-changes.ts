@@ -8,7 +8,7 @@ import type { RuleSet } from '../view-deps.ts'
 /** Levels that a series can stand at by one set of rules. `off`: no rule watches it. */
 export type PlannedLevel = 'ok' | 'warning' | 'critical' | 'unknown' | 'off'
 
-/** What becomes of a series with its next poll. */
+/** Change of a series at its next poll. */
 export type PlannedMove = 'critical' | 'warning' | 'eases' | 'recovers' | 'unwatched' | 'unknown'
 
 /** A series that would stand at another level by the new rules. */
@@ -25,7 +25,7 @@ export interface AccountChanges {
   watched: { before: number; after: number }
 }
 
-/** What an account's alerts are decided by, as it is stored. */
+/** The stored values that decide an account's alerts. */
 export interface StoredSeries extends AccountName {
   series: readonly CurrentSeries[]
   /** States of its alerts as stored, by series. */
@@ -33,15 +33,15 @@ export interface StoredSeries extends AccountName {
 }
 
 /**
- * Which series would stand at another level if the next poll read the same numbers, judged by the new rules instead of
- * those in force. Both begin with the states there are, so a level in force is left no sooner than it would be; and both
- * look past `for`, at where the series ends up once enough polls agree.
+ * Series that would change their level if the next poll read the same numbers, judged by the new rules. Old and new
+ * rules begin with the stored states, so a level in force is left no sooner than it would be; and both ignore `for`:
+ * the level is the one after enough polls agree.
  */
 export function levelChanges(old: RuleSet, planned: RuleSet, account: StoredSeries, now: number): AccountChanges {
   const found: AccountChanges = { changes: [], watched: { before: 0, after: 0 } }
   for (const series of account.series) {
-    const before = standingBy(old, account, series, now)
-    const after = standingBy(planned, account, series, now)
+    const before = levelBy(old, account, series, now)
+    const after = levelBy(planned, account, series, now)
     if (before.level !== 'off') found.watched.before++
     if (after.level !== 'off') found.watched.after++
     const move = moveBetween(before.level, after.level)
@@ -50,7 +50,7 @@ export function levelChanges(old: RuleSet, planned: RuleSet, account: StoredSeri
   return found
 }
 
-function standingBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries, now: number): LevelChange['after'] {
+function levelBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries, now: number): LevelChange['after'] {
   const rule = ruleFor(rules.rules, account, series)
   const stored = account.states[series.id]
   const before = stored === undefined ? undefined : readableState(stored)
@@ -60,7 +60,7 @@ function standingBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries
   return { level, rule: rule.name, threshold: conditionsOf(rule, level, series) }
 }
 
-/** What can't be judged stays where it is. */
+/** A series that can't be judged keeps its level. */
 function plannedLevel({ verdict, state }: Evaluation): PlannedLevel {
   if (verdict === 'unknown' && state !== undefined && state.level !== 'ok') return state.level
   return verdict === 'pending' ? 'ok' : verdict

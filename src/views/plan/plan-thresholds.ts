@@ -24,13 +24,13 @@ export interface PlanRequest {
   /** In force, and the ones that may come. */
   old: RuleSet
   planned: RuleSet
-  /** How far back what would have been told is looked at, ms. */
+  /** Span of the stored history for which notifications are counted, ms. */
   overMs: number
   /** How an account is polled. */
   readingOf: (account: AccountName) => ReadingTurns
 }
 
-/** What an account would see of the new rules. */
+/** Effect of the new rules on an account. */
 export interface AccountPlan extends AccountName {
   changes: LevelChange[]
 }
@@ -43,7 +43,7 @@ export interface PlanSummary {
   replay: {
     from: number
     to: number
-    /** When the oldest poll was that is known of any account, ms. */
+    /** Moment of the oldest poll that is known of any account, ms. */
     knownFrom: number | null
     /** Messages that each receiver would have been sent, estimated. */
     before: ReadonlyMap<string, number>
@@ -53,12 +53,12 @@ export interface PlanSummary {
 
 /** Accounts in memory at a time, each with its history. */
 const BATCH = 100
-/** Before the time that is looked at: what was in force then was entered some time before. */
+/** Lead before the replayed span: levels in force at its start were entered some time before. */
 const WARM_MS = 7 * 86_400_000
 
 /**
- * What new rules would change: yields the accounts in which a series would stand at another level now, as they are found;
- * returns what there is to say of all. Reads only. `onLooked` hears how many accounts were looked at so far.
+ * Effect of new rules: yields the accounts in which a series would change its level now, as they are found; returns the
+ * sums over all. Reads only. `onLooked` gets the number of accounts that were checked so far.
  */
 export async function* planThresholds(
   deps: Sources,
@@ -77,7 +77,7 @@ export async function* planThresholds(
   return plan.summary()
 }
 
-/** What is stored of an account. */
+/** The stored values of an account. */
 interface Stored extends AccountName {
   /** Undefined: it was never read. 'unreadable': what is stored is spoilt. */
   read: { series: CurrentSeries[]; history: AccountHistory } | 'unreadable' | undefined
@@ -199,7 +199,7 @@ class Plan {
   }
 }
 
-/** What else than its rule decides what is told of a series. */
+/** Settings beside its rule that decide the alerts of a series. */
 function judging({ recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun }: RuleSet) {
   return { recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun }
 }

@@ -16,19 +16,19 @@ import { parseSeriesId, type Series, seriesId } from '../../limits/series.ts'
 import type { RuleSet } from '../view-deps.ts'
 import { Foresight } from './foresight.ts'
 
-/** Something that would have been told of a series. */
+/** A notification that would have been sent about a series. */
 export interface ReplayedNotification {
   at: number
   kind: 'limit' | 'limit-changed'
   rule: string
   level: AlertLevel
   reason: AlertReason
-  /** It would have been part of the digest of a first reading. */
+  /** The notification would have been part of the digest of a first reading. */
   inDigest: boolean
 }
 
 export interface ReplaySpan {
-  /** Before `from`, so that levels that were in force then are: what happens until then is not told. */
+  /** Before `from`, so that levels in force at `from` are known: no notification counts until then. */
   warmFrom: number
   from: number
   to: number
@@ -47,10 +47,10 @@ export interface ReplayedSeries {
 }
 
 /**
- * What a series would have been told of under a set of rules: each stretch of its history evaluated at the poll that began
- * it, and again at later polls where the same numbers may bring something new - a level that more polls must agree on, a
- * repeat that is due, a day's new forecast. All other polls say what the one before said, and are left out: that makes a
- * month of a fleet a matter of seconds.
+ * Notifications of a series under a set of rules: each stretch of its history is evaluated at the poll that began it,
+ * and again at later polls where the same numbers may bring something new: a level that more polls must agree on, a
+ * repeat that is due, a day's new forecast. All other polls give the same as the one before, and are left out: that
+ * makes a month of a fleet a matter of seconds.
  */
 export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: ReplaySpan): ReplayedNotification[] {
   const replay = new SeriesReplay(rules, series, span)
@@ -97,7 +97,7 @@ class SeriesReplay {
     this.#state = undefined
   }
 
-  /** It stands so from a moment until just before another. */
+  /** The value holds from a moment until just before another. */
   stand(from: number, end: number, was: Value | undefined, value: Value): void {
     const { id, name, timeline, periodMs } = this.#series
     const isSettling = from < this.begin
@@ -110,7 +110,7 @@ class SeriesReplay {
     ) {
       this.#tell(from, LIMIT_CHANGED)
     }
-    // What no rule watches has no level to enter or leave.
+    // A series that no rule watches has no level to enter or leave.
     if (this.#rule === undefined || this.#rule.off === true) return
     const read = { id, ...name, ...measured(value) }
     let at = isSettling ? nextPoll(timeline, periodMs, this.begin) : from
@@ -125,7 +125,7 @@ class SeriesReplay {
     }
   }
 
-  /** `settle`: it stood so before, and what it would have been told of then is not asked. */
+  /** `settle`: the value held before, and notifications are not counted. */
   #evaluate(read: Series, at: number, occasion: 'settle' | 'began' | 'again'): Evaluation {
     const settings = occasion === 'settle' ? { ...this.#rules, for: 1 } : this.#rules
     const isFirstReadingOfIt = occasion === 'began' && isFirstReading(this.#series, at)
@@ -144,26 +144,26 @@ class SeriesReplay {
   #foreseen(read: Series, at: number): ForecastSeries {
     if (this.#foreseeing === undefined) return read
     const { within, foresight } = this.#foreseeing
-    // Where a level rests on a forecast, it matters too whether there is one at all.
+    // A level by forecast also depends on whether there is a forecast at all.
     const exactly = this.#state?.foreseen === true ? Number.POSITIVE_INFINITY : within
     return { ...read, daysLeft: foresight.daysLeft(read, at, exactly) }
   }
 
-  /** Whether the same numbers may be judged otherwise on another day. */
+  /** True where the same numbers may be judged otherwise on another day. */
   #mayForesee(read: Series): boolean {
     if (this.#foreseeing === undefined) return false
     const { within, foresight } = this.#foreseeing
     return this.#state?.foreseen === true || foresight.mayReach(read, within)
   }
 
-  /** When the same numbers are told as worse; undefined where they are not. */
+  /** Moment at which the same numbers are sent as worse; undefined where they are not. */
   #worseFrom(read: Series): number | undefined {
     const state = this.#state
     if (state === undefined || state.level === 'ok') return undefined
     return worseFrom(state, read, this.#rule?.[state.level], { worseAfterMs: this.#rules.worseAfterMs })
   }
 
-  /** The same numbers at the same level: all that is left to tell is that it lasts. Returns when it was told last. */
+  /** The same numbers at the same level: only repeats are left. Returns the moment of the last one. */
   #repeat(read: Series, from: number, end: number): number {
     const { timeline, periodMs } = this.#series
     let at = from
@@ -183,7 +183,7 @@ class SeriesReplay {
   }
 }
 
-/** From when on the same numbers may say something else; undefined: never. */
+/** Moment from which the same numbers may give another notification; undefined: never. */
 function newsAfter(
   state: SeriesState | undefined,
   { isByForecast, worse }: { isByForecast: boolean; worse: number | undefined },
@@ -212,7 +212,7 @@ const LIMIT_CHANGED: Omit<ReplayedNotification, 'at'> = {
   ...{ kind: 'limit-changed', rule: 'limit-changed', level: 'warning', reason: 'entered', inDigest: false },
 }
 
-/** Whether the report that the series is part of was read for the first time at that moment. */
+/** True where the series' report was read for the first time at that moment. */
 function isFirstReading({ name, timeline, allPairsRead }: ReplayedSeries, at: number): boolean {
   if (isOfOnePair(name) && allPairsRead) return at === timeline.polls[0]?.at
   const isNew = (stretches: readonly TimelineStretch[]) => {
@@ -221,7 +221,7 @@ function isFirstReading({ name, timeline, allPairsRead }: ReplayedSeries, at: nu
     return stands?.value === undefined || (stands.from === at && stretches[n - 1]?.value === undefined && n > 0)
   }
   const always = ofAccount(name, timeline)
-  // Mostly it tells at once. An account may come to have it later than the others.
+  // Mostly a series has it at once. An account may come to have it later than the others.
   return (always === undefined || isNew(always)) && siblings(name, timeline).every(isNew)
 }
 
@@ -270,9 +270,9 @@ export function replayedSeries(account: AccountName, timeline: Timeline, turns: 
 }
 
 /**
- * The first poll of an account at or after a moment, as far as its history tells. A poll that saw a change, or ended a gap,
- * is known. Those between two of them left no trace: they are taken to have come every `periodMs`. None within a gap, and
- * none after the last reading.
+ * The first poll of an account at or after a moment, by its history. A poll that saw a change, or ended a gap, is
+ * known. Polls between two of them left no trace: they count as one every `periodMs`. None within a gap, and none after
+ * the last reading.
  */
 function nextPoll({ polls, readAt }: Timeline, periodMs: number, moment: number): number | undefined {
   const last = lastAtOrBefore(polls, moment)

@@ -11,17 +11,14 @@ import type { ReplayedNotification } from './replay-series.ts'
 interface Sent extends Pick<ReplayedNotification, 'at'> {
   receiver: string
   hubId: number
-  /** Its group, and the one that it shares with other accounts where they are many at once; '': none. */
+  /** The account's own group, and the one that it shares with other accounts where they are many at once; '': none. */
   own: string
   mass: string
   isUrgent: boolean
   status: 'firing' | 'resolved'
 }
 
-/**
- * In how many messages all series would have been told of. That is an estimate: it knows nothing of what held messages back
- * or delayed them.
- */
+/** Counts the messages about all series. An estimate: it does not know what held messages back or delayed them. */
 export class Tally {
   readonly #rules: RuleSet
   readonly #sent: Sent[] = []
@@ -30,7 +27,7 @@ export class Tally {
     this.#rules = rules
   }
 
-  /** All that one series would have been told of. */
+  /** Adds the notifications of one series. */
   add(account: AccountName, notifications: readonly ReplayedNotification[]): void {
     for (const one of notifications) this.#send(account, one)
   }
@@ -38,7 +35,7 @@ export class Tally {
   #send({ hubId, hubDomain }: AccountName, { at, kind, rule, level, reason, inDigest }: ReplayedNotification): void {
     const { routes, group } = this.#rules
     const status = reason === 'recovered' ? 'resolved' : 'firing'
-    // As far as routes and groups look at one.
+    // The parts of an alert that routes and groups match.
     const alert: Alert = {
       ...{ id: '', kind, status, level, reason, rule, account: { hubId, hubDomain }, measuredAt: '', since: '' },
     }
@@ -71,8 +68,8 @@ function messagesOf(sent: readonly Sent[], group: GroupSettings): Map<string, nu
 }
 
 /**
- * What is sent when a group closes: what fires and what is over are two messages. A group that opens waits for more; after a
- * message the next one keeps its distance, unless something just got worse.
+ * Messages of a group when it closes: firing and resolved apart. A group that opens waits for more; after a message the
+ * next one keeps its distance, unless something just got worse.
  */
 function* closings(sent: readonly Sent[], { waitMs, intervalMs }: GroupSettings) {
   let open: { closesAt: number; statuses: Set<Sent['status']> } | undefined

@@ -18,7 +18,7 @@ const percent = z
   .nullable()
   .describe('Usage in percent of the limit, over 100 where it is over; null where the limit is.')
 
-/** What a series is about. */
+/** The name of a series. */
 const SeriesNameShape = { metric, objectTypeId, from, to }
 export const LabelledSeriesName = { ...SeriesNameShape, label }
 

@@ -21,7 +21,7 @@ export function text(description: string) {
   return z.string().describe(description)
 }
 
-/** What a stranger wrote: whoever shows it makes it harmless first. */
+/** A text from outside: the code that shows it makes it harmless first. */
 export function strangersText(description: string) {
   return text(`${description} A stranger's words: escape them wherever they are shown.`)
 }
@@ -44,7 +44,7 @@ const accountState = z
       'the customer must connect again; `uninstalling`; `uninstalled`.',
   )
 
-/** What every object about an account has at least. */
+/** Fields that every object about an account has. */
 export const AccountNameShape = { hubId, hubDomain, state: accountState }
 
 /** An object that programs are given, by the name that its schema has. */
@@ -62,9 +62,9 @@ export function objectOrNone<F extends z.ZodRawShape>(description: string, field
   return z.object(fields).exactOptional().describe(description)
 }
 
-/** What zod calls a schema, for rooms that only pass shapes on. */
+/** A schema of zod, for rooms that only pass shapes on. */
 export type Shape = z.ZodType
-/** What a program is given that asks for this. */
+/** The value that a program gets for this shape. */
 export type DescribedShape<S extends Shape> = z.output<S>
 
 /** A whole list: the command line does not page. */

@@ -227,7 +227,7 @@ async function playRound(kind: Kind, round: number): Promise<number> {
 }
 
 function expectWholeFile(): void {
-  const { isWhole, said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
+  const { isWhole, output: said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
   expect(isWhole, said).toBe(true)
 }
 

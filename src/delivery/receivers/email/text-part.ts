@@ -54,10 +54,10 @@ function recordsText({ note, rows, left }: DescribedRecords): string {
 }
 
 function rowText({ badge, heading, headline, daysLeft, sinceLast, url, actions }: ListedAlert): string {
-  const isSaid = daysLeft === undefined || daysLeft === 'full' || headline.includes(daysLeft)
+  const isShown = daysLeft === undefined || daysLeft === 'full' || headline.includes(daysLeft)
   const moved = sinceLast === undefined ? '' : ` (${sinceLast})`
   const reconnect = actions.flatMap(({ name, url }) => (name === RECONNECT ? [`\n    ${name}: ${url}`] : []))
-  const line = `  [${badge}]${moved} ${headline}${isSaid ? '' : `, ${daysLeft} left`}${reconnect.join('')}`
+  const line = `  [${badge}]${moved} ${headline}${isShown ? '' : `, ${daysLeft} left`}${reconnect.join('')}`
   return heading === undefined ? line : [`\n${heading}`, url === undefined ? [] : `  ${url}`, line].flat().join('\n')
 }
 

@@ -79,7 +79,7 @@ function telegramBody(
   return JSON.stringify({ chat_id, text: `${title}\n\n${words}`, link_preview_options })
 }
 
-const said = z.object({
+const answerShape = z.object({
   parameters: z.object({ retry_after: z.number().optional(), migrate_to_chat_id: z.number().optional() }).optional(),
 })
 
@@ -94,7 +94,7 @@ function readTelegram(answer: PostAnswer): AttemptOutcome {
 /** Also the new number of a group that became a supergroup. */
 function parametersOf(body: string) {
   try {
-    return said.safeParse(JSON.parse(body)).data?.parameters ?? {}
+    return answerShape.safeParse(JSON.parse(body)).data?.parameters ?? {}
   } catch {
     return {}
   }
