@@ -48,13 +48,13 @@ export interface App {
   counts(): Promise<{ accounts: number; overdue: number }>
 }
 
-/** Of what a stop may take, how long: work in hand, the last report, requests under way. */
+/** Longest time of a stop for each step: work in progress, the last report, running requests. */
 const WORK_STOP_MS = 8_000
 const REPORT_STOP_MS = 500
 const HTTP_STOP_MS = 5_000
 const UNSEAL_EVERY_MS = 300_000
 
-/** What this daemon is about, from its first step on; what is started later is filled in then. */
+/** State of this daemon from its first step on; parts that start later are filled in then. */
 interface Daemon {
   inForce: InForce<Services>
   lifecycle: Lifecycle
@@ -64,7 +64,7 @@ interface Daemon {
   startedAt: number | undefined
   ticks: TickingClock
   dataWatch: DataWatch | undefined
-  /** What is wrong with answers in the data folder. */
+  /** Trouble with answers in the data folder. */
   answersTrouble: string | undefined
 }
 
@@ -210,7 +210,7 @@ function resealOwn(daemon: Daemon): readonly string[] {
     daemon.answersTrouble = describeStuck(stuck)
     return [...new Set(stuck.flatMap(({ needs }) => needs ?? []))]
   } catch (error) {
-    // What can't be read may be under any of them.
+    // An unreadable file may be under any of the keys.
     daemon.answersTrouble = `dataDir/answers can't be read: ${String(error)}`
     return vault.keyIds.slice(1)
   }

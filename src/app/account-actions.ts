@@ -34,7 +34,7 @@ export async function startUninstall(
   return begun
 }
 
-/** Of an account that is known; neither log nor audit has the address. */
+/** The account must be known; neither log nor audit has the address. */
 export async function setContact(
   stores: Pick<Services, 'store' | 'keys' | 'audit'>,
   hubId: number,

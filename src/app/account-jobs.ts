@@ -86,14 +86,14 @@ export function whyNotRead(
   }
 }
 
-/** What came of refreshing an account's tokens now. */
+/** Outcome of refreshing an account's tokens now. */
 export type RefreshedNow =
   | { is: 'refreshed'; account: Account }
   | { is: 'unknown' }
   /** `until`: not before, ms. */
   | { is: 'gone' | 'held' | 'planned' | 'closed' | 'failed'; why: string; until?: number }
 
-/** What is asked for now is noted in the audit, whatever came of it. */
+/** Each request is in the audit, whatever its outcome. */
 interface Asked {
   registry: Registry
   audit: AuditLog

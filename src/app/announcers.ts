@@ -7,7 +7,7 @@ import { tokenAnnouncer } from '../alerts/kinds/token-alert.ts'
 import { opensLimits } from '../provider/dialects.ts'
 import { pageOf } from './settings.ts'
 
-/** What each step adds to an account's alerts, by the config: a kind each. */
+/** The announcers of an account's alerts, by the config: one for each kind. */
 export function announcers(config: Config) {
   const { scopes, optionalScopes } = config.provider
   const { publicUrl } = config.http
@@ -18,7 +18,7 @@ export function announcers(config: Config) {
     /** An account's tokens, and its uninstall. */
     announce: tokenAnnouncer({ pageOf: page }),
     announceScopes: grantAnnouncer(grant),
-    /** What keeps an account's limits from being read. */
+    /** Announces why an account's limits are not read. */
     announcePoll: pollAnnouncer({ ...grant, opensLimits: opensLimits(grant.scopes), repeatEveryMs }),
     announceUnreadable: unreadableAnnouncer({ pageOf: page }),
     announceDelivery: deliveryAnnouncer({ repeatEveryMs, page: `${publicUrl}/deliveries` }),

@@ -6,7 +6,7 @@ import type { Services } from './services.ts'
 
 /** A daemon by its machine and process: who changed a file, or sent a signal, it can't know. */
 export interface ConfigAudit {
-  /** Whether the daemon works by another config than the one that started, or reloaded, before it. */
+  /** Notes a config that differs from that of the last start or reload. */
   started(): Promise<void>
   reloaded(outcome: Reloaded): Promise<void>
   refused(): Promise<void>

@@ -7,16 +7,16 @@ import type { Store } from '../redis/connect.ts'
 import type { DataTrouble } from '../redis/installation.ts'
 import type { Services } from './services.ts'
 
-/** What this daemon does, and how far it got with that. */
+/** Work of this daemon, and its progress. */
 export interface OwnProgress {
   roles: ReadonlySet<Role>
   /** Undefined while it is still starting, ms. */
   startedAt: number | undefined
-  /** When it handed on a tick of each kind, ms. */
+  /** Moments at which it handed on a tick of each kind, ms. */
   ticks: Partial<Record<string, number>>
-  /** What is wrong with the data in Redis, by the last check. */
+  /** Trouble with the data in Redis, by the last check. */
   dataTrouble: DataTrouble | undefined
-  /** What is wrong with answers in its data folder. */
+  /** Trouble with answers in its data folder. */
   answersTrouble: string | undefined
 }
 
@@ -46,7 +46,7 @@ export function processFactsOf(
     if (redisOk !== redisState.ok) redisState = { ok: redisOk, since: steady }
     return {
       now,
-      // Of a moment that the clock was set back behind nothing is known but the jump.
+      // A start after `now` means that the clock was set back: only the jump is known.
       startedAt: startedAt !== undefined && startedAt > now ? now - evenMs : startedAt,
       redisOk,
       // After a jump moments from before say nothing: all has its whole time again.
@@ -61,7 +61,7 @@ export function processFactsOf(
   }
 }
 
-/** Where others work, or tick, that they don't would not change with a restart of this daemon. */
+/** Expected only of a daemon that works, or ticks, itself: a restart of this one would not change the others. */
 function expectedOf(roles: ReadonlySet<Role>, config: Services['config'], last: OwnProgress['ticks']) {
   const expected = sweepPauses(config)
   if (!roles.has('clock')) return { expected: {} }

@@ -23,7 +23,7 @@ import { noteTest, testReceiver } from './test-receiver.ts'
 /** How long a request for a test waits for a slow receiver. */
 const TEST_WAIT_MS = 10_000
 
-/** What requests have beside the services of the moment. */
+/** Parts of requests beside the services in force. */
 export interface Web {
   /** A connection that gives up after two seconds. */
   pages: Store
@@ -37,7 +37,7 @@ export interface Web {
   health: () => Promise<HealthReport>
 }
 
-/** What pages, API and probes work with, by the config of these services. */
+/** Parts of pages, API and probes, by the config of these services. */
 export function httpDeps(web: Web, services: Services): HttpDeps {
   const { config, vault, queues } = services
   const { pages, servesPages, adminToken, brand, queueBoard, health } = web
@@ -113,7 +113,7 @@ function afterInstallOf({ http, provider }: Config): AfterInstall | undefined {
   return url === undefined ? undefined : { url, secret }
 }
 
-/** Its logo is read once: what lies at its path later is of no account until a restart, as with the rest of `http`. */
+/** The brand; its logo is read once, so that a new file needs a restart, as with the rest of `http`. */
 export function brandOf(config: Config): Brand {
   const { logo: file, color } = config.http.brand
   const logo = file === undefined ? undefined : logoOf(readLogoFile(file))

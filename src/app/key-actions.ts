@@ -35,7 +35,7 @@ export async function removeAdminToken(
 export async function rekeyStored(services: Services, watcher: RekeyWatcher, who: Who): Promise<Rekeyed> {
   const { store, keys, vault, config, audit } = services
   const rekeyed = await rekeyAll({ ...services, dataDir: config.dataDir }, watcher)
-  // Every daemon has the first key by now: none takes for a stranger's what is sealed with it.
+  // Every daemon has the first key by now: none takes an answer that is sealed with it for another installation's.
   if (rekeyed.is === 'clean') await new AdminTokenStore(store, keys, vault, config.dataDir).sealAnew()
   const detail = `${rekeyed.is}: ${countOf(rekeyed.replaced, 'value')} with key ${rekeyed.keyId}`
   await audit.note({ action: 'keys.rekeyed', who, detail })

@@ -4,7 +4,7 @@ import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
 import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
 import type { Services } from './services.ts'
 
-/** What operations do; `asked`: the same services, on a connection that gives up. */
+/** Actions of operations; `asked`: the same services, on a connection that gives up. */
 export function operationActions(jobs: AccountJobs, services: Services, asked = services): Actions {
   // An account is read on the connection that waits, as its job does.
   const noting = { registry: services.registry, audit: asked.audit }

@@ -3,7 +3,7 @@ import type { OperationDeps } from '../operations/deps.ts'
 import { historyKeep, ruleSetOf } from './settings.ts'
 import type { Stores } from './stores.ts'
 
-/** What operations are made from, of the stores of a daemon or a command. */
+/** Services of operations, of the stores of a daemon or a command. */
 export function operationDeps(stores: Stores): OperationDeps {
   const { config, store, keys } = stores
   return {

@@ -13,14 +13,14 @@ import type { Clock } from '../runtime/clock.ts'
 import { runbookUrl } from '../text/runbook.ts'
 import type { Vault } from '../tokens/vault.ts'
 
-/** Whoever makes them closes them. */
+/** The caller closes them. */
 export function createReceivers(config: Config, shown: Shown): Map<string, Receiver> {
   return new Map(
     Object.entries(config.receivers).map(([name, settings]) => [name, createReceiver(config, name, settings, shown)]),
   )
 }
 
-/** What messages lead to, and whom those to customers reach. */
+/** Links of messages, and the addressees of those to customers. */
 type Shown = Pick<BodyContext, 'links' | 'addresseeOf'>
 
 /** Names of the receivers that are sent such messages. */
@@ -30,7 +30,7 @@ export function receiversThatTake({ receivers }: Pick<Config, 'receivers'>, what
   )
 }
 
-/** One receiver; whoever makes it closes it. */
+/** One receiver; the caller closes it. */
 export function createReceiver(
   config: Config,
   name: string,
@@ -55,7 +55,7 @@ function causeOf({ kind, level, rule, cause }: Alert): string | undefined {
   return rule === UNINSTALL_RULE ? 'uninstall' : level === 'critical' ? 'reauthorize' : 'failing'
 }
 
-/** Where messages and pages lead: what a link permits is signed, and lasts from now on. */
+/** Addresses in messages and pages: a link with a permission is signed, and lasts from now on. */
 export function mailLinks(
   config: Pick<Config, 'http' | 'provider' | 'thresholds' | 'alerts'>,
   vault: Vault,
@@ -81,7 +81,7 @@ export function mailLinks(
   }
 }
 
-/** What customers know the app by. */
+/** Name of the app, as customers know it. */
 export function appName({ http }: Pick<Config, 'http'>): string {
   return http.brand.name ?? new URL(http.publicUrl).host
 }

@@ -9,11 +9,11 @@ import { checkKeys, type WriterReports } from '../tokens/vault-keys.ts'
 import { encryptionKeys } from './data-folder.ts'
 import { buildServices, type Services } from './services.ts'
 
-/** What goes on by itself, and takes other services. */
+/** Parts that go on by themselves, and take other services. */
 export interface Followers {
   /** In this very moment. */
   now: readonly { follow(services: Services): void }[]
-  /** What has to make something of them first, which may fail; what that resolves with puts it in force. */
+  /** Prepares the new services, which may fail; the function that it resolves with puts them in force. */
   http: { prepare(services: Services): Promise<() => Promise<void>> }
 }
 
@@ -58,7 +58,10 @@ export async function reload(
   return { applied, restart: changedPaths(config, next) }
 }
 
-/** What waits by the old config is judged again by the new one. All of it is in force by now, even without Redis. */
+/**
+ * Alerts and polls that wait by the old config are judged again by the new one. All of it is in force by now, even
+ * without Redis.
+ */
 async function checkAfterReload(services: Services, reports: WriterReports, applied: readonly string[]): Promise<void> {
   const { log, clock, endpoint, deliveries, receivers } = services
   const now = clock.now()
@@ -121,7 +124,7 @@ export async function replanPolls(deps: ReplanWork): Promise<void> {
 
 async function replanPoll({ polls, polling, clock }: ReplanWork, hubId: number): Promise<boolean> {
   const next = await polls.planned(hubId)
-  // A claim, which is no whole moment, is somebody's who polls it now.
+  // A moment that is no whole number is a claim: another job polls the account now.
   if (next !== undefined && !Number.isInteger(next.at)) return false
   // One that is parked waits for as long as the provider asked.
   if (next === undefined || next.state === 'parked') return false

@@ -25,14 +25,14 @@ import { fleetAnnouncements } from './announcers.ts'
 import { endpointSettings, providerOptions } from './settings.ts'
 import { type AppInput, openStoreResources, type StoreResources } from './stores.ts'
 
-/** What is opened once and lives until the process ends, whichever configs it works by meanwhile. */
+/** Parts that are opened once and live until the process ends, through any reload. */
 export interface Resources extends StoreResources {
   provider: ConfiguredClient
   queues: Queues
   metrics: Metrics
   /** By the steady clock. */
   startedAt: number
-  /** What the steps of a stop may take together. */
+  /** Time that the steps of a stop may take together. */
   budget: ShutdownBudget
   /** Calls to the provider. */
   inFlight: InFlight
@@ -47,10 +47,10 @@ export interface Resources extends StoreResources {
   follow(config: Config, vaultKeys: readonly VaultKey[]): void
 }
 
-/** Of the connections to the provider, those that polls may not take, but no more than a quarter. */
+/** Connections to the provider that polls may not take, but no more than a quarter of all. */
 const KEPT_FOR_TOKENS = 16
 const SEAL_EVERY_MS = 1_000
-/** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
+/** The whole stop is done within ten seconds; the steps that wait for no other part need some of them. */
 const STOP_BUDGET_MS = 9_000
 const ANSWER_STOP_MS = 1_000
 const HAND_OVER_EVERY_MS = 10_000
@@ -111,7 +111,7 @@ function openUnstored(
   return unstored
 }
 
-/** What this process counted of its calls, once every some seconds and when it stops: a crash loses the seconds since. */
+/** Hands over this process's counts of calls every few seconds and when it stops: a crash loses the seconds since. */
 function keepHandingOver(
   counter: CallCounter,
   { store, keys, clock, lifecycle }: StoreResources,

@@ -13,9 +13,9 @@ import type { SampleSettings } from '../limits/samples.ts'
 import type { ProviderOptions } from '../provider/client.ts'
 import type { EndpointSettings } from '../tokens/endpoint/state.ts'
 
-/** What a config means to each part, in the part's own words. Nothing else reads the config and decides. */
+/** Settings of each part, by the config. Nothing else reads the config and decides. */
 
-/** Where an account's page is. */
+/** Address of an account's page. */
 export function pageOf({ http }: Pick<Config, 'http'>): (hubId: number) => string {
   return (hubId) => `${http.publicUrl}/accounts/${hubId}`
 }
@@ -24,7 +24,7 @@ export function coverageSettings({ limits }: Config): CoverageSettings {
   return { objective: limits.coverage, freshnessMs: staleAfter({ freshnessMs: limits.freshness }, limits.every) }
 }
 
-/** What is out of bounds for the heartbeat is a trouble everywhere, also where none is sent. */
+/** Bounds of the checks: out of bounds for the heartbeat is a trouble everywhere, also where none is sent. */
 export function checkBounds(config: Config): CheckBounds {
   const { tokens, overdueRefresh, outboxAge } = config.heartbeat ?? DEFAULT_BOUNDS
   return {
@@ -83,7 +83,7 @@ export function installerMails({ tokens, receivers }: Config): { receiver: strin
   return receiver === undefined ? undefined : { receiver }
 }
 
-/** Whether a receiver sends to the contact of each account. */
+/** True where a receiver sends to the contact of each account. */
 function sendsToContacts(settings: Config['receivers'][string] | undefined): boolean {
   return settings?.type === 'email' && settings.to === 'account'
 }
@@ -100,7 +100,7 @@ export function ruleSetOf(config: Config) {
   return { ...settings, rules, ...routingSettings(config) }
 }
 
-/** Who gets a digest, and when. */
+/** Schedules of digests, by receiver. */
 export function digestSchedules({ receivers }: Config): Map<string, DigestSchedule> {
   const digests = Object.entries(receivers).flatMap(([name, settings]) =>
     'digest' in settings && settings.digest !== undefined ? [[name, settings.digest] as const] : [],

@@ -21,7 +21,7 @@ import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
 import { encryptionKeys, keyOfLostData, lacksOwnKey } from './data-folder.ts'
 import { checkBounds, coverageSettings, sampleSettings } from './settings.ts'
 
-/** What is handed in: everything that a test holds still. */
+/** Inputs from outside: everything that a test replaces. */
 export interface AppInput {
   config: Config
   clock: Clock
@@ -102,7 +102,7 @@ async function openKeys({ config, log }: AppInput, store: Store, keys: Keys): Pr
   return vaultKeys
 }
 
-/** Where Redis is, after the private one was started where there is no other. */
+/** Address of Redis; starts the private one where the config names none. */
 export async function openRedis(
   { config, clock, log, waitMs }: Omit<AppInput, 'random'>,
   lifecycle: Lifecycle,

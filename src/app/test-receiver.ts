@@ -21,12 +21,12 @@ export interface ReceiverTest {
   ms: number
   /** `enabled`: it was switched off before; `away`: without a Redis nothing could be noted. */
   noted: 'recorded' | 'enabled' | 'away'
-  /** What to do, where it failed. */
+  /** The remedy, where it failed. */
   fix: string | undefined
 }
 
 type Noted = ReceiverTest['noted']
-/** Where what came of it is noted. */
+/** Notes the outcome. */
 export type Notes = (work: (store: ReceiverStore) => Promise<Noted>) => Promise<Noted>
 
 export function noteTest(audit: AuditLog, name: string, { outcome }: ReceiverTest, who: Who): Promise<void> {
@@ -39,7 +39,10 @@ interface TestedReceiver {
   settings: Config['receivers'][string]
 }
 
-/** What the receiver would be sent about such an alert. Nothing is sent, and no data are read: links are not signed. */
+/**
+ * The message that the receiver would get about such an alert. Nothing is sent, and no data are read: links are not
+ * signed.
+ */
 export async function showMessage(
   { config, name, settings }: TestedReceiver,
   kind: SampleName,

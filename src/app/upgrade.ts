@@ -58,7 +58,7 @@ async function underLock({ store, keys, clock }: Parts, work: () => Promise<void
   const owner = freshBytes(12).toString('base64url')
   if ((await store.set(keys.upgrading, owner, 'PX', LOCK_MS, 'NX')) === null) return false
   const endRenewing = clock.every(RENEW_EVERY_MS, async () => {
-    // It is tried again long before the lock ends.
+    // The next try comes long before the lock ends.
     await store.holdLock(keys.upgrading, owner, LOCK_MS).catch(() => undefined)
   })
   try {

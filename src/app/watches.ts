@@ -136,7 +136,7 @@ async function warnOfPerils({ store, log }: Services): Promise<void> {
   }
 }
 
-/** Of the private Redis alone: when another server rewrites its file is for its operator to set. */
+/** Only for the private Redis: another server's rewrites are set by its operator. */
 export function tendAppendOnlyFile({ address, store, keys, clock, log }: Services): () => void {
   if (address.kind !== 'embedded') return () => {}
   const file = new AppendOnlyFile(store, keys)

@@ -13,9 +13,9 @@ const JITTER = 0.2
 export const GIVE_UP_AFTER = 72 * HOUR
 
 /**
- * What to do after an attempt: `attempts` were made so far, this one included, the first at `firstAttemptAt`; `random`
- * is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up; a wait that
- * the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last.
+ * The next step after an attempt: `attempts` were made so far, this one included, the first at `firstAttemptAt`;
+ * `random` is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up; a
+ * wait that the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last.
  */
 export function afterAttempt(
   outcome: AttemptOutcome,
@@ -28,7 +28,7 @@ export function afterAttempt(
     case 'refuse':
       return { next: 'dead', reason: outcome.reason }
     case 'retry': {
-      // It may be by a clock that was ahead.
+      // The first attempt may be by a clock that was ahead.
       const end = Math.min(firstAttemptAt, now) + GIVE_UP_AFTER
       const notBefore = now + (outcome.retryAfterMs ?? 0)
       if (now >= end || notBefore > end) return { next: 'dead', reason: gaveUp(attempts, outcome.reason) }

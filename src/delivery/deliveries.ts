@@ -14,22 +14,22 @@ export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'create
   attempts: number
 }
 
-/** What is known of a delivery without its message. */
+/** A delivery without its message. */
 export interface DeliveryHead {
   id: string
   receiver: string
-  /** Of its message. */
+  /** Type of its message. */
   type: string
-  /** When it was made, or replayed. */
+  /** Moment at which it was made, or replayed. */
   createdAt: number
   attempts: number
   state: 'pending' | 'delivered' | 'dead'
   endedAt: number | null
-  /** What the last attempt brought. */
+  /** Outcome of the last attempt. */
   reason: string
   /** Ids of all transitions that it carries, also of those that were overtaken by one that it shows. */
   carried: string[]
-  /** Those of which the newest of each alert is, by partition and place in its log. */
+  /** Shown transitions, the newest of each alert, by partition and place in its log. */
   shown: TransitionRef[]
 }
 
@@ -46,7 +46,7 @@ export interface LoggedAttempt {
   ms: number | null
   /** HTTP status or SMTP reply code; null where nothing was answered. */
   answer: number | null
-  /** When it is tried again, ms; null: never. */
+  /** Moment of the next attempt, ms; null: never. */
   nextAt: number | null
 }
 
@@ -69,12 +69,15 @@ export interface AttemptRecord {
 export const CLAIM_MS = 60_000
 /** How soon a delivery that waits for another one is tried again. */
 export const BEHIND_MS = 1_000
-/** How soon one is, whose receiver asked for more time: it may have another address by then, or a test may have arrived. */
+/**
+ * Soonest next attempt at a receiver that asked for more time: it may have another address by then, or a test may have
+ * arrived.
+ */
 const PAUSED_MS = 5 * 60_000
 const DAY_MS = 24 * 3_600_000
 /** A dead delivery is kept, and can be sent again, for this long. */
 const DEAD_KEPT_MS = 30 * DAY_MS
-/** It is known for this long that a delivery arrived. */
+/** A delivery that arrived is kept for so long. */
 const DELIVERED_KEPT_MS = 7 * DAY_MS
 /** Forgotten or read at a time. */
 const CHUNK = 100
@@ -128,7 +131,7 @@ export class Deliveries {
     await this.#store.handBackDelivery(delivery(id), deliveriesDue, id, at)
   }
 
-  /** Whether the receiver asked to be left alone after a moment (ms). */
+  /** True where the receiver asked for no messages until after a moment (ms). */
   async isPausedAfter(receiver: string, at: number): Promise<boolean> {
     return Number(await this.#store.hget(this.#keys.delivery.receiver(receiver), 'pausedAt')) > at
   }
@@ -143,7 +146,9 @@ export class Deliveries {
     return this.#store.zcard(this.#keys.delivery.dead)
   }
 
-  /** Every delivery that is on its way, was given up or arrived lately, without its message; the latter since a moment. */
+  /**
+   * Every delivery that is on its way, was given up or has arrived, without its message; arrived ones since a moment.
+   */
   async heads(since = 0): Promise<DeliveryHead[]> {
     const { deliveriesDue, dead, delivered } = this.#keys.delivery
     const found = await Promise.all([
@@ -178,8 +183,8 @@ export class Deliveries {
   }
 
   /**
-   * Those that were given up are on their way again, as if they were new: what is not dead, or not for the receiver, is left
-   * alone. Not those of a receiver that is switched off: they would be given up at once. Returns how many.
+   * Sends given-up deliveries again, as if they were new. Others, and those of other receivers, stay unchanged, and so
+   * do those of a receiver that is switched off: they would be given up at once. Returns how many.
    */
   async replay(wanted: Replay, now: number): Promise<number> {
     const { dead } = this.#keys.delivery
@@ -218,7 +223,7 @@ export class Deliveries {
     return heads
   }
 
-  /** Those that were given up too long ago to be sent again. */
+  /** Forgets deliveries that were given up too long ago to be sent again. */
   async forgetDead(now: number): Promise<void> {
     const { dead, deliveriesDue } = this.#keys.delivery
     const ids = await this.#store.zrangebyscore(dead, '-inf', now - DEAD_KEPT_MS, 'LIMIT', 0, CHUNK)
@@ -288,7 +293,7 @@ function afterOvertaking(message: Message, { transitions = '', shows }: Fields):
     const others = shows === undefined ? ids.filter((id) => id !== alert.id) : []
     return others.length === 0 ? alert : { ...alert, supersedes: others }
   })
-  // Of a digest the totals stay as they were.
+  // The totals of a digest stay unchanged.
   const counted = shows === undefined ? idsOf.size : alerts.length + truncated
   return { ...message, data: { ...message.data, alerts: left, truncated: Math.max(0, counted - left.length) } }
 }
@@ -306,14 +311,14 @@ function known(number: string | undefined): number | null {
 }
 
 export interface WaitingDelivery extends DeliveryHead {
-  /** When it is tried next, ms. */
+  /** Moment of the next try, ms. */
   nextAt: number
 }
 
 /** Which of the deliveries that were given up are sent again: these, or all since a moment (ms), of one receiver or of all. */
 export type Replay = { ids: readonly string[] } | { since: number; receiver: string | undefined }
 
-/** What came of it. */
+/** Outcome of a replay. */
 export type Replayed =
   /** `disabled`: receivers that are switched off, and get nothing. */
   { is: 'replayed'; replayed: number; disabled: string[] } | { is: 'unknown-receiver'; why: string }

@@ -3,14 +3,14 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 
-/** What happened to an account, or an acknowledgement, as it was written with the change itself. */
+/** An event of an account, or an acknowledgement, as it was written with the change itself. */
 export interface WaitingEvent {
   id: string
   hubId: number
   /** ms, by the clock of Redis. */
   at: number
   event: AccountEventType | 'acknowledged'
-  /** Of an acknowledgement. JSON. */
+  /** Details of an acknowledgement, as JSON. */
   details: string
 }
 
@@ -21,7 +21,7 @@ const EVENTS: readonly string[] = ['connected', 'reauthorize', 'recovered', 'uni
 /** Longer than a delivery is tried, and may wait to be replayed for. */
 const BEFORE_KEPT_MS = 4 * 24 * 3_600_000
 
-/** A message about an account on its way to one receiver. The id is the same whoever makes it, and however often. */
+/** A message about an account on its way to one receiver. Any daemon makes the same id, however often. */
 export interface PlannedEvent {
   id: string
   receiver: string
@@ -38,7 +38,7 @@ export class EventStore {
     this.#keys = keys
   }
 
-  /** What waits in a partition, oldest first. What nobody here wrote is passed over, and named for `forget`. */
+  /** Waiting events of a partition, oldest first. Unreadable ones are skipped, and named for `forget`. */
   async read(partition: number, most: number): Promise<{ waiting: WaitingEvent[]; unreadable: string[] }> {
     // The partition is the number of one of its accounts, too.
     const found = await accountSteps(this.#store).readEvents(this.#keys.own(partition), most)
@@ -47,7 +47,7 @@ export class EventStore {
     return { waiting, unreadable: found.flatMap(([id]) => (isRead.has(id) ? [] : [id])) }
   }
 
-  /** Those whose id is known are on their way already. */
+  /** Events whose id is stored already are on their way. */
   async plan(events: readonly PlannedEvent[], now: number): Promise<number> {
     if (events.length === 0) return 0
     return this.#store.planEvents(

@@ -12,14 +12,14 @@ import type { AttemptOutcome } from './receiver.ts'
 /** The state of a receiver, by its attempts. Times in ms. */
 export interface ReceiverHealth {
   receiver: string
-  /** When it was first seen in a config. */
+  /** Moment at which it was first seen in a config. */
   seenAt?: number
   lastDeliveredAt?: number
   /** Since when every attempt has failed, and how many have. */
   failingSince?: number
   failures: number
   lastReason?: string
-  /** It wants no more messages: why. */
+  /** Why it is switched off: the receiver wants no more messages. */
   disabled?: string
 }
 
@@ -31,7 +31,7 @@ export interface HealthSettings {
 export interface ReceiverTrouble {
   is: 'disabled' | 'failing' | 'unproven'
   level: 'warning' | 'critical'
-  /** What happened and what to do. */
+  /** The event and the remedy. */
   message: string
 }
 
@@ -39,7 +39,7 @@ export interface ReceiverTrouble {
 const RECEIVER_FAILING_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-/** What is wrong with a receiver: an alert to the others. */
+/** The trouble of a receiver: an alert to the others. */
 export function judgeReceiver(
   health: ReceiverHealth,
   { unprovenAfterMs }: HealthSettings,
@@ -55,7 +55,7 @@ export function judgeReceiver(
   return { is: 'unproven', level: 'warning', message: describeUnproven(health, provenAt, now) }
 }
 
-/** Told when nothing is wrong any more. */
+/** Text of the end of a trouble. */
 export function describeOver({ receiver, lastDeliveredAt, failingSince }: ReceiverHealth): string {
   return failingSince === undefined && lastDeliveredAt !== undefined
     ? `The receiver ${receiver} delivers again.`
@@ -78,7 +78,7 @@ function describeDisabled(receiver: string, reason: string): string {
   )
 }
 
-/** Also of one that fails too shortly to be told: an operator who asks wants to know. */
+/** Also for a receiver that fails too shortly for an alert. */
 export function describeFailing(
   { receiver, failures, lastReason, lastDeliveredAt }: ReceiverHealth,
   since: number,
@@ -104,7 +104,7 @@ function timeOf(at: number): string {
   return formatTime(new Date(at).toISOString())
 }
 
-/** What is known of it is kept for longer: it may only be away for a while. */
+/** A receiver's health is kept for so long: it may only be gone from the config for a while. */
 const KEPT_MS = 90 * 86_400_000
 /** Fields of the alerts about receivers, among the alerts of the whole installation. */
 const FIELD = 'delivery/'

@@ -34,7 +34,7 @@ export type ReceiverAnswer = number
 /** A destination of messages. It tries once and returns the outcome; when to try again is not its to decide. */
 export interface Receiver {
   readonly name: string
-  /** As in the config. */
+  /** Type, as in the config. */
   readonly type: string
   /** A mark of where it sends to: what one address answers says nothing about another one of the same name. */
   readonly address?: string

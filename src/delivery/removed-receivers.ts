@@ -9,7 +9,7 @@ interface RemovedReceiversWork {
   receivers: readonly string[]
 }
 
-/** As long as a delivery is tried: a receiver that comes back until then goes on where it was. */
+/** The time for which a delivery is tried: a receiver that comes back until then goes on where it was. */
 const DROPPED_AFTER_MS = 72 * 3_600_000
 
 /** Drops all that is kept for receivers that no daemon has had in its config for three days. Returns their names. */

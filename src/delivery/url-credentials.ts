@@ -11,7 +11,7 @@ export function splitCredentials(secret: Secret): { url: URL; user: string; pass
   return { url, user, password }
 }
 
-/** A password with a bare `%` was meant as it stands. */
+/** A password with a bare `%` is taken literally. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -1,4 +1,4 @@
-/** As many at a time as are safely handed to one command. */
+/** Most arguments that are safely handed to one command. */
 const CHUNK = 500
 
 export function chunksOf<T>(all: readonly T[], size = CHUNK): T[][] {

@@ -85,7 +85,7 @@ export class ClockWatch {
     return before - this.#aheadAtSweep > TOLERATED_MS
   }
 
-  /** For how long it has gone evenly: by moments from before no age can be told. Infinite where it never jumped. */
+  /** Time without a jump, ms: ages by earlier moments are not known. Infinite where it never jumped. */
   evenMs(): number {
     const ahead = this.#readAhead()
     if (Math.abs(ahead - this.#ahead) > TOLERATED_MS) {

@@ -131,7 +131,9 @@ interface Version<T> {
   retire: (() => void) | undefined
 }
 
-/** What is in force now. Work that has begun goes on with what was in force then, to its end: never with a mixture. */
+/**
+ * The value in force now. Work that has begun goes on with the value of its begin, to its end: never with a mixture.
+ */
 export class InForce<T> {
   #now: Version<T>
 
@@ -165,7 +167,7 @@ export class InForce<T> {
   }
 }
 
-/** What fails of several things to do keeps none of the others from being done: it is thrown once all were tried. */
+/** Collects the failures of several steps, so that all are tried; the first is thrown afterwards. */
 export class Failures {
   readonly #found: unknown[] = []
 

@@ -18,7 +18,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** What Plimsoll makes in its data folder. One that holds other things may be open for their sake. */
+/** Files that Plimsoll makes in its data folder. A folder with other files may be open for their sake. */
 const OWN = /^(keys|redis|answers|admin-token)\b/
 
 /**
@@ -121,7 +121,10 @@ export function writeOnce(file: string, text: () => string): boolean {
   }
 }
 
-/** In one step and for this user's eyes only, whatever was there: nobody finds half of it, and a link is replaced, not followed. */
+/**
+ * In one step and for this user's eyes only, whatever was there: no reader finds half of it, and a link is replaced,
+ * not followed.
+ */
 export function replaceSecretFile(file: string, text: string): void {
   const whole = `${file}.${process.pid}.tmp`
   try {

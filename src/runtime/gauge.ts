@@ -58,7 +58,7 @@ async function inTime<T extends string>(read: Promise<Sample<T>[]>): Promise<Sam
   }
 }
 
-/** Who asks while a read is under way gets what it brings: one scrape asks for all gauges at the same time. */
+/** Shares one read between callers at the same time: a scrape asks for all gauges at once. */
 export function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined
   return () => {

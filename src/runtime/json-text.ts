@@ -1,7 +1,7 @@
 /** C1 moves cursors as C0 does; the others change the order of the text around them. JSON leaves them as they are. */
 const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** JSON that is safe on a terminal, with strangers' words in its strings. */
+/** JSON that is safe on a terminal, whatever is in its strings. */
 export function jsonText(value: unknown): string {
   return escapeInvisible(JSON.stringify(value))
 }

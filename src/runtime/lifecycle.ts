@@ -9,7 +9,7 @@ export class Lifecycle {
   #closing: Promise<void> | undefined
   #isClosed = false
 
-  /** What is registered while others are closed comes next; what comes after all were closed is closed at once. */
+  /** A step that is registered while others are closed comes next; after the last it is closed at once. */
   onClose(name: string, close: () => Promise<void> | void): void {
     this.#steps.push({ name, close })
     if (!this.#isClosed) return
@@ -50,7 +50,7 @@ export class ShutdownBudget {
     this.#totalMs = totalMs
   }
 
-  /** What a step may take that would be given `mostMs` alone. */
+  /** Time for a step that would be given `mostMs` alone. */
   of(mostMs: number): number {
     const now = this.#clock.now()
     this.#until ??= now + this.#totalMs

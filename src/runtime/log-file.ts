@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 
 /**
- * Where log lines are appended, each at once: the ones written last before a crash are those that will be needed. A disk
- * that is full costs lines and never the daemon; how many there were is the first line when there is room again.
+ * File of log lines, each appended at once: the last ones before a crash are those that will be needed. A full disk
+ * costs lines and never the daemon; how many were lost is the first line when there is room again.
  */
 export class LogFile {
   readonly #path: string
@@ -10,7 +10,7 @@ export class LogFile {
   readonly #now: () => number
   #fd: number
   #lost = 0
-  /** Of the line before, a piece was written. */
+  /** A piece of the line before was written. */
   #isTorn = false
 
   /** `complain` is called once when lines begin to be lost. Throws if the file can't be opened. */

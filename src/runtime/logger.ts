@@ -91,7 +91,7 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
   )
 }
 
-/** What says the same again as long as a state lasts, for each try, queue or account. */
+/** Codes that repeat as long as a state lasts, for each try, queue or account. */
 const REPEATING: ReadonlySet<LogCode> = new Set([
   ...(['worker.error', 'queue.error', 'redis.error', 'clock.tick', 'sweep.failed', 'job.failed'] as const),
   ...(['refresh.error', 'poll.error', 'uninstall.error', 'grant.error', 'tend.error'] as const),
@@ -100,7 +100,7 @@ const REPEATED_AFTER_MS = 60_000
 /** More different ones than that are no state. */
 const MOST_STATES = 1_000
 
-/** Of each state one line a minute, as long as it lasts: the later ones have how many came since the one before. */
+/** Lets one line a minute of each state through, as long as it lasts: later lines have the number that was left out. */
 function withoutRepeats(): Exclude<NonNullable<LoggerOptions['hooks']>['logMethod'], undefined> {
   const states = new Map<string, { leftOut: number; tell: () => void }>()
   return function (args, log) {
@@ -133,7 +133,7 @@ function withoutRepeats(): Exclude<NonNullable<LoggerOptions['hooks']>['logMetho
   }
 }
 
-/** What failed, and how: not for which account. */
+/** The state of a line: which part failed, and how; not for which account. */
 function stateOf({ code, queue, kind, step, err }: LogEvent): string {
   const how = err instanceof Error ? err.message.replace(/\d+/g, '#') : err
   return [code, queue, kind, step, how].join(' ')
@@ -145,7 +145,7 @@ const MOST_WAITING_BYTES = 1_000_000
 /** Synchronous: the lines written last before a crash are the ones that will be needed. */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_WAITING_BYTES })
-  // It may lead to a disk that is full: no reason to end.
+  // The output may be a disk that is full: no reason to end.
   output.on('error', () => {})
   return output
 }
@@ -158,7 +158,7 @@ export function pinoPretty(destination = 1): DestinationStream {
 
 const WINDOW_MS = 60_000
 
-/** For what strangers can have logged as often as they like: so many lines a minute, the rest is counted. */
+/** For lines that requests from outside can cause as often as they like: so many a minute, the rest is counted. */
 export class LineQuota {
   readonly #most: number
   #windowEnds = Number.NEGATIVE_INFINITY

@@ -8,5 +8,5 @@ export function isMailbox(text: string): boolean {
   return text.length <= LONGEST_MAILBOX && MAILBOX.test(text) && !/@.*\.\./.test(text)
 }
 
-/** What a text that is none must be, for people. */
+/** The rule for mailboxes, for people. */
 export const MUST_BE_MAILBOX = 'must be one e-mail address, like ada@example.com'

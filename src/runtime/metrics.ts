@@ -14,8 +14,8 @@ const INSTALL_RESULTS = [
   ...(['rejected', 'failed', 'parked', 'unstored', 'other-account'] as const),
 ] as const
 /**
- * What an install came to at its callback; `rejected`: the code, `parked`: it is not known whose it is, `unstored`: Redis took nothing,
- * `other-account`: not the one its link was for, `failed`: any other answer of the provider.
+ * Outcome of an install at its callback; `rejected`: the code, `parked`: its account is not known, `unstored`: Redis
+ * took nothing, `other-account`: not the one its link was for, `failed`: any other answer of the provider.
  */
 export type InstallResult = (typeof INSTALL_RESULTS)[number]
 /** blocked: no scope lets it be read; paused: its rate limit is reached; no-room: the call budget had none. */
@@ -26,7 +26,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 /** Counters of this process, for Prometheus. No label ever names an account. */
 export function createMetrics() {
   const registry = new Registry()
-  // Its lag is measured by a timer: at the default of 10 ms it alone kept an idle daemon busy.
+  // The lag of the event loop is measured by a timer: at the default of 10 ms it alone kept an idle daemon busy.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
   // Gauges with the name of a counter: `nodejs_active_resources{type}` and its like have the numbers.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { isSameText } from './secret.ts'
 
-/** What is signed of links of one kind: parameters, in this order, each of which looks so. */
+/** Signed parameters of links of one kind, in this order, each with its pattern. */
 export interface SignedParameters<Name extends string> {
   /** Part of what is signed, so that a link of one kind is worth nothing as another. */
   purpose: string

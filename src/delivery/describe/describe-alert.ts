@@ -16,7 +16,7 @@ import { type Action, actionsOf, type MailLinks, safeUrl, wantsReconnect } from 
 
 export type Badge = 'CRITICAL' | 'WARNING' | 'RESOLVED' | 'TEST'
 
-/** One alert in words, cleaned of what strangers may have put in, for whichever part of the mail shows it. Not escaped. */
+/** One alert in words, cleaned of control characters, for any part of the mail. Not escaped. */
 export interface DescribedAlert {
   badge: Badge
   /** `acme.example.com (123)`, or what the alert is about where it is no account. */
@@ -25,7 +25,7 @@ export interface DescribedAlert {
   headline: string
   /** The same for a table that has a column for the fullness: `custom properties`. */
   topic: string
-  /** What happened, in one line. */
+  /** The event in one line. */
   happened: string
   /** Share of the limit that is used. */
   percent?: number
@@ -88,7 +88,7 @@ export function headlineOf(alert: Alert): string {
   return `${seriesName(series)} ${forecastThatCounts(alert) ?? valueText(alert)}`.trimEnd()
 }
 
-/** What a headline is about, without numbers and accounts. */
+/** Subject of a headline, without numbers and accounts. */
 function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
   const isOver = status === 'resolved'
   switch (kind) {
@@ -116,7 +116,7 @@ function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
   }
 }
 
-/** Of an alert that is about no number, what its message begins with. */
+/** First sentence of a message about an alert without a number. */
 function firstSentence(alert: Alert): string {
   const [first = ''] = cleanText(alert.message ?? '', 600).split(/(?<=[.!?])\s/, 1)
   return first.replace(/\.$/, '') || topicOf(alert)
@@ -253,7 +253,7 @@ function forecastOf({ daysLeft, daysLeftRange }: Alert): string | undefined {
   return daysLeft <= 0 ? 'full' : `${daysLeftText(daysLeft, daysLeftRange)} at this pace`
 }
 
-/** What decided, and which rule that was; nothing for kinds that no rule decides about. */
+/** The condition that decided, and its rule; nothing for kinds that no rule decides about. */
 function whyNow({ kind, rule, reason, because }: Alert, placeOf: MailLinks['rule']): string | undefined {
   if (kind === 'limit-changed') return 'the provider moved the limit'
   if (kind !== 'limit' || reason === 'uninstalled') return undefined

@@ -5,7 +5,7 @@ import { countOf, formatCount, formatPercent } from '../../text/format-number.ts
 import { formatTime } from '../../text/format-time.ts'
 import { accountName, headlineOf, percentOf } from './describe-alert.ts'
 
-/** One change in words, cleaned of what strangers may have put in. Not escaped. */
+/** One change in words, cleaned of control characters. Not escaped. */
 export interface DescribedChange {
   /** `acme.example.com (123)`, `All accounts`. */
   subject: string
@@ -26,15 +26,15 @@ export interface ChangedAccount extends DescribedChange {
   others: DescribedChange[]
 }
 
-/** What a digest, a page or a command shows of changes. */
+/** Changes as a digest, a page or a command shows them. */
 export interface DescribedChanges {
   /** `2 alerts opened, 1 account connected since 2026-11-20 08:00 CET.` */
   line: string
-  /** Where older changes are not all kept. */
+  /** Set where older changes are not all kept. */
   note?: string
   /** Alerts and limits of one account are together, in the group of the worst of them. */
   groups: { title: string; accounts: ChangedAccount[] }[]
-  /** Where not all are shown. */
+  /** Set where not all are shown. */
   more?: string
 }
 
@@ -170,7 +170,7 @@ function numbersOf({ change }: FleetChange, alert: Alert): string {
   return change === 'limit' ? `${formatPercent(percent)} used` : `${formatPercent(percent)} of ${formatCount(limit)}`
 }
 
-/** What changed, for people who see no markup. */
+/** Changes as plain text, without markup. */
 export function changesBlock({ line, note, groups, more }: DescribedChanges): string {
   const parts = groups.map(
     ({ title, accounts }) => `${title}\n${accounts.map((one) => `  ${changeLine(one)}`).join('\n')}`,

@@ -4,7 +4,7 @@ import { accountName } from './describe-alert.ts'
 import { type MailLinks, wantsReconnect } from './mail-links.ts'
 import { subjectLine } from './subject.ts'
 
-/** What a customer may follow: the link that connects their account, and their own records. */
+/** Links for a customer: the one that connects their account, and their own records. */
 export function linksOfCustomer({ reconnect, record, appName }: MailLinks): MailLinks {
   return {
     ...(reconnect && { reconnect }),
@@ -21,7 +21,7 @@ export function messageFor(message: Message, { isForCustomer, appName }: MailLin
   return { ...message, data: { ...data, alerts: data.alerts.map((alert) => forCustomer(alert, appName)) } }
 }
 
-/** What to do, where a customer can do something; else what is wrong. */
+/** Subject of a customer's mail: the remedy where the customer has one, else the trouble. */
 export function subjectFor(message: Message, { isForCustomer, appName }: MailLinks): string {
   const { alerts } = message.data
   const account = alerts[0] === undefined ? undefined : accountName(alerts[0])

@@ -2,7 +2,7 @@ import type { Alert } from '../../alerts/alert.ts'
 
 type LinkOf = (alert: Alert) => string | undefined
 
-/** Where a mail leads. What is not given is not in the mail. */
+/** Links of a mail; absent ones are not in the mail. */
 export interface MailLinks {
   /** The alert's page. */
   open?: LinkOf
@@ -16,9 +16,9 @@ export interface MailLinks {
   runbook?: LinkOf
   /** The provider's page of a record. */
   record?: RecordPage
-  /** Where the config has a rule: `thresholds line 31`. */
+  /** Place of a rule in the config: `thresholds line 31`. */
   rule?: (name: string) => string | undefined
-  /** What customers know the app by. */
+  /** Name of the app, as customers know it. */
   appName?: string
   /** The reader is the customer of the account: nothing in the mail is for operators. */
   isForCustomer?: true
@@ -32,7 +32,7 @@ export interface Action {
 /** The action that is sent on to the customer. */
 export const RECONNECT = 'Reconnect link'
 
-/** What there is to do about an alert, the first first. */
+/** Actions on an alert, the most useful first. */
 export function actionsOf(alert: Alert, links: MailLinks): Action[] {
   const { kind, status } = alert
   const isFiring = status === 'firing' && kind !== 'test'
@@ -84,7 +84,7 @@ export function recordPages(installUrl: string): RecordPage {
       : undefined
 }
 
-/** Only what a browser opens: an address may be made of strangers' strings. */
+/** Only addresses that a browser opens: names from outside may be part of one. */
 export function safeUrl(url: string | undefined): string | undefined {
   const parsed = url === undefined ? null : URL.parse(url)
   return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.href : undefined

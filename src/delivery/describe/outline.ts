@@ -61,7 +61,7 @@ function wholePart(described: readonly Described[]): OutlinePart {
   return { alerts: 1, lines: [...lines, ...rows], facts, actions: described.flatMap(({ actions }) => actions) }
 }
 
-/** Its alerts a line each, and the links of the worst. */
+/** One account: its alerts a line each, and the links of the worst. */
 function accountPart(own: readonly Described[]): OutlinePart {
   const lines = own
     .slice(0, MOST_OF_ONE)
@@ -79,7 +79,7 @@ function accountPart(own: readonly Described[]): OutlinePart {
   }
 }
 
-/** As many parts as fit, from the first on; `render` is also given how many alerts are left out. */
+/** The first parts, as many as fit; `render` also gets the number of alerts that are left out. */
 export function fitted<T>(
   { parts, truncated }: Outline,
   render: (shown: readonly OutlinePart[], left: number) => T,
@@ -120,7 +120,7 @@ function partText({ lines, facts, actions }: OutlinePart): string {
   return [...lines, ...named, ...actions.map(({ name, url }) => `${name}: ${url}`)].join('\n')
 }
 
-/** For services that read markup everywhere: what would be an address, a mention or a sign of it only looks like it. */
+/** For services that read markup everywhere: an address, a mention or a sign of markup becomes a lookalike. */
 export function withoutMarkup(text: string): string {
   return text
     .replaceAll('://', ':∕∕')

@@ -5,9 +5,9 @@ import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
 import { accountName, badgeOf, headlineOf, lastedFor, percentOf } from './describe-alert.ts'
 
-/** As much as mail programs show, beside the account's name. */
+/** Longest subject that mail programs show, beside the account's name. */
 const LONGEST = 60
-/** All of it: names, effects and causes may be strangers' words. */
+/** All of the subject is cleaned: names, effects and causes may come from outside. */
 const MAX_LENGTH = 180
 
 /** The subject line: how bad, where, what. How much more there is, and how long it lasted, is never cut off. */
@@ -24,7 +24,7 @@ export function subjectLine(message: Message): string {
   if (account !== undefined && accountsIn(alerts) > 1) return badge + ofSeveral(alerts, first, data.truncated, badge)
   const end = endOf(first, data)
   const room = LONGEST - badge.length - end.length
-  // Where all accounts are meant they are part of the effect.
+  // An effect on all accounts names them itself.
   const what =
     account === undefined
       ? shown(effectOf(first), MAX_LENGTH - badge.length - end.length)
@@ -140,7 +140,7 @@ function shown(text: string, room: number): string {
   return words === '' ? cut : withoutJoint(`${words}…`)
 }
 
-/** What led to the word that was cut off. */
+/** Drops the words that led to the one that was cut off. */
 function withoutJoint(text: string): string {
   return text.endsWith('…') ? text.replace(/(\s*[,:→–-]|\s+(of|is|now))*…$/u, '…') : text
 }

@@ -8,7 +8,7 @@ interface BodyReceiverOptions {
   post: ReturnType<typeof createPost>
   headers?: Record<string, string>
   template: TemplateSettings | undefined
-  /** What a text by the template may be, in this service. */
+  /** Limits of a text by the template, in this service. */
   texts: Parameters<typeof messageTemplate>[1]
   bodyOf: (message: Message, context: BodyContext, texts: TemplateTexts) => string
 }

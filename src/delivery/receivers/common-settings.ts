@@ -26,7 +26,7 @@ export const digest = () =>
     },
   ).describe('One message every day or week with all open alerts that routes send here, also when there are none.')
 
-/** Where it is posted to; whoever knows the address may often post there. */
+/** The address to post to: often a secret, since knowing it is enough to post there. */
 export const postAddress = () =>
   secretAddress(['https', 'http'], ({ username, password }) =>
     username === '' && password === '' ? undefined : 'must be an address without user and password',
@@ -34,7 +34,7 @@ export const postAddress = () =>
 
 export const insecureHttp = () => toggle().prefault(false).describe('Allows http://, for servers in your own network.')
 
-/** What every service has that is sent a message as one body. */
+/** Settings of every service that is sent a message as one body. */
 export const messageSettings = () => ({
   template: templates('title', 'body'),
   digest: digest().exactOptional(),
@@ -71,7 +71,7 @@ const TEXTS = {
 
 const optionalText = () => templateText().exactOptional()
 
-/** What is said of a template that came from outside the file: a fault may quote it. */
+/** Fault of a template that came from outside the file, without a quote of it. */
 const NOT_QUOTED = { secret: false, unquoted: 'is no template that can be used' } satisfies IssueFacts
 
 function templateText() {

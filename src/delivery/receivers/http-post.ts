@@ -97,7 +97,10 @@ function secretOf(given: Secret | string): Secret {
   return typeof given === 'string' ? new Secret(given) : given
 }
 
-/** The status has decided most; an answer whose rest never comes has said it all the same. Read whole, the connection can be used again. */
+/**
+ * The status decides; an answer whose rest never comes counts all the same. Read whole, the connection can be used
+ * again.
+ */
 async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -108,7 +111,7 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
       if (bytes >= MAX_ANSWER_BYTES) break
     }
   } catch {
-    // What came is what there is.
+    // The part that came is used.
   }
   return Buffer.concat(chunks).toString().slice(0, MAX_ANSWER_BYTES)
 }
@@ -127,7 +130,7 @@ interface Meaning {
   why?: string
 }
 
-/** What each status means, by Standard Webhooks: the first row that has it decides. */
+/** Outcomes by status, after Standard Webhooks: the first row that has it decides. */
 const MEANINGS: readonly Meaning[] = [
   { from: 100, to: 199, outcome: 'retry', why: 'no final answer' },
   { from: 200, to: 299, outcome: 'delivered' },

@@ -5,12 +5,12 @@ import type { DeepReadonly } from '../../runtime/deep-readonly.ts'
 import type { MailLinks } from '../describe/mail-links.ts'
 import type { AddresseeOf, Receiver } from '../receiver.ts'
 
-/** What a message may show beside its alerts. */
+/** Parts of a message beside its alerts. */
 export interface BodyContext {
   receiver: string
-  /** Where the rest is: the status page. */
+  /** Address of the status page, which has the rest. */
   home: string
-  /** What the alerts of one message have in common. */
+  /** Fields that the alerts of one message have in common. */
   groupBy: readonly GroupBy[]
   links?: MailLinks
   /** Absent where nothing but a test is sent. */
@@ -20,7 +20,7 @@ export interface BodyContext {
 /** The body of one message. Made anew for each attempt, and the same each time within the hour: copies can be compared. */
 export type BodyOf = (message: Message, context: BodyContext) => string
 
-/** Whether the far side could be reached as a delivery would; `host` without what is secret in its address. */
+/** Result of reaching the far side as a delivery would; `host` without the secrets of its address. */
 export type Reached = { host: string } & ({ is: 'ok'; takes: string } | { is: 'failed'; why: string; fix: string })
 
 export interface Reach {
@@ -30,7 +30,7 @@ export interface Reach {
   signal: AbortSignal
 }
 
-/** What would be sent, for people; `fault`: why its template was left out. */
+/** A message as it would be sent, for people; `fault`: why its template was left out. */
 export interface ShownMessage {
   text: string
   fault: string | undefined
@@ -52,15 +52,20 @@ export interface ReceiverKind<Settings> {
   create(settings: Settings, context: BodyContext): ShownReceiver
   /** Connects, and sends nothing. */
   reach(settings: Settings, how: Reach): Promise<Reached>
-  /** What to do about an attempt that failed. `answer` is the one it got, `place` as in `Reach`. */
+  /** The remedy for a failed attempt. `answer` is the one it got, `place` as in `Reach`. */
   wayOut(place: string, answer: number | undefined): string
-  /** Its messages go to people, not to a channel: they may have the link that acknowledges, in a reader's name. */
+  /**
+   * Set where messages go to people, not to a channel: they may have the link that acknowledges, in a reader's name.
+   */
   toPeople?: true
-  /** It sends something for each alert of a message: a large group is cut into several messages, and none is only counted. */
+  /**
+   * Set where each alert of a message is sent by itself: a large group is cut into several messages, and no alert is
+   * only counted.
+   */
   perAlert?: true
   /** Which messages it takes; default: those about alerts. */
   takes?(settings: Settings): readonly TakenMessages[]
-  /** What works as written but deserves a word, by the setting. */
+  /** Advice on settings that work as written. */
   advise?(settings: Settings): Iterable<{ path: (string | number)[]; message: string }>
 }
 

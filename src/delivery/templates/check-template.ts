@@ -43,7 +43,7 @@ function everySample(): NonNullable<typeof samples> {
   })
 }
 
-/** The same, but to ask it for what it does not have is a fault. The library asks for what an object itself has, and for nothing else. */
+/** The same scope, in which an unknown field is a fault. The library reads only fields that an object itself has. */
 function strictScope(value: TemplateValue): TemplateValue {
   if (Array.isArray(value)) return value.map(strictScope)
   if (typeof value !== 'object' || value === null) return value

@@ -4,7 +4,7 @@ import { countOf, formatCount, formatPercent } from '../../text/format-number.ts
 import { formatTime } from '../../text/format-time.ts'
 import { suggest } from '../../text/suggest.ts'
 
-/** What a template can show. */
+/** A value that a template can show. */
 export type TemplateValue =
   | string
   | number
@@ -20,7 +20,7 @@ export type TemplateScope = { readonly [name: string]: TemplateValue }
 export interface Template {
   /** Throws a `TemplateFault`. */
   text(scope: TemplateScope): string
-  /** Of a template that is one field and nothing else, that field as it is; else the text. Throws a `TemplateFault`. */
+  /** The value of a template that is one field and nothing else; else the text. Throws a `TemplateFault`. */
   value(scope: TemplateScope): TemplateValue
 }
 
@@ -123,7 +123,7 @@ interface Branching {
   children(): Generator<unknown, Liquidjs.Template[]>
 }
 
-/** What a condition asks for is read, too. */
+/** Reads the fields in conditions, too. */
 function takeEveryBranch(engine: Liquidjs.Liquid): void {
   const { IfTag, UnlessTag, CaseTag, Value, evalToken, toValueSync } = library()
   type Rendering = Generator<unknown, void, string>
@@ -149,7 +149,7 @@ function takeEveryBranch(engine: Liquidjs.Liquid): void {
   }
 }
 
-/** What the library writes to; it would write without end. */
+/** Output of the library, with a limit: it would write without end. */
 class Output {
   readonly parts: TemplateValue[] = []
   #length = 0

@@ -6,7 +6,7 @@ import type { BodyContext } from '../receivers/receiver-kind.ts'
 import { readTemplate, type Template, TemplateFault, type TemplateOptions } from './liquid.ts'
 import { messageScope } from './template-fields.ts'
 
-/** What a message has in place of the texts of its receiver. */
+/** Texts in place of those of a message's receiver. */
 export interface TemplateTexts {
   /** The subject or title: one line. */
   title?: string
@@ -56,7 +56,10 @@ export function withFault(outcome: AttemptOutcome, fault: string | undefined): A
   return { ...outcome, detail: [outcome.detail ?? [], `sent without its template: ${fault}`].flat().join('; ') }
 }
 
-/** Mail programs decode `=?utf-8?q?...?=` wherever it is: a stranger's words could so bring back what cleaning took out. */
+/**
+ * Mail programs decode `=?utf-8?q?...?=` wherever it is: a text from outside could bring back with it what cleaning
+ * took out.
+ */
 function oneLine(text: string): string {
   return cleanText(text, MOST_TITLE).replaceAll('=?', '= ?')
 }

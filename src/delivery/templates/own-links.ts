@@ -3,7 +3,7 @@ import { withoutMarkup } from '../describe/outline.ts'
 const RECORD = /^https:\/\/app(-[a-z0-9]+)?\.hubspot\.com\/contacts\/\d{1,20}\/record\/[\d-]{1,20}\/\d{1,20}$/
 const REST_OF_ADDRESS = /^[\w\-./?&=%#+,:;]*$/
 
-/** An address of this installation, or of a record: what a stranger wrote leads nowhere else. */
+/** An address of this installation, or of a record: a text from outside leads nowhere else. */
 export function isOwnLink(word: string, home: string): boolean {
   if (RECORD.test(word)) return true
   return home !== '' && word.startsWith(home) && REST_OF_ADDRESS.test(word.slice(home.length))
@@ -14,7 +14,7 @@ export function escapeMarkup(home: string): (text: string) => string {
   return (text) => eachWord(text, (word) => (isOwnLink(word, home) ? word : withoutMarkup(word))).join('')
 }
 
-/** For plain text in which addresses can be followed: those of strangers can not. */
+/** For plain text in which addresses can be followed: those from outside can not. */
 export function escapeLinks(home: string): (text: string) => string {
   return (text) => eachWord(text, (word) => (isOwnLink(word, home) ? word : word.replaceAll('://', ':∕∕'))).join('')
 }

@@ -49,7 +49,7 @@ const ALERTS: Record<AlertKind, Alert> = {
 
 const KINDS = Object.keys(ALERTS) as AlertKind[]
 
-/** Of each kind one message, and of what else there is: an end, a mail to a customer, several alerts, digests. */
+/** One message of each kind, and the others: an end, a mail to a customer, several alerts, digests. */
 const MESSAGES = {
   ...(Object.fromEntries(
     KINDS.map((kind) => [kind, messageOf(kind === 'test' ? 'alert.test' : 'alert.firing', [ALERTS[kind]])]),
@@ -70,7 +70,7 @@ export function sampleMessage(name: SampleName): Message {
   return MESSAGES[name]
 }
 
-/** More that a template must be good for, than anybody wants to be shown. */
+/** More messages that a template must be good for; not shown as samples. */
 export function moreSamples(): { name: string; message: Message }[] {
   const many = Array.from({ length: 200 }, (_, n) => ({
     ...ALERTS.limit,

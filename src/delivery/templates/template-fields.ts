@@ -11,7 +11,7 @@ import { TEMPLATE_FILTERS, TEMPLATE_TAGS, type TemplateScope, type TemplateValue
 export { TEMPLATE_FILTERS, TEMPLATE_TAGS }
 
 interface Field<Of> {
-  /** What it holds, for the reference. */
+  /** Its meaning, for the reference. */
   is: string
   of: (shown: Of) => TemplateValue | undefined
 }
@@ -32,7 +32,7 @@ interface ShownAlert {
 
 type ShownRecord = NonNullable<DescribedAlert['records']>['rows'][number]
 
-/** As long as a field of text gets. */
+/** Longest text of a field. */
 const MOST_TEXT = 20_000
 const MOST_WORD = 120
 
@@ -151,7 +151,7 @@ export const TEMPLATE_FIELDS: readonly { of: string; fields: Readonly<Record<str
   { of: 'each of `alert.records`', fields: RECORD },
 ]
 
-/** What a template shows of a message. Strangers' words are one line without control characters, and not escaped. */
+/** Fields of a message for templates. Texts from outside are one line without control characters, and not escaped. */
 export function messageScope(message: Message, context: ShownMessage['context']): TemplateScope {
   const now = Date.parse(message.timestamp)
   const alerts = inOrder(message).map((alert) =>

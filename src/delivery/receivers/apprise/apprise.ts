@@ -52,7 +52,9 @@ function appriseBody(message: Message, { home, links = {} }: BodyContext, texts:
   })
 }
 
-/** Its 204 says that nothing was sent. A 424 may be all of its services: rather twice to some than never to all. */
+/**
+ * Apprise answers 204 where nothing was sent. A 424 may be all of its services: rather twice to some than never to all.
+ */
 const FAILED: Record<number, string> = {
   204: 'no configuration under this key, nothing was sent',
   424: 'a service behind Apprise failed, others may have it',

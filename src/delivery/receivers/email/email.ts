@@ -11,10 +11,13 @@ import { digest, templates } from '../common-settings.ts'
 import type { Reach, Reached, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 import { createEmailReceiver, verifyLogin } from './send-email.ts'
 
-/** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
+/**
+ * The longest that fits: two attempts must fit into a claim. A mail that a slow server takes after that comes a second
+ * time.
+ */
 const TIMEOUT_MS = 25_000
 
-/** Of a body by a template: mail programs cut off a mail of more than about 100 kB, and its HTML part is larger. */
+/** Longest body by a template: mail programs cut off a mail of more than about 100 kB, and its HTML part is larger. */
 const MOST_OWN_BODY = 40_000
 
 const recipients = z.union([
@@ -79,7 +82,7 @@ async function reachMailServer(mail: EmailSettings, { place, timeoutMs }: Reach)
   return { is: 'failed', host, why, fix: `check user, password, host and port in ${place}.smtp` }
 }
 
-/** Whether a mail may go out in the clear, over smtp://: only within this machine, or where the config allows it. */
+/** Encryption of a mail: in the clear, over smtp://, only within this machine or where the config allows it. */
 export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boolean }): 'required' | 'optional' {
   return insecure || isThisMachine(new URL(smtp.reveal()).hostname) ? 'optional' : 'required'
 }

@@ -113,7 +113,7 @@ function ownRow(own: string): Html {
   return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px;word-break:break-word">${lines}</td></tr>`
 }
 
-/** As many sections and rows as a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */
+/** The sections and rows that a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */
 function whatFits(content: MailContent): { sections: Html[]; rows: Html[]; left: number } {
   const { changes, summary, overview, sections, rows } = content
   const before = [changes === undefined ? undefined : changesRow(changes), overviewRow(overview)]
@@ -176,7 +176,7 @@ ${records === undefined ? undefined : recordsTable(records)}
 `
 }
 
-/** What is over the limit lies behind a gap. */
+/** A bar of fullness; the part over the limit is behind a gap. */
 function fullnessBar(percent: number, badge: string): Html {
   const { filled, over, empty } = barOf(percent)
   const part = (width: number, look: string, kind = '') =>
@@ -234,7 +234,7 @@ function tableRow({ badge, heading, topic, percent, limit, daysLeft, sinceLast, 
     heading === undefined ? undefined : html`<tr><th align="left" colspan="3">${linked(heading, url)}</th></tr>`
   const moved = sinceLast === undefined ? undefined : html` <i>${sinceLast}</i>`
   const what = html`<b class="badge ${badge}">${badge}</b>${moved} <bdi>${topic}</bdi>${actions.flatMap(({ name, url }) => (name === RECONNECT ? [html` ${linked(name, url)}`] : []))}`
-  // What is no share of anything has the width of the numbers for its words.
+  // A row without a share has the width of the numbers for its words.
   if (percent === undefined && daysLeft === undefined) {
     return html`${account}<tr valign="top"><td colspan="3">${what}</td></tr>
 `

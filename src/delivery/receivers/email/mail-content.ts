@@ -24,13 +24,13 @@ export interface ListedAlert extends DescribedAlert {
   heading?: string
 }
 
-/** What both parts of a mail show, in this order. */
+/** Content of both parts of a mail, in this order. */
 export interface MailContent {
   badge: string
   subject: string
   /** By a template of the config: plain text in place of all below, but for the table attached and the footer. */
   own?: string
-  /** Of a digest: what changed since the one before. */
+  /** Changes since the digest before; of a digest. */
   changes?: DescribedChanges
   /** For alerts of several accounts: one line above them all. */
   summary?: string

@@ -33,7 +33,7 @@ export interface EmailOptions {
   /** From connecting to the server's word that it has the mail. */
   timeoutMs?: number
   links?: MailLinks
-  /** What a message has in place of its subject and its text, for the reader whom these links are for. */
+  /** Texts in place of a message's own subject and body, for the reader whom these links are for. */
   textsFor?: (message: Message, links: MailLinks) => TemplateTexts
 }
 
@@ -78,7 +78,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
     }
   }
 
-  /** What is written for operators is not for a customer who is asked to connect the account again. */
+  /** Templates are written for operators, not for a customer who is asked to connect the account again. */
   const textsOf = (message: Message, shown: MailLinks) =>
     message.type === 'account.reconnect' && to !== 'account' ? NO_TEXTS : (textsFor?.(message, shown) ?? NO_TEXTS)
 
@@ -134,14 +134,14 @@ async function createTransport(
     pool: true,
     maxConnections: CONNECTIONS,
     maxMessages: Number.POSITIVE_INFINITY,
-    // When to try again is decided in one place, and that is not here.
+    // The next try is decided in `after-attempt.ts` alone.
     maxRequeues: 0,
     idleTimeout: IDLE_TIMEOUT,
     host,
     port,
     secure,
     requireTLS: required && !secure,
-    // Whoever writes smtps:// asks for this very server.
+    // An smtps:// address asks for this very server.
     tls: { rejectUnauthorized: required || secure },
     ...(auth !== undefined && { auth }),
     connectionTimeout: Math.min(CONNECT_TIMEOUT, timeoutMs),
@@ -235,7 +235,7 @@ function threadRoot({ data }: Message, from: string): string {
   return `<thread-${digest(JSON.stringify(thread))}@${domainOf(from)}>`
 }
 
-/** What the alert is about, without its level, rule and label, which change. */
+/** Subject of an alert without its level, rule and label, which change. */
 function subjectKey({ kind, rule, account, series }: Alert): unknown[] {
   if (series === undefined) return [kind, account?.hubId ?? rule]
   return ['series', account?.hubId, series.metric, series.objectTypeId, series.from, series.to]

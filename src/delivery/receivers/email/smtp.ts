@@ -10,7 +10,7 @@ export interface SmtpServer {
   /** Encrypted from the first byte on, rather than by STARTTLS. */
   secure: boolean
   auth?: { user: string; pass: string }
-  /** What a server might echo in a reply, in each form that it gets to see. */
+  /** Secrets that a server might echo in a reply, in each form that it gets to see. */
   secrets: Secret[]
 }
 
@@ -90,7 +90,7 @@ export function failureCode(error: unknown): { answer?: number } {
   return typeof responseCode === 'number' ? { answer: responseCode } : {}
 }
 
-/** Whether the server will never take a mail for this recipient: a wrong sender is refused before that. */
+/** True where the server will never take a mail for this recipient: a wrong sender is refused before that. */
 export function refusesAddress(error: unknown): boolean {
   const { responseCode = 0, command } = error instanceof Error ? (error as NodemailerError) : {}
   return command === 'RCPT TO' && responseCode >= 500

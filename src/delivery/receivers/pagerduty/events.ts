@@ -6,18 +6,18 @@ import type { BodyContext } from '../receiver-kind.ts'
 
 /** PagerDuty cuts what is longer. */
 const MOST_SUMMARY = 1_024
-/** Of one fact: far below the 512 kB of an event, all together. */
+/** Longest fact: all together stay far below the 512 kB of an event. */
 export const MOST_DETAIL = 2_000
 const MOST_RECORDS = 20
 
-/** What happened to one alert, as events to be sent one after the other. */
+/** The events of one alert, to be sent one after the other. */
 interface AlertEvents {
   /** The alert's transition. */
   transition: string
   events: object[]
 }
 
-/** Of a message with one alert. */
+/** Texts of a message with one alert. */
 type TextsOf = (message: Message) => TemplateTexts
 
 /** One incident per alert: `dedup_key` is its own id, which it keeps from opening to closing. */

@@ -9,7 +9,7 @@ import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } fro
 import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 import { eventsOf, MOST_DETAIL } from './events.ts'
 
-/** Of all events of a message together, as long as one mail may take: half a claim is 30 s. */
+/** Timeout for all events of a message together, as for one mail: half a claim is 30 s. */
 const TIMEOUT_MS = 25_000
 /** Events of one message under way at a time. Each is about another alert, so their order does not matter. */
 const AT_A_TIME = 8

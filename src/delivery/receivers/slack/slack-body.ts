@@ -65,7 +65,7 @@ function link(url: string, text: string): string {
   return `<${escaped(url.replaceAll('|', '%7C'))}|${text}>`
 }
 
-/** Slack's three: without them nothing is a link, and nobody is mentioned. */
+/** Slack's three escapes: without these characters nothing is a link or a mention. */
 export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

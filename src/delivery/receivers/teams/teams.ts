@@ -14,7 +14,7 @@ import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** Teams refuses 28,672 bytes, counted after it has expanded what was sent by up to a fifth. */
 const MOST_BYTES = 20_000
-/** Of a body by a template: in JSON each of its signs may become two. */
+/** Longest body by a template: in JSON each of its characters may become two. */
 const MOST_OWN_BODY = 8_000
 /** Teams shows so many buttons. */
 const MOST_ACTIONS = 6
@@ -88,7 +88,7 @@ function blocksOf({ lines, facts, actions }: OutlinePart, isOne: boolean): objec
   ]
 }
 
-/** Read as markup, so that a stranger's words have to lose theirs before. */
+/** Teams reads it as markup, so texts from outside lose theirs first. */
 function text(words: string, look: object = {}): object {
   return { type: 'TextBlock', text: words, wrap: true, ...look }
 }

@@ -13,7 +13,7 @@ import { createPost, type PostAnswer, type Posted, postWayOut, reachAddress, rea
 import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 
 const MOST_CHARACTERS = 4_096
-/** Of a body by a template: a title goes before it. */
+/** Longest body by a template: a title goes before it. */
 const MOST_OWN_BODY = 3_900
 
 const telegramSettings = posted(

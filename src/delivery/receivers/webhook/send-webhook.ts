@@ -18,7 +18,7 @@ export interface WebhookOptions extends PostOptions {
   format: WebhookFormat
   /** A shape of its own, in place of a format. */
   payload?: unknown
-  /** What a body may have beside the message. */
+  /** Parts of a body beside the message. */
   context: Omit<BodyContext, 'receiver'>
 }
 
