@@ -86,7 +86,7 @@ const ROOMS: RoomTable = {
       'runtime',
     ],
     types: ['tokens'],
-    files: ['src/http/access/scopes.ts'],
+    files: ['src/http/access/scopes.ts', 'config/duration.ts'],
   },
   http: {
     of: [

@@ -113,8 +113,8 @@ export type NewSilence =
 
 /** A silence that is longer than this was meant to be for ever: a rule that is off is better for that. */
 const LONGEST_DAYS = 366
-const LONGEST_COMMENT = 500
-const LONGEST_AUTHOR = 100
+export const LONGEST_COMMENT = 500
+export const LONGEST_AUTHOR = 100
 const MOST_MATCHERS = 100
 
 export function newSilence(request: SilenceRequest, now: number): NewSilence {

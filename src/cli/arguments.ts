@@ -51,7 +51,7 @@ export function parseAccount(text: string): AccountArgument {
   throw new InvalidArgumentError('An account is its hub id, such as 1234567, or its domain.')
 }
 
-function refuse(why: string): never {
+export function refuse(why: string): never {
   throw new InvalidArgumentError(why)
 }
 
@@ -62,10 +62,6 @@ export function parseMailbox(text: string): string {
 
 export function parseAccounts(text: string, before: readonly AccountArgument[] | undefined): AccountArgument[] {
   return [...(before ?? []), parseAccount(text)]
-}
-
-export function parseEach(text: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), text]
 }
 
 export function parseCount(text: string): number {

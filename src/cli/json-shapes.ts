@@ -7,8 +7,7 @@ import {
   PolledShape,
   ReconnectLinkShape,
 } from '../views/shapes/account.ts'
-import { SilenceShape, UnsilencedShape } from '../views/shapes/alert.ts'
-import { OutboxProofShape, ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
+import { OutboxProofShape, ReceiverTestShape } from '../views/shapes/delivery.ts'
 import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import {
   AdminTokenShape,
@@ -42,12 +41,9 @@ export const JSON_SHAPES = {
   'accounts contact': ContactShape,
   'accounts history': listOf(AccountHistoryShape),
   'accounts uninstall': LeavingShape,
-  'alerts silence': SilenceShape,
-  'alerts unsilence': UnsilencedShape,
   'alerts test': ReceiverTestShape,
   'thresholds plan': PlanOutcomeShape,
   'outbox verify': OutboxProofShape,
-  'outbox replay': ReplayedShape,
   'admin-tokens add': NewAdminTokenShape,
   'admin-tokens list': listOf(AdminTokenShape),
   'admin-tokens remove': RemovedAdminTokenShape,

@@ -1,13 +1,44 @@
 import type { Argument, Option } from 'commander'
 import { defaultOf, type Field, type FieldKind, fieldsOf } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
-import { argument, type CommandSpec, mostRows, option, parseAccount, parseTime, watchOption } from './arguments.ts'
+import {
+  argument,
+  type CommandSpec,
+  mostRows,
+  option,
+  parseAccount,
+  parseEnd,
+  parseTime,
+  refuse,
+  watchOption,
+} from './arguments.ts'
 import type { Io } from './io.ts'
 
-/** How what is written for a field is read, and what help says of that; a text or a choice is taken as it is. */
-const READERS: Readonly<Partial<Record<FieldKind, { read: (text: string) => unknown; hint: string; word: string }>>> = {
-  moment: { read: parseTime, hint: '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago', word: 'time' },
-  account: { read: parseAccount, hint: 'hub id or domain', word: 'account' },
+interface Reader {
+  /** Absent: it is taken as it is. */
+  read?(text: string, before?: unknown): unknown
+  /** What help says of that, and what it calls the value. */
+  hint?: string
+  word?: string
+}
+
+const A_TIME = '2026-11-21T18:00 (in http.timeZone), ISO 8601'
+
+/** How what is written for a field is read. */
+const READERS: Readonly<Partial<Record<FieldKind, (field: Field) => Reader>>> = {
+  text: ({ parse, must = '', isLine }) => {
+    if (parse !== undefined) return { read: (text) => parse(text) ?? refuse(must) }
+    return isLine ? { read: (text, before) => (before === undefined ? text : `${before} ${text}`) } : {}
+  },
+  moment: ({ isAhead }) =>
+    isAhead
+      ? { read: parseEnd, hint: A_TIME, word: 'time' }
+      : { read: parseTime, hint: `${A_TIME}, or how long ago`, word: 'time' },
+  account: () => ({ read: parseAccount, hint: 'hub id or domain', word: 'account' }),
+}
+
+function readerOf(field: Field): Reader {
+  return READERS[field.kind]?.(field) ?? {}
 }
 
 /** An operation as a command: what its words name are arguments, all else are options. */
@@ -37,22 +68,21 @@ function argumentOf(word: string, field: Field | undefined): Argument {
 }
 
 function optionOf(name: string, field: Field): Option {
-  const value = field.kind === 'flag' ? '' : ` <${READERS[field.kind]?.word ?? name}>`
+  const reader = readerOf(field)
+  const value = field.kind === 'flag' ? '' : ` <${reader.word ?? name}>`
   const made = read(option(`--${name}${value}`, helpOf(field)), field)
   const byDefault = defaultOf(field, 'command')
-  const reader = READERS[field.kind]
-  if (byDefault !== undefined && reader === undefined) made.default(byDefault)
-  else if (byDefault !== undefined) made.default(reader?.read(byDefault), byDefault)
+  if (byDefault !== undefined) made.default(reader.read?.(byDefault) ?? byDefault, byDefault)
   return made.makeOptionMandatory(field.isRequired === true)
 }
 
-function helpOf({ is, kind }: Field): string {
-  return [is, READERS[kind]?.hint].filter((text) => text !== undefined).join(': ')
+function helpOf(field: Field): string {
+  return [field.is, readerOf(field).hint].filter((text) => text !== undefined).join(': ')
 }
 
-function read<O extends Option | Argument>(made: O, { kind, choices }: Field): O {
-  const reader = READERS[kind]?.read
-  if (choices !== undefined) made.choices(choices)
-  else if (reader !== undefined) made.argParser(reader)
+function read<O extends Option | Argument>(made: O, field: Field): O {
+  const { read } = readerOf(field)
+  if (field.choices !== undefined) made.choices(field.choices)
+  else if (read !== undefined) made.argParser<unknown>(read)
   return made
 }

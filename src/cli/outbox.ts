@@ -1,26 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Command } from 'commander'
 import { readOpenIds } from '../alerts/open-alerts.ts'
-import { replayGivenUp } from '../app/alert-actions.ts'
-import type { Moment } from '../operations/field.ts'
 import { momentCell } from '../text/cells.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment } from '../text/format-time.ts'
 import type { Fact } from '../text/shown.ts'
 import { outboxJson } from '../views/outbox-balance.ts'
 import type { OutboxProofShape } from '../views/shapes/delivery.ts'
 import { type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import type { CommonOptions } from './arguments.ts'
-import { CommandError, ExitCode, type Io, printJson } from './io.ts'
+import { ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
-import { fact, printFacts, say } from './say.ts'
-import { whoRuns } from './who-runs.ts'
-import { withParts, withStore } from './with-parts.ts'
-
-interface ReplayOptions extends CommonOptions {
-  since: Moment
-  receiver?: string
-}
+import { fact, printFacts } from './say.ts'
+import { withStore } from './with-parts.ts'
 
 /** Long enough for what is on the move to arrive. */
 const BETWEEN_LOOKS_MS = 300
@@ -80,34 +70,4 @@ function unresolvedText({ receiver, alert }: Of): string {
 
 function waitsText({ receiver, alert, why }: OutboxProof['waits'][number]): string {
   return `${receiver} does not know of alert ${alert} yet: ${why}`
-}
-
-/** `plimsoll outbox replay`. */
-export async function replay(
-  io: Io,
-  { config, since: from, receiver, json }: ReplayOptions,
-  command: Command,
-): Promise<void> {
-  const { since, ...outcome } = await withParts(io, { config }, async (parts) => {
-    const since = from(io.clock.now())
-    if (since > io.clock.now()) return command.error('--since lies in the future')
-    const progress = showProgress(io, 'deliveries read')
-    return { since, ...(await replayGivenUp(parts, { since, receiver }, whoRuns(io)).finally(progress.end)) }
-  })
-  if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
-  const { replayed, disabled } = outcome
-  if (json === true) return printJson(io, 'outbox replay', { replayed, disabled })
-  say(
-    io,
-    replayed === 0 && disabled.length === 0
-      ? nothingGivenUp(since, receiver)
-      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again`,
-  )
-  for (const name of disabled)
-    say(io, `${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}`)
-}
-
-function nothingGivenUp(since: number, receiver: string | undefined): string {
-  const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
-  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}`
 }

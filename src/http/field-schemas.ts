@@ -14,7 +14,8 @@ import { carryOut, type Operation } from '../operations/operation.ts'
 import { whoOf } from './access/who.ts'
 import { check, momentOrAgo, numberInQuery, oneOf, written } from './query.ts'
 
-const A_MOMENT = 'ISO 8601, UTC where it has no offset; milliseconds since 1970; or how long ago: 30m, 24h, 7d'
+const A_MOMENT = 'ISO 8601, UTC where it has no offset; or milliseconds since 1970'
+const AGO = '; or how long ago: 30m, 24h, 7d'
 
 const A_FLAG = { type: 'string', enum: ['true', 'false'], default: 'false' }
 
@@ -25,12 +26,18 @@ function textFault({ input }: { input?: unknown }): string {
 
 /** How what a request has of a field is read. */
 const SCHEMAS: Readonly<Record<FieldKind, (field: Field, byDefault: string | undefined) => z.ZodType>> = {
-  text: ({ most = 200, choices }) =>
-    choices === undefined
-      ? z.string({ error: textFault }).trim().max(most, `is longer than ${most} characters`)
-      : oneOf(choices),
-  moment: (_, byDefault) => momentOrAgo(byDefault),
+  text: ({ most = 200, choices, parse, must = '' }) => {
+    if (choices !== undefined) return oneOf(choices)
+    const text = z.string({ error: textFault }).trim().max(most, `is longer than ${most} characters`)
+    if (parse === undefined) return text
+    return written(
+      text.transform(parse).refine((read) => read !== undefined, must),
+      { type: 'string' },
+    )
+  },
+  moment: ({ isAhead }, byDefault) => momentOrAgo(byDefault, isAhead),
   account: () => numberInQuery(1, Number.MAX_SAFE_INTEGER),
+  json: ({ schema }) => schema ?? z.unknown(),
   flag: () =>
     written(
       oneOf(['true', 'false'])
@@ -45,9 +52,13 @@ export function fieldSchemas(fields: Fields): Record<string, z.ZodType> {
   return Object.fromEntries(
     fieldsOf(fields, 'api').map(([name, field]) => [
       name,
-      schemaOf(field, 'api').describe(sentence(field.kind === 'moment' ? `${field.is}: ${A_MOMENT}` : field.is)),
+      schemaOf(field, 'api').describe(sentence(`${field.is}${hintOf(field)}`)),
     ]),
   )
+}
+
+function hintOf({ kind, isAhead }: Field): string {
+  return kind === 'moment' ? `: ${A_MOMENT}${isAhead ? '' : AGO}` : ''
 }
 
 /** What the query of a page, or its form, asks an operation for; a form sends an empty text for what was not chosen. */

@@ -1,3 +1,4 @@
+import { LONGEST_AUTHOR, LONGEST_COMMENT } from '../alerts/silence.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { timedAcknowledgement } from '../views/find-alerts.ts'
@@ -6,10 +7,6 @@ import { textField } from './field.ts'
 import { ALERT, alertNamed, idsOf, justClosed, whoseAlert } from './one-alert.ts'
 import { operation } from './operation.ts'
 import { Refusal } from './refusal.ts'
-
-/** As silences have them. */
-const LONGEST_COMMENT = 500
-const LONGEST_AUTHOR = 100
 
 export const acknowledgement = operation({
   id: 'acknowledgeAlert',

@@ -1,8 +1,10 @@
+import type { DescribedShape, Shape } from '../views/shapes/words.ts'
+
 /** A moment that is given as a time, or as how long ago it was: ms, once it is known what time it is. */
 export type Moment = (now: number) => number
 
 /** How what is written for a field is read. The API and the command line have one reader each for every kind. */
-export type FieldKind = 'text' | 'moment' | 'account' | 'flag'
+export type FieldKind = 'text' | 'moment' | 'account' | 'flag' | 'json'
 
 export type Surface = 'api' | 'command'
 
@@ -15,6 +17,15 @@ export interface Field<T = unknown> {
   choices?: readonly string[]
   /** The longest text. */
   most?: number
+  /** Of a text: undefined for one that is none of its kind, which `must` says. */
+  parse?(text: string): T | undefined
+  must?: string
+  /** Of a text: a command may have it several times, and they make one line. */
+  isLine?: true
+  /** Of a moment: never how long ago. */
+  isAhead?: true
+  /** Of JSON. */
+  schema?: Shape
   /** As it would be written. */
   byDefault?: string | { api?: string; command?: string }
   /** What the command line calls it, where that is another word. */
@@ -42,8 +53,31 @@ export function choiceField<const C extends readonly string[]>(
   return { kind: 'text', is, choices, ...more }
 }
 
-export function momentField(is: string, byDefault: NonNullable<Field['byDefault']>, more: More = {}): Field<Moment> {
-  return { kind: 'moment', is, byDefault, ...more }
+/** A text that is read at once: both sides refuse what is none. */
+export function parsedField<T>(
+  is: string,
+  parse: (text: string) => T | undefined,
+  must: string,
+  more: More = {},
+): Field<T | undefined> {
+  return { kind: 'text', is, parse, must, ...more }
+}
+
+export function lineField(is: string, more: More = {}): Field<string | undefined> {
+  return { kind: 'text', is, isLine: true, ...more }
+}
+
+export function jsonField<S extends Shape>(schema: S, is: string): Field<DescribedShape<S> | undefined> {
+  return { kind: 'json', is, schema, only: 'api' }
+}
+
+export function momentField(is: string, byDefault?: Field['byDefault']): Field<Moment> {
+  return { kind: 'moment', is, ...(byDefault === undefined ? { isRequired: true } : { byDefault }) }
+}
+
+/** A moment that need not be given, and may be still to come. */
+export function aheadField(is: string, more: More = {}): Field<Moment | undefined> {
+  return { kind: 'moment', is, isAhead: true, ...more }
 }
 
 /** One account: its hub id, or its domain. */

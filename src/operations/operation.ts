@@ -66,6 +66,7 @@ interface Answers<V> {
 export interface Operation<F extends Fields = Fields, V = unknown> extends Called<F> {
   api: Answers<V>
   cli: Answers<V>
+  statuses?: Statuses<V>
   /** `--watch` shows it again every few seconds. */
   isWatched?: true
   /** Where not all is given at once. */
@@ -81,6 +82,13 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
   notes?(value: V): readonly string[]
 }
 
+/** Where the API answers with another status than 200: what each says, and which one a value has. */
+interface Statuses<V> {
+  says: Readonly<Record<number, string>>
+  /** `location`: of what was made, below /api/v1. */
+  of(value: V): { status: number; location?: string }
+}
+
 interface Pages {
   /** What `next` looks like; absent: there is one page only. */
   cursor?: RegExp
@@ -92,6 +100,7 @@ interface Pages {
 
 interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
   gives: S
+  statuses?: Statuses<V>
   pages?: Pages
   isWatched?: true
   reads?(deps: OperationDeps, call: OperationCall<F>): Promise<V>

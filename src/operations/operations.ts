@@ -12,8 +12,11 @@ export const OPERATIONS = {
   'alerts log': async () => (await import('./log-alerts.ts')).alertLog,
   'alerts ack': async () => (await import('./acknowledge-alert.ts')).acknowledgement,
   'alerts unack': async () => (await import('./unacknowledge-alert.ts')).unacknowledgement,
+  'alerts silence': async () => (await import('./make-silence.ts')).silenceMaking,
+  'alerts unsilence': async () => (await import('./end-silence.ts')).silenceEnding,
   'alerts silences': async () => (await import('./list-silences.ts')).silenceList,
   'alerts explain': async () => (await import('./explain-alerts.ts')).alertExplanation,
+  'outbox replay': async () => (await import('./replay-deliveries.ts')).deliveryReplay,
   'audit list': async () => (await import('./list-audit.ts')).auditList,
 } as const satisfies Record<string, () => Promise<unknown>>
 

@@ -201,5 +201,5 @@ describe('alerts log', () => {
 
 test('outbox replay knows a near miss of a receiver', async () => {
   const ran = await run('outbox', 'replay', '--since', '2h', '--receiver', 'ops-mial')
-  expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no receiver has this name') })
+  expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringContaining('no receiver has this name') })
 })

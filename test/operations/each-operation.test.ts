@@ -13,12 +13,14 @@ import { exampleArgs } from '../support/operation-example.ts'
 
 const installed = commandsOfFile()
 
-/** The account and the alert of all examples. */
+/** The accounts, the alert and the silence of all examples. */
 beforeAll(async () => {
   const { store, keys, clock } = installed
   await seedAccount(store, keys, { hubId: 1234567, hubDomain: 'acme.example.com', obtainedAt: clock.now() })
   const opened = encodeState(openedState('critical', 'full', clock.now()))
   await store.hset(keys.account(1234567).alerts, 'overall', opened)
+  const silence = { matchers: [['kind', '*']], author: 'a', comment: 'c', createdAt: 1, endsAt: clock.now() + 60_000 }
+  await store.hset(keys.delivery.silences, 's-4k7mp', JSON.stringify(silence))
   await store.sadd(keys.partition(keys.partitionOf(1234567)).alerting, 1234567)
 })
 

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { receiverStatus, receiverTestJson, timedAttempt } from '../../views/deliveries.ts'
-import { AttemptShape, ReceiverShape, ReceiverTestShape, ReplayedShape } from '../../views/shapes/delivery.ts'
+import { AttemptShape, ReceiverShape, ReceiverTestShape } from '../../views/shapes/delivery.ts'
 import { count } from '../../views/shapes/words.ts'
-import { Problem, wrongParameter } from '../problem.ts'
-import { atMost, cursor, momentInJson } from '../query.ts'
+import { Problem } from '../problem.ts'
+import { atMost, cursor } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
 import { listShape, nextOf, route } from './route.ts'
 
@@ -37,24 +37,6 @@ export const deliveryRoutes = [
       const next = attempts.length > limit ? page.at(-1)?.entry : undefined
       const items = page.map(({ attempt }) => timedAttempt(attempt))
       return { json: { pending, dead, receivers: receivers.map(receiverStatus), items, ...nextOf(next) } }
-    },
-  }),
-
-  route('replayDeliveries', 'POST /deliveries/replay', {
-    summary: 'Send again what was given up since a moment',
-    description: 'Each under its own id, for another three days; nothing to a receiver that is switched off.',
-    body: z.strictObject({
-      since: momentInJson(),
-      receiver: z.string('must be a text').optional().describe('Only what this receiver was to get.'),
-    }),
-    answers: { 200: { description: 'What is on its way again.', json: ReplayedShape } },
-    problems: [400],
-    example: { body: { since: '2026-11-21T00:00:00Z' } },
-    answer: async ({ actions, clock }, { body: { since, receiver }, who }) => {
-      if (since > clock.now()) throw wrongParameter('since', 'lies in the future')
-      const outcome = await actions.replay({ since, receiver }, who)
-      if (outcome.is === 'unknown-receiver') throw wrongParameter('receiver', outcome.why)
-      return { json: { replayed: outcome.replayed, disabled: outcome.disabled } }
     },
   }),
 

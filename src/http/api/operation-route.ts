@@ -11,7 +11,7 @@ import { type ApiRoute, NO_BODY, OF_ACCOUNT, readParams } from './route.ts'
 
 /** The route of an operation: what it takes is in the path, the query or the body. */
 export function operationRoute(operation: Operation): ApiRoute {
-  const { id, is, description, takes, pages, api, problems = [], example = {} } = operation
+  const { id, is, description, takes, pages, api, statuses, problems = [], example = {} } = operation
   const [method, path] = operation.route.split(' ') as [ApiRoute['method'], string]
   const { inPath, beside } = placed(takes, path)
   const paging = pages && {
@@ -29,7 +29,11 @@ export function operationRoute(operation: Operation): ApiRoute {
     ...{ id, method, path, summary: sentence(is).slice(0, -1), params, query, body, example },
     ...(description === undefined ? {} : { description }),
     scope: operation.scope ?? (method === 'GET' ? 'read' : 'write'),
-    answers: { 200: { description: api.shape.description ?? 'A page of the list.', json: api.shape } },
+    answers: Object.fromEntries(
+      Object.entries(statuses?.says ?? { 200: api.shape.description ?? 'A page of the list.' }).map(
+        ([status, description]) => [status, { description, json: api.shape }],
+      ),
+    ),
     problems: problemsOf(path, [...problems, ...(takesMore ? [400] : [])]),
     answer: async (deps: WebDeps, request: FastifyRequest) => {
       const more = hasBody ? check(body, request.body ?? undefined) : check(query, firstPage(request.query))
@@ -37,7 +41,9 @@ export function operationRoute(operation: Operation): ApiRoute {
       const { limit = 100, after, ...given } = { ...(more as Read), ...readParams(params, request.params) }
       const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit, after }, isForPeople: false }
       if (operation.does !== undefined) await requireRedis(deps.store)
-      return { json: api.json(await carryOut(operation, deps, asked)) }
+      const value = await carryOut(operation, deps, asked)
+      const { location, ...answered } = statuses?.of(value) ?? {}
+      return { ...answered, ...(location && { location: `/api/v1${location}` }), json: api.json(value) }
     },
   }
 }

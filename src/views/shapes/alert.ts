@@ -238,8 +238,7 @@ export const SilenceShape = shape('Silence', 'Alerts that are held back for a wh
 })
 export type SilenceShape = z.infer<typeof SilenceShape>
 
-export const UnsilencedShape = shape('Unsilenced', 'What came of ending a silence.', {
-  id: text('Its id.'),
+export const UnsilencedShape = shape('Unsilenced', 'A silence that is over.', {
+  ...SilenceShape.shape,
   outcome: z.enum(['ended', 'over']).describe('`over`: it had ended already.'),
-  endsAt: isoMoment('When it ended.').nullable(),
 })
