@@ -16,16 +16,9 @@ import {
 import { dirname, join } from 'node:path'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
-import { Secret } from '../runtime/secret.ts'
-import {
-  type Holder,
-  holderFacts,
-  holderOf,
-  isGrant,
-  type StoreAnswerDeps,
-  storeAnswer,
-  type TokensToStore,
-} from './unstored.ts'
+import { answerIn, answerText } from './answer-text.ts'
+import type { TokensToStore } from './token-store.ts'
+import { type Holder, holderFacts, holderOf, isGrant, type StoreAnswerDeps, storeAnswer } from './unstored.ts'
 import { keyIdOf, openToken, type Vault } from './vault.ts'
 
 /** What a file is called once all of it is on the disk. */
@@ -159,9 +152,8 @@ async function storeOne(deps: StoreAnswerDeps, answer: TokensToStore) {
   return is
 }
 
-function sealed(vault: Vault, { access, refresh, ...rest }: TokensToStore): string {
-  const text = JSON.stringify({ ...rest, access: access.reveal(), refresh: refresh?.reveal() })
-  return vault.seal(new Secret(text), rest.hubId, 'answer').toString('base64')
+function sealed(vault: Vault, answer: TokensToStore): string {
+  return vault.seal(answerText(answer), answer.hubId, 'answer').toString('base64')
 }
 
 /** Whose a line of a file is, and what is sealed in it. */
@@ -190,13 +182,7 @@ function opened({ vault, log }: Sealing, line: string): TokensToStore | undefine
     return undefined
   }
   // Authenticated with its encryption: it is what `sealed` wrote.
-  const answer = JSON.parse(text.reveal()) as Omit<TokensToStore, 'access' | 'refresh'> & {
-    access: string
-    refresh?: string
-  }
-  const { access, refresh } = answer
-  const secrets = { access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
-  return { ...answer, ...secrets } as TokensToStore
+  return answerIn(text)
 }
 
 /** Files that are whole, with their lines. */

@@ -74,6 +74,9 @@ export interface GrantToStore {
   account: number | '' | undefined
 }
 
+/** What the provider has just given, and Redis has not: the answer to a refresh, or the grant of an install. */
+export type TokensToStore = AnswerToStore | GrantToStore
+
 /** What is stored of an account's access token. Times are ms. */
 export interface StoredToken {
   state: AccountState

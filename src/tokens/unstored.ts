@@ -3,22 +3,16 @@ import { isRedisAway } from '../redis/away.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { AnswerToStore, GrantToStore, TokenStore } from './token-store.ts'
+import type { AnswerToStore, GrantToStore, TokenStore, TokensToStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
+import { DURABLE_MS, YoungAnswers } from './young-answers.ts'
 
-/** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
-const DURABLE_MS = 60_000
-/** Not with each answer: the first of a map comes behind all that were taken out of it before, some ten thousand in a large fleet. */
-const FORGET_EVERY_MS = 1_000
 const SEALED_AFTER_MS = 5_000
 const MINUTE_MS = 60_000
 /** A worker has a grant to itself for so long: longer than all calls of a callback take. */
 export const GRANT_CLAIM_MS = 60_000
 /** How often the stop checks whether all has come and is stored. */
 const LOOK_EVERY_MS = 20
-
-/** What the provider has just given, and Redis has not: the answer to a refresh, or the grant of an install. */
-export type TokensToStore = AnswerToStore | GrantToStore
 
 /** A hub id, or the id of a grant whose account is not known yet. */
 export type Holder = number | string
@@ -54,13 +48,12 @@ export class Unstored {
   readonly #grants = new Map<string, GrantToStore>()
   /** What takes those that are sealed away again. */
   readonly #sealed = new Map<TokensToStore, (() => void) | undefined>()
-  /** Redis has taken them, and may lose them still: how long ago. The oldest first. */
-  readonly #young = new Map<TokensToStore, () => number>()
-  /** Young ones that are to be stored again, and those that a job works on. */
-  readonly #asked = new Set<TokensToStore>()
-  readonly #running = new Set<TokensToStore>()
-  /** How long ago those that were young went last. */
-  #sinceForgotten: (() => number) | undefined
+  /** Redis has taken them, and may lose them still; of grants, how long ago. */
+  readonly #young = new YoungAnswers()
+  readonly #youngGrants = new Map<GrantToStore, () => number>()
+  /** Young ones that are to be stored again, and those that a job works on: grants, and answers by their numbers. */
+  readonly #asked = new Set<GrantToStore | number>()
+  readonly #running = new Set<GrantToStore | number>()
   readonly #seal: Seal
   readonly #ending = new AbortController()
   /** How long ago the data folder last took nothing. */
@@ -115,11 +108,11 @@ export class Unstored {
 
   /** Whose it is, for a grant that Redis may still lose. */
   noteGrant(id: string, account: number | ''): void {
-    for (const one of this.#young.keys()) if (isGrant(one) && one.id === id) one.account = account
+    for (const one of this.#youngGrants.keys()) if (one.id === id) one.account = account
   }
 
   #forgetGrant(id: string): void {
-    for (const its of [this.#kept, this.#young, this.#sealed]) {
+    for (const its of [this.#kept, this.#youngGrants, this.#sealed]) {
       for (const one of its.keys()) if (isGrant(one) && one.id === id) this.#drop(one)
     }
     this.#grants.delete(id)
@@ -127,7 +120,7 @@ export class Unstored {
 
   #drop(answer: TokensToStore): void {
     this.#kept.delete(answer)
-    if (isGrant(answer)) this.#young.delete(answer)
+    if (isGrant(answer)) this.#youngGrants.delete(answer)
     const takeAway = this.#sealed.get(answer)
     this.#sealed.delete(answer)
     // They were sealed together, and go once all of them are stored.
@@ -141,32 +134,30 @@ export class Unstored {
   settle(answer: TokensToStore, isStored: boolean, clock: Clock): void {
     if (isGrant(answer)) this.#forgetGrant(answer.id)
     this.#drop(answer)
-    if (isStored) {
-      this.#young.delete(answer)
-      this.#young.set(answer, clock.stopwatch())
-    }
-    if (this.#sinceForgotten !== undefined && this.#sinceForgotten() < FORGET_EVERY_MS) return
-    this.#sinceForgotten = clock.stopwatch()
-    for (const [oldest, age] of this.#young) {
+    if (!isStored) this.#young.forgetOld()
+    else if (isGrant(answer)) this.#youngGrants.set(answer, clock.stopwatch())
+    else this.#young.add(answer, clock)
+    for (const [oldest, age] of this.#youngGrants) {
       if (age() <= DURABLE_MS) return
-      this.#young.delete(oldest)
+      this.#youngGrants.delete(oldest)
     }
   }
 
   get young(): TokensToStore[] {
-    return [...this.#young.keys()]
+    return [...this.#young.all().map(([, answer]) => answer), ...this.#youngGrants.keys()]
   }
 
   /** Never twice at once for an answer: asked for while it is under way, it is done once more after that. */
   async withYoung(work: (answer: TokensToStore) => Promise<void>): Promise<void> {
-    const run = async (answer: TokensToStore) => {
-      this.#asked.add(answer)
-      if (this.#running.has(answer)) return
-      this.#running.add(answer)
-      while (this.#asked.delete(answer)) await this.hold(holderOf(answer), () => work(answer))
-      this.#running.delete(answer)
+    const run = async (name: GrantToStore | number, answer: TokensToStore) => {
+      this.#asked.add(name)
+      if (this.#running.has(name)) return
+      this.#running.add(name)
+      while (this.#asked.delete(name)) await this.hold(holderOf(answer), () => work(answer))
+      this.#running.delete(name)
     }
-    await Promise.all(this.young.map(run))
+    const grants = [...this.#youngGrants.keys()].map((grant) => run(grant, grant))
+    await Promise.all([...this.#young.all().map(([number, answer]) => run(number, answer)), ...grants])
   }
 
   /** Aborted: the process ends, and what Redis refuses from now on is sealed in place of being tried again. */
@@ -184,7 +175,10 @@ export class Unstored {
     if (own.length === 0) return
     const takeAway = this.#seal(own)
     for (const answer of own) {
-      for (const its of [this.#kept, this.#young, this.#asked]) its.delete(answer)
+      this.#kept.delete(answer)
+      if (isGrant(answer)) this.#youngGrants.delete(answer)
+      const name = isGrant(answer) ? answer : this.#young.takeAway(answer)
+      if (name !== undefined) this.#asked.delete(name)
       this.#sealed.set(answer, takeAway)
     }
   }

@@ -5,13 +5,8 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { isRedisAway, refusesWrites } from '../../src/redis/away.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
-import {
-  parkGrant,
-  storeGrantsInHand,
-  storeYoungAgain,
-  type TokensToStore,
-  Unstored,
-} from '../../src/tokens/unstored.ts'
+import type { TokensToStore } from '../../src/tokens/token-store.ts'
+import { parkGrant, storeGrantsInHand, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
 import { openServer } from '../http/open-server.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { CodeDoor } from '../support/endpoint.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
-import type { TokensToStore } from '../../src/tokens/unstored.ts'
+import type { TokensToStore } from '../../src/tokens/token-store.ts'
 import { dump, endLease, seedAccount, takeLease } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { storeAnswer, storeYoungAgain, type TokensToStore, Unstored } from '../../src/tokens/unstored.ts'
+import { type AnswerToStore, TokenStore, type TokensToStore } from '../../src/tokens/token-store.ts'
+import { storeAnswer, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
+import { YoungAnswers } from '../../src/tokens/young-answers.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -232,4 +233,36 @@ test('after a minute it goes with the next connection, too, if Redis has it; if 
   one.clock.move(61_000)
   await storeYoungAgain(one.deps)
   expect([await one.stored(), one.deps.unstored.young.length]).toEqual([NEW, 0])
+})
+
+test('many are all there as they came, for a minute, and one that is stored again is there once', () => {
+  const clock = new HandClock()
+  const young = new YoungAnswers()
+  const answer = (hubId: number): AnswerToStore => ({
+    ...{ hubId, owner: `owner ${hubId}`, generation: '1', grants: 'g', access: new Secret(`\u{1f511}-${hubId}`) },
+    ...{ refresh: hubId % 2 === 0 ? undefined : new Secret(`refresh-${'x'.repeat(hubId)}`), isOfPrevious: hubId === 3 },
+    times: { obtainedAt: 1, expiresAt: 2 },
+    ...{ refreshAt: 1.5, pollAt: 'unchanged', alerts: { changes: [['a', 'b', 'c']], entries: ['\ud83d'] } },
+  })
+  const inClear = ({ access, refresh, ...others }: AnswerToStore) => ({
+    ...others,
+    ...{ access: access.reveal(), refresh: refresh?.reveal() },
+  })
+  const all = () => young.all().map(([, one]) => inClear(one))
+  const hubIds = Array.from({ length: 300 }, (_, n) => n)
+  for (const hubId of hubIds) {
+    young.add(answer(hubId), clock)
+    clock.move(10)
+  }
+  expect(all()).toEqual(hubIds.map((hubId) => inClear(answer(hubId))))
+  const [[, again] = []] = young.all().filter(([, { hubId }]) => hubId === 7)
+  if (again === undefined) throw new Error('it is not there')
+  for (let times = 0; times < 2; times++) young.add(again, clock)
+  expect(all().map(({ hubId }) => hubId)).toEqual([...hubIds.filter((hubId) => hubId !== 7), 7])
+  clock.move(57_000)
+  young.forgetOld()
+  expect(all()).toHaveLength(300)
+  clock.move(1_000)
+  young.forgetOld()
+  expect(all().map(({ hubId }) => hubId)).toEqual([...hubIds.filter((hubId) => hubId >= 100), 7])
 })

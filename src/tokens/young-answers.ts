@@ -1,0 +1,83 @@
+import type { Clock } from '../runtime/clock.ts'
+import { Secret } from '../runtime/secret.ts'
+import { answerIn, answerText } from './answer-text.ts'
+import type { AnswerToStore } from './token-store.ts'
+
+/** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
+export const DURABLE_MS = 60_000
+/** What is stored within so long is kept, and goes, together. */
+const TOGETHER_MS = 1_000
+const FIRST_BYTES = 2_048
+
+/** Answers that were stored in the same moment. */
+interface Pack {
+  age: () => number
+  /** Of all answers that were ever stored, the number of the first one here. */
+  first: number
+  /** The texts, one behind the other, and where each ends. */
+  bytes: Buffer
+  ends: number[]
+  /** Numbers of those that were taken away. */
+  gone: Set<number>
+}
+
+/**
+ * Answers to refreshes that Redis has taken, and may lose still. In a large fleet that is some ten thousand at a time: as objects
+ * they were copied about by each collection of garbage, a sixth of what a refresh costs; as bytes they lie still.
+ */
+export class YoungAnswers {
+  /** The oldest first. */
+  readonly #packs: Pack[] = []
+  #count = 0
+  /** Those that were handed out. */
+  readonly #numbers = new WeakMap<AnswerToStore, number>()
+
+  /** One that was handed out is in its old place no more. */
+  add(answer: AnswerToStore, clock: Clock): void {
+    if (this.takeAway(answer) !== undefined) this.#numbers.set(answer, this.#count)
+    const text = answerText(answer).reveal()
+    const pack = this.#openPack(clock)
+    const used = pack.ends.at(-1) ?? 0
+    const most = used + 3 * text.length
+    if (most > pack.bytes.length) {
+      pack.bytes = Buffer.concat([pack.bytes], Math.max(2 * pack.bytes.length, most))
+    }
+    pack.ends.push(used + pack.bytes.write(text, used))
+    this.#count++
+  }
+
+  #openPack(clock: Clock): Pack {
+    const last = this.#packs.at(-1)
+    if (last !== undefined && last.age() < TOGETHER_MS) return last
+    this.forgetOld()
+    const bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    const pack: Pack = { age: clock.stopwatch(), first: this.#count, bytes, ends: [], gone: new Set() }
+    this.#packs.push(pack)
+    return pack
+  }
+
+  /** What was taken a minute ago is safe. */
+  forgetOld(): void {
+    while (this.#packs[0] !== undefined && this.#packs[0].age() >= DURABLE_MS + TOGETHER_MS) this.#packs.shift()
+  }
+
+  /** All of them, by their numbers. */
+  all(): [number: number, answer: AnswerToStore][] {
+    return this.#packs.flatMap(({ first, bytes, ends, gone }) =>
+      ends.flatMap((end, n): [number, AnswerToStore][] => {
+        if (gone.has(first + n)) return []
+        const text = bytes.toString('utf8', ends[n - 1] ?? 0, end)
+        const answer = answerIn(new Secret(text)) as AnswerToStore
+        this.#numbers.set(answer, first + n)
+        return [[first + n, answer]]
+      }),
+    )
+  }
+
+  /** Returns the number of one that was handed out. */
+  takeAway(answer: AnswerToStore): number | undefined {
+    const number = this.#numbers.get(answer)
+    if (number !== undefined) this.#packs.findLast(({ first }) => first <= number)?.gone.add(number)
+    return number
+  }
+}
