@@ -23,7 +23,7 @@ const MOST_WAITING = 50
 /** Refreshes are handed on for so long ahead: where the endpoint is slow, the order is decided as late as can be. */
 const AHEAD_MS = 1_500
 /**
- * Each sweep reads the whole backlog: one after every few accounts cost a fleet of 40,000 that came due at once as much as
+ * Each sweep goes through the whole backlog: one after every few accounts cost a fleet of 40,000 that came due at once as much as
  * their refreshes. So the next sweep comes when half of those that wait have gone, and a few times within what is handed
  * on ahead.
  */

@@ -24,6 +24,13 @@ const freshChance = () => freshBytes(2).readUInt16BE() / 65_536
 /** Due accounts of a partition that are compared to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
 
+/**
+ * A backlog of more than so many is read anew a second later: a sweep comes many times a second while it is worked off, and what was
+ * read for each of them cost the more the longer it was.
+ */
+const LONG_BACKLOG = 2_000
+const BACKLOG_KEPT_MS = 1_000
+
 /** Accounts of a partition that are read for the first expiry, or as failing: the fleet would be one of 128,000. */
 const MOST_WALKED = 2_000
 
@@ -46,6 +53,14 @@ interface Claimed {
   next: number | undefined
 }
 
+interface DueTokens {
+  due: DueToken[]
+  /** The earliest moment that is still to come, or undefined. */
+  next: number | undefined
+  /** How many accounts have a next refresh at all. */
+  fleet: number
+}
+
 export interface DueOutlook {
   count: number
   next: number | undefined
@@ -61,6 +76,8 @@ export class DueSets {
   readonly #keys: Keys
   readonly #chance: () => number
   #longWalk: { at: number; nearest: number | undefined } | undefined
+  /** What is left of a long backlog, nearest to expiry first. */
+  #backlog: ({ at: number } & DueTokens) | undefined
 
   /** `chance`: a number from 0 up to, and not including, 1. */
   constructor(store: Store, keys: Keys, chance = freshChance) {
@@ -106,11 +123,11 @@ export class DueSets {
     return { hubIds, until, next: earliest(firsts.map(([, at]) => at)) }
   }
 
-  /**
-   * Whose tokens are due by `now`; the earliest moment that is still to come, or undefined; how many accounts have a next
-   * refresh at all.
-   */
-  async dueTokens(now: number): Promise<{ due: DueToken[]; next: number | undefined; fleet: number }> {
+  /** Whose tokens are due by `now`. Of a long backlog, those that were not chosen since it was read, a moment ago. */
+  async dueTokens(now: number): Promise<DueTokens> {
+    const known = this.#backlog
+    const isRecent = known !== undefined && now >= known.at && now - known.at < BACKLOG_KEPT_MS
+    if (isRecent && known.due.length > LONG_BACKLOG) return known
     const parts = await everyPartition(this.#keys, (partition) =>
       accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
     )
@@ -120,7 +137,16 @@ export class DueSets {
       for (let at = 0; at + 6 < fields.length; at += 6) due.push(readDueToken(fields, at))
       return fields.slice(-2)
     })
-    return { due, next: earliest(ends.map(([next]) => next)), fleet: sum(ends.map(([, count]) => Number(count))) }
+    const isLong = due.length > LONG_BACKLOG
+    // What is in order already takes hardly any time to be put in order for each choice.
+    if (isLong) due.sort((a, b) => a.expiresAt - b.expiresAt)
+    const found = {
+      due,
+      next: earliest(ends.map(([next]) => next)),
+      fleet: sum(ends.map(([, count]) => Number(count))),
+    }
+    this.#backlog = isLong ? { at: now, ...found } : undefined
+    return found
   }
 
   /**
@@ -159,6 +185,10 @@ export class DueSets {
   /** Claims those of the chosen that are still due, and returns them in the order given. */
   async claimTokens(tokens: readonly DueToken[], now: number): Promise<number[]> {
     const chosen = tokens.map((token) => ({ hubId: token.hubId, until: now + claimMs(token) }))
+    if (this.#backlog !== undefined) {
+      const asked = new Set(tokens.map(({ hubId }) => hubId))
+      this.#backlog.due = this.#backlog.due.filter(({ hubId }) => !asked.has(hubId))
+    }
     return this.#claimChosen('refresh', chosen, now)
   }
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
-import type { Keys } from '../../src/redis/keys.ts'
+import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -154,6 +154,48 @@ describe('whose tokens are due', () => {
   test('is nobody in an empty fleet', async () => {
     const due = new DueSets(redis.store, redis.freshKeys())
     expect(await due.dueTokens(NOW)).toEqual({ due: [], next: undefined, fleet: 0 })
+  })
+})
+
+describe('a long backlog', () => {
+  /** All of it, due at once, and who reads it. */
+  async function backlog(count: number) {
+    const keys = redis.freshKeys()
+    const hubIds = Array.from({ length: count }, (_, n) => n + 1)
+    const commands = redis.store.pipeline()
+    for (const hubId of hubIds) {
+      const expiresAt = NOW + LIFE - hubId
+      commands.hset(keys.own(hubId), { state: 'active', obtainedAt: expiresAt - LIFE, expiresAt, refreshedAt: 1 })
+      commands.zadd(keys.partition(keys.partitionOf(hubId)).due.refresh, NOW, hubId)
+    }
+    await commands.exec()
+    const asked = vi.spyOn(accountSteps(redis.store), 'dueTokens')
+    onTestFinished(() => asked.mockRestore())
+    const [due, other] = [new DueSets(redis.store, keys), new DueSets(redis.store, keys)]
+    return { keys, due, other, reads: () => asked.mock.calls.length / PARTITIONS }
+  }
+
+  test('is read once a second, and each of it is given out once, nearest to expiry first', async () => {
+    const { due, other, reads } = await backlog(5_000)
+    const first = (await due.dueTokens(NOW)).due
+    expect(first.slice(0, 2).map(({ hubId }) => hubId)).toEqual([5_000, 4_999])
+    expect(await due.claimTokens(first.slice(0, 1_000), NOW)).toHaveLength(1_000)
+    // Another daemon has some of the rest.
+    expect(await other.claimTokens(first.slice(1_000, 1_500), NOW)).toHaveLength(500)
+    const second = (await due.dueTokens(NOW + 500)).due
+    expect([second.length, reads()]).toEqual([4_000, 1])
+    expect(await due.claimTokens(second.slice(0, 1_000), NOW + 500)).toHaveLength(500)
+    expect([(await due.dueTokens(NOW + 1_000)).due.length, reads()]).toEqual([3_000, 2])
+  })
+
+  test('is read anew once it is short, and where the clock was set back', async () => {
+    const { due, reads } = await backlog(2_500)
+    const { due: all } = await due.dueTokens(NOW + 10)
+    expect([all.length, (await due.dueTokens(NOW + 10)).due.length, reads()]).toEqual([2_500, 2_500, 1])
+    await due.dueTokens(NOW + 5)
+    expect(reads()).toBe(2)
+    await due.claimTokens(all.slice(0, 500), NOW + 5)
+    expect([(await due.dueTokens(NOW + 5)).due.length, reads()]).toEqual([2_000, 3])
   })
 })
 
