@@ -1,36 +1,25 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { deliver, Turns } from '../../jobs/deliver.ts'
-import { Registry } from '../../src/accounts/registry.ts'
+import { describe, expect, test } from 'vitest'
 import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
-import { encodeState } from '../../src/alerts/alert-state.ts'
+import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import type { DigestSchedule } from '../../src/alerts/digest-schedule.ts'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
 import type { Route } from '../../src/alerts/route.ts'
 import { sweepDigests } from '../../src/alerts/send-digests.ts'
-import { Deliveries } from '../../src/delivery/deliveries.ts'
-import { createWebhookReceiver } from '../../src/delivery/receivers/webhook/send-webhook.ts'
 import { packPoll } from '../../src/limits/findings.ts'
-import { createKeys } from '../../src/redis/keys.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { Secret } from '../../src/runtime/secret.ts'
+import type { Store } from '../../src/redis/connect.ts'
 import { properties, readings } from '../limits/reports.ts'
-import { seedAccount } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
-import { raw, startFarSide } from '../support/far-side.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { worldOfFile } from '../support/world.ts'
+import { dyingAt } from './a-relay.ts'
 import { anAlert } from './an-alert.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const redis = redisOfFile()
-let number = 0
-
+const world = worldOfFile()
 const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'Europe/Berlin' }
-
 const ROUTES: readonly Route[] = [{ match: { level: ['critical'] }, to: ['ops', 'pager'] }, { to: ['ops'] }]
 
 interface Settings {
@@ -39,83 +28,42 @@ interface Settings {
   max?: number
   /** How far its clock is ahead of the others', ms. */
   ahead?: number
+  store?: Store
 }
 
-function settingsOf({ digests, routes, max }: Required<Omit<Settings, 'ahead'>>) {
-  return {
-    digests: new Map(Object.entries(digests)),
-    sending: { routes, group: { by: [], waitMs: 0, intervalMs: 0, max } },
-    alerts: {
-      rules: [{ name: 'r', on: '*', warning: { percent: 80 }, critical: { percent: 95 } }],
-      pageOf: (hubId: number) => `https://x/accounts/${hubId}`,
-      page: 'https://x/',
-    },
-  }
-}
-
-/** Daemons beside each other at 07:59 in Berlin, and a webhook that keeps what it gets. */
+/** Daemons beside each other at 07:59 in Berlin. */
 async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily }) {
-  const sink = await startFarSide()
-  sink.answer = raw(200, '')
-  onTestFinished(() => sink.stop())
-  const receiver = createWebhookReceiver({
-    ...{ name: 'ops', url: new Secret(sink.url), secrets: [], format: 'plimsoll' },
-    context: { home: 'https://x/', groupBy: ['rule'] },
-  })
-  onTestFinished(() => receiver.close())
-  const keys = createKeys(`digests-${++number}`)
-  const store = redis.connect()
-  const clock = new HandClock(Date.parse('2026-11-21T06:59:00.000Z'))
-  const deliveries = new Deliveries(store, keys)
-  const logs = logLines()
-  const world = { woken: 0 }
-
-  const daemon = ({ digests = schedules, routes = ROUTES, max = 200, ahead = 0 }: Settings = {}) => {
-    const own = redis.connect()
-    const wake = async () => {
-      world.woken++
-    }
-    return () =>
+  const w = await world({ clock: new HandClock(Date.parse('2026-11-21T06:59:00.000Z')) })
+  const { services, store, keys, clock } = w
+  const { deliveries } = services
+  const daemon =
+    ({ digests = schedules, routes = ROUTES, max = 200, ahead = 0, store: own = store }: Settings = {}) =>
+    () =>
       sweepDigests({
-        ...settingsOf({ digests, routes, max }),
-        store: own,
-        keys,
-        clock: { now: () => clock.now() + ahead },
-        log: logs.log,
-        registry: new Registry(own, keys),
-        queues: { wake },
+        ...services,
+        ...{ store: own, digests: new Map(Object.entries(digests)), clock: { now: () => clock.now() + ahead } },
+        sending: { routes, group: { by: [], waitMs: 0, intervalMs: 0, max } },
       })
-  }
-  /** Takes what is due on its way; what the sink has got by then. */
+  const seen: Message[] = []
+  /** Delivers what is due; all that arrived by then. */
   const arrived = async (): Promise<Message[]> => {
-    const deps = {
-      ...{ deliveries, clock, log: logs.log, metrics: createMetrics(), turns: new Turns(), random: () => 0.5 },
-      receivers: new Map([['ops', receiver]]),
-      ...{ announceDisabled: async () => {}, queues: { wake: async () => {} } },
-    } as never
-    const signal = new AbortController().signal
-    const { ids } = await deliveries.claim(clock.now(), 100)
-    for (const deliveryId of ids) await deliver(deps, { deliveryId }, { stopping: signal, abandon: signal })
-    return sink.seen.map(({ body }) => JSON.parse(body))
-  }
-  const opens = async (hubId: number, level: 'warning' | 'critical', usage: number) => {
-    const own = keys.account(hubId)
-    const state = {
-      level,
-      rule: 'r',
-      since: clock.now(),
-      transitions: 1,
-      sentAt: clock.now(),
-      lastSent: null,
-      pending: null,
+    for (const id of (await deliveries.claim(clock.now(), 100)).ids) {
+      const begun = await deliveries.begin(id, clock.now())
+      if (typeof begun !== 'object') continue
+      seen.push(begun.message)
+      await deliveries.record(begun, { outcome: 'delivered', nextAt: null, reason: '', ms: 1 }, clock.now())
     }
-    await store.hset(own.account, 'hubDomain', `a${hubId}.example.com`)
-    await store.hset(own.alerts, 'overall', encodeState(state))
-    await reads(hubId, usage)
-    await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+    return seen
   }
   const reads = (hubId: number, usage: number) =>
     changeWatch(store, keys, hubId, {}, packPoll(readings(clock.now(), properties(usage)), undefined).readings)
+  const opens = async (hubId: number, level: 'warning' | 'critical', usage: number) => {
+    const state = openedState(level, 'r', clock.now())
+    await store.hset(keys.own(hubId), 'hubDomain', `a${hubId}.example.com`)
+    await store.hset(keys.account(hubId).alerts, 'overall', encodeState(state))
+    await reads(hubId, usage)
+    await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+  }
   const closes = async (hubId: number) => {
     await store.del(keys.account(hubId).alerts)
     await store.srem(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
@@ -124,14 +72,15 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
     const score = await store.zscore(keys.digests.due, name)
     return score === null ? null : new Date(Number(score)).toISOString()
   }
-  return { ...{ daemon, arrived, opens, reads, closes, nextAt, keys, store, clock, logs, world } }
+  const said = (code: string) => w.logged.lines().filter((line) => line.code === code)
+  return { ...w, daemon, arrived, opens, reads, closes, nextAt, said }
 }
 
 const shown = ({ data }: Message) => data.alerts.map(({ account, level, percent }) => [account?.hubId, level, percent])
 
 describe('a digest', () => {
   test('comes at its time, tells what is open and what changed since the last one, also after a restart', async () => {
-    const { daemon, arrived, opens, reads, closes, clock, nextAt, world } = await daemons()
+    const { daemon, arrived, opens, reads, closes, clock, nextAt, woken } = await daemons()
     await daemon()()
     expect(await nextAt()).toBe('2026-11-21T07:00:00.000Z')
     await opens(1, 'warning', 850)
@@ -143,7 +92,7 @@ describe('a digest', () => {
 
     clock.move(MINUTE)
     await daemon()()
-    expect(world.woken).toBe(1)
+    expect(woken).toEqual(['alerts'])
     const [first] = await arrived()
     if (first === undefined) throw new Error('nothing arrived')
     expect(first).toMatchObject({ type: 'alert.digest', timestamp: '2026-11-21T07:00:00.000Z' })
@@ -175,7 +124,7 @@ describe('a digest', () => {
   })
 
   test('begins with what changed since the last one, of what the routes send to its receiver', async () => {
-    const { daemon, arrived, clock, keys, store } = await daemons()
+    const { daemon, arrived, clock, keys, store, account } = await daemons()
     const logged = (hubId: number, more: Partial<Alert> = {}) => {
       const measuredAt = new Date(clock.now()).toISOString()
       const account = { hubId, hubDomain: `a${hubId}.example.com` }
@@ -195,8 +144,8 @@ describe('a digest', () => {
     expect((await arrived())[0]?.data).not.toHaveProperty('changed')
 
     clock.move(HOUR)
-    await seedAccount(store, keys, { hubId: 1, hubDomain: 'a1.example.com', obtainedAt: clock.now() })
-    await seedAccount(store, keys, { hubId: 2, hubDomain: 'b2.example.com', obtainedAt: clock.now() })
+    await account({ hubId: 1, hubDomain: 'a1.example.com' })
+    await account({ hubId: 2, hubDomain: 'b2.example.com' })
     await logged(3, { level: 'critical' })
     await logged(4, { level: 'warning', reason: 'eased' })
     await logged(5, { level: 'warning' })
@@ -236,7 +185,7 @@ describe('a digest', () => {
   })
 
   test('comes once, however many daemons look at the same moment', async () => {
-    const { daemon, arrived, opens, clock, world } = await daemons()
+    const { daemon, arrived, opens, clock, woken } = await daemons()
     await opens(1, 'warning', 850)
     const all = [daemon(), daemon(), daemon(), daemon()]
     await Promise.all(all.map((sweep) => sweep()))
@@ -244,12 +193,12 @@ describe('a digest', () => {
       clock.move(day === 1 ? MINUTE : DAY)
       await Promise.all(all.map((sweep) => sweep()))
       expect(await arrived()).toHaveLength(day)
-      expect(world.woken).toBe(day)
+      expect(woken).toHaveLength(day)
     }
   })
 
   test('comes once also where the clock of one daemon is hours ahead, which plans another one meanwhile', async () => {
-    const { daemon, clock, world } = await daemons()
+    const { daemon, clock, woken } = await daemons()
     clock.move(21 * HOUR)
     const [one, ahead] = [daemon(), daemon({ ahead: 2 * HOUR + 30 * MINUTE })]
     for (let minutes = 0; minutes < 6 * 60; minutes += 10) {
@@ -257,24 +206,16 @@ describe('a digest', () => {
       await ahead()
       clock.move(10 * MINUTE)
     }
-    expect(world.woken).toBe(1)
+    expect(woken).toHaveLength(1)
   })
 
   test('is made in one step with its next moment: a worker that dies over it leaves it due', async () => {
-    const { daemon, arrived, opens, clock, store, keys } = await daemons()
+    const { daemon, arrived, opens, clock, store } = await daemons()
     await opens(1, 'warning', 850)
     await daemon()()
     clock.move(MINUTE)
     // Whoever dies before the step has changed nothing: a Redis that refuses the step is the same to it.
-    const dying = redis.connect()
-    dying.moveDigest = async () => {
-      throw new Error('killed')
-    }
-    await sweepDigests({
-      ...settingsOf({ digests: { ops: daily }, routes: ROUTES, max: 9 }),
-      ...{ store: dying, keys, clock, registry: new Registry(store, keys), log: logLines().log },
-      queues: { wake: async () => {} },
-    })
+    await daemon({ store: dyingAt(store, 'moveDigest', 'before') })()
     expect(await arrived()).toEqual([])
     await daemon()()
     expect(await arrived()).toHaveLength(1)
@@ -283,7 +224,7 @@ describe('a digest', () => {
 
 describe('a digest that was missed', () => {
   test('comes when somebody is back, once for several, and at the next time where it is too late', async () => {
-    const { daemon, arrived, clock, nextAt, logs } = await daemons()
+    const { daemon, arrived, clock, nextAt, said } = await daemons()
     await daemon()()
     clock.move(3 * DAY + 2 * HOUR)
     await daemon()()
@@ -293,7 +234,7 @@ describe('a digest that was missed', () => {
     await daemon()()
     expect(await arrived()).toHaveLength(1)
     expect(await nextAt()).toBe('2026-11-26T07:00:00.000Z')
-    expect(logs.lines().filter(({ code }) => code === 'digest.missed')).toMatchObject([
+    expect(said('digest.missed')).toMatchObject([
       { receiver: 'ops', dueAt: '2026-11-25T07:00:00.000Z', nextAt: '2026-11-26T07:00:00.000Z' },
     ])
   })
@@ -329,34 +270,6 @@ describe('the config', () => {
     expect(await arrived()).toEqual([])
   })
 
-  test('may have a weekly one come each day: the next one is there', async () => {
-    const { daemon, arrived, clock, nextAt } = await daemons({ ops: { ...daily, every: 'week' } })
-    await daemon()()
-    expect(await nextAt()).toBe('2026-11-23T07:00:00.000Z')
-    const sweep = daemon({ digests: { ops: daily } })
-    await sweep()
-    expect(await nextAt()).toBe('2026-11-21T07:00:00.000Z')
-    clock.move(MINUTE)
-    await sweep()
-    expect(await arrived()).toHaveLength(1)
-  })
-
-  test('keeps the hour on the wall when clocks are changed', async () => {
-    const { daemon, arrived, clock } = await daemons()
-    clock.move(Date.parse('2027-03-26T12:00:00Z') - clock.now())
-    const sweep = daemon()
-    await sweep()
-    for (let hour = 0; hour < 72; hour++) {
-      clock.move(HOUR)
-      await sweep()
-    }
-    expect((await arrived()).map(({ timestamp }) => timestamp)).toEqual([
-      '2027-03-27T07:00:00.000Z',
-      '2027-03-28T06:00:00.000Z',
-      '2027-03-29T06:00:00.000Z',
-    ])
-  })
-
   test('may take a receiver, or its digest, away: only what later messages wait for is left', async () => {
     const { daemon, arrived, clock, keys, store } = await daemons({ ops: daily, pager: daily })
     await daemon()()
@@ -373,13 +286,13 @@ describe('the config', () => {
 })
 
 test('a receiver whose digest can not be made keeps no other from its own', async () => {
-  const { daemon, arrived, clock, keys, store, logs } = await daemons({ broken: daily, ops: daily })
+  const { daemon, arrived, clock, keys, store, said } = await daemons({ broken: daily, ops: daily })
   await daemon()()
   clock.move(MINUTE)
   await store.set(keys.digests.of('broken'), 'not a hash')
   await daemon()()
   expect(await arrived()).toHaveLength(1)
-  expect(logs.lines().filter(({ code }) => code === 'digest.error')).toMatchObject([{ receiver: 'broken' }])
+  expect(said('digest.error')).toMatchObject([{ receiver: 'broken' }])
   clock.move(DAY)
   await daemon({ digests: { ops: daily } })()
   expect(await arrived()).toHaveLength(2)
@@ -404,7 +317,7 @@ test.each(['[1,[["ID",null]]]', '[8640000000000001,[]]', '[1,[["ID",{"level":"hi
 )
 
 test('an account with more alerts than a call takes arguments has its digest', async () => {
-  const { daemon, arrived, opens, clock, keys, store, logs } = await daemons()
+  const { daemon, arrived, opens, clock, keys, store, said } = await daemons()
   await opens(1, 'warning', 850)
   const [stored = ''] = await store.hvals(keys.account(1).alerts)
   for (let from = 0; from < 130_000; from += 10_000) {
@@ -414,7 +327,7 @@ test('an account with more alerts than a call takes arguments has its digest', a
   await daemon()()
   clock.move(MINUTE)
   await daemon()()
-  expect(logs.lines().filter(({ code }) => code === 'digest.error')).toEqual([])
+  expect(said('digest.error')).toEqual([])
   expect((await arrived())[0]?.data).toMatchObject({ totals: { accounts: 1, warning: 130_001 } })
 })
 

@@ -173,7 +173,7 @@ describe('a group', () => {
     await one.commit(anAlert())
     for (let n = 0; n < urgent; n++) await one.commit(critical())
     await one.look(NOW)
-    const store = overtakenAt(redis.store, 'sendAlerts', () => one.commit(critical()))
+    const store = overtakenAt(redis.store, 'recordSends', () => one.commit(critical()))
     await sendAlerts({ ...one.deps, store }, NOW + WAIT)
     expect(await one.deliveries()).toHaveLength(1)
     await one.look(NOW + WAIT)
