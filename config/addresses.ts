@@ -39,7 +39,7 @@ export function maskAddress(address: string, { keepPath = false } = {}): string 
   return `${url.protocol}//${user}${url.host}${path}`
 }
 
-/** What is wrong with an address or a network (`10.0.0.0/8`) whose members are to be trusted, if anything. */
+/** The fault of an address or a network (`10.0.0.0/8`) whose members are to be trusted, if any. */
 export function faultOfNetwork(text: string): string | undefined {
   const [address = '', bits, ...more] = text.split('/')
   const version = isIP(address)
@@ -47,7 +47,7 @@ export function faultOfNetwork(text: string): string | undefined {
     return 'must be an address or a network, like 127.0.0.1, 10.0.0.0/8 or fd00::/8'
   }
   if (address.includes('%')) return 'must be an address without %'
-  // Where a socket takes both, one of IPv4 is read as such: a network in this spelling would have no member.
+  // A socket that takes both reads an IPv4 address as such: a network in this spelling would have no member.
   if (/^::ffff:/i.test(address)) return 'must be written as IPv4'
   const most = version === 4 ? 32 : 128
   if (bits === undefined) return undefined

@@ -16,7 +16,7 @@ export interface Advice {
   message: string
 }
 
-/** What works as written, but deserves a word at the start and in `config check`. */
+/** Notices on settings that work as written, at the start and in `config check`. */
 export function advise(config: Config, now: number): Advice[] {
   return [
     ...adviseEnd(config, now),
@@ -91,7 +91,10 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
   }
 }
 
-/** Of fewer the room that is kept for the largest poll leaves less than half: see depthOf in src/limits/polling/call-budget.ts. */
+/**
+ * With fewer polls the room that is kept for the largest one leaves less than half: see depthOf in
+ * src/limits/polling/call-budget.ts.
+ */
 const POLLS_IN_A_BUDGET = 4
 
 function mostCallsOfOnePoll(limits: Config['limits']): number {
@@ -110,7 +113,7 @@ function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {
 }
 
 function* adviseRoutes({ routes, receivers, tokens }: Config): Iterable<Advice> {
-  // What sends to contacts alone leaves the alerts of all other accounts to the routes below it.
+  // A route to contacts alone leaves the alerts of all other accounts to the routes below it.
   const isPartial = (name: string) => receivers[name]?.type === 'email' && receivers[name].to === 'account'
   const catchAll = routes.findIndex(({ match, to }) => Object.keys(match).length === 0 && !to.every(isPartial))
   if (catchAll === -1) {

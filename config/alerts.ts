@@ -16,7 +16,7 @@ const drillSettings = related(
   },
 )
 
-/** Whether a receiver works is known before it matters. */
+/** The drill shows that a receiver works before it matters. */
 const drill = drillSettings.prefault({}).describe('How receivers that have nothing to deliver prove that they work.')
 
 export const alerts = z

@@ -7,7 +7,7 @@ import { asYamlScalar, type Entry, type Environment, interpolate, type Node } fr
 
 export interface Surroundings {
   env: Environment
-  /** What relative paths start from. */
+  /** Folder that relative paths start from. */
   folder: string
   readFile: (path: string) => string
 }
@@ -16,7 +16,7 @@ export interface Surroundings {
 export interface FilledIn {
   data: unknown
   problems: ConfigProblem[]
-  /** Where a value is, by rendered path. */
+  /** Places of values, by rendered path. */
   positions: ReadonlyMap<string, Position>
   /** Paths whose value came from outside the file: it is never shown. */
   foreign: ReadonlySet<string>
@@ -78,7 +78,7 @@ class Filling {
     return this.#scalar(node, one ?? shape, path)
   }
 
-  /** What came from the environment is a secret there: that is where keys of other services are. */
+  /** Values from the environment are secrets there: keys of other services are among them. */
   #structure(node: Node, path: Path): unknown {
     this.positions.set(renderPath(path), node.at)
     if (node.kind === 'map')
@@ -196,7 +196,7 @@ class Filling {
 
   #readSecret(named: string, { name, schema, path, at }: Twin): string | undefined {
     const file = resolve(this.#world.folder, named)
-    // Who takes the path from a variable may have put the secret itself there.
+    // A path from a variable may be the secret itself, by mistake.
     const foreign = this.foreign.has(renderPath(path))
     const which = foreign ? '' : `: ${file}`
     const wayOut =

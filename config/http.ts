@@ -138,7 +138,7 @@ export const http = related(
   },
 ).describe('The HTTP server: install, callback, health, pages, API.')
 
-/** What is judged also where no heartbeat is sent. */
+/** Bounds that are judged also where no heartbeat is sent. */
 const bounds = {
   tokens: share({ most: 100 })
     .prefault('95%')

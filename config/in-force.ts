@@ -7,7 +7,9 @@ import { type Config, configSchema, settings } from './schema.ts'
 import { shapeOf } from './shape.ts'
 import { isGroup, needsRestart } from './values.ts'
 
-/** What a running daemon works by after its file was read again: all of `next`, but for what is set until a restart. */
+/**
+ * The config of a running daemon after its file was read again: all of `next`, but for settings that need a restart.
+ */
 export function takeOver(inForce: Config, next: Config): Config {
   // A key that the start made stays where the file names none.
   const encryption = next.encryption ?? inForce.encryption
@@ -22,7 +24,7 @@ function taken(schema: z.core.$ZodType, inForce: unknown, next: unknown): unknow
   return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
 
-/** Where two configs differ, as paths of settings: `provider.clientSecret`, `thresholds[2].warning.percent`. */
+/** Differences of two configs, as paths of settings: `provider.clientSecret`, `thresholds[2].warning.percent`. */
 export function changedPaths(before: Config, after: Config): string[] {
   return differences(before, after, [])
 }

@@ -39,7 +39,7 @@ const pollPeriod = () => duration({ min: '1s', max: '7d' })
 
 const SETTINGS = ['every', 'soonest', 'associations']
 
-/** What is polled otherwise for some accounts; what an override leaves out is as for all. */
+/** Poll settings of some accounts; a setting that an override leaves out is as for all. */
 const pollOverrides = z.array(
   related(
     z.strictObject({
@@ -118,7 +118,7 @@ export const limits = related(
   checkReports,
 ).describe('What is polled, and how long it is kept.')
 
-/** What would read nothing, or nothing that it asks for. */
+/** Refuses reports that would read nothing, or nothing that is asked for. */
 function checkReports(given: Unchecked, report: ReportProblem): void {
   if (!Array.isArray(given.reports)) return
   const asked = namedReports(given.reports.map(String))

@@ -75,7 +75,10 @@ function nameThem(places: readonly number[]): string {
 
 type Fits = (wider: string, narrower: string) => boolean
 
-/** Whether all that one match is about is also what another is about. Each that is asked must follow from one that is. */
+/**
+ * True where a wider match covers all of a narrower one. Each condition of the wider one must follow from one of the
+ * narrower one.
+ */
 function takesAll(wider: Rule['match'], narrower: Rule['match'], tags: Tags): boolean {
   const accounts = [narrower.account, carriers(narrower.tag, tags)]
   return (
@@ -88,7 +91,7 @@ function takesAll(wider: Rule['match'], narrower: Rule['match'], tags: Tags): bo
   )
 }
 
-/** Of one list any is enough: each of the narrower one's must be within one of the wider one's. Without a list it is all. */
+/** Any entry of a list is enough: each of the narrower list must be within one of the wider list. No list means all. */
 function within(narrower: readonly string[] | undefined, wider: readonly string[] | undefined, isWider: Fits): boolean {
   if (wider === undefined) return true
   return narrower?.every((one) => wider.some((other) => isWider(other, one))) ?? false

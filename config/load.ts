@@ -16,12 +16,15 @@ import { type Environment, readYaml } from './yaml-source.ts'
 export interface LoadOptions {
   file: string
   env: Environment
-  /** What `file` is relative to: the working directory of the process. Paths in the file are relative to its folder. */
+  /**
+   * Folder that `file` is relative to: the working directory of the process. Paths in the file are relative to its
+   * folder.
+   */
   cwd: string
   /** Default: the disk. */
   readFile?: (path: string) => string
   readLogo?: (path: string) => Buffer
-  /** Whether the scheduler will take the expression. Default: only the number of its fields is checked. */
+  /** True where the scheduler will take the expression. Default: only the number of its fields is checked. */
   validateCron?: (expression: string) => boolean
   /** For what has a date, ms. */
   now: number
@@ -51,7 +54,7 @@ export function loadConfig(options: LoadOptions): LoadResult {
   const filled = fillIn(source.root, configSchema, world)
   const checked = configSchema.safeParse(filled.data, {
     error: (issue) => explain(issue, isForeign(issue.path ?? [], filled)),
-    // It is read once: making code of the schema, for many readings, takes as long as all of this.
+    // The schema is used once: compiling it, for many uses, takes as long as all of this.
     jitless: true,
   })
   const problems = [
@@ -89,7 +92,7 @@ function readText(file: string, readFile: (path: string) => string): string | Co
   }
 }
 
-/** Where a list or a word in its place is allowed and neither fits: what is wrong with it as a list. */
+/** A list, or a word in its place, of which neither fits: its faults as a list. */
 function ofTheList(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   const issues = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined
   return issues?.map((inside) => ({ ...inside, path: [...issue.path, ...inside.path] })) ?? [issue]
@@ -121,7 +124,7 @@ function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression:
 function checkBrand({ data, ...filled }: FilledIn, readLogo: (path: string) => Buffer): ConfigProblem[] {
   const { logo, color } = asGroup(asGroup(asGroup(data).http).brand)
   const problem = (name: string, message: string) => locate(['http', 'brand', name], message, { data, ...filled })
-  // It would be left out without a word.
+  // An unquoted `#` begins a comment: the color would be dropped silently.
   const isComment = color === undefined && filled.positions.has('http.brand.color')
   const unquoted = isComment ? [problem('color', 'has no value: # begins a comment, write "#0b6e4f", in quotes')] : []
   if (typeof logo !== 'string') return unquoted
@@ -147,7 +150,7 @@ function locate(path: Path, message: string, { data, positions, twins }: FilledI
 function at(data: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, step) => {
     if (Array.isArray(value)) return value[Number(step)]
-    // Of a list that was written as its only entry, a group, that is the group.
+    // A list may be written as its only entry, a group.
     return isGroup(value) && typeof step === 'number' ? value : asGroup(value)[String(step)]
   }, data)
 }
@@ -160,7 +163,7 @@ function nearest(path: Path, positions: ReadonlyMap<string, Position>): Position
   return undefined
 }
 
-/** What follows from a problem at the same place is no news: what was found first explains it. */
+/** The first problem at a place explains those that follow from it. */
 function firstPerPath(problems: ConfigProblem[]): ConfigProblem[] {
   const seen = new Set<string>()
   return problems.filter(({ path, message }) => {
@@ -192,7 +195,7 @@ const KINDS_OF_VALUE: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** What the schema found, in the words of the file. `foreign` values came from outside the file and are not quoted. */
+/** A problem of the schema in the words of the file. `foreign` values came from outside the file and are not quoted. */
 export function explain(issue: RawIssue, foreign: boolean): string {
   switch (issue.code) {
     case 'invalid_type':

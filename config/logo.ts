@@ -6,7 +6,7 @@ export interface Logo {
   bytes: Buffer
 }
 
-/** Each customer's browser loads it, and anybody may ask for it. */
+/** Each customer's browser loads it, and any client may ask for it. */
 const MOST_BYTES = 256 * 1024
 
 /** Throws what reading throws; no more than a logo may have is read of a file, however large. */
@@ -42,7 +42,7 @@ const NOT_IN_SVG: readonly (readonly [RegExp, string])[] = [
   [/@import\b/i, 'a style sheet of elsewhere'],
 ]
 
-/** What it names by address: a part of itself, or a picture that it holds. */
+/** Addresses in the file: a part of itself, or a picture that it holds. */
 const ADDRESSES = /\b(?:href|src)\s*=\s*["']\s*([^"']*)|\burl\(\s*["']?\s*([^"')]*)/gi
 
 function faultOfSvg(text: string): string | undefined {

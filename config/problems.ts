@@ -10,7 +10,7 @@ export interface Position {
 export interface ConfigProblem extends Partial<Position> {
   /** `thresholds[2].warning.percent`; empty when it is about the file as a whole. */
   path: string
-  /** What is wrong and what is allowed. Never holds a value that came from the environment or from a secret's file. */
+  /** The fault, and what is allowed. Never holds a value that came from the environment or from a secret's file. */
   message: string
 }
 

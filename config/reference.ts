@@ -36,11 +36,11 @@ interface Setting {
   oneOf?: Setting[]
   /** The setting that a choice of groups depends on. */
   by?: string
-  /** What may be set, in words. */
+  /** Allowed values, in words. */
   says?: string
   secret?: true
   restart?: true
-  /** Its group has to have it. */
+  /** Required in its group. */
   isRequired?: boolean
 }
 
@@ -61,7 +61,7 @@ setting's name ends in \`File\`. **SIGHUP** shows whether a running daemon takes
 a restart. [\`example.yaml\`](example.yaml) shows all of it in its place, \`plimsoll config check\` names everything that is wrong with a file.
 `
 
-/** What templates of receivers may name. */
+/** Fields for templates of receivers. */
 function templateFields(): string {
   const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
   const lists = TEMPLATE_FIELDS.map(({ of, fields }) => {
@@ -79,7 +79,7 @@ function templateFields(): string {
 }
 
 interface Row {
-  /** Of a group whose settings depend on its type: which one. */
+  /** The type of a group whose settings depend on it. */
   variant: string
   path: string
   value: string

@@ -20,7 +20,7 @@ const hours = related(
   },
 )
 
-/** When a route holds back what it takes. */
+/** Hours in which a route holds its alerts back. */
 const quietHours = () => oneOrMany(hours)
 
 export const LEVELS = ['warning', 'critical'] as const

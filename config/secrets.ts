@@ -39,7 +39,7 @@ export function secretAddress(schemes: readonly string[], extra?: (url: URL) => 
       }
       return extra?.(url)
     },
-    // What follows the host of a web address is often what gives access; of a Redis it is the number of a database.
+    // The path of a web address often gives access; that of a Redis address is the number of a database.
     show: (address) => maskAddress(address, { keepPath: !address.startsWith('http') }),
   })
 }

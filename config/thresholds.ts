@@ -124,7 +124,7 @@ function checkLevel(given: Unchecked, name: string, series: readonly string[], r
   if (given.daysLeft !== undefined && series.every((metric) => metricKind(metric)?.isSample)) {
     report([name, 'daysLeft'], `${series.join(' and ')} is a sample: it has no forecast`)
   }
-  // Of counts no percentage is asked anyway.
+  // Counts have no percentage.
   const shares = series.filter((metric) => metricKind(metric)?.counts === undefined)
   const shownFrom = Math.min(...shares.map((metric) => metricKind(metric)?.shownFrom ?? 0))
   if (shares.length > 0 && typeof given.percent === 'number' && given.percent < shownFrom) {

@@ -5,9 +5,9 @@ import { WEEKDAYS } from '../src/text/wall-clock.ts'
 import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
 import type { Path } from './problems.ts'
 
-/** What a kind of value needs beyond its schema: how the file may write it, and how it is written back. */
+/** Forms of a kind of value beyond its schema: as the file may write it, and as it is written back. */
 export interface Form {
-  /** What may be set there, in words, for the reference. */
+  /** Allowed values, in words, for the reference. */
   type?: string
   /** Any groups and lists of the file, to be checked as a whole. */
   structure?: true
@@ -36,7 +36,7 @@ export const needsRestart = (schema: z.core.$ZodType): boolean => restarts.has(s
 
 export const REQUIRED = 'required'
 
-/** What an issue of these kinds has beside its message. */
+/** Facts of an issue of these kinds beside its message. */
 export interface IssueFacts extends Record<string, unknown> {
   secret: boolean
   unquoted: string
@@ -219,7 +219,7 @@ export function oneOrMany<Item extends z.ZodType>(item: Item) {
 export const timeOfDay = () =>
   plainText(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from "00:00" to "23:59", in quotes')
 
-/** Where the clock hangs. */
+/** The time zone of the clock. */
 export const timeZone = () =>
   z.string(says('must be the name of a time zone, like Europe/Berlin')).superRefine((name, context) => {
     if (isTimeZone(name)) return

@@ -155,7 +155,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Interpolated {
   text: string
-  /** Whether anything in it came from the environment: such text is never shown. */
+  /** True where a part of it came from the environment: such text is never shown. */
   used: boolean
   /** The whole text was one `${NAME}`. */
   whole: boolean
@@ -190,7 +190,7 @@ export function interpolate(text: string, env: Environment): Interpolated {
   return { text: filled, used, whole: /^\$\{[^}]*\}$/.test(text), complaints }
 }
 
-/** What YAML would make of `text` in the file: for settings that are not text. */
+/** The value that YAML would make of `text` in the file: for settings that are not text. */
 export function asYamlScalar(text: string): string | number | boolean {
   const plain = text.trim()
   if (/^(true|false)$/i.test(plain)) return plain.toLowerCase() === 'true'

@@ -2,7 +2,7 @@ import { isMailbox } from '../runtime/mailbox.ts'
 import { LAST_MOMENT } from '../runtime/moment.ts'
 import { ACCOUNT_STATES } from './keys.ts'
 
-/** The record of an account has what nobody wrote there. The message names the fields. */
+/** Fields of an account's record are not what Plimsoll wrote. The message names them. */
 export class UnreadableRecord extends Error {}
 
 type Form = (text: string) => boolean

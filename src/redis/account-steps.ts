@@ -5,10 +5,10 @@ import type { Argument } from './scripts.ts'
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
   storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held'>
-  /** Of every partition in the same turn: a call for each of 64 was half of what an idle daemon costs. */
+  /** All partitions in one call: a call for each of 64 was half of what an idle daemon costs. */
   claimDue(due: string, now: number, most: number, until: number): Promise<[claimed: string[], next: string]>
   dueTokens(due: string, ...args: Argument[]): Promise<string>
-  /** Of every partition in the same turn, too. */
+  /** All partitions in one call, too. */
   readEvents(account: string, most: number): Promise<[id: string, fields: string[]][]>
   readNews(account: string, most: number): Promise<string[]>
   recheckWaiting(account: string, now: number): Promise<number>

@@ -9,7 +9,7 @@ import { readScores } from './read-scores.ts'
  * what each receiver knows. All is written before anything is deleted, and nothing over what is there.
  */
 export async function keepAlertsByState(store: Store, keys: Keys): Promise<void> {
-  // Of the server: whoever starts first may have another clock.
+  // The server's clock: daemons may differ.
   const now = Number((await store.time())[0]) * 1_000
   const waiting = await readWaiting(store, keys)
   const numbers = await readOpenNumbers(store, keys)
@@ -19,14 +19,14 @@ export async function keepAlertsByState(store: Store, keys: Keys): Promise<void>
   await deleteOld(store, keys)
 }
 
-/** A transition that is not yet told, as it waited; without a receiver it was in the outbox. */
+/** A transition that is not sent yet, as it waited; without a receiver it was in the outbox. */
 interface Waiting {
   receiver: string
   group: string
   /** The alert's own id, and the number of this transition. */
   alert: string
   number: number
-  /** Of all that wait with it. */
+  /** Number of the first of all that wait with it. */
   first: number
   partition: number
   place: string
@@ -173,7 +173,7 @@ async function keepKnown(
   }
 }
 
-/** Of each alert the newest; due at once. */
+/** Stores the newest transition of each alert as news that is due at once. */
 async function keepNews(store: Store, keys: Keys, waiting: readonly Waiting[], now: number): Promise<void> {
   for (const [alert, some] of Map.groupBy(waiting, (one) => one.alert)) {
     const newest = some.reduce((one, other) => (other.number > one.number ? other : one))
@@ -185,7 +185,7 @@ async function keepNews(store: Store, keys: Keys, waiting: readonly Waiting[], n
   }
 }
 
-/** Of the deliveries those that carry alerts. */
+/** Stores the deliveries that carry alerts. */
 async function keepUnderWay(store: Store, keys: Keys): Promise<void> {
   const { deliveriesDue, delivery, underWay } = keys.delivery
   for (const id of await store.zrange(deliveriesDue, 0, '-1')) {

@@ -2,17 +2,17 @@ import type { Store } from './connect.ts'
 import type { Keys } from './keys.ts'
 
 const DAY_MS = 86_400_000
-/** It costs a copy of all data: a fleet that leaves one by one must not have one written each time. */
+/** Shortest pause between two rewrites: each copies all data, and a fleet may leave account by account. */
 const PAUSE_MS = 10 * 60_000
 
 export interface Rewrites {
-  /** When the last one began that was done. */
+  /** Begin of the last rewrite that worked. */
   rewrittenAt: number | undefined
-  /** When data was deleted last that must not stay on the disk. */
+  /** Moment of the last deletion that must not stay on the disk. */
   forgottenAt: number | undefined
-  /** When this process began one last, successful or not. */
+  /** Begin of this process's last rewrite, successful or not. */
   begunAt: number | undefined
-  /** When the server could not write to the file last, as far as this process has seen; it can now. */
+  /** Moment at which the server last failed to write to the file, as this process saw it; it can now. */
   refusedAt: number | undefined
 }
 

@@ -1,9 +1,11 @@
 import { connect } from 'node:net'
 
-/** How a server on a socket was found. `nobody`: no process listens there. `unwell`: one does, and it can't be used now. */
-export type Presence = { is: 'nobody' } | { is: 'answers' } | { is: 'unwell'; why: string }
+/**
+ * Presence of a server on a socket. `absent`: no process listens there. `unwell`: one does, and it can't be used now.
+ */
+export type Presence = { is: 'absent' } | { is: 'answers' } | { is: 'unwell'; why: string }
 
-/** What the kernel answers where no process listens. Every other failure leaves open that one does. */
+/** Errors of the kernel where no process listens. After any other error one may. */
 const NO_LISTENER = ['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']
 
 /** Pings it. A server whose disk is full answers with an error, and can be read. */
@@ -18,7 +20,7 @@ export function askServer(socket: string, withinMs: number): Promise<Presence> {
     const unwell = (why: string) => end({ is: 'unwell', why })
     const timer = setTimeout(() => unwell('it does not answer'), withinMs)
     connection.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
-      NO_LISTENER.includes(code) ? end({ is: 'nobody' }) : unwell(`it takes no connection (${code})`),
+      NO_LISTENER.includes(code) ? end({ is: 'absent' }) : unwell(`it takes no connection (${code})`),
     )
     connection.on('end', () => unwell('it closed the connection'))
     let greeting = ''

@@ -7,7 +7,7 @@ export type Store = Redis | Cluster
 /** Commands that are collected to be run as one step. */
 export type Commands = ChainableCommander
 
-/** Where Redis is. `embedded` is the socket of the server that this machine runs for itself. */
+/** Address of Redis. `embedded` is the socket of the server that this machine runs for itself. */
 export type RedisAddress =
   | { kind: 'url'; url: Secret; password?: Secret; tls?: boolean }
   | { kind: 'sentinels'; sentinels: { host: string; port: number }[]; name: string; password?: Secret; tls?: boolean }
@@ -15,8 +15,8 @@ export type RedisAddress =
   | { kind: 'embedded'; socket: string }
 
 /**
- * What a connection is for decides what it does while Redis is away:
- * - `steps`: our atomic steps. Waits as long as it takes, because a token that was just redeemed must not be dropped;
+ * The purpose of a connection, which decides what it does while Redis is away:
+ * - `steps`: our atomic steps. It waits as long as it takes, because a token that was just redeemed must not be dropped;
  *   commands of one moment travel together.
  * - `queues`: for BullMQ, which wants to wait too, and does its own pipelining.
  * - `pages`: for people and probes. Gives up after two seconds with an error.
@@ -129,8 +129,8 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         // A node that died is waited for like a whole Redis: sixteen tries to find its slots are over in two seconds.
         ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
         scripts: loadScripts(1),
-        // Of commands that travel together ioredis asks none again that was sent to the wrong node, as all are after a
-        // failover; and it takes the number of its keys for the key of a step.
+        // No pipelining by ioredis: of commands that travel together it never resends one that went to the wrong node,
+        // as all do after a failover; and it takes the number of a step's keys for its key.
         enableAutoPipelining: false,
       })
       return guardSteps(cluster)
@@ -138,7 +138,7 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
   }
 }
 
-/** What ioredis calls `2`: connect anew, and send the command that failed once more. */
+/** `2` of ioredis: connect anew, and send the command that failed once more. */
 const AND_AGAIN = 2
 
 /** Quick at first, then every two seconds: when Redis is back, tokens are waiting. */

@@ -22,7 +22,7 @@ export async function addToDay<Name extends string>(
   const count = store.multi()
   for (const name of names) if (counts[name]) count.hincrby(key, `${today}:${name}`, counts[name])
   const [error, fields] = (await count.hkeys(key).exec())?.at(-1) ?? [null, []]
-  // It is not worth more than that these few counts begin anew.
+  // These few counts are worth no repair: they begin anew.
   if (isOfOtherType(error)) await store.del(key)
   else if (error !== null) throw error
   const old = (fields as string[] | undefined)?.filter((field) => nameOn(field, { names, days }, today) === undefined)

@@ -37,7 +37,7 @@ const ANSWER_WITHIN_MS = 5_000
 /** The path of a Unix socket may be no longer than this (sun_path is 108 bytes on Linux, 104 elsewhere). */
 const LONGEST_SOCKET_PATH = 100
 
-/** Whether the folder has data of a server: a command that only reads must not start one on nothing. */
+/** True where the folder has data of a server: a command that only reads must not start one on nothing. */
 export function holdsEmbeddedRedis(dataDir: string): boolean {
   return storedFiles(join(dataDir, 'redis')) !== undefined
 }
@@ -100,7 +100,7 @@ class Server {
   async #tryOpen(withinMs: number): Promise<string | undefined> {
     const found = await askServer(this.socket, withinMs)
     if (found.is === 'unwell') return found.why
-    const why = found.is === 'nobody' ? await this.#start(withinMs) : undefined
+    const why = found.is === 'absent' ? await this.#start(withinMs) : undefined
     return why ?? this.#join(withinMs)
   }
 
@@ -164,7 +164,8 @@ class Server {
       ...{ path: this.socket, connectionName: `plimsoll:${process.pid}:watch` },
       ...{ lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout },
       retryStrategy: (attempt) => {
-        // Who closes must not connect anew: its SHUTDOWN would be sent again, to a server that others have started since.
+        // No reconnect while closing: the SHUTDOWN would be sent again, to a server that another process has started
+        // since.
         if (this.#watching !== connection || this.#closing) return null
         this.#revive()
         return Math.min(attempt * 100, 1_000)
@@ -192,13 +193,13 @@ class Server {
   }
 
   async #startAgain(): Promise<void> {
-    // Of a server that is there the connection alone has ended.
-    if ((await askServer(this.socket, ANSWER_WITHIN_MS)).is !== 'nobody') return
+    // The server is there: only the connection has ended.
+    if ((await askServer(this.socket, ANSWER_WITHIN_MS)).is !== 'absent') return
     const before = this.#notRevived
     if (before === undefined) this.#log.warn({ code: 'redis.gone' }, 'the embedded Redis is gone: starting it again')
     const why = await this.#start(START_WITHIN_MS).catch((error: unknown) => (error as Error).message)
     this.#notRevived = why
-    // It is tried again each second: the same outcome is said once.
+    // The next try comes within a second: the same outcome is logged once.
     if (why === undefined || why === before) return
     const reason = why === NOT_LISTENING ? this.#describe(why) : why
     this.#log.error({ code: 'redis.gone', reason }, `the embedded Redis could not be started again: ${reason}`)
@@ -214,10 +215,10 @@ class Server {
     await Promise.race([this.#reviving, this.#clock.wait(ANSWER_WITHIN_MS)])
     const watching = this.#watching
     if (watching === undefined) return
-    // It may be between two tries.
+    // The watching connection may be between two tries.
     const connection = watching.status === 'ready' ? watching : this.#connect(ANSWER_WITHIN_MS)
     try {
-      if ((await askServer(this.socket, ANSWER_WITHIN_MS)).is !== 'nobody') await this.#leave(connection)
+      if ((await askServer(this.socket, ANSWER_WITHIN_MS)).is !== 'absent') await this.#leave(connection)
     } catch (error) {
       this.#log.warn({ code: 'redis.gone', err: error }, 'the embedded Redis could not be stopped')
     } finally {
@@ -228,10 +229,10 @@ class Server {
 
   async #leave(watching: Redis): Promise<void> {
     await watching.client('SETNAME', `plimsoll:${process.pid}:leaving`)
-    // Of two that leave together each finds the other leaving, and both stop the server.
+    // Two processes that leave together find each other leaving, and both stop the server.
     if (countOthers(await clientList(watching)) > 0) return
     if (/^aof_last_write_status:err/m.test(await watching.info('persistence'))) {
-      // Its memory alone has what was written last; a stop would lose it.
+      // Only the server's memory has the last writes; a stop would lose them.
       this.#log.warn({ code: 'redis.unwritten' }, 'the embedded Redis can not write to its disk: it is left running')
       return
     }
@@ -283,7 +284,10 @@ async function clientList(redis: Redis): Promise<string> {
   return String(await redis.client('LIST'))
 }
 
-/** Of other processes, and of other users of the server in this one: the caller's own watch is called leaving by now. */
+/**
+ * Counts clients of other processes, and other users of the server in this one: the caller's own watch is called
+ * leaving by now.
+ */
 function countOthers(clients: string): number {
   const names = [...clients.matchAll(/ name=plimsoll:(\d+):(\w+)/g)].map(([, pid, purpose]) => ({ pid, purpose }))
   const leaving = names.filter(({ purpose }) => purpose === 'leaving').map(({ pid }) => pid)

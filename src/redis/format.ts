@@ -14,7 +14,7 @@ export class FormatError extends Error {}
 /** A daemon brings older data up to date; an export also takes the accounts out of data that is too old for that. */
 export type FormatReader = 'daemon' | 'command' | 'export'
 
-/** What is wrong with data of this format, and the way out; undefined for none. */
+/** The trouble with data of this format, and the remedy; undefined for none. */
 export function judgeFormat(stored: string, reader: FormatReader, newest = FORMAT): string | undefined {
   const format = /^\d{1,9}$/.test(stored) ? Number(stored) : undefined
   if (format === undefined || format > newest) {

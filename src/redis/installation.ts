@@ -14,11 +14,11 @@ export function readInstallation(store: Store, keys: Keys): Promise<string | nul
   return store.get(keys.installation)
 }
 
-/** What is wrong with what Redis holds, or soon will be, for as long as it answers and takes writes as if nothing were. */
+/** The trouble with the data in Redis, now or soon, while it answers and takes writes as if nothing were wrong. */
 export interface DataTrouble {
-  /** Of the log. */
+  /** Log code. */
   code: 'redis.emptied' | 'redis.evicts' | 'disk.low'
-  /** Whether it is what this daemon began with, be it not all of it. */
+  /** True for the data that this daemon began with, be it only a part of it. */
   isOurs: boolean
   detail: string
 }

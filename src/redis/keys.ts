@@ -35,8 +35,8 @@ export function createKeys(prefix: string) {
     partition: (number: number) => partitions[number] ?? partitionKeys(`${prefix}:{${number}}`),
     account: (hubId: number) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
     /**
-     * What a step on an account declares: one key, which routes it to the slot of all that it touches. The names of the others
-     * are made by `lua/include/account-step.lua`: 17 names in every call made a refresh a tenth dearer.
+     * The key that a step on an account declares: it routes the step to the slot of all keys that it touches. The other
+     * names are made by `lua/include/account-step.lua`: 17 names in every call made a refresh a tenth dearer.
      */
     own: (hubId: number) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
     /** string, expires: a code was sent with that state */
@@ -51,7 +51,7 @@ export function createKeys(prefix: string) {
   }
 }
 
-/** What all daemons share, and belongs to nothing below. */
+/** Keys that all daemons share, and that belong to nothing below. */
 function sharedKeys(prefix: string) {
   return {
     /** string: how what is stored is to be read, a whole number */
@@ -91,7 +91,7 @@ function sharedKeys(prefix: string) {
   }
 }
 
-/** What is known of the keys that tokens are encrypted with. */
+/** Keys of the state of the encryption keys. */
 function vaultKeys(secured: string) {
   return {
     /** hash: key id -> a known value encrypted with that key */
@@ -135,7 +135,10 @@ function deliveryKeys(out: string) {
     known: (receiver: string) => `${out}:known:${receiver}`,
     /** zset: alert -> when the receiver was sent its end, or not sent anything of it any more, ms; kept for three days */
     over: (receiver: string) => `${out}:over:${receiver}`,
-    /** zset, expires: groups, and series with their level, of which the receiver was sent something -> when, ms; no longer than the groups' interval */
+    /**
+     * zset, expires: groups, and series with their level, that the receiver was sent -> when, ms; no longer than the
+     * groups' interval
+     */
     recent: (receiver: string) => `${out}:lately:${receiver}`,
     /** zset: receiver and alert that it waits for -> when that happened, ms */
     waiting: `${out}:waiting`,
@@ -191,15 +194,21 @@ function partitionKeys(tag: string) {
     alerting: `${tag}:alerting`,
     /** string: the highest generation of tokens that was forgotten with its account */
     forgotten: `${tag}:forgotten`,
-    /** What the keys start with of what was left of forgotten accounts. hash, expires: operations and uninstallOrder, which their grants are known by */
+    /**
+     * Prefix of the keys that outlive forgotten accounts. hash, expires: operations and uninstallOrder, by which their
+     * grants are known
+     */
     leftPrefix: `${tag}:left:`,
-    /** What the keys of its accounts' hashes start with. */
+    /** Prefix of the keys of its accounts' hashes. */
     accountPrefix: `${tag}:account:`,
     /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
     tended: `${tag}:tended`,
     /** hash: alert -> its newest transition, see `lua/include/append-transitions.lua`; until it is over and all know that */
     news: `${tag}:news`,
-    /** zset: alert of which somebody may not know the newest -> when it is looked at, ms; below 0: new since then */
+    /**
+     * zset: alert whose newest transition some receiver may not have been sent -> its next check, ms; below 0: new
+     * since then
+     */
     newsDue: `${tag}:news-due`,
     /** stream, capped: the newest transitions that were committed */
     log: `${tag}:log`,
@@ -210,7 +219,7 @@ function partitionKeys(tag: string) {
   }
 }
 
-/** Where what can't be read under a key is kept for a while. */
+/** Key under which an unreadable value is kept for a while. */
 export const asideOf = (key: string): string => `${key}:unreadable`
 
 function accountKeys(tag: string, hubId: number) {
@@ -236,7 +245,7 @@ function accountKeys(tag: string, hubId: number) {
   }
 }
 
-/** Members of a list of accounts. What is no hub id, nobody here wrote: it is passed over. */
+/** Members of a list of accounts. A member that is no hub id was not written by Plimsoll: it is skipped. */
 export function hubIdsIn(members: readonly string[]): number[] {
   return members.filter((member) => /^\d{1,16}$/.test(member)).map(Number)
 }

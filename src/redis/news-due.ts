@@ -2,16 +2,16 @@ import { accountSteps } from './account-steps.ts'
 import type { Store } from './connect.ts'
 import { everyPartition, type Keys } from './keys.ts'
 
-/** When alerts that somebody may not know of are to be looked at, ms; null: there are none. */
+/** Moments of the next checks of alerts that some receiver may not have been sent, ms; null: there are none. */
 export interface NewsDue {
-  /** Since when something is new that nobody has looked at. */
+  /** Moment since which there is news that no daemon has read. */
   newSince: number | null
-  /** When the first of the rest is looked at. */
+  /** The first check of the rest. */
   dueAt: number | null
 }
 
 export async function readNewsDue({ store, keys }: { store: Store; keys: Keys }): Promise<NewsDue> {
-  // What can't be read of a partition is found by who reads its news: nobody waits for it here.
+  // Unreadable news of a partition is found when it is read: nothing waits for it here.
   const found = await everyPartition(keys, (_, number) =>
     accountSteps(store)
       .readNews(keys.own(number), 0)

@@ -4,12 +4,12 @@ import { openDataFolder } from '../runtime/data-folder.ts'
 import { checkAppendOnlyFile, takeServerLock } from './server-program.ts'
 import { storedFiles } from './stored-files.ts'
 
-/** What a repair of the append-only file came to. */
+/** Outcome of a repair of the append-only file. */
 export interface Repair {
   /** Damaged from there to its end, which is gone now; of a file of so many bytes. */
   cutBytes: number
   ofBytes: number
-  /** Where the file is as it was. */
+  /** Path of the copy of the damaged file. */
   copy: string
 }
 

@@ -8,7 +8,7 @@ interface Step<Answer> {
   keys: number | 'first argument'
   /** Written for one account, it does many: as many keys as there are. Answers for each. */
   ofMany: boolean
-  /** It makes names of keys itself. */
+  /** The step makes names of keys itself. */
   guarded: boolean
   /** Never there: for the type alone. */
   answer?: Answer
@@ -140,7 +140,7 @@ function joinScripts(guards: 0 | 1): Scripts {
   return Object.fromEntries(Object.entries(STEPS).map(load))
 }
 
-/** What a step includes, at its head, and the rest of it. */
+/** Includes of a step, at its head, and the rest of it. */
 interface StepText {
   shared: string
   step: string

@@ -22,7 +22,7 @@ function plainEnvironment(): NodeJS.ProcessEnv {
   )
 }
 
-/** Where the server finds the lock among its open files. */
+/** Number under which the server finds the lock among its open files. */
 const LOCK_FD = 3
 /** open(2) of macOS and the BSDs locks by itself. */
 const O_EXLOCK = 0x20
@@ -86,7 +86,7 @@ function describeProcess(pid: string): string {
 export interface ServerProcess {
   /** How it ended; undefined while it runs. */
   readonly ended: string | undefined
-  /** It ended as a server does that was asked to. */
+  /** The server ended as after an order to stop. */
   readonly wasStopped: boolean
   readonly gone: Promise<void>
 }
@@ -97,7 +97,7 @@ export function spawnServer(args: readonly string[], output: number, lock: numbe
   // The server makes its files by the umask that it is born with.
   const umask = process.umask(0o077)
   const child = spawn(program, args, {
-    // Its own process group: Ctrl-C must reach the daemon alone, which still has data to write.
+    // A process group of its own: Ctrl-C must reach the daemon alone, which still has data to write.
     ...{ detached: true, env: plainEnvironment() },
     stdio: ['ignore', output, output, lock],
   })
@@ -118,7 +118,7 @@ export function spawnServer(args: readonly string[], output: number, lock: numbe
   return server
 }
 
-/** What Redis' own program finds in an append-only file; `fix`: it cuts off what comes after the first damage. */
+/** The check of an append-only file by Redis' own program; `fix`: it cuts off all after the first damage. */
 export function checkAppendOnlyFile(file: string, fix?: 'fix'): { isWhole: boolean; output: string } {
   const checker = findProgram('redis-check-aof', 'valkey-check-aof')
   if (checker === undefined) throw new Error('there is no redis-check-aof on this machine: apt-get install redis-tools')

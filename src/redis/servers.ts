@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis'
 import { refusesWrites } from './away.ts'
 import type { Store } from './connect.ts'
 
-/** What one Redis server reports of itself; undefined where it doesn't. Sizes in bytes. */
+/** Facts that one Redis server reports; undefined where it doesn't. Sizes in bytes. */
 export interface ServerFacts {
   /** `host:port`, or the path of its socket. */
   address: string
@@ -15,7 +15,7 @@ export interface ServerFacts {
   usedMemory: number
   evictedKeys: number
   appendOnly: boolean
-  /** Whether the last write of its append-only file, when it last wrote that anew, and the last snapshot worked. */
+  /** True where the last write to its append-only file, the last rewrite of it, and the last snapshot worked. */
   aofWorks: boolean
   rewriteWorks: boolean
   rdbWorks: boolean

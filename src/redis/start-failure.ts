@@ -1,6 +1,6 @@
 /** Why the private server ended at its start, with the way out. */
 export class ServerStartError extends Error {
-  /** Its append-only file is damaged: `plimsoll start --repair` cuts the damaged part off. */
+  /** The append-only file is damaged: `plimsoll start --repair` cuts the damaged part off. */
   readonly isDamaged: boolean
 
   constructor(message: string, isDamaged: boolean) {

@@ -12,8 +12,8 @@ export function newOperation(): string {
 }
 
 /**
- * What an atomic step writes about alerts beside its own business: states, each guarded by the state that was read, and
- * the entries of the outbox about it. Rooms that don't know alerts pass it on as it is.
+ * Writes of an atomic step about alerts beside its own business: states, each guarded by the state that was read, and
+ * the entries of the outbox about it. Rooms that don't know alerts pass them on unchanged.
  */
 export interface AlertWrites {
   /** [field, state as it was read ('' = none), state from now on ('' = none)] */
@@ -29,19 +29,19 @@ export function table(value: object): Buffer {
   return packr.pack(value)
 }
 
-/** What a step has packed. */
+/** Reads a table that a step packed. */
 export function fromTable(packed: Buffer): unknown {
   return packr.unpack(packed)
 }
 
-/** As an argument of an atomic step. Lua's JSON refuses half a surrogate pair, and with it the whole step. */
+/** JSON as an argument of an atomic step. Lua's JSON refuses half a surrogate pair, and with it the whole step. */
 export function stepJson(value: unknown): string {
   const json = JSON.stringify(value)
   if (!/\\ud[89a-f]/i.test(json)) return json
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'string' ? part.toWellFormed() : part))
 }
 
-/** Of two that change different alerts. */
+/** The writes of two that change different alerts. */
 export function bothWrites(one: AlertWrites, other: AlertWrites): AlertWrites {
   return { changes: [...one.changes, ...other.changes], entries: [...one.entries, ...other.entries] }
 }
@@ -64,7 +64,7 @@ interface Decided<Result> {
 /** One text in Redis that all daemons decide on: it is written only as long as it is as it was read. */
 export class SharedText {
   readonly #stored: StoredText
-  /** As this daemon last saw it: nearly always it still is. */
+  /** The text as this daemon last saw it: nearly always it is unchanged. */
   #known: string | undefined
 
   constructor(stored: StoredText) {
@@ -90,7 +90,7 @@ export class SharedText {
   }
 }
 
-/** What all daemons know of the token endpoint; the alerts are those about all accounts. */
+/** State of the token endpoint, shared by all daemons; the alerts are those about all accounts. */
 export function endpointText(store: Store, keys: Keys): SharedText {
   const stepKeys = [keys.own(NO_ACCOUNT), keys.endpoint]
   return new SharedText({
@@ -102,7 +102,7 @@ export function endpointText(store: Store, keys: Keys): SharedText {
 /** A budget that no poll touched for so long is full again: nothing is lost with it. */
 const BUDGET_KEPT_MS = 2 * 3_600_000
 
-/** What is left of the calls to the limits endpoints. */
+/** The budget of calls to the limits endpoints. */
 export function pollBudgetText(store: Store, keys: Keys): SharedText {
   return new SharedText({
     read: async () => (await store.get(keys.pollBudget)) ?? '',

@@ -9,9 +9,9 @@ const MANIFEST = 'appendonly.aof.manifest'
 export interface StoredFiles {
   /** The folder, or the single file, by its name. */
   name: typeof FOLDER | typeof SINGLE
-  /** What Redis' own check of an append-only file is given. */
+  /** File for Redis' own check of an append-only file. */
   file: string
-  /** What only a backup gives back; undefined: nothing of that kind. */
+  /** Data that only a backup gives back; undefined: none. */
   lost: string | undefined
 }
 
@@ -31,7 +31,7 @@ function lostOf(folder: string, names: readonly string[]): string | undefined {
   if (lines.length === 0) return `the list of its files, ${MANIFEST}, is empty`
   const files = lines.map((line) => /^file (\S+) seq \d+ type ([bhi])(?: .*)?$/.exec(line))
   if (files.includes(null)) return `the list of its files, ${MANIFEST}, is damaged`
-  // What is only history may be deleted already.
+  // Files of history may be deleted already.
   const gone = files.find((found) => found?.[2] !== 'h' && !names.includes(found?.[1] ?? ''))
   return gone == null ? undefined : `${gone[1]} is missing`
 }

@@ -27,7 +27,7 @@ export const UPGRADES: readonly Upgrade[] = [
   },
   {
     what: 'what polls know of an account is one value',
-    // As it was, under one key: each poll writes that of its account in the new form.
+    // The same data, under one key: each poll writes that of its account in the new form.
     run: (store, keys) => eachAccount(store, keys, (account) => store.moveWatch(account)),
   },
   { what: 'alerts are kept by what is new and by what each receiver knows', run: keepAlertsByState },

@@ -1,7 +1,7 @@
 -- Pauses that the provider asks for.
 
 --!step pauseCalls
--- Nobody calls for the account before a moment. Never shortened: whoever was told the longer wait knows more.
+-- Pauses all calls for the account until a moment. Never shortened: the longer wait is by the newer answer.
 -- KEYS: until when no call is made. ARGV: now, until.
 local now, untilMs = tonumber(ARGV[1]), tonumber(ARGV[2])
 if untilMs > now and untilMs > (tonumber(redis.call('GET', KEYS[1])) or 0) then

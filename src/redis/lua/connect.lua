@@ -3,8 +3,8 @@
 --!step connectAccount
 --!include begin-grant
 -- Stores an account that was just authorised, for the first time or again: new tokens, a clean record, history kept.
--- Of two grants whose calls crossed the older one may come last. No clock of ours tells which it is, the provider does: it
--- takes no more refresh tokens of a grant that another one took the place of.
+-- The older one of two grants whose calls crossed may come last. No clock of ours shows which it is, the provider does: it
+-- takes no more refresh tokens of a grant that another one replaced.
 -- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
 --   fields of the account (JSON), alert writes (JSON), the grant, by how much clocks may differ (ms), a generation
 --   of the grant that was stored already when the provider took a token of this one ('' = none is known), the refresh token
@@ -40,7 +40,7 @@ if onlyKept or isNewer or isOver then
   if state == 'uninstalled' or ((isNewer or isOver) and not state) then return 'uninstalled' end
   if not state then return 'strange' end
   if state == 'uninstalling' then
-    -- What is another account's is that account's to keep.
+    -- Tokens of another account stay with that account.
     if redis.call('HDEL', ACCOUNT, 'tokenOf') == 1 then redis.call('DEL', tokensKey()) end
     if previous ~= '' then keepDoomed(previous) end
     replaceDoomed(refresh)
@@ -51,7 +51,7 @@ end
 local stored = redis.call('HMGET', ACCOUNT, 'connectedAt', 'generation')
 local isSince = stored[1] and (tonumber(stored[1]) or now) + slack >= tonumber(obtainedAt)
 local proved, kept = generationIn(provedAfter), generationIn(stored[2])
--- What can't be read is compared as it is, or the provider would be asked for ever.
+-- An unreadable token is compared as it is, or the provider would be asked for ever.
 local isProved = provedAfter == (stored[2] or 'none') or (proved and kept and grantOf(proved) == grantOf(kept))
 if isSince and not isProved then return 'crossing' end
 if not alertsAreAsRead(writes.changes) then return 'stale' end
@@ -123,7 +123,7 @@ redis.call('HSET', KEYS[1], unpack(ARGV))
 return redis.call('HGET', KEYS[1], 'order') or ''
 
 --!step forgetGrant
--- What came of the tokens of a grant is stored. Newer ones that another worker was given meanwhile stay.
+-- The outcome of a grant's tokens is stored: forgets the grant, unless another worker was given newer ones meanwhile.
 -- KEYS: the grant, due grants. ARGV: id, obtainedAt. Returns 'forgotten' | 'newer'.
 if tonumber(redis.call('HGET', KEYS[1], 'obtainedAt') or 0) > tonumber(ARGV[2]) then return 'newer' end
 redis.call('DEL', KEYS[1])

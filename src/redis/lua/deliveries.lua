@@ -108,7 +108,7 @@ if known[10] and redis.call('HGET', ACKNOWLEDGING, known[10]) ~= id and not sent
   return {}
 end
 
--- Whether one goes before this.
+-- True where an acknowledgement goes before this delivery.
 local function waitsForAcknowledgement()
   if known[10] or redis.call('EXISTS', ACKNOWLEDGING) == 0 then return false end
   for _, one in ipairs(words(redis.call('HGET', KEY, 'transitions') or '')) do
@@ -139,7 +139,7 @@ redis.call('ZADD', DELIVERIES_DUE, now + claim, id)
 return redis.call('HGETALL', KEY)
 
 --!step handBackDelivery
--- A delivery that was taken but not tried: due again, for whoever is first.
+-- A delivery that was taken but not tried: due again, for any daemon.
 -- KEYS: delivery, deliveries due. ARGV: id, when.
 redis.call('HDEL', KEYS[1], 'heldUntil', 'begunAt')
 return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
@@ -147,9 +147,10 @@ return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 --!step recordAttempt
 --!include delivery-step
 --!include note-attempt
--- What came of one attempt to deliver, and so of the transitions that it carries. Recorded after sending, never before: a
--- crash in between sends a second copy with the same id rather than none. Of one that arrived a head is kept. The config may
--- have another address by now: what the old one answered says nothing about that, which is tried as well.
+-- Records the outcome of one attempt to deliver, and so of the transitions that it carries. After sending, never
+-- before: a crash in between sends a second copy with the same id rather than none. A head of an arrived delivery is
+-- kept. The config may have another address by now: the old one's answer says nothing about that, which is tried as
+-- well.
 -- KEYS: deliveries due. ARGV: id, now, 'delivered' | 'retry' | 'dead' | 'refused' (its address wants no more), next attempt ('' = none),
 --   reason, receiver, type, how long the head is kept (ms), how long it took (ms, '' = nothing was tried), what was answered
 --   ('' = nothing), mark of the address that was asked ('' = not known), until when it asked to be left alone (ms, '' = it did not).
@@ -199,8 +200,7 @@ return answer
 
 --!step recordTest
 --!include note-attempt
--- What came of a test that somebody asked for. It is not tried again; one that arrived enables the receiver, which is left alone no
--- longer.
+-- Records the outcome of a test. It is not tried again; one that arrived enables the receiver, and ends its pause.
 -- KEYS: log, receiver, disabled receivers. ARGV: now, id, receiver, 'delivered' | 'failed', reason, how long it took (ms),
 --   what was answered ('' = nothing). Returns 'recorded' | 'enabled'.
 noteAttempt(KEYS[1], KEYS[2], { at = ARGV[1], id = ARGV[2], receiver = ARGV[3], type = 'alert.test', attempt = 1,
@@ -310,7 +310,7 @@ for _, alert in ipairs(words(shows or '')) do
 end
 redis.call('ZADD', DIGESTS_DUE, nextAt, receiver)
 if not id then return 'moved' end
--- It carries no transition: each was told, or is, by a delivery of its own. But it shows alerts as firing.
+-- A digest carries no transition: each has a delivery of its own. But it shows alerts as firing.
 redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
   'createdAt', now, 'attempts', 0, 'shows', shows, 'after', redis.call('HGET', digestKey(receiver), 'delivery') or '')
 redis.call('HSET', digestKey(receiver), 'told', told, 'delivery', id)

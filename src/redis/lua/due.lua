@@ -1,4 +1,4 @@
--- What is due, and claims on it.
+-- Due work, and claims on it.
 
 --!step claimDue
 -- Claims what is due: each one's next moment becomes the end of the claim, so that a crash loses nothing - what a dead
@@ -6,7 +6,7 @@
 -- KEYS: due set. ARGV: now, most to claim, end of the claims.
 -- Returns { { hubId, ... } nearest to its moment first, the earliest moment that remains or '' }.
 local due, most, ends = KEYS[1], tonumber(ARGV[2]), ARGV[3]
--- As many as are safely handed to one command, which takes half as long as one for each.
+-- Most arguments that are safely handed to one command, which takes half as long as one for each.
 local CHUNK = 500
 
 local claimed = redis.call('ZRANGEBYSCORE', due, '-inf', ARGV[1], 'LIMIT', 0, most)
@@ -37,7 +37,7 @@ end
 return ours
 
 --!step takeClaim
--- Claims one account, whenever it is due: somebody waits for it.
+-- Claims one account before it is due: a caller waits for it.
 -- KEYS: due set. ARGV: hubId, end of the claim. Returns its moment before, or '' where none is planned.
 local before = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if before then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
@@ -45,9 +45,9 @@ return before or ''
 
 --!step dueTokens
 --!include read-fields
--- Whose tokens are due, with what it takes to choose among them. Of more than are wanted, half are those that are due
--- longest and half those that came last: a thousand that were imported at once must not hide who came due after them.
--- Reads only.
+-- Accounts whose tokens are due, with the fields to choose among them. Of more than are wanted, half are those that are
+-- due longest and half those that came last: a thousand that were imported at once must not hide accounts that came due
+-- after them. Reads only.
 -- KEYS: due set. ARGV: now, most to return, prefix of account keys.
 -- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, refreshedAt, 'active' or '', ..., the earliest
 --   moment that is not due or '', how many accounts there are. Texts of their own cost who reads them three times as much.
@@ -79,7 +79,7 @@ return table.concat(found, ',')
 -- KEYS: due set. ARGV: now, then hubId and end of the claim of each.
 -- Returns the hubIds that were claimed.
 local due, now = KEYS[1], tonumber(ARGV[1])
--- As many as are safely handed to one command.
+-- Most arguments that are safely handed to one command.
 local CHUNK = 500
 
 local claimed = {}
@@ -141,7 +141,7 @@ for _, hubId in ipairs(redis.call('ZRANGE', failing, 0, ARGV[2] - 1)) do
   if at and at > since then
     local a = fieldsOf(accounts .. hubId, 'expiresAt', 'failingSince')
     local over = numberIn(a[1]) or 0
-    -- It was imported, and has had no token yet.
+    -- The account was imported, and has had no token yet.
     if over == 0 then over = numberIn(a[2]) or 0 end
     if over <= since then count = count + 1 end
   end
@@ -150,8 +150,8 @@ return count
 
 --!step nearestExpiry
 --!include read-fields
--- When the first token expires of those that are kept alive. An account whose refreshes fail counts as long as its token
--- lives: after that its own alert tells of it. Reads only.
+-- Moment at which the first of the tokens expires. An account whose refreshes fail counts as long as its token lives:
+-- after that its own alert reports it. Reads only.
 -- KEYS: due set. ARGV: now, most accounts to look at, prefix of account keys.
 -- Returns the moment, or '', a comma, and how many accounts were looked at.
 local due, now, most, accounts = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]

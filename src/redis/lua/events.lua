@@ -1,7 +1,8 @@
--- What happened to accounts, and acknowledgements, on their way to the receivers that want to know.
+-- Events of accounts, and acknowledgements, on their way to receivers with `events`.
 
 --!step readEvents
--- What waits in a partition, oldest first. KEYS: any account of the partition. ARGV: most entries. Returns { { id, fields }, ... }.
+-- Waiting events of a partition, oldest first. KEYS: any account of the partition. ARGV: most entries. Returns { { id,
+-- fields }, ... }.
 local AT = string.match(KEYS[1], '^(.*}):account:')
 return redis.call('XRANGE', AT .. ':account-events', '-', '+', 'COUNT', ARGV[1])
 

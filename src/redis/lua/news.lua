@@ -1,7 +1,7 @@
 -- Alerts on their way to their receivers: what is news of them, and what each receiver knows.
 
 --!step readNews
--- What somebody may not know yet, that to be looked at first at the beginning. Reads only.
+-- News that some receiver may not have been sent, the first due first. Reads only.
 -- KEYS: any account of the partition. ARGV: most (0 = none, only when).
 -- Returns { alert, when it is to be looked at (ms; below 0 = it is new), its news or '', ... }, or { the earliest such moment of
 --   what is not new or '', since when (ms) something is new or '' }.
@@ -20,7 +20,7 @@ end
 return all
 
 --!step settleNews
--- What came of a look at alerts of a partition. What is newer by now is looked at anew.
+-- Writes the outcome of a run over alerts of a partition. News that came meanwhile stays due.
 -- KEYS: any account of the partition. ARGV: of each: alert, place of its news as read, 'due' (it is looked at again) | 'known' (every
 --   receiver knows all) | 'over' (and nothing more will come), when (ms) | number of its transition and who was sent it.
 -- Returns how many were as read.
@@ -43,7 +43,7 @@ end
 return settled
 
 --!step recheckWaiting
--- All that waits in a partition is looked at now: what kept it may be gone.
+-- Makes all that waits in a partition due now: what held it back may be gone.
 -- KEYS: any account of the partition. ARGV: now.
 local DUE = string.match(KEYS[1], '^(.*}):account:') .. ':news-due'
 for _, alert in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(0', '+inf')) do
@@ -53,8 +53,8 @@ return 0
 
 --!step recordSends
 --!include delivery-step
--- What a receiver knows of alerts, or waits for, and the deliveries that bring it: all or nothing. Of two that look at once the
--- second looks again. What is over is known for a while, for looks that come late.
+-- Writes the states of a receiver's alerts, and the deliveries that bring them: all or nothing. Of two runs at once the
+-- second reads again. Ends are kept for a while, for late runs.
 -- KEYS: deliveries due. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how many things it was sent lately
 --   and these, a list, packed, of each alert: its id, what is known of it as read ('' = nothing), and from now on, when it
 --   happened if the receiver waits for it ('' = it does not), whether it is over ('1'); then of each delivery: id, type, message
@@ -96,7 +96,7 @@ local function notArrived(ids)
     for _, other in ipairs(words(known[3] or '')) do see(other) end
   end
   for _, id in ipairs(ids) do see(id) end
-  -- What is of another type stops digests alone.
+  -- A key of another type stops only digests.
   local digest = redis.pcall('HGET', digestKey(receiver), 'delivery')
   see(type(digest) == 'string' and digest)
   return table.concat(left, ' ')

@@ -3,9 +3,9 @@
 --!step commitPolls
 --!include account-step
 --!include refusal
--- What polls found, in one step: what is known of each account from now on, its next poll; and of those that have it records,
--- history, states of alerts, alerts to send. The claim is compared with the one that the poll was made by: who lost it changes
--- nothing.
+-- Commits polls in one step: the watch of each account, its next poll; and where there are any, records, history,
+-- states of alerts, alerts to send. The claim is compared with the one that the poll was made by: a poll that lost it
+-- changes nothing.
 -- KEYS: accounts, those of a partition beside each other. ARGV, for each: two ends that its claim may have, next poll, when it counts
 --   as read ('' = nothing was), its watch, `PollChanges` packed ('' = nothing of it), record for the history ('' = nothing changed),
 --   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
@@ -25,7 +25,7 @@ local function writeMore(hubId, more, record, samples, pollAt)
     local parked = more.parkedUntil
     if a[1] == 'parked' and a[2] and tonumber(a[2]) > tonumber(parked) then parked = a[2] end
     pollAt = math.max(tonumber(pollAt), tonumber(parked))
-    -- As a refresh that is told to stay away leaves it: nobody calls for the account before.
+    -- Like a refresh that the provider asks to wait: no call for the account before that.
     setFields({ parkedUntil = parked, retryAt = parked })
     setState(hubId, 'parked')
     redis.call('ZADD', dueKey('refresh'), parked, hubId)
@@ -48,7 +48,7 @@ end
 
 local answers = {}
 
--- Those of one partition: all claims are compared before anything is written.
+-- The polls of one partition: all claims are compared before anything is written.
 local function commit(first, last)
   standAt(KEYS[first])
   local hubIds = {}
@@ -69,7 +69,7 @@ local function commit(first, last)
         elseif not isWritten then
           answers[n] = 'stale'
           markWatch('s')
-          -- As it was before it was claimed.
+          -- The due moment as before the claim.
           due[#due + 1], due[#due + 2] = math.floor(claim) - CLAIM_MS, hubId
         else pollAt = at end
       end
@@ -98,8 +98,8 @@ return answers
 
 --!step storeForecasts
 --!include account-step
--- What was told of the pace of an account's series. One that leaves, or was forgotten meanwhile, gets no key that nobody
--- would take away.
+-- Stores the forecasts of an account. One that leaves, or was forgotten meanwhile, gets no key that would never be
+-- deleted.
 -- ARGV: forecasts ('' = none).
 -- Returns 'stored' | 'gone'.
 if not isLive(redis.call('HGET', ACCOUNT, 'state')) then return 'gone' end
@@ -119,8 +119,8 @@ return 'replaced'
 
 --!step repairAccount
 --!include account-step
--- What could not be read of an account is put aside under names of its own, for a while, and the account goes on without it:
--- its record as it would be after an import, its polls as after one that failed.
+-- Puts unreadable values of an account aside under names of their own, for a while, and the account goes on without
+-- them: its record as after an import, its polls as after one that failed.
 -- ARGV: hubId, now, what was found (JSON): aside: names of keys, keptMs; alerts: fields of alerts to take away; fields of the
 --   record ('' takes one away); state: it is in ('' = as it is); refreshNow; failing: a poll failed; writes: of alerts;
 --   its watch as it was read ('' = none, or put aside), and from now on ('' = as it is).

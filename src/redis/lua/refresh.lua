@@ -21,7 +21,7 @@ if isHeld(a[10], owner) then return 'held' end
 local interruptedAt = a[11] or ''
 if a[10] then
   local by, at = string.match(a[10], '^(%S+) (%d+)')
-  -- Its own, when the answer to this very step was lost and it is asked again.
+  -- Its own lease, when the answer to this very step was lost and it is asked again.
   if by ~= owner then
     interruptedAt = at
     -- Kept until a refresh works or the account is connected again, whoever finds it and whatever comes of that.
@@ -68,13 +68,13 @@ return 1
 local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again, redeemed, grants =
   string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
--- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
+-- The owner of an imported account is asked for at once; so much later where no worker came to it, or it had no answer.
 local ASKED_AGAIN_MS = 15000
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing', 'obtainedAt',
   'hubDomain')
 local hadLease = string.match(a[6] or '', '^%S+') == owner
--- Where nothing else is written the lease is over all the same.
+-- The lease ends even where nothing else is written.
 local function with(answer)
   endLease(a[6], owner)
   return answer
@@ -84,8 +84,8 @@ if a[4] == owner then return with(not isLive(a[1]) and 'uninstalled' or again ==
 local before, since = generationIn(generation), generationIn(a[2])
 if not a[1] and (generationIn(redis.call('GET', forgottenKey())) or 0) < (before or math.huge) then return with('unknown') end
 local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
--- Where the generation is no number, or one that the record was given when it was fixed (the first of a grant that is none), it
--- tells nothing: an answer that is wrongly taken for old would take the only refresh token with it.
+-- A generation that is no number, or that the record got when it was repaired (the first of a grant that is none),
+-- proves nothing: an answer wrongly taken for old would take the only refresh token with it.
 local tells = before and since and not (stored == own and since > before and since % GENERATIONS_OF_A_GRANT == 0)
 local function isOvertaken(by)
   if tells then return since > before + by end

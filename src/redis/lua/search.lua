@@ -67,7 +67,7 @@ local function keyOf(id)
   return ask.set and redis.call('ZSCORE', AT .. ':' .. ask.set, id)
 end
 
--- Whether more is wanted.
+-- Adds an account; false once enough are found.
 local function add(id, key)
   found[#found + 1] = id
   found[#found + 1] = key
@@ -90,7 +90,7 @@ local function idsInOrder()
     local some = redis.call(command, AT .. ':accounts:' .. state, first, last, 'LIMIT', 0, ask.most)
     for _, id in ipairs(some) do
       local number = numberIn(id)
-      -- What is no hub id nobody here wrote: it is passed over.
+      -- A member that is no hub id was not written by Plimsoll: it is skipped.
       if number then
         numbers[#numbers + 1] = number
         written[number] = id

@@ -1,4 +1,4 @@
--- What is written only as long as it is as it was read.
+-- Texts that are written only if unchanged since they were read.
 
 --!step changeAlerts
 --!include account-step
@@ -13,7 +13,7 @@ return 'changed'
 
 --!step changeContact
 --!include account-step
--- Where messages to the account's own contact go, of an account that is there.
+-- Sets the address of messages to the account's own contact, of an account that is there.
 -- ARGV: address ('' takes it away). Returns 'changed' | 'unknown'.
 if not redis.call('HGET', ACCOUNT, 'state') then return 'unknown' end
 setFields({ contact = ARGV[1] })

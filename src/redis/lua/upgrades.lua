@@ -1,4 +1,4 @@
--- What brings the data of an older version up to date. Done before, a step does nothing.
+-- Steps that bring data of an older version up to date. A step that was done before does nothing.
 
 --!step moveAccess
 --!include account-step
@@ -10,7 +10,8 @@ return redis.call('HDEL', tokensKey(), 'access')
 
 --!step moveWatch
 --!include account-step
--- What polls know of an account leaves its record and its readings for one value, see `version-3.ts`. Returns how many were moved.
+-- Moves the state of an account's polls from its record and its readings into one value, see `version-3.ts`. Returns
+-- how many were moved.
 local FIELDS = { 'polls', 'polledAt', 'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince', 'pollBlocked',
   'pollBlockedSince', 'pollBlockedScopes', 'changedAt', 'pollBecause', 'seen', 'typesLeftOut', 'gaps', 'notAvailable', 'bucket',
   'disagreed', 'companionsAwayUntil', 'pairsSeen', 'firstReadingDue' }
@@ -24,7 +25,7 @@ for place, name in ipairs(FIELDS) do
 end
 local readings = redis.pcall('GET', readingsKey)
 if type(readings) == 'table' then
-  -- It is something else: put aside, as the account's own work would.
+  -- Readings of another type are put aside, as the account's own work would.
   redis.call('RENAME', readingsKey, readingsKey .. ':unreadable')
   redis.call('PEXPIRE', readingsKey .. ':unreadable', KEPT_MS)
   readings = false

@@ -43,7 +43,7 @@ if keyId ~= '' then
   for n = 4, #ARGV do said[#said + 1] = ARGV[n] end
   redis.call('HSET', KEYS[2], process, table.concat(said, ' '))
 end
--- It counted as gone, as where the clock of the server was set: what it wrote since counts as well.
+-- The process counted as gone, as where the server's clock was set: its writes since then count as well.
 if process ~= '' and keyId == '' and ARGV[4] and redis.call('HEXISTS', KEYS[2], process) == 0 then
   redis.call('HINCRBY', KEYS[3], ARGV[4], 1)
 end

@@ -54,7 +54,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
     if (found?.is === 'none') return { outcome: 'refuse', reason: found.why, ofAddressee: true }
     const address = found?.is === 'found' ? found.address : undefined
     try {
-      if (found?.is === 'nobody') {
+      if (found?.is === 'no-address') {
         await (await transport).verify()
         return { outcome: 'delivered', detail: NO_TEST_ADDRESS }
       }
@@ -112,7 +112,7 @@ const NO_TEST_ADDRESS =
 
 /** A message for a customer must be about one account: it is not sent to the contact of another one. */
 async function findAddressee({ type, data }: Message, addresseeOf: AddresseeOf | undefined) {
-  if (type === 'alert.test') return { is: 'nobody' } as const
+  if (type === 'alert.test') return { is: 'no-address' } as const
   const [hubId, ...others] = new Set(data.alerts.map(({ account }) => account?.hubId))
   if (hubId === undefined || others.length > 0 || addresseeOf === undefined)
     return { is: 'none', why: 'it is not about one account: it is sent to no contact' } as const

@@ -1,10 +1,11 @@
 --!include redis-now
 --!include append-transitions
--- What every step on an account shares. KEYS[1] is the account's own, and declares the slot; the names of its others and
--- of its partition's, all of that slot, are made here as `keys.ts` makes them. Each is made where it is wanted: a step
--- wants six of them, and making all was a tenth of it.
+-- Shared by every step on an account. KEYS[1] is the account's own, and declares the slot; the names of its others and
+-- of its partition's, all of that slot, are made here as `keys.ts` makes them. Each name is made where it is needed: a
+-- step needs six of them, and making all was a tenth of it.
 local AT, OF, ACCOUNT
--- Of each partition's log of accounts. An entry takes some 30 bytes; all of a fleet of 100,000 that was imported at once are in it.
+-- Most entries of each partition's log of accounts. An entry takes some 30 bytes; all of a fleet of 100,000 that was
+-- imported at once are in it.
 local MOST_ACCOUNT_EVENTS = 2000
 
 -- All below is about this account. A call for many goes from one to the next with it.
@@ -64,7 +65,7 @@ local function keepDoomed(token)
   end
 end
 
--- Of an account that is being uninstalled.
+-- For an account that is being uninstalled.
 local function replaceDoomed(refresh)
   local before = redis.call('HGET', tokensKey(), 'refresh')
   if before then keepDoomed(before) end
@@ -80,10 +81,10 @@ local function writeAccess(generation, obtainedAt, expiresAt, hubDomain, access)
   redis.call('SET', accessKey(), table.concat(line, ' ') .. '\n' .. access)
 end
 
--- What is known with it, from the record: of another token, or of the one that is there ('' = of that).
+-- The stored facts about an access token: of another token, or of the one that is there ('' = of that).
 local function renewAccess(access)
   if access == '' then
-    -- What is of another type is none.
+    -- A key of another type counts as missing.
     local stored = redis.call('MGET', accessKey())[1]
     local ends = stored and string.find(stored, '\n', 1, true)
     if not ends then return end
@@ -138,8 +139,8 @@ local function answerWith(operation, answer)
   return answer
 end
 
--- What happened since the last poll that has the next one begin with less, see `packed-watch.ts`: 's', it was stopped for a while,
--- or what it knew of alerts is not so any more; 'g', a new grant, which includes that. What can't be read there is found by the next poll.
+-- Marks the watch so that the next poll begins with less, see `packed-watch.ts`: 's', polling was stopped for a while,
+-- or its alerts changed; 'g', a new grant, which includes that. An unreadable watch is found by the next poll.
 local function markWatch(mark)
   local stands = redis.pcall('GETRANGE', watchKey(), 0, 0)
   if stands == '1' or (stands == 's' and mark == 'g') then redis.call('SETRANGE', watchKey(), 0, mark) end
@@ -151,7 +152,7 @@ local function startPolling(hubId, at, now)
   redis.call('ZADD', freshKey(), 'NX', now, hubId)
 end
 
--- It is not polled any more: nobody waits for a reading of it.
+-- The account is not polled any more: its first reading is not waited for.
 local function stopPolling(hubId)
   redis.call('ZREM', dueKey('poll'), hubId)
   redis.call('ZREM', freshKey(), hubId)
@@ -171,7 +172,7 @@ local function takeLease(owner, since, ms)
   redis.call('HSET', ACCOUNT, 'refreshing', string.format('%s %s %.0f', owner, since, redisNow() + ms))
 end
 
--- Whether somebody else has it. No lease lasts longer than that: the clock was set back since.
+-- True where another owner has it. No lease lasts longer than that: the clock was set back since.
 local function isHeld(note, owner)
   local by, ends = string.match(note or '', '^(%S+) %d+ (%d+)$')
   if not by or by == owner then return false end

@@ -1,4 +1,5 @@
--- Of each partition's log. A transition takes some 0.7 kB there: 45 MB for all 64 partitions, once they are full.
+-- Most transitions of each partition's log. One takes some 0.7 kB there: 45 MB for all 64 partitions, once they are
+-- full.
 local MOST_LOGGED = 1000
 
 -- A place in the log that none had before. A node that took over, with writes lost and its clock behind, comes by the same
@@ -11,10 +12,10 @@ local function placeInLog(log, entry)
   return string.format('%.0f-%.0f', at, n)
 end
 
--- Transitions of alerts of one partition (`AT`: what its keys begin with), as `encodeEntry` makes them: each goes to the log, and
--- is the news of its alert in the place of the one before. News: its place in the log, the number of the transition up to which
--- every receiver knew all, which receivers that were ('-' = none), whether the alert began with a first reading, and the entry.
--- It is due at once: by minus the moment from which on nobody has looked.
+-- Appends transitions of alerts of one partition (`AT`: prefix of its keys), as `encodeEntry` makes them: each goes to
+-- the log, and is the news of its alert in the place of the one before. News: place in the log, number of the
+-- transition up to which every receiver was sent all, those receivers ('-' = none), whether the alert began with a
+-- first reading, and the entry. Due at once: by minus the moment since which no daemon has read it.
 local function appendTransitions(AT, entries)
   local log, news = AT .. ':log', AT .. ':news'
   for _, encoded in ipairs(entries) do

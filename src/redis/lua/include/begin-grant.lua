@@ -1,8 +1,8 @@
 --!include account-step
--- What a step shares that gives an account a new grant.
+-- Shared by the steps that give an account a new grant.
 
--- Of the last grants the account keeps the operations that stored them, the newest first: what was read with them goes along
--- with each refresh, and tells whether another one was stored since.
+-- The account keeps the operations of its last grants, the newest first: the one that was read with a token goes along
+-- with each refresh, and shows whether another grant was stored since.
 local MOST_GRANTS = 4
 
 local function grantOf(generation) return math.floor(generation / GENERATIONS_OF_A_GRANT) end

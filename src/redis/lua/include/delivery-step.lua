@@ -1,12 +1,12 @@
--- What every step on deliveries, and on what receivers know, shares. KEYS[1] is the set of deliveries that are due, and declares
--- the slot; the names of the others, all of that slot, are made here as `keys.ts` makes them.
+-- Shared by every step on deliveries, and on receivers' states. KEYS[1] is the set of deliveries that are due, and
+-- declares the slot; the names of the others, all of that slot, are made here as `keys.ts` makes them.
 local DELIVERIES_DUE, AT = KEYS[1], string.match(KEYS[1], '^(.*}):due$')
 local DEAD, DELIVERED, WAITING, UNDER_WAY = AT .. ':dead', AT .. ':delivered', AT .. ':waiting', AT .. ':under-way'
 local ATTEMPTS, DISABLED, RECEIVERS = AT .. ':log', AT .. ':disabled', AT .. ':receivers'
 -- Receiver and alert -> the delivery of its acknowledgement.
 local ACKNOWLEDGING = AT .. ':acknowledging'
 local DIGESTS_DUE = AT .. ':digests'
--- As many elements as are safely handed to one command.
+-- Most elements that are safely handed to one command.
 local CHUNK = 500
 
 local function knownKey(receiver) return AT .. ':known:' .. receiver end
@@ -29,7 +29,7 @@ local function alertOf(carried)
   return string.match(id, '^(.*)%-%d+$') or id
 end
 
--- What a receiver was sent last of an alert that is not over for it.
+-- The transition that a receiver was sent last of an alert, unless that was the end.
 local function sentLast(receiver, alert)
   local known = redis.call('HGET', knownKey(receiver), alert)
   local told = known and cjson.decode(known).told

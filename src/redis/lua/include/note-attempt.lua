@@ -1,5 +1,5 @@
--- What every attempt leaves behind: a line in the log, and how its receiver fares. `ms` is empty where nothing was tried: that
--- says nothing about the receiver, nor does what another address answered.
+-- Writes of every attempt: a line in the log, and its receiver's health. `ms` is empty where nothing was tried: that
+-- says nothing about the receiver, nor does the answer of another address.
 local function noteAttempt(log, receiver, entry)
   local fields = {}
   for _, name in ipairs({ 'at', 'id', 'receiver', 'type', 'attempt', 'outcome', 'reason', 'ms', 'answer', 'nextAt' }) do
