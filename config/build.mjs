@@ -24,10 +24,13 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const DIST = join(ROOT, 'dist')
 const ENTRY = join('src', 'main.js')
 const ROOMS = ['src', 'jobs', 'config']
-/** What changes with any file that comes, goes or is written. */
+/** The stamp changes with any file that comes, goes or is written. */
 const STAMP = join(DIST, '.stamp')
 const CODE = /\.(ts|mjs)$/
-/** What is read while running: Lua steps, what pages load, the demo's config, the guide. An operator's config is nobody else's. */
+/**
+ * Files that are read while running: Lua steps, scripts and styles of pages, the demo's config, the guide. An
+ * operator's config is not among them.
+ */
 const ASSETS =
   /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|runbook|deploy\/(README|monitoring))\.md)$/
 /** These bring files of their own that they look for beside their code. */
@@ -70,7 +73,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (!isBuilt()) await build()
 }
 
-/** Whether `dist/` was made of the sources as they are. */
+/** True where `dist/` was made of the present sources. */
 export function isBuilt() {
   return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === stampOf(sourceFiles())
 }

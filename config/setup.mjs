@@ -1,5 +1,5 @@
 /**
- * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, where the arguments begin with
+ * The first steps of `npm run demo` and `npm test`: packages, a Node new enough for them and, where the arguments begin with
  * `--with-redis`, `--with-chromium`, `--with-promtool`, `--with-systemd` or `--with-nginx`, a Redis server, a browser to look at
  * mails with, a checker for what Prometheus reads, one for units, a proxy; with `--with-build`, `dist/`. Each step is skipped when done.
  * Then the program named in the arguments runs on that Node.
@@ -14,7 +14,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const NODE_NEEDED = [22, 19]
 
-/** What a machine may lack: any of the commands will do, or the one that the variable names. */
+/** Programs that a machine may lack: any of the commands will do, or the one that the variable names. */
 const WITH = {
   '--with-redis': {
     what: 'redis-server',
@@ -52,7 +52,7 @@ const WITH = {
     // Installed, it would be a server on port 80.
     unpacks: 'usr/sbin/nginx',
     make: findOrUnpack,
-    // Its tests are left out without one, and say so.
+    // Without one its tests are left out, and say so.
     isOptional: true,
   },
   '--with-build': { make: build },
@@ -138,7 +138,7 @@ async function build() {
   if (status !== 0) stop('dist/ could not be made of the sources', 'npm run build')
 }
 
-/** As anybody: nothing is installed. What was unpacked before is where tests look for it. */
+/** Works without root: nothing is installed. Tests find programs that were unpacked before in this folder. */
 function findOrUnpack({ what, variable, commands, aptPackage, unpacks, isOptional = false }) {
   const folder = join(ROOT, 'node_modules', '.cache', 'plimsoll')
   const program = join(folder, basename(unpacks))

@@ -14,8 +14,8 @@ import type { Services } from './services.ts'
 import type { Stores } from './stores.ts'
 
 /*
- * What pages, API and commands do to accounts: here, and nowhere else, it is carried out, and
- * noted in the audit. Each takes who asks.
+ * The actions of pages, API and commands on accounts: carried out here and nowhere else, with a note in the audit. Each takes
+ * the person or program that asks.
  */
 
 /** Begins an uninstall; the daemon's job does the rest. */

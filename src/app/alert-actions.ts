@@ -18,8 +18,8 @@ import { wakeNow } from './account-actions.ts'
 import type { Services } from './services.ts'
 
 /*
- * What pages, API and commands do to alerts: here, and nowhere else, it is carried out, and noted in the audit. Each takes who
- * asks, which may be another one than in whose name it is done.
+ * The actions of pages, API and commands on alerts: carried out here and nowhere else, with a note in the audit. Each takes
+ * the person or program that asks, which may act in another one's name.
  */
 
 /** From now on alerts that it covers are held back until it ends. */

@@ -16,7 +16,7 @@ export function didText({ action }: Pick<AuditEntry, 'action'>): string {
   return auditedOf(action).did
 }
 
-/** Who, with how where the name alone may be another one's. */
+/** The name of the person or program, with its way in where the name alone may be another one's. */
 export function whoText({ who }: Pick<AuditEntry, 'who'>): string {
   const name = who.name === '' ? 'not known' : who.name
   return who.via === 'session' || who.via === 'daemon' ? name : `${name} (${who.via})`

@@ -46,6 +46,24 @@ test('what people read is plain English', () => {
   expect(texts.flatMap(faultsOf)).toEqual([])
 })
 
+/** Rooms whose comments name their subject first. The others follow. */
+const PLAIN_ROOMS = /^(config|src\/(alerts|app|checks|delivery|doctor|heartbeat|limits|provider|redis|runtime|views))\//
+const RIDDLE = /(?:\/\*\*(?:\n *\*)?|^ *(?:\/\/|--)) (What|Whom?|Whose|As|Of|Where|Whether)\b.*/gm
+
+test('comments begin with their noun', () => {
+  const paths = ['src', 'config'].flatMap((folder) => filesIn(folder, /\.(ts|mjs|lua)$/))
+  const plain = paths.filter((path) => PLAIN_ROOMS.test(path))
+  expect(plain.length).toBeGreaterThan(200)
+  expect(
+    plain.flatMap(
+      (path) =>
+        readFileSync(join(ROOT, path), 'utf8')
+          .match(RIDDLE)
+          ?.map((text) => `${path}: ${text}`) ?? [],
+    ),
+  ).toEqual([])
+})
+
 function faultsOf({ at, text }: Text): string[] {
   return WORDS.flatMap(([not, but]) => {
     const found = not.exec(text)

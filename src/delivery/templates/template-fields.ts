@@ -11,7 +11,7 @@ import { TEMPLATE_FILTERS, TEMPLATE_TAGS, type TemplateScope, type TemplateValue
 export { TEMPLATE_FILTERS, TEMPLATE_TAGS }
 
 interface Field<Of> {
-  /** Its meaning, for the reference. */
+  /** Meaning of the field, for the reference. */
   is: string
   of: (shown: Of) => TemplateValue | undefined
 }

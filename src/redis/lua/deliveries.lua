@@ -8,7 +8,7 @@
 -- not tried yet for two claims at most. From the first attempt on an earlier one must never be sent: an attempt that fails may
 -- have arrived, and its next copy is passed over by receivers that know its id. So what earlier ones carry of these alerts, on
 -- their way or given up, goes along with this one.
--- Where its receiver asked to be left alone for a while nothing goes out before that is over, but the last attempt.
+-- A receiver that asked for a pause gets nothing before that is over, but the last attempt.
 -- An event of an account waits for the one before until that has arrived or is given up. An acknowledgement goes before newer
 -- messages of its alert: it is tried at once, and overtaken if that fails.
 -- KEYS: deliveries due. ARGV: id, now, how long the attempt may take (ms), when to look again (ms), how long after its making the last

@@ -21,7 +21,7 @@ if isHeld(a[10], owner) then return 'held' end
 local interruptedAt = a[11] or ''
 if a[10] then
   local by, at = string.match(a[10], '^(%S+) (%d+)')
-  -- Its own lease, when the answer to this very step was lost and it is asked again.
+  -- The step's own lease, when the answer to this very step was lost and it is asked again.
   if by ~= owner then
     interruptedAt = at
     -- Kept until a refresh works or the account is connected again, whoever finds it and whatever comes of that.
