@@ -62,7 +62,7 @@ export function configFingerprint(config: Config, key: Buffer): string {
   return createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
 }
 
-/** In one order for every file; lists keep theirs, it means something. */
+/** Sorted keys, the same for every file; lists keep their order, which has a meaning. */
 function plain(value: unknown): unknown {
   if (value instanceof Secret) return value.reveal()
   if (Array.isArray(value)) return value.map(plain)

@@ -32,7 +32,7 @@ export interface TickingClock {
  * harm: what is due is in the due sets.
  */
 export function startClock(
-  queues: Pick<Queues, 'tell'>,
+  queues: Pick<Queues, 'handOn'>,
   times: Schedule,
   clock: Pick<Clock, 'now'>,
   log: Logger,
@@ -40,7 +40,7 @@ export function startClock(
   const lastTicks: Partial<Record<SweepKind, number>> = {}
   const tick = (kind: SweepKind) => {
     const at = clock.now()
-    queues.tell(kind, at).then(
+    queues.handOn(kind, at).then(
       () => {
         lastTicks[kind] = at
       },

@@ -39,12 +39,12 @@ export interface Queues {
    */
   wake(kind: SweepKind, at: number): Promise<void>
   /** The same for the clock, which counts what it handed on: rejects where no daemon could be woken. */
-  tell(kind: SweepKind, at: number): Promise<void>
+  handOn(kind: SweepKind, at: number): Promise<void>
   /**
    * From now on this daemon sweeps. On `hearing`, a connection of its own, it is woken by others; where it may
    * not or can't, it tries again, and its own ticks bring every sweep meanwhile.
    */
-  hearWakes(hearing: Store, look: (kind: SweepKind, at: number) => void): Promise<void>
+  listenForWakes(hearing: Store, look: (kind: SweepKind, at: number) => void): Promise<void>
   /** Older versions had a queue of sweeps. */
   forgetSweeps(): Promise<void>
   close(): Promise<void>
@@ -104,20 +104,20 @@ function openWakes(
   channel: string,
   clock: Clock,
   log: Logger,
-): Pick<Queues, 'wake' | 'tell' | 'hearWakes'> & { close(): void } {
-  const said = new Map<SweepKind, { moment: number; told: Promise<unknown> }>()
-  let look: ((kind: SweepKind, at: number) => void) | undefined
+): Pick<Queues, 'wake' | 'handOn' | 'listenForWakes'> & { close(): void } {
+  const announced = new Map<SweepKind, { moment: number; done: Promise<unknown> }>()
+  let sweepHere: ((kind: SweepKind, at: number) => void) | undefined
   let endListening = () => {}
-  const tell = async (kind: SweepKind, at: number) => {
-    if (look !== undefined) return look(kind, at)
+  const handOn = async (kind: SweepKind, at: number) => {
+    if (sweepHere !== undefined) return sweepHere(kind, at)
     const now = clock.now()
     // Its end: a sweep then finds all of it.
     const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
-    const before = said.get(kind)
+    const before = announced.get(kind)
     // Not the moment: another machine's clock may be ahead of this one.
-    const told = before?.moment === moment ? before.told : connection.publish(channel, `${kind} ${moment - now}`)
-    said.set(kind, { moment, told })
-    await told
+    const done = before?.moment === moment ? before.done : connection.publish(channel, `${kind} ${moment - now}`)
+    announced.set(kind, { moment, done })
+    await done
   }
   const troubles = new Set<string>()
   /** A failure is logged once, until it succeeds again. */
@@ -130,15 +130,15 @@ function openWakes(
       },
     )
   return {
-    tell,
+    handOn,
     wake: (kind, at) =>
-      tolerate(tell(kind, at), 'other daemons can not be notified of new work: they find it at their ticks'),
-    hearWakes: async (hearing, lookHere) => {
-      look = lookHere
+      tolerate(handOn(kind, at), 'other daemons can not be notified of new work: they find it at their ticks'),
+    listenForWakes: async (hearing, sweep) => {
+      sweepHere = sweep
       hearing.on('message', (_: string, text: string) => {
         const [name, ms] = text.split(' ')
         const kind = SWEEPS.find((known) => known === name)
-        if (kind !== undefined && Number(ms) >= 0) lookHere(kind, clock.now() + Number(ms))
+        if (kind !== undefined && Number(ms) >= 0) sweep(kind, clock.now() + Number(ms))
       })
       const listen = async () => {
         if (hearing.status === 'end') return

@@ -1,5 +1,5 @@
 import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
-import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
+import { isJudgedAlike, needsNoJudging, type Watched } from '../src/alerts/evaluation/judged-by.ts'
 import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { CoverageSettings } from '../src/limits/coverage.ts'
 import { PRINT, recordsFingerprint } from '../src/limits/fingerprints.ts'
@@ -159,7 +159,9 @@ function isAtRest({ alerts, samples }: PollRules, { begun, settings, at }: MadeP
   const keepsRecords = samples.records !== 'none' && settings.pairs.length > 0
   const hasRecords = watch.records !== undefined && watch.records.until > at
   return (
-    hasRecords === keepsRecords && mayRest(alerts, begun, at) && isAsJudged({ alerts, samples }, begun, settings, at)
+    hasRecords === keepsRecords &&
+    needsNoJudging(alerts, begun, at) &&
+    isAsJudged({ alerts, samples }, begun, settings, at)
   )
 }
 

@@ -27,9 +27,9 @@ const AHEAD_MS = 1_500
  * their refreshes. So the next sweep comes when half of those that wait have gone, and a few times within what is handed
  * on ahead.
  */
-const LOOK_AT_WAITING = MOST_WAITING / 2
-const LOOK_AGAIN_MS = 50
-const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
+const ENOUGH_WAITING = MOST_WAITING / 2
+const SWEEP_AGAIN_MS = 50
+const SWEEP_AHEAD_AGAIN_MS = AHEAD_MS / 5
 
 /**
  * Between two sweeps of a fleet at rest: of its token's life, or its period, no account waits for more than a
@@ -38,14 +38,14 @@ const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
 const REST_MS = 2_500
 const REST_SHARE = 0.01
 
-function after(rest: number, next: number | undefined, now: number): number | undefined {
+function nextSweepAt(rest: number, next: number | undefined, now: number): number | undefined {
   return next === undefined ? undefined : Math.max(next, now + Math.min(REST_MS, rest * REST_SHARE))
 }
 
 /** Finds the due accounts and hands them on; returns when to sweep again. Undefined: at the next tick. */
 export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | undefined> {
   const begunAt = deps.clock.now()
-  const next = await LOOK[kind](deps)
+  const next = await SWEEP_OF[kind](deps)
   const now = deps.clock.now()
   // Health is progress.
   await deps.store.hset(deps.keys.progress, kind, now)
@@ -55,7 +55,7 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
 }
 
 /** Each hands on what is due, and returns when the next work is due. */
-const LOOK: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = {
+const SWEEP_OF: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
   'poll-limits': sweepPolls,
   uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
@@ -75,7 +75,7 @@ async function sweepPolls(deps: JobDeps): Promise<number | undefined> {
   const room = await deps.callBudget?.room()
   if (room?.polls === 0) return room.until
   const next = await sweepAccounts(deps, 'poll', deps.queues.pollLimits, room?.polls)
-  return after(shortest, next, deps.clock.now())
+  return nextSweepAt(shortest, next, deps.clock.now())
 }
 
 async function sweepAccounts(
@@ -104,15 +104,15 @@ async function sweepTokens(deps: JobDeps): Promise<number | undefined> {
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
   if (deps.clockWatch.mayHaveBeenSetBack()) await bringForward(deps, now)
-  if (waiting > LOOK_AT_WAITING) return now + LOOK_AGAIN_MS
+  if (waiting > ENOUGH_WAITING) return now + SWEEP_AGAIN_MS
   const { due, next, fleet } = await deps.due.dueTokens(now)
   const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
   const chosen =
     isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
-  if (chosen.length === due.length) return after(shortestLife(due), next, now)
-  return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? LOOK_AHEAD_AGAIN_MS : LOOK_AGAIN_MS))
+  if (chosen.length === due.length) return nextSweepAt(shortestLife(due), next, now)
+  return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? SWEEP_AHEAD_AGAIN_MS : SWEEP_AGAIN_MS))
 }
 
 /** 0: of those that will come due nothing is known. */
@@ -162,12 +162,12 @@ const BATCH = 500
 export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined> {
   // One node of a cluster that is away, or what can't be read of one receiver, holds up nothing that is further on.
   const failures = new Failures()
-  const told = await failures.of(() => sendAlerts(deps.sending, deps.clock.now()))
-  deps.metrics.alertsRelayed.inc(told?.found ?? 0)
+  const sent = await failures.of(() => sendAlerts(deps.sending, deps.clock.now()))
+  deps.metrics.alertsRelayed.inc(sent?.found ?? 0)
   const next = await handOnDeliveries(deps)
   await deps.deliveries.forgetDead(deps.clock.now())
   failures.throwFirst()
-  const moments = [told?.next, next].filter((moment) => moment !== undefined)
+  const moments = [sent?.next, next].filter((moment) => moment !== undefined)
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 

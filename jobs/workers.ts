@@ -39,25 +39,25 @@ export function startWorkers(
   const abandon = new AbortController()
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const seats = openSeats(connection, inForce, { stopping: stopping.signal, abandon: abandon.signal })
-  const look = async (now: JobDeps, kind: SweepKind) => {
-    const isOurs = await now.store.set(now.keys.look(kind), 1, 'PX', TURN_MS, 'NX')
+  const check = async (now: JobDeps, kind: SweepKind) => {
+    const isOurs = await now.store.set(now.keys.sweepTurn(kind), 1, 'PX', TURN_MS, 'NX')
     if (isOurs !== 'OK') return now.clock.now() + TURN_MS
     return sweep(now, kind)
   }
   // One that hangs must be seen here: the sweeps of other daemons go on.
-  const watched = (kind: SweepKind) => movement.watch(`sweep ${kind}`, () => inForce.run((now) => look(now, kind)))
-  const looks = startSweeps(watched, clock, log)
+  const watched = (kind: SweepKind) => movement.watch(`sweep ${kind}`, () => inForce.run((now) => check(now, kind)))
+  const sweeps = startSweeps(watched, clock, log)
   const replace = (queue: string) => {
     if (!stopping.signal.aborted) seats.get(queue)?.replace()
   }
   const watch = watchSilentWorkers(inForce.value, replace, silence)
   return {
-    wake: looks.wake,
+    wake: sweeps.wake,
     follow: (services) => seats.get(QUEUE.deliver)?.resize(deliveriesAtATime(services)),
     stop: async (atMostMs) => {
       watch.stop()
       stopping.abort(new Error('stopping'))
-      const closed = Promise.all([looks.stop(), ...[...seats.values()].map((seat) => seat.close())])
+      const closed = Promise.all([sweeps.stop(), ...[...seats.values()].map((seat) => seat.close())])
       const waited = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), atMostMs).unref())
       if ((await Promise.race([closed, waited])) !== 'late') return
       log.warn({ code: 'stop.late' }, 'some work did not end in time: it is due again when its claims end')
@@ -149,7 +149,7 @@ function deliveriesAtATime({ receivers }: Pick<JobDeps, 'receivers'>): number {
   return PER_RECEIVER * Math.max(1, receivers.size)
 }
 
-const LOOK_EVERY_MS = 5_000
+const CHECK_EVERY_MS = 5_000
 /** A connection that was forgotten on the way is given up after 13 s, and its worker goes on by itself. */
 const SILENT_MS = 15_000
 
@@ -161,13 +161,13 @@ const SILENT_MS = 15_000
 function watchSilentWorkers(
   { store, queues, movement, clock, log }: Pick<JobDeps, 'store' | 'queues' | 'movement' | 'clock' | 'log'>,
   replace: (queue: string) => void,
-  { everyMs = LOOK_EVERY_MS, silentMs = SILENT_MS } = {},
+  { everyMs = CHECK_EVERY_MS, silentMs = SILENT_MS } = {},
 ): { stop(): void } {
   // While Redis is away no worker can take a job: all have their time again from when it answers.
   let since = clock.steady()
   const replacedAt = new Map<string, number>()
   let looking = false
-  const look = async () => {
+  const check = async () => {
     const waiting = await readWaiting(queues, store, clock.now())
     // Redis answers: a worker that has taken nothing since then is replaced.
     movement.letGo(since)
@@ -185,7 +185,7 @@ function watchSilentWorkers(
       return
     }
     looking = true
-    void look()
+    void check()
       .catch(() => {
         since = clock.steady()
       })

@@ -241,7 +241,7 @@ function startWorkersOf(inForce: InForce<Services>, lifecycle: Lifecycle): Worke
   const hearing = connectRedis(address, 'queues', () => {}) // The workers' connection reports.
   lifecycle.onClose('the connection for wake-ups', () => hearing.disconnect())
   // Not awaited: without a Redis the ticks still start every sweep.
-  void queues.hearWakes(hearing, workers.wake)
+  void queues.listenForWakes(hearing, workers.wake)
   void queues.forgetSweeps().catch(() => undefined) // No version reads them any more.
   return workers
 }

@@ -38,7 +38,7 @@ export function alertOfTransition(id: string): string {
 export interface AlertRecord {
   /** Digits as text where it is beyond 2^53. */
   objectId: number | string
-  /** A stranger's text: escape it wherever it is shown. Absent where labels are not kept. */
+  /** Text from outside: escape it wherever it is shown. Absent where labels are not kept. */
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
   usage?: number

@@ -78,11 +78,11 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
   const { store, keys, log } = current()
   const began = await markInstallation(store, keys, freshBytes(12).toString('base64url'))
   const evictedBefore = await evictedKeys(current())
-  await tell(current(), 'over', 'A daemon has begun to work with what Redis holds now.')
+  await announce(current(), 'over', 'A daemon has begun to work with what Redis holds now.')
   void warnOfPerils(current())
   const watch = { trouble: undefined as DataTrouble | undefined, stop: () => end() }
   let samples: DiskSample[] = []
-  const look = async () => {
+  const check = async () => {
     const installation = await readInstallation(store, keys)
     // The count begins anew when the server does.
     const evicted = Math.max(0, (await evictedKeys(current())) - evictedBefore)
@@ -92,14 +92,14 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
     const low = disk === undefined ? undefined : ({ code: 'disk.low', isOurs: true, detail: disk } as const)
     watch.trouble = judgeData({ began, installation, evicted }) ?? low
     if (watch.trouble === undefined) {
-      if (before?.code === 'disk.low') await tell(current(), 'over', 'The disk of dataDir has room again.')
+      if (before?.code === 'disk.low') await announce(current(), 'over', 'The disk of dataDir has room again.')
       else if (before !== undefined) log.info({ code: 'redis.data-back' }, 'Redis has its data again')
       return
     }
     if (before?.code !== watch.trouble.code) log.error({ code: watch.trouble.code }, describeData(watch.trouble))
-    await tell(current(), 'firing', describeData(watch.trouble))
+    await announce(current(), 'firing', describeData(watch.trouble))
   }
-  const end = atInterval(look, CHECK_EVERY_MS)
+  const end = atInterval(check, CHECK_EVERY_MS)
   return watch
 }
 
@@ -118,7 +118,11 @@ async function evictedKeys({ store }: Services): Promise<number> {
 }
 
 /** In an emptied Redis an alert can be sent like any other: all that it takes is in the config. */
-async function tell({ store, keys, announceFleet, clock, queues }: Services, is: 'firing' | 'over', message: string) {
+async function announce(
+  { store, keys, announceFleet, clock, queues }: Services,
+  is: 'firing' | 'over',
+  message: string,
+) {
   const stored = (await store.hget(keys.account(NO_ACCOUNT).alerts, DATA)) ?? ''
   const now = clock.now()
   const writes = announceFleet({ trouble: DATA, is, stored, message, now })

@@ -13,10 +13,10 @@ function groupTroubles({ groups }: StatusFacts, group: Group, make: Make, what: 
   const { count, handled, first } = groups[group]
   if (count <= handled) return []
   const more = count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''
-  const whose = first === undefined ? countOf(count, 'account') : `${accountText(first)}${more}`
-  const known = handled === 0 ? '' : `, ${formatCount(handled)} handled`
+  const who = first === undefined ? countOf(count, 'account') : `${accountText(first)}${more}`
+  const handledNote = handled === 0 ? '' : `, ${formatCount(handled)} handled`
   const only = count === 1 && first !== undefined ? { only: first.hubId } : {}
-  return [make(`${whose}: ${what}${known}`, { is: 'accounts', group, ...only })]
+  return [make(`${who}: ${what}${handledNote}`, { is: 'accounts', group, ...only })]
 }
 
 export const accountTokens: Check = {
@@ -56,8 +56,8 @@ export const accountPolls: Check = {
   judge(facts) {
     const { polls, coverage, alerts, handled } = facts
     const isAlerted = alerts.worst.some(({ kind, field }) => kind === 'fleet' && field === 'coverage')
-    const known = handled.has('coverage') ? ', handled' : ''
-    const stale = `no fresh reading (${shareText(coverage)} have one${known})`
+    const handledNote = handled.has('coverage') ? ', handled' : ''
+    const stale = `no fresh reading (${shareText(coverage)} have one${handledNote})`
     const check: Make = (...more) => warning('Check polls', ...more)
     return [
       ...groupTroubles(facts, 'poll', check, `poll overdue for ${formatSpan(polls.lateMs)}`),

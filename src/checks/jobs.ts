@@ -33,8 +33,8 @@ function judgeQueue(queue: string, ms: number): OwnFinding {
 
 /** Even if all else moves: what hangs may hold a resource that others wait for. */
 function judgeOldest({ what, hubId, ms, longestMs }: Oldest, heldMs: number): OwnFinding {
-  const whose = hubId === undefined ? '' : ` of account ${hubId}`
-  const held = `the oldest${whose} has run for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
+  const owner = hubId === undefined ? '' : ` of account ${hubId}`
+  const held = `the oldest${owner} has run for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
   return ofWork(`oldest:${what}`, heldMs <= longestMs, ms === 0 ? 'none is running' : held)
 }
 

@@ -21,9 +21,9 @@ export function judgeLate({ now, last, since, periodMs, done }: Pace): { isLate:
   const allowedMs = PERIODS * periodMs + GRACE_MS
   // One from the future was noted before the clock was set back, or by a daemon whose clock is ahead.
   const isFromFuture = last !== undefined && last - now > GRACE_MS
-  const known = isFromFuture ? undefined : last
-  const isLate = now - Math.max(known ?? since, since) > allowedMs
+  const lastDone = isFromFuture ? undefined : last
+  const isLate = now - Math.max(lastDone ?? since, since) > allowedMs
   if (isFromFuture && isLate) return { isLate, says: `last ${done} in the future: the clock was set back` }
-  const finished = known === undefined ? `none ${done} yet` : `last ${done} ${inSeconds(now - known)} s ago`
+  const finished = lastDone === undefined ? `none ${done} yet` : `last ${done} ${inSeconds(now - lastDone)} s ago`
   return { isLate, says: `${finished}, at most ${inSeconds(allowedMs)} s allowed` }
 }

@@ -26,12 +26,12 @@ export const tokenEndpoint: Check = {
     if (tokenEndpoint === null || !isFailing(facts)) return []
     const { breaker, since } = tokenEndpoint
     const isKnown = handled.has('token-endpoint')
-    const whose = `${refreshes.kept === 1 ? '' : 'All '}${countOf(refreshes.kept, 'account')}`
+    const who = `${refreshes.kept === 1 ? '' : 'All '}${countOf(refreshes.kept, 'account')}`
     const what = breaker === 'open' ? FLEET_SUBJECT['token-endpoint'] : 'tokens are refreshed again, slowly'
     const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
     const cause = tokenEndpoint.cause ?? 'unreachable'
     const troubledMs = Math.min(now - Date.parse(since ?? ''), evenMs)
-    const says = `${whose}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
+    const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
     const fix = "See plimsoll status, and the provider's status page."
     const isLong = breaker === 'open' && troubledMs > bounds.overdueRefreshMs
     return [

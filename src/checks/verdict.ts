@@ -16,11 +16,11 @@ export interface FleetVerdict {
 export function fleetVerdict(facts: StatusFacts): FleetVerdict {
   const troubles = judgeAll(facts)
   const { handled } = facts.alerts
-  const known = handled === 0 ? '' : ` + ${formatCount(handled)} handled`
+  const handledNote = handled === 0 ? '' : ` + ${formatCount(handled)} handled`
   const [worst, ...more] = troubles
-  if (worst === undefined) return { level: 'ok', says: `${wellText(facts)}${known}`, troubles }
+  if (worst === undefined) return { level: 'ok', says: `${wellText(facts)}${handledNote}`, troubles }
   const others = more.length === 0 ? '' : ` (and ${countOf(more.length, 'other problem')})`
-  const says = `${worst.level === 'critical' ? 'Critical' : 'Warning'}: ${worst.says}${others}${known}`
+  const says = `${worst.level === 'critical' ? 'Critical' : 'Warning'}: ${worst.says}${others}${handledNote}`
   return { level: worst.level, says, troubles }
 }
 

@@ -302,11 +302,11 @@ function attemptOf({ at = '0', attempt = '0', ms, answer, nextAt, ...texts }: Fi
   const { id = '', receiver = '', type = '', outcome = '', reason = '' } = texts
   return {
     ...{ at: Number(at), id, receiver, type, attempt: Number(attempt), outcome, reason },
-    ...{ ms: known(ms), answer: known(answer), nextAt: known(nextAt) },
+    ...{ ms: numberOrNull(ms), answer: numberOrNull(answer), nextAt: numberOrNull(nextAt) },
   }
 }
 
-function known(number: string | undefined): number | null {
+function numberOrNull(number: string | undefined): number | null {
   return number === undefined ? null : Number(number)
 }
 

@@ -35,7 +35,7 @@ export interface ReportSamples {
 
 export interface SampleRecord {
   objectId: ObjectId
-  /** A stranger's text: clean and escape it wherever it is shown. Absent where labels are not kept. */
+  /** Text from outside: clean and escape it wherever it is shown. Absent where labels are not kept. */
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
   usage?: number
@@ -158,7 +158,7 @@ const BROTLI = {
 
 /**
  * Moments as those of readings. The records are columns - all ids, all labels, all usages, in the order of the reports - because what is
- * alike is compressed best where it stands together: `[[key, age, how many at the limit, how many near it], ...]`, then these.
+ * alike is compressed best side by side: `[[key, age, how many at the limit, how many near it], ...]`, then these.
  */
 export function encodeSamples(samples: Samples): Buffer {
   const reports = Object.entries(samples)

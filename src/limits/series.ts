@@ -7,7 +7,7 @@ import type { SeriesName } from './reports/report.ts'
 export interface Series extends SeriesName {
   /** Stable and short: a field of the alert states, a field of history entries. */
   id: string
-  /** Plural name of the object type: a stranger's text. Of a pair: both names, `Companies → Contacts`. */
+  /** Plural name of the object type: text from outside. Of a pair: both names, `Companies → Contacts`. */
   label?: string
   usage: number
   /** Null where there is none to compare with: a count, or a limit that the provider reports as 0. */

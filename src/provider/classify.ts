@@ -94,7 +94,7 @@ const MOST_SCOPES = 20
 const SCOPE = /^(?=.{1,80}$)[a-z][a-z_-]*(\.[a-z][a-z0-9_-]*)*$/
 
 /**
- * `requiredScopes` and `requiredGranularScopes` in `errors[].context`, if they have the form of scopes: a stranger's words, to be
+ * `requiredScopes` and `requiredGranularScopes` in `errors[].context`, if they have the form of scopes: text from outside, to be
  * shown to people.
  */
 function readScopes(body: JsonObject, clean: (text: string) => string): string[] {
@@ -126,7 +126,7 @@ function readErrorBody(body: Buffer): JsonObject {
 }
 
 /**
- * A stranger's sentence, fit for logs and terminals. Every word with the form of a token is taken out: an answer may repeat
+ * A sentence from outside, fit for logs and terminals. Every word with the form of a token is taken out: an answer may repeat
  * more than what we sent.
  */
 function shorten(text: string): string {

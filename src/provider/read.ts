@@ -1,5 +1,5 @@
 /**
- * Reading what a stranger sent. Every reader names the wrong field and what was found; unknown fields are
+ * Reading data from outside. Every reader names the wrong field and what was found; unknown fields are
  * ignored.
  */
 export class UnreadableError extends Error {}

@@ -5,7 +5,7 @@ import { unlessOfOtherType } from './other-type.ts'
 import { readScores } from './read-scores.ts'
 
 /**
- * Data in which alerts moved from the outbox to groups, to what was held back and to what was told, becomes data of what is new and
+ * Data in which alerts moved from the outbox to groups, to those held back and to those sent, becomes data of what is new and
  * what each receiver knows. All is written before anything is deleted, and nothing over what is there.
  */
 export async function keepAlertsByState(store: Store, keys: Keys): Promise<void> {
@@ -138,12 +138,12 @@ async function keepKnown(
 ): Promise<void> {
   const old = oldKeys(keys)
   const { known, over } = keys.delivery
-  const told = new Map<string, { at: number; isOver: boolean }>()
+  const lastSends = new Map<string, { at: number; isOver: boolean }>()
   for (const [key, isOver] of [
     [old.told, false],
     [old.over, true],
   ] as const) {
-    for (const [name, at] of await readScores(store, key)) told.set(name, { at, isOver })
+    for (const [name, at] of await readScores(store, key)) lastSends.set(name, { at, isOver })
   }
   const waits = new Map<string, Waiting>()
   for (const one of waiting) {
@@ -151,13 +151,13 @@ async function keepKnown(
     const before = waits.get(field)
     if (one.receiver !== '') waits.set(field, { ...one, held: one.held ?? before?.held })
   }
-  for (const field of new Set([...told.keys(), ...waits.keys()])) {
+  for (const field of new Set([...lastSends.keys(), ...waits.keys()])) {
     const [receiver, alert] = cut(field)
     const last = await store.hget(old['last-sent'], field)
     const [, delivery, group] = /^\S+ (\S+) ?(.*)$/.exec(last ?? '') ?? []
     const untold = waiting.filter((one) => one.alert === alert && (one.receiver === receiver || one.receiver === ''))
     const number = untold.length > 0 ? Math.min(...untold.map(({ first }) => first)) - 1 : (numbers.get(alert) ?? 0)
-    const was = told.get(field)
+    const was = lastSends.get(field)
     const sent = delivery === undefined ? {} : { delivery, group: cut(group ?? '')[1] }
     const one = waits.get(field)
     const { held } = one ?? {}

@@ -243,15 +243,15 @@ class Server {
 
   #describe(why: string, withinMs?: number): string {
     const holders = lockHolders(this.#folder)
-    const whose = holders.length === 0 ? '' : ` (${holders.join('; ')})`
+    const heldBy = holders.length === 0 ? '' : ` (${holders.join('; ')})`
     const waited = withinMs === undefined ? '' : ` within ${withinMs / 1_000} s`
     if (why !== NOT_LISTENING) {
       // A daemon has no --timeout.
       const wait = withinMs !== undefined && withinMs < START_WITHIN_MS ? WAIT_LONGER : ''
-      return `the private Redis was not ready${waited}: ${why}${whose}. ${TRY_AGAIN}${wait}`
+      return `the private Redis was not ready${waited}: ${why}${heldBy}. ${TRY_AGAIN}${wait}`
     }
     return (
-      `a redis-server holds ${this.#folder}${whose} and does not listen on ${this.socket}${waited}: it is still starting, ` +
+      `a redis-server holds ${this.#folder}${heldBy} and does not listen on ${this.socket}${waited}: it is still starting, ` +
       'or its socket was removed. In that case end it with kill; another one is then started with the same data'
     )
   }

@@ -63,7 +63,7 @@ function sharedKeys(prefix: string) {
     /** hash: kind of a sweep -> when one finished last, ms */
     progress: `${prefix}:progress`,
     /** string, expires: a daemon has just swept */
-    look: (kind: string) => `${prefix}:look:${kind}`,
+    sweepTurn: (kind: string) => `${prefix}:look:${kind}`,
     /** hash: forgottenAt, rewrittenAt: when data was deleted last, and when that left the private server's file, ms */
     appendOnlyFile: `${prefix}:append-only-file`,
     /** hash: daemon -> its version, since when it runs, when it reported last, the fingerprint of its config (JSON) */

@@ -102,32 +102,32 @@ const MOST_STATES = 1_000
 
 /** Lets one line a minute of each state through, as long as it lasts: later lines have the number that was left out. */
 function withoutRepeats(): Exclude<NonNullable<LoggerOptions['hooks']>['logMethod'], undefined> {
-  const states = new Map<string, { leftOut: number; tell: () => void }>()
+  const states = new Map<string, { leftOut: number; logLeftOut: () => void }>()
   return function (args, log) {
     const [event, ...more] = args as unknown as [LogEvent, string]
     if (!REPEATING.has(event?.code)) return log.apply(this, args)
     const key = stateOf(event)
-    const tell = (leftOut: number) => {
+    const logCount = (leftOut: number) => {
       const repeated = leftOut === 0 ? {} : { repeated: leftOut }
       log.apply(this, [{ ...event, ...repeated }, ...more] as unknown as typeof args)
     }
     const state = states.get(key)
     if (state !== undefined) {
       state.leftOut++
-      state.tell = () => tell(state.leftOut)
+      state.logLeftOut = () => logCount(state.leftOut)
       return
     }
-    tell(0)
+    logCount(0)
     if (states.size < MOST_STATES) watch(key)
   }
 
   function watch(key: string): void {
-    const state = { leftOut: 0, tell: () => {} }
+    const state = { leftOut: 0, logLeftOut: () => {} }
     states.set(key, state)
     setTimeout(() => {
       states.delete(key)
       if (state.leftOut === 0) return
-      state.tell()
+      state.logLeftOut()
       watch(key)
     }, REPEATED_AFTER_MS).unref()
   }

@@ -4,7 +4,7 @@ import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import type { StoryEventShape } from './shapes/account.ts'
 
-/** One thing that happened to an account, or that will. `detail` may hold strangers' words. */
+/** One event of an account, past or planned. `detail` may hold text from outside. */
 export interface StoryEvent {
   /** ms */
   at: number

@@ -301,7 +301,7 @@ function planned(at: number | null, now: number): string {
   return at <= now ? 'due now' : formatDistance(at - now)
 }
 
-/** A stranger's words for the end of a sentence: they often bring a full stop. */
+/** Text from outside for the end of a sentence: it often brings a full stop. */
 function quoted(text: string, most = 300): string {
   return cleanText(text, most).replace(/[.\s]+$/, '')
 }

@@ -39,9 +39,9 @@ export function heldBack(
   if (quiet !== undefined && route !== undefined) {
     hold('quiet-hours', quiet, `quiet hours of routes[${routes.indexOf(route)}] until ${formatMoment(quiet)}`)
   }
-  const known = currentAcknowledgement(state, now)
-  if (known !== undefined) {
-    const { by, at, until, comment } = known
+  const acknowledgement = currentAcknowledgement(state, now)
+  if (acknowledgement !== undefined) {
+    const { by, at, until, comment } = acknowledgement
     const note = comment === undefined ? '' : ` (${comment})`
     hold(
       'acknowledged',

@@ -58,7 +58,7 @@ export interface JudgedAccount {
   level: CheckLevel
   /** Without its series: critical where it must reconnect and no operator has handled that, unknown where not all is known. */
   ofAccount: CheckLevel
-  /** Why not all is known of it: what was read is too old, or nothing was. Null = all is. May hold strangers' words. */
+  /** Why not all is known of it: a reading is too old, or missing. Null = all is known. May hold text from outside. */
   reason: string | null
   /** Moment of its last reading, ms. */
   readAt: number | null

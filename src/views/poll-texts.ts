@@ -88,7 +88,7 @@ export function watchJson({ pollBlocked }: Account): AccountShape['watch'] {
   return { is: IS[what], because: 'scope missing', since: iso(since), scopes }
 }
 
-/** The same for people; the scopes are a stranger's words, to be cleaned where they are shown. */
+/** The same for people; the scopes are text from outside, to be cleaned where they are shown. */
 export function watchText({ pollBlocked }: Pick<Account, 'pollBlocked'>): string | undefined {
   if (pollBlocked === null) return undefined
   const { what, scopes } = pollBlocked

@@ -34,11 +34,11 @@ export async function readReceiverFates(
 ): Promise<ReceiverFate[][]> {
   const alerts = [...new Set(asked.map(({ alert }) => alert))]
   const receivers = (await store.zrange(keys.delivery.receivers, 0, '-1')).sort()
-  const known = new Map<string, SendState>()
+  const sendStates = new Map<string, SendState>()
   for (const receiver of receivers) {
     for (const some of chunksOf(alerts)) {
       const found = await store.hmget(keys.delivery.known(receiver), ...some)
-      for (const [n, alert] of some.entries()) known.set(`${receiver}|${alert}`, decodeSendState(found[n]))
+      for (const [n, alert] of some.entries()) sendStates.set(`${receiver}|${alert}`, decodeSendState(found[n]))
     }
   }
   const carrying = new Map<string, DeliveryHead[]>()
@@ -50,7 +50,7 @@ export async function readReceiverFates(
     const others = receivers.filter((receiver) => !heads.some((head) => head.receiver === receiver))
     return [
       ...heads.map(fateOfDelivery),
-      ...others.flatMap((receiver) => fateOfSendState(receiver, number, known.get(`${receiver}|${alert}`) ?? {})),
+      ...others.flatMap((receiver) => fateOfSendState(receiver, number, sendStates.get(`${receiver}|${alert}`) ?? {})),
     ]
   })
 }

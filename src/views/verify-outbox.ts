@@ -74,12 +74,12 @@ type Comparison = Pick<OutboxProof, 'open' | 'waits' | 'missing' | 'unresolved'>
 /** An alert that closes is news before it is known to be over: what is known is read first. */
 async function compareOnce({ store, keys, readOpen }: Sources): Promise<Comparison> {
   const receivers = await readPresentReceivers(store, keys)
-  const known = new Map<string, ReadonlyMap<string, SendState>>()
-  for (const receiver of receivers) known.set(receiver, await readKnown(store, keys, receiver))
+  const sendStates = new Map<string, ReadonlyMap<string, SendState>>()
+  for (const receiver of receivers) sendStates.set(receiver, await readKnown(store, keys, receiver))
   const { due, settledFor } = await readAllNews(store, keys)
   const open = await readOpen()
   const found: Comparison = { open: open.size, waits: [], missing: [], unresolved: [] }
-  for (const [receiver, alerts] of known) {
+  for (const [receiver, alerts] of sendStates) {
     for (const [alert, { lastSent, waits }] of alerts) {
       if (waits !== undefined) found.waits.push({ receiver, alert, why: waitingText(waits) })
       const wasSent = lastSent !== undefined && lastSent.isOver !== true
@@ -89,7 +89,7 @@ async function compareOnce({ store, keys, readOpen }: Sources): Promise<Comparis
   for (const [alert, names] of settledFor) {
     if (!open.has(alert) || due.has(alert)) continue
     for (const receiver of names) {
-      const alerts = known.get(receiver)
+      const alerts = sendStates.get(receiver)
       if (alerts !== undefined && alerts.get(alert)?.lastSent === undefined) found.missing.push({ receiver, alert })
     }
   }

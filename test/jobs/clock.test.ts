@@ -17,7 +17,7 @@ function openClock(refreshTokens: string) {
   const tell = async (kind: string, at: number) => {
     if (kind === 'refresh-tokens') ticks.push(at)
   }
-  const clock = startClock({ tell }, { refreshTokens, pollLimits: NEVER }, systemClock, logLines().log)
+  const clock = startClock({ handOn: tell }, { refreshTokens, pollLimits: NEVER }, systemClock, logLines().log)
   return { ticks, clock }
 }
 

@@ -29,7 +29,7 @@ async function openTwo() {
   const [web, worker] = [open(clock), open(behind)]
   const hearing = redis.connect('queues')
   const heard: [string, number][] = []
-  await worker.hearWakes(hearing, (kind, at) => heard.push([kind, at - behind.now()]))
+  await worker.listenForWakes(hearing, (kind, at) => heard.push([kind, at - behind.now()]))
   return { clock, web, worker, hearing, heard }
 }
 
@@ -91,7 +91,7 @@ test('who may tell nobody goes on all the same, and says so once; only the clock
   await queues.wake('poll-limits', 0)
   await Promise.all([queues.wake('receivers', 0), queues.wake('receivers', 0)])
   expect(lines()).toMatchObject([{ code: 'redis.error', err: { message: expect.stringContaining('NOPERM') } }])
-  await expect(queues.tell('alerts', 0)).rejects.toThrow('NOPERM')
+  await expect(queues.handOn('alerts', 0)).rejects.toThrow('NOPERM')
 })
 
 test('who may hear nothing asks again until it may, and says so once', async () => {
@@ -106,7 +106,7 @@ test('who may hear nothing asks again until it may, and says so once', async () 
   ]
   opened.push(web, worker)
   const heard: string[] = []
-  await worker.hearWakes(store, (kind) => heard.push(kind))
+  await worker.listenForWakes(store, (kind) => heard.push(kind))
   const asked = vi.spyOn(store, 'subscribe')
   await vi.advanceTimersByTimeAsync(5_000)
   await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(1))

@@ -202,9 +202,9 @@ function message(
 ): Decided {
   const opened = before === undefined || before.level === 'ok' ? newState(rule.name, now) : before
   // An alert that gets better stays acknowledged.
-  const known = event.reason === 'eased' && currentAcknowledgement(opened, now) !== undefined
+  const staysAcknowledged = event.reason === 'eased' && currentAcknowledgement(opened, now) !== undefined
   const state: SeriesState = {
-    ...atLevel(known ? opened : withoutAcknowledgement(opened), event.level),
+    ...atLevel(staysAcknowledged ? opened : withoutAcknowledgement(opened), event.level),
     rule: rule.name,
     transitions: opened.transitions + 1,
     sentAt: now,

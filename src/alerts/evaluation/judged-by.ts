@@ -69,7 +69,7 @@ export function isJudgedAlike(settings: AlertSettings, begun: Begun, watched: Wa
  * True where unchanged numbers, judged alike, need no judging at `now`: nothing counts polls or waits for its time. An
  * alert about polls, or polls that failed, are over once one works: that poll finds it.
  */
-export function mayRest(settings: AlertSettings, { alertStates, watch }: Begun, now: number): boolean {
+export function needsNoJudging(settings: AlertSettings, { alertStates, watch }: Begun, now: number): boolean {
   if (watch.failing !== undefined || watch.blocked !== undefined) return false
   for (const field in alertStates) {
     if (field === POLL_FIELD) return false

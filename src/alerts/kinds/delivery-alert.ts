@@ -14,7 +14,7 @@ export function deliveryAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: numb
   }
 }
 
-/** Somebody asked for it, or it is the drill of a receiver that had nothing to deliver for long. */
+/** A test that an operator asked for, or the drill of a receiver that had nothing to deliver for long. */
 export type TestOccasion = 'asked' | 'drill'
 
 /** The message that proves that a receiver works. */

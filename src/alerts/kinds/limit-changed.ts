@@ -63,7 +63,7 @@ export function hasMoved(was: Limited, is: Limited): boolean {
 
 function describeChange(was: Limited, { usage, limit, percent }: Series): string {
   const [before, now] = [was.limit ?? 0, limit ?? 0]
-  const way = now < before ? 'down' : 'up'
+  const direction = now < before ? 'down' : 'up'
   const used = `usage is now ${formatPercent(percent ?? 0)} (${formatCount(usage)})`
-  return `The limit went ${way} from ${formatCount(before)} to ${formatCount(now)}: ${used}.`
+  return `The limit went ${direction} from ${formatCount(before)} to ${formatCount(now)}: ${used}.`
 }

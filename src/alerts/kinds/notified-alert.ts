@@ -56,8 +56,8 @@ export function notifyAlert(subject: NotifiedSubject, { level, rule, cause, mess
   }
   const reason = reasonOf(before, level)
   // An alert that gets better stays acknowledged; any other change ends that.
-  const known = reason === 'eased' ? before : withoutAcknowledgement(before)
-  return writesOf(subject, withCause(atLevel(notifiedState(known, subject.now), level), cause), {
+  const base = reason === 'eased' ? before : withoutAcknowledgement(before)
+  return writesOf(subject, withCause(atLevel(notifiedState(base, subject.now), level), cause), {
     level,
     reason,
     message,

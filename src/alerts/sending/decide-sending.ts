@@ -112,7 +112,7 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
     // A silence or quiet hours that began while it waited in its group come too late.
     const held = waits === undefined ? holdReason(alert, look.receiver, look.circumstances, look.now) : waits.held
     if (held !== undefined) return over(endedBefore(held))
-    return waits === undefined && isSpared(item.news, look) ? over(NEVER_BEGAN) : undefined
+    return waits === undefined && missedBeginning(item.news, look) ? over(NEVER_BEGAN) : undefined
   }
   const isFor = item.isFor === true || (item.isFor === 'beginning' && lastSent === undefined)
   if (!isFor && waits === undefined) return { is: 'knows' }
@@ -134,7 +134,10 @@ function repeated({ news, sendState: { lastSent } }: Item, { now, group }: Sendi
 }
 
 /** All that went before was settled without this receiver, or was for the operators' digest. */
-function isSpared({ settled, beganWithFirstReading, entry }: AlertNews, { receiver, group }: SendingInput): boolean {
+function missedBeginning(
+  { settled, beganWithFirstReading, entry }: AlertNews,
+  { receiver, group }: SendingInput,
+): boolean {
   return settled >= numberOf(entry.alert) - 1 || (beganWithFirstReading && group.contacts?.includes(receiver) === true)
 }
 

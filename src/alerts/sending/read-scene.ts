@@ -47,8 +47,8 @@ async function readConnectedAt({ store, keys }: AlertsDeps, news: readonly DueNe
 }
 
 /**
- * By the routes; what is about a receiver goes to others, any others if need be. Whoever gets one level is to know that it began, also
- * where it was at the other by the time that anybody looked.
+ * By the routes; an alert about a receiver goes to others, any others if need be. A receiver of one level learns that it began, also
+ * where the alert was at the other by its first check.
  */
 function routedTo(
   deps: AlertsDeps,

@@ -165,8 +165,8 @@ function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generato
  * Distance as a share of the limit; 0 for a level whose condition holds already and that waits for more polls to agree.
  */
 function distanceTo({ move, at }: Boundary, { usage, limit }: Series): number {
-  const way = move === 'enter' ? at - usage : usage - at
-  return Math.max(0, way) / (limit ?? Math.max(1, at))
+  const distance = move === 'enter' ? at - usage : usage - at
+  return Math.max(0, distance) / (limit ?? Math.max(1, at))
 }
 
 /** The next boundary of a growing series: a level, or its limit. */

@@ -25,7 +25,7 @@ export interface Refused {
 /** Outcome of earlier polls. */
 export type PollRecord = Pick<Watch, 'failing' | 'blocked'>
 
-/** More are of no use, and the words are a stranger's. */
+/** Most scopes that are kept: more are of no use, and the words come from outside. */
 const MOST_SCOPES = 20
 const SCOPE = /^[\w.:-]{1,80}$/
 

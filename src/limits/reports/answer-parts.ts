@@ -18,7 +18,7 @@ export function numbersOf(gaps: Gaps, answer: JsonObject, at?: ListPlace): Numbe
   return { usage, limit, ...reported(gaps.number(answer, 'percentage', at)) }
 }
 
-/** An object type with its numbers; undefined for one that can't be told, or has none. */
+/** An object type with its numbers; undefined for one that can't be identified, or has none. */
 export function typeIn(gaps: Gaps, item: JsonObject, at?: ListPlace) {
   const objectTypeId = gaps.nonEmptyText(item, 'objectTypeId', at)
   const label = gaps.text(item, 'pluralLabel', at) ?? objectTypeId

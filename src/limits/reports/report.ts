@@ -12,7 +12,7 @@ export interface SeriesName {
 
 /** One number of a report, as it was read. */
 export interface ReportedValue extends SeriesName {
-  /** Plural name of the object type, or of both of a pair: a stranger's text. */
+  /** Plural name of the object type, or of both of a pair: text from outside. */
   label?: string
   usage: number
   /** 0: none, or it could not be read. */

@@ -160,7 +160,7 @@ return 'stored'
 --!include account-step
 -- The account's refresh token belongs to another account: from here on nothing is read, refreshed or served under the
 -- wrong name until it is connected, or imported with a token of its own. The refresh token itself stays: it is good, and
--- somebody else's. The generation moves on, so that whatever is under way with these tokens is refused.
+-- another account's. The generation moves on, so that whatever is under way with these tokens is refused.
 -- ARGV: hubId, generation as read, hub id that the token belongs to, fields of the account (JSON), alert writes (JSON).
 -- Returns 'refused' | 'lost'.
 local hubId, generation, owner, fields = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])

@@ -11,8 +11,8 @@
 -- A receiver that asked for a pause gets nothing before that is over, but the last attempt.
 -- An event of an account waits for the one before until that has arrived or is given up. An acknowledgement goes before newer
 -- messages of its alert: it is tried at once, and overtaken if that fails.
--- KEYS: deliveries due. ARGV: id, now, how long the attempt may take (ms), when to look again (ms), how long after its making the last
---   attempt is (ms), when to look again at a receiver that asked for more time than that (ms).
+-- KEYS: deliveries due. ARGV: id, now, how long the attempt may take (ms), next check (ms), how long after its making the last
+--   attempt is (ms), next check of a receiver that asked for more time than that (ms).
 -- Returns the fields of the delivery, {} where there is nothing to send, 'held', or when it is due again (ms).
 local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local KEY = deliveryKey(id)
@@ -296,7 +296,7 @@ return 0
 --!step moveDigest
 --!include delivery-step
 -- Moves the moment of a receiver's next digest; the one that was due goes on its way in the same step, so that each moment
--- has one digest, whoever dies when, and however many look at once.
+-- has one digest, whatever daemon dies, and however many run at once.
 -- KEYS: deliveries due. ARGV: receiver, its moment as it was read ('' = none), its next moment, now, and of a delivery: id, message
 --   (JSON), alerts that it shows (with spaces between), what the next digest is compared with.
 -- Returns 'moved' | 'lost' (the moment is another one, or it shows what is over: it is made anew).

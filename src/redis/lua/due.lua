@@ -131,7 +131,7 @@ return count
 --!include read-fields
 -- How many refreshes are overdue: due for long and not taken up, or tried again and again while the token has been over
 -- for as long. Those that fail are due at their next attempt, which is always soon. Reads only.
--- KEYS: due set, accounts that fail. ARGV: since when, most failing accounts to look at, prefix of account keys.
+-- KEYS: due set, accounts that fail. ARGV: since when, most failing accounts to read, prefix of account keys.
 -- Returns the count.
 local due, failing, since, accounts = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[3]
 
@@ -152,8 +152,8 @@ return count
 --!include read-fields
 -- Moment at which the first of the tokens expires. An account whose refreshes fail counts as long as its token lives:
 -- after that its own alert reports it. Reads only.
--- KEYS: due set. ARGV: now, most accounts to look at, prefix of account keys.
--- Returns the moment, or '', a comma, and how many accounts were looked at.
+-- KEYS: due set. ARGV: now, most accounts to read, prefix of account keys.
+-- Returns the moment, or '', a comma, and how many accounts were read.
 local due, now, most, accounts = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 
 local nearest
@@ -165,7 +165,7 @@ end
 for from = 0, most - 1, 100 do
   local some = redis.call('ZRANGE', due, from, from + 99, 'WITHSCORES')
   for n = 1, #some, 2 do
-    -- A refresh is due before its token ends: whoever comes now is hardly nearer. Only one that is being refreshed, or waits
+    -- A refresh is due before its token ends: an account that comes now is hardly nearer. Only one that is being refreshed, or waits
     -- for its next attempt, may be, by no more than that takes.
     if nearest and tonumber(some[n + 1]) >= nearest then return found() end
     looked = looked + 1

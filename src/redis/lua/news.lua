@@ -3,8 +3,8 @@
 --!step readNews
 -- News that some receiver may not have been sent, the first due first. Reads only.
 -- KEYS: any account of the partition. ARGV: most (0 = none, only when).
--- Returns { alert, when it is to be looked at (ms; below 0 = it is new), its news or '', ... }, or { the earliest such moment of
---   what is not new or '', since when (ms) something is new or '' }.
+-- Returns { alert, its next check (ms; below 0 = it is new), its news or '', ... }, or { the earliest such moment of
+--   old news or '', since when (ms) there is new news or '' }.
 local AT = string.match(KEYS[1], '^(.*}):account:')
 local NEWS, DUE = AT .. ':news', AT .. ':news-due'
 if ARGV[1] == '0' then
@@ -21,7 +21,7 @@ return all
 
 --!step settleNews
 -- Writes the outcome of a run over alerts of a partition. News that came meanwhile stays due.
--- KEYS: any account of the partition. ARGV: of each: alert, place of its news as read, 'due' (it is looked at again) | 'known' (every
+-- KEYS: any account of the partition. ARGV: of each: alert, place of its news as read, 'due' (it is checked again) | 'known' (every
 --   receiver knows all) | 'over' (and nothing more will come), when (ms) | number of its transition and who was sent it.
 -- Returns how many were as read.
 local AT = string.match(KEYS[1], '^(.*}):account:')

@@ -13,7 +13,7 @@
 local EACH = 8
 -- How long a claim lasts, as in `due-sets.ts`.
 local CLAIM_MS = 60000
--- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
+-- A daily job thins the history out; without it this keeps an account from growing without end.
 local MOST_RECORDS = 20000
 
 -- Returns whether it could be written, and the next poll.

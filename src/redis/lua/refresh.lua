@@ -24,7 +24,7 @@ if a[10] then
   -- The step's own lease, when the answer to this very step was lost and it is asked again.
   if by ~= owner then
     interruptedAt = at
-    -- Kept until a refresh works or the account is connected again, whoever finds it and whatever comes of that.
+    -- Kept until a refresh works or the account is connected again, whatever refresh finds it, and whatever its outcome.
     redis.call('HSET', ACCOUNT, 'interruptedAt', at)
   end
 end
@@ -56,7 +56,7 @@ return 1
 
 --!step storeTokens
 --!include account-step
--- Stores what a refresh brought, unless somebody else wrote tokens since (the generation is higher) or the account
+-- Stores what a refresh brought, unless another worker wrote tokens since (the generation is higher) or the account
 -- was uninstalled meanwhile. An account that is being uninstalled takes a new refresh token only to have it deleted too,
 -- beside the one that it may still have; so does one that is forgotten already. Of one that was never here nothing is known:
 -- a Redis that was emptied must not end what is alive at the provider.
@@ -64,7 +64,7 @@ return 1
 --   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), 'previous' where that one was redeemed and the
 --   last one refused, 'last' where there was none before it ('-': neither is known), the account's last grants as read; access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
 -- Returns 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
--- lost waits for whoever has the lease: what he is redeeming for it is newer).
+-- lost waits for the worker that has the lease: the token that it redeems is newer).
 local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again, redeemed, grants =
   string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
@@ -126,7 +126,7 @@ if refresh ~= '' then
   local had, isBehind = redis.call('HGET', tokensKey(), 'refresh'), tells and since < before
   if had and (redeemed ~= 'previous' or isBehind) then redis.call('HSET', tokensKey(), 'previous', had) end
   redis.call('HSET', tokensKey(), 'refresh', refresh)
--- Nearly always there was none when these tokens were read, and nobody has written any since.
+-- Nearly always there was none when these tokens were read, and none was written since.
 elseif redeemed ~= 'last' or again == 'again' or since ~= before then
   redis.call('HDEL', tokensKey(), 'previous')
 end
@@ -145,7 +145,7 @@ if a[3] == '1' then
   redis.call('ZADD', freshKey(), 'NX', obtainedAt, hubId)
 else
   redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
-  -- Whoever asked may not know that the account was given up, or parked, since: nobody polls it then.
+  -- The caller may not know that the account was given up, or parked, since: it is not polled then.
   if pollAt == '-' and (a[1] == 'reauthorize' or a[1] == 'parked') then pollAt = obtainedAt end
   if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end
 end
@@ -181,7 +181,7 @@ return 'recorded'
 --!step noteTokenServed
 --!include account-step
 -- Notes who is given the account's access token, if it is still the one that was read: what was replaced meanwhile, or
--- belongs to an account that is being uninstalled, is handed to nobody.
+-- belongs to an account that is being uninstalled, is handed out to no caller.
 -- ARGV: generation as read, now, name of the admin token that asks.
 -- Returns 'noted' | 'stale'.
 local generation, now, to = ARGV[1], ARGV[2], ARGV[3]

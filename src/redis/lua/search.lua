@@ -2,8 +2,8 @@
 
 --!step searchAccounts
 --!include read-fields
--- One partition's part of a list of accounts: those that match, in order, from just after a place in it. Reads only, and looks at
--- `most` accounts at a time, so that nobody waits long for it: who asks goes on from where it stopped.
+-- One partition's part of a list of accounts: those that match, in order, from just after a place in it. Reads only, `most`
+-- accounts at a time, so that no other command waits long for it: the caller goes on from where it stopped.
 -- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
 -- ARGV: what is wanted (JSON):
 --   part: 'scores' (those that a sorted set has, in its order) or 'ids' (those that it has not, by hubId; without `set`: all)
@@ -153,7 +153,7 @@ return { found, id, key }
 --!include read-fields
 -- Domains of a partition's accounts, some at a time. Reads only.
 -- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
--- ARGV: hubId that came last ('-inf' = none), most accounts to look at of one state, states of accounts.
+-- ARGV: hubId that came last ('-inf' = none), most accounts to read of one state, states of accounts.
 -- Returns { [hubId, domain, ...] as JSON, because thousands of texts take long to be read, hubId to go on from ('' = the end is reached) }.
 local AT = string.match(KEYS[1], '^(.*}):')
 local after, most = ARGV[1], ARGV[2]

@@ -5,7 +5,7 @@
 -- The tombstone: from here on nothing refreshes, polls or alerts for this account, and a refresh under way can't bring
 -- it back (the generation moves on). Its open alerts are closed in the same step.
 -- ARGV: hubId, now, reason, number of alert states as read, alert writes (JSON), who asked, since when the refresh token
---   has been refused as read ('' = whoever asked has other grounds), operation, its place in the order of grants and
+--   has been refused as read ('' = the caller has other grounds), operation, its place in the order of grants and
 --   uninstalls ('' = a grant that waits counts as newer).
 -- Returns 'begun' | 'already' | 'unknown' | 'refuted' (the refusal is over) | 'stale' (an alert changed since it was read:
 -- read again).

@@ -1,11 +1,11 @@
 -- The keys that tokens are encrypted with.
 
 --!step registerKeys
--- Notes the keys that a process is about to work with, if what it judged them by still stands: a canary for each, and
+-- Notes the keys that a process is about to work with, if the state that it judged them by is unchanged: a canary for each, and
 -- that the first of them may encrypt something from now on. A process that is refused leaves nothing behind.
 -- KEYS: canaries, used keys. ARGV: whether used keys may be missing ('yes' | 'no'), then per configured key: id, canary as read
 --   ('' = none), canary for when there is none.
--- Returns 'registered' | 'stale' (somebody else registered keys meanwhile: judge again).
+-- Returns 'registered' | 'stale' (another process registered keys meanwhile: judge again).
 local mayMiss = ARGV[1] == 'yes'
 
 local configured = {}
@@ -30,7 +30,7 @@ return 'registered'
 local process, keyId, silence = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local now = tonumber(redis.call('TIME')[1])
 
--- Once it is gone, this is all that tells a rekey under way that it was there.
+-- Once it is gone, only this shows a running rekey that it was there.
 local function remove(writer, id)
   redis.call('HDEL', KEYS[2], writer)
   redis.call('HINCRBY', KEYS[3], id, 1)
@@ -93,7 +93,7 @@ end
 return 'retired'
 
 --!step rekeyTokens
--- Puts the same tokens, encrypted anew, in the place of the old ones: each only if nobody has written it since it was
+-- Puts the same tokens, encrypted anew, in the place of the old ones: each only if it was not written since it was
 -- read. The generation stays as it is, so that a refresh under way with these tokens can still be stored.
 -- KEYS: tokens of the account. ARGV: per value its field, as read, encrypted anew. Returns how many were replaced.
 local replaced = 0

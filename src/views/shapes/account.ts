@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { OpenAlertShape } from './alert.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
+import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
 
 export const AccountShape = shape('Account', 'What is known of one account. No token is among it.', {
   ...AccountNameShape,
-  user: strangersText('Who installed the app, as the provider names them.').nullable(),
+  user: outsideText('Who installed the app, as the provider names them.').nullable(),
   contact: text('The e-mail address that messages for its customer go to; null: it has none.').nullable(),
   connectedAt: momentOrNull('When it was connected last.'),
   firstConnectedAt: momentOrNull('When it was connected first.'),
@@ -24,7 +24,7 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
   refreshFailure: objectOrNull('Null: the last refresh worked.', {
     count: count('Refreshes that failed in a row.'),
     class: text('What kind of failure.'),
-    reason: strangersText("The provider's answer."),
+    reason: outsideText("The provider's answer."),
     at: momentOrNull('The last one.'),
     since: momentOrNull('The first one.'),
   }),
@@ -34,10 +34,10 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
   tokenServedTo: text('To which admin token.').nullable(),
   polledAt: momentOrNull('When its limits were last read.'),
   nextPollAt: momentOrNull('When they are read next.'),
-  nextPollBecause: strangersText('Why then, for people.').nullable(),
+  nextPollBecause: outsideText('Why then, for people.').nullable(),
   pollFailure: objectOrNull('Null: the last poll read all.', {
     count: count('Polls that failed in a row, wholly or in part.'),
-    reason: strangersText('What went wrong.'),
+    reason: outsideText('What went wrong.'),
     at: momentOrNull('The last one.'),
     since: momentOrNull('The first one.'),
   }),
@@ -70,10 +70,10 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
     .describe('Parts of what is stored of it that cannot be read; its next poll or refresh puts them aside.'),
   uninstall: objectOrNull('Null: it was not requested.', {
     askedAt: momentOrNull('When it was asked for.'),
-    reason: strangersText('Why.'),
+    reason: outsideText('Why.'),
     by: z.enum(['cli', 'api', 'evidence']).describe('`evidence`: its refresh token was refused for too long.'),
     attempts: count('Attempts to delete the refresh token so far.'),
-    failure: strangersText('Why the last one failed.').nullable(),
+    failure: outsideText('Why the last one failed.').nullable(),
     failureAt: momentOrNull('When that was.'),
     nextAttemptAt: momentOrNull('When it is tried next.'),
     at: momentOrNull('When the refresh token was deleted.'),
@@ -103,14 +103,14 @@ export const ListedAccountShape = shape('ListedAccount', 'One account of a list.
       handled: count('Acknowledged or silenced, of both levels.'),
     })
     .describe('Its open alerts.'),
-  trouble: strangersText('What is wrong with its tokens or polls, in a few words; empty: nothing is known.'),
+  trouble: outsideText('What is wrong with its tokens or polls, in a few words; empty: nothing is known.'),
 })
 export type ListedAccountShape = z.infer<typeof ListedAccountShape>
 
 export const StoryEventShape = shape('StoryEvent', "One thing in an account's life.", {
   at: momentOrNull('When it happened, or will.'),
   event: text('What, for people.'),
-  detail: strangersText('More about it.').exactOptional(),
+  detail: outsideText('More about it.').exactOptional(),
 })
 export type StoryEventShape = z.infer<typeof StoryEventShape>
 
@@ -123,7 +123,7 @@ export const AccountDetailsShape = shape('AccountDetails', 'Everything there is 
         z.object({
           about: z.enum(['tokens', 'limits', 'alerts', 'uninstall']),
           level: verdictLevel,
-          says: strangersText('For people.'),
+          says: outsideText('For people.'),
         }),
       ),
     })
@@ -145,7 +145,7 @@ export const PolledShape = shape('Polled', 'What came of reading the limits of a
   ...AccountNameShape,
   state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
   outcome: z.enum(['read', 'failed']).describe('`failed`: it was not read, or not all of it.'),
-  reason: strangersText('Why not; null where all was read.').nullable(),
+  reason: outsideText('Why not; null where all was read.').nullable(),
   polledAt: momentOrNull('When its limits were last read.'),
 })
 export type PolledShape = z.infer<typeof PolledShape>
@@ -193,7 +193,7 @@ export const ImportedShape = shape('Imported', 'What came of importing a file of
   bad: count('Lines that are no account.'),
   stopped: z.boolean().describe('It was stopped before the end of the file.'),
   badLines: z
-    .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: strangersText('Why.') }))
+    .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: outsideText('Why.') }))
     .describe('The first 50 of them.'),
 })
 

@@ -9,8 +9,8 @@ import {
   isoMoment,
   level,
   objectOrNone,
+  outsideText,
   shape,
-  strangersText,
   text,
 } from './words.ts'
 
@@ -51,8 +51,8 @@ const series = z.object(LabelledSeriesName).describe('The series that it is abou
 
 export const AcknowledgementShape = shape('Acknowledgement', 'An operator knows of an alert.', {
   at: isoMoment('When it was acknowledged.'),
-  by: strangersText('By whom.'),
-  comment: strangersText('Their comment.').exactOptional(),
+  by: outsideText('By whom.'),
+  comment: outsideText('Their comment.').exactOptional(),
   until: isoMoment('Until then it is sent again only if it gets worse.'),
 })
 export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
@@ -190,14 +190,14 @@ export const TransitionShape = shape('Transition', 'One change of an alert, and 
   at: isoMoment('When it was committed.'),
   transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
   fate,
-  why: strangersText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
+  why: outsideText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
   alert: AlertShape,
   receivers: z
     .array(
       z.object({
         receiver: text('Its name in the config.'),
         fate,
-        why: strangersText('The same of this receiver.').exactOptional(),
+        why: outsideText('The same of this receiver.').exactOptional(),
       }),
     )
     .describe('The outcome for each receiver that it meant anything to.'),
@@ -219,17 +219,17 @@ export const UnacknowledgedShape = shape('Unacknowledged', 'What came of taking 
 
 const MatcherShape = shape('Matcher', 'What a silence asks of an alert.', {
   name: text('account, level, kind, rule, tag, series, objectType, from or to.'),
-  value: strangersText('What it must be; `*` matches any characters. Of account: a hub id or a domain.'),
+  value: outsideText('What it must be; `*` matches any characters. Of account: a hub id or a domain.'),
 })
 
 export const SilenceShape = shape('Silence', 'Alerts that are held back for a while.', {
   id: text('Its id.').meta({ examples: ['s-4k7mp'] }),
-  match: strangersText('What it asks of an alert, in one line: `account=1234567 level=warning`.'),
+  match: outsideText('What it asks of an alert, in one line: `account=1234567 level=warning`.'),
   matchers: z
     .array(MatcherShape)
     .describe('The same one by one. Several of one name mean any of them, different names all.'),
-  author: strangersText('Who made it.'),
-  comment: strangersText('Why.'),
+  author: outsideText('Who made it.'),
+  comment: outsideText('Why.'),
   createdAt: isoMoment('When it was made.'),
   startsAt: isoMoment('When it begins, or began.'),
   endsAt: isoMoment('When it ends, or ended.'),

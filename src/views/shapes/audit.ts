@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { AUDIT_ACTIONS, type AuditAction, VIAS } from '../../audit/audited.ts'
-import { hubId, isoMoment, shape, strangersText, text } from './words.ts'
+import { hubId, isoMoment, outsideText, shape, text } from './words.ts'
 
 export const AuditEntryShape = shape('AuditEntry', 'One thing that was done: who did what, when, and to what.', {
   id: text('Its place in the audit.').meta({ examples: ['1795770000000-0.changes'] }),
   at: isoMoment('When.'),
   action: z.enum(AUDIT_ACTIONS as [AuditAction]).describe('What was done.'),
-  who: strangersText(
+  who: outsideText(
     'The name of the admin token, the person that a trusted proxy named, the user who ran a command, or the daemon; empty where it is not known.',
   ),
   via: z
@@ -20,6 +20,6 @@ export const AuditEntryShape = shape('AuditEntry', 'One thing that was done: who
   subject: text(
     'What it was done to: the id of an alert or a silence, the name of a receiver or an admin token.',
   ).exactOptional(),
-  detail: strangersText('The rest, in a few words.').exactOptional(),
+  detail: outsideText('The rest, in a few words.').exactOptional(),
 })
 export type AuditEntryShape = z.infer<typeof AuditEntryShape>

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { count, momentOrNull, shape, strangersText, text } from './words.ts'
+import { count, momentOrNull, outsideText, shape, text } from './words.ts'
 
 export const AttemptShape = shape('Attempt', 'One attempt to deliver one message.', {
   at: momentOrNull('When it was made.'),
@@ -8,7 +8,7 @@ export const AttemptShape = shape('Attempt', 'One attempt to deliver one message
   type: text('Of the message.').meta({ examples: ['alert.firing'] }),
   attempt: count('The how manieth it was.'),
   outcome: text('`delivered`, `retry` (it is tried again), `dead` (given up) or, of a test, `failed`.'),
-  reason: strangersText('The answer, or the fault.'),
+  reason: outsideText('The answer, or the fault.'),
   ms: z.number().nullable().describe('How long it took, milliseconds; null where nothing was tried.'),
   answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
   nextAt: momentOrNull('When it is tried again.'),
@@ -23,7 +23,7 @@ export const ReceiverShape = shape('Receiver', 'The state of a receiver.', {
   lastDeliveredAt: momentOrNull('When a message arrived last.'),
   failingSince: momentOrNull('Since when every attempt has failed.'),
   failedAttempts: count('How many have since.'),
-  reason: strangersText('Of the last attempt that failed; of one that is disabled, its answer.').nullable(),
+  reason: outsideText('Of the last attempt that failed; of one that is disabled, its answer.').nullable(),
 })
 export type ReceiverShape = z.infer<typeof ReceiverShape>
 
@@ -36,8 +36,8 @@ export type ReplayedShape = z.infer<typeof ReplayedShape>
 export const ReceiverTestShape = shape('ReceiverTest', 'What came of a test message.', {
   receiver: text('Its name in the config.'),
   outcome: z.enum(['delivered', 'failed', 'shown']).describe('shown: nothing was sent.'),
-  shown: strangersText('What would be sent, where that was asked for.').nullable(),
-  reason: strangersText('The answer, or the fault; null where there was none.').nullable(),
+  shown: outsideText('What would be sent, where that was asked for.').nullable(),
+  reason: outsideText('The answer, or the fault; null where there was none.').nullable(),
   answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
   ms: z.number().min(0).describe('How long it took, milliseconds.'),
   fix: text('What to do, where it failed.').nullable(),

@@ -2,12 +2,12 @@ import * as z from 'zod'
 import { alertKind, alertReason, BecauseShape, fate } from './alert.ts'
 import { AttemptShape } from './delivery.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, isoMoment, level, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
+import { AccountNameShape, isoMoment, level, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
 
 const HeldBackShape = shape('HeldBack', 'What holds messages back.', {
   is: z.enum(['silence', 'quiet-hours', 'acknowledged', 'fleet', 'first-run', 'waiting', 'no-route']),
   until: momentOrNull('Until when, where that is known.'),
-  text: strangersText('The same for people.'),
+  text: outsideText('The same for people.'),
 })
 
 const ToldShape = shape('Notification', 'A transition with each attempt to deliver it.', {
@@ -15,7 +15,7 @@ const ToldShape = shape('Notification', 'A transition with each attempt to deliv
   at: isoMoment('When it was committed.').nullable(),
   id: text('Of the transition, the same on every copy that is sent.'),
   ...{ kind: alertKind, level, reason: alertReason, fate },
-  why: strangersText('What it ended by; empty where there is no reason.'),
+  why: outsideText('What it ended by; empty where there is no reason.'),
   waiting: z
     .array(
       z.object({
@@ -32,13 +32,13 @@ const ToldShape = shape('Notification', 'A transition with each attempt to deliv
 const ExplainedAlert = {
   field: text("The series' id, `token` or `poll`."),
   kind: alertKind,
-  subject: strangersText('What it is about, for people.'),
+  subject: outsideText('What it is about, for people.'),
   state: z
     .enum(['ok', 'pending', 'warning', 'critical', 'unknown', 'off', 'failing'])
     .describe('`failing`: tokens or polls fail, and no alert is open about it yet.'),
   alert: text('Id of the alert that is open.').nullable().describe('Null: none is.'),
   since: momentOrNull('When the alert opened.'),
-  why: strangersText('Why it is so, for people.'),
+  why: outsideText('Why it is so, for people.'),
   held: z.array(HeldBackShape),
   route: objectOrNull('Null: no route is for it.', {
     at: text('Its place in the config.'),
@@ -76,11 +76,11 @@ const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its ale
 export const ExplanationShape = shape('Explanation', 'Why alerts of an account were sent, or were not.', {
   ...AccountNameShape,
   standing: z
-    .array(strangersText('A sentence.'))
+    .array(outsideText('A sentence.'))
     .describe('What keeps the account as a whole from being read, judged or reported.'),
   polledAt: momentOrNull('When its limits were last read.'),
   nextPollAt: momentOrNull('When they are read next.'),
-  nextPollBecause: strangersText('Why then, for people.').nullable(),
+  nextPollBecause: outsideText('Why then, for people.').nullable(),
   nextRefreshAt: momentOrNull('When its tokens are refreshed next.'),
   alerts: z.array(ExplainedAlertShape).describe('About the account itself: its tokens, its polls.'),
   series: z.array(ExplainedSeriesShape),

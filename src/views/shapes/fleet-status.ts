@@ -5,7 +5,7 @@ import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import { AccountAlertsShape, OpenAlertShape } from './alert.ts'
 import { AttemptShape, ReceiverShape } from './delivery.ts'
 import { NearLimitShape } from './series.ts'
-import { count, isoMoment, level, momentOrNull, objectOrNull, shape, strangersText, text } from './words.ts'
+import { count, isoMoment, level, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
 
 export const DueShape = shape('Due', 'Work that comes due account by account.', {
   overdue: count('Due for longer than a minute and still not taken up.'),
@@ -52,7 +52,7 @@ export const TokenEndpointShape = shape(
       .enum(['credentials', 'refused', 'unreachable', 'throttled'] satisfies Cause[])
       .nullable()
       .describe('What is wrong; null while closed.'),
-    detail: strangersText("The provider's answer; null while closed.").nullable(),
+    detail: outsideText("The provider's answer; null while closed.").nullable(),
     since: momentOrNull('Since when it is not closed.'),
     requestsPerSecond: z.number().describe('What the provider is believed to allow.'),
     clockSkewMs: z
@@ -121,9 +121,9 @@ const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int(
 
 const VerdictShape = shape('Verdict', 'Whether Plimsoll and its accounts are all right.', {
   level: z.enum(['ok', 'warning', 'critical']).describe('As bad as the worst trouble.'),
-  says: strangersText('The same in one line, as every page shows it.'),
+  says: outsideText('The same in one line, as every page shows it.'),
   troubles: z
-    .array(z.object({ level, verb: text('What to do.'), says: strangersText('What is wrong.') }))
+    .array(z.object({ level, verb: text('What to do.'), says: outsideText('What is wrong.') }))
     .describe('What needs action, worst first.'),
 })
 
@@ -156,7 +156,7 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   }),
   deliveries: z.object({
     pending: count('Waiting for their first or next attempt.'),
-    disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: strangersText('Its answer.') })),
+    disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: outsideText('Its answer.') })),
     receivers: z.array(ReceiverShape),
     newest: z.array(AttemptShape).describe('The last ten attempts, newest first.'),
   }),

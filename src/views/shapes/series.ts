@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { METRICS } from '../../limits/reports/all-reports.ts'
-import { AccountNameShape, count, momentOrNull, shape, strangersText, text } from './words.ts'
+import { AccountNameShape, count, momentOrNull, outsideText, shape, text } from './words.ts'
 
 const metric = z.enum(METRICS).describe('What is measured.')
 const objectTypeId = z.string().exactOptional().describe('Of a series of one object type: which.')
@@ -9,7 +9,7 @@ const from = z
   .exactOptional()
   .describe('Of a series of a pair: the object type that the associations are from.')
 const to = z.string().exactOptional().describe('Of a series of a pair: the object type that they lead to.')
-const label = strangersText('Plural name of the object type.').exactOptional()
+const label = outsideText('Plural name of the object type.').exactOptional()
 
 const usage = count('How much is used.')
 const limit = z.number().nullable().describe('What may be used; null where there is no limit, or it is not known.')
@@ -28,7 +28,7 @@ export const ObjectIdShape = z
 
 export const RecordShape = shape('Record', 'A record at or near an association limit.', {
   objectId: ObjectIdShape,
-  label: strangersText('Its name; absent where `limits.records` keeps none.').exactOptional(),
+  label: outsideText('Its name; absent where `limits.records` keeps none.').exactOptional(),
   usage: count('Its associations; absent at the limit, where the provider gives no number.').exactOptional(),
 })
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ConditionsShape } from './alert.ts'
 import { BadConfigShape } from './installation.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNone, shape, strangersText, text } from './words.ts'
+import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNone, outsideText, shape, text } from './words.ts'
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
 
@@ -18,7 +18,7 @@ export const CheckedAccountShape = shape('CheckedAccount', 'An account, judged b
   ...AccountNameShape,
   state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
   level: checkLevel.describe('The worst there is.'),
-  reason: strangersText('Why not all is known of it; null: all is.').nullable(),
+  reason: outsideText('Why not all is known of it; null: all is.').nullable(),
   readAt: momentOrNull('When anything of it was last read.'),
   series: z
     .array(CheckedSeriesShape)

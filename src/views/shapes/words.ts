@@ -22,7 +22,7 @@ export function text(description: string) {
 }
 
 /** A text from outside: the code that shows it makes it harmless first. */
-export function strangersText(description: string) {
+export function outsideText(description: string) {
   return text(`${description} A stranger's words: escape them wherever they are shown.`)
 }
 
@@ -35,7 +35,7 @@ export const hubId = z
   .int()
   .positive()
   .meta({ description: "The account's id at the provider.", examples: [1234567] })
-export const hubDomain = strangersText("The account's domain; empty where the provider does not send it.")
+export const hubDomain = outsideText("The account's domain; empty where the provider does not send it.")
 export const level = z.enum(['warning', 'critical'])
 const accountState = z
   .enum(ACCOUNT_STATES)

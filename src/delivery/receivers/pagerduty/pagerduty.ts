@@ -61,7 +61,7 @@ function createPagerDuty({ url, routingKey, template }: PagerDutySettings, conte
     const { events, fault } = eventsFor(message)
     const left = events.filter(({ transition }) => !done.has(transition))
     let refused: AttemptOutcome | undefined
-    const tell = async ({ transition, events }: (typeof left)[number]): Promise<AttemptOutcome> => {
+    const sendEvents = async ({ transition, events }: (typeof left)[number]): Promise<AttemptOutcome> => {
       for (const event of events) {
         const body = JSON.stringify({ routing_key: routingKey.reveal(), ...event })
         const outcome = await post({ body, now, signal: deadline })
@@ -71,7 +71,7 @@ function createPagerDuty({ url, routingKey, template }: PagerDutySettings, conte
       return { outcome: 'delivered', answer: 202 }
     }
     for (const some of chunksOf(left, AT_A_TIME)) {
-      const outcomes = await Promise.all(some.map(tell))
+      const outcomes = await Promise.all(some.map(sendEvents))
       const failed = outcomes.find(({ outcome }) => outcome === 'disable' || outcome === 'retry')
       refused ??= outcomes.find(({ outcome }) => outcome === 'refuse')
       if (failed === undefined) continue

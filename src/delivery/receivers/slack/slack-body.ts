@@ -13,8 +13,8 @@ export const MOST_TEXT = 3_000
 const MOST_FIELD = 2_000
 const MOST_FIELDS = 10
 /**
- * A message for an incoming webhook of Slack. Whatever may hold a stranger's words is `plain_text`, which Slack shows as it
- * stands: no label makes a link, calls a channel or puts on bold. Other services that take this shape show `text` alone,
+ * A message for an incoming webhook of Slack. Text from outside is `plain_text`, which Slack shows unchanged:
+ * no label makes a link, calls a channel or puts on bold. Other services that take this shape show `text` alone,
  * so that is whole in itself.
  */
 export function slackBody(
