@@ -1,12 +1,4 @@
-import {
-  accountArgument,
-  argument,
-  type CommandSpec,
-  option,
-  parseAccounts,
-  parseMailbox,
-  parseTime,
-} from './arguments.ts'
+import { accountArgument, argument, type CommandSpec, option, parseAccounts, parseTime } from './arguments.ts'
 
 /** Commands about accounts. */
 export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
@@ -54,13 +46,6 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ['acme.example.com'],
     run: async () => (await import('./accounts-change.ts')).printReconnectLink,
   },
-  'accounts contact': {
-    is: "show or change the account's own contact: who gets what a receiver with to: account sends",
-    args: [accountArgument(), argument('[address]', 'an e-mail address; none: show it').argParser(parseMailbox)],
-    options: [option('--remove', 'take the contact away')],
-    examples: ['acme.example.com ada@acme.example.com', 'acme.example.com', 'acme.example.com --remove'],
-    run: async () => (await import('./accounts-change.ts')).contact,
-  },
   'accounts history': {
     is: "show how accounts' limits moved",
     args: [argument('[accounts...]', 'hub ids or domains; none: all').argParser(parseAccounts)],
@@ -78,15 +63,5 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     ],
     examples: ['1234567 --from 2d', '--resolution daily --from 90d --csv > history.csv'],
     run: async () => (await import('./accounts-history.ts')).history,
-  },
-  'accounts uninstall': {
-    is: "delete the account's refresh token at the provider; later the account is forgotten",
-    args: [accountArgument()],
-    options: [
-      option('--reason <text>', 'why').default('uninstalled by an operator'),
-      option('--wait', 'wait up to a minute until the refresh token is deleted'),
-    ],
-    examples: ['1234567'],
-    run: async () => (await import('./accounts-change.ts')).leaveAccount,
   },
 }

@@ -4,7 +4,6 @@ import { isRole, ROLES, type Role } from '../heartbeat/daemons.ts'
 import { faultOfName } from '../http/access/admin-tokens.ts'
 import { SCOPES, type Scope } from '../http/access/scopes.ts'
 import type { Moment } from '../operations/field.ts'
-import { isMailbox } from '../runtime/mailbox.ts'
 import { parseLocalTime, parseMoment } from '../text/format-time.ts'
 import type { Io } from './io.ts'
 
@@ -53,11 +52,6 @@ export function parseAccount(text: string): AccountArgument {
 
 export function refuse(why: string): never {
   throw new InvalidArgumentError(why)
-}
-
-export function parseMailbox(text: string): string {
-  const address = text.trim()
-  return isMailbox(address) ? address : refuse('One e-mail address, like ada@example.com.')
 }
 
 export function parseAccounts(text: string, before: readonly AccountArgument[] | undefined): AccountArgument[] {

@@ -1,9 +1,7 @@
 import {
   ConnectedShape,
-  ContactShape,
   ExportedShape,
   ImportedShape,
-  LeavingShape,
   PolledShape,
   ReconnectLinkShape,
 } from '../views/shapes/account.ts'
@@ -38,9 +36,7 @@ export const JSON_SHAPES = {
   'accounts export': ExportedShape,
   'accounts poll': listOf(PolledShape),
   'accounts reconnect-link': ReconnectLinkShape,
-  'accounts contact': ContactShape,
   'accounts history': listOf(AccountHistoryShape),
-  'accounts uninstall': LeavingShape,
   'alerts test': ReceiverTestShape,
   'thresholds plan': PlanOutcomeShape,
   'outbox verify': OutboxProofShape,

@@ -1,5 +1,5 @@
 import type { Argument, Option } from 'commander'
-import { defaultOf, type Field, type FieldKind, fieldsOf } from '../operations/field.ts'
+import { defaultOf, type Field, fieldsOf } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
 import {
   argument,
@@ -14,31 +14,21 @@ import {
 } from './arguments.ts'
 import type { Io } from './io.ts'
 
+/** How what is written for a field is read, what help says of that, and what it calls the value. */
 interface Reader {
-  /** Absent: it is taken as it is. */
   read?(text: string, before?: unknown): unknown
-  /** What help says of that, and what it calls the value. */
   hint?: string
   word?: string
 }
 
 const A_TIME = '2026-11-21T18:00 (in http.timeZone), ISO 8601'
 
-/** How what is written for a field is read. */
-const READERS: Readonly<Partial<Record<FieldKind, (field: Field) => Reader>>> = {
-  text: ({ parse, must = '', isLine }) => {
-    if (parse !== undefined) return { read: (text) => parse(text) ?? refuse(must) }
-    return isLine ? { read: (text, before) => (before === undefined ? text : `${before} ${text}`) } : {}
-  },
-  moment: ({ isAhead }) =>
-    isAhead
-      ? { read: parseEnd, hint: A_TIME, word: 'time' }
-      : { read: parseTime, hint: `${A_TIME}, or how long ago`, word: 'time' },
-  account: () => ({ read: parseAccount, hint: 'hub id or domain', word: 'account' }),
-}
-
-function readerOf(field: Field): Reader {
-  return READERS[field.kind]?.(field) ?? {}
+function readerOf({ kind, parse, must = '', isLine, isAhead }: Field): Reader {
+  if (parse !== undefined) return { read: (text) => parse(text) ?? refuse(must) }
+  if (isLine) return { read: (text, before) => (before === undefined ? text : `${before} ${text}`) }
+  if (isAhead) return { read: parseEnd, hint: A_TIME, word: 'time' }
+  if (kind === 'moment') return { read: parseTime, hint: `${A_TIME}, or how long ago`, word: 'time' }
+  return kind === 'account' ? { read: parseAccount, hint: 'hub id or domain', word: 'account' } : {}
 }
 
 /** An operation as a command: what its words name are arguments, all else are options. */

@@ -5,7 +5,8 @@ import type { Stores } from '../app/stores.ts'
 import type { Actions } from '../operations/actions.ts'
 import { type Fields, fieldsOf, type Given } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
-import { Refusal } from '../operations/refusal.ts'
+import { Refusal, wrongField } from '../operations/refusal.ts'
+import { defined } from '../runtime/defined.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
@@ -26,7 +27,6 @@ export async function runOperation(
   const command = given[names.length + 1] as Command
   const { json: asJson, max } = options as { json?: boolean; max?: number }
   const written = { ...options, ...Object.fromEntries(names.map((name, n) => [name, given[n]])) }
-  checkLengths(operation.takes, names, written, command)
   const isAll = max === undefined || (asJson === true && operation.isList === true)
   const page = { limit: isAll ? Number.POSITIVE_INFINITY : max }
   const call = async (stores: Stores) => {
@@ -45,11 +45,15 @@ export async function runOperation(
   const act = async (services: Services) => {
     const asked = await call(services)
     const actions = await actionsOf(services, io.stop)
-    const progress = operation.busy && showProgress(io, operation.busy(asked.given))
-    const value = operation.does?.({ ...operationDeps(services), actions }, asked).finally(() => progress?.end())
+    const busy = operation.busy?.(asked.given)
+    const progress = busy === undefined ? undefined : showProgress(io, busy)
+    const onlooker = { stop: io.stop, at: (done: number, of: number) => progress?.at(done, of) }
+    const deps = { ...operationDeps(services), actions }
+    const value = operation.does?.(deps, { ...asked, onlooker }).finally(() => progress?.end())
     return { value: await value, asked }
   }
-  const needs = operation.writesTokens === true ? ({ writesAs: name, stops: 'by itself' } as const) : {}
+  const { writesTokens, stops } = operation
+  const needs = writesTokens === true ? ({ writesAs: name, stops: 'by itself' } as const) : defined({ stops })
   const done =
     operation.does === undefined
       ? showing(io, options, { open: withStore, read, print })
@@ -68,19 +72,6 @@ async function actionsOf(services: Services, stop: AbortSignal): Promise<Actions
   return operationActions(accountJobsUntil(services, stop), services)
 }
 
-function checkLengths(
-  takes: Fields,
-  names: readonly string[],
-  written: Record<string, unknown>,
-  command: Command,
-): void {
-  for (const [, { kind, most }, called] of fieldsOf(takes, 'command')) {
-    const text = written[called]
-    if (kind !== 'text' || most === undefined || typeof text !== 'string' || text.trim().length <= most) continue
-    command.error(`error: ${writtenName(called, names)} is longer than ${most} characters`)
-  }
-}
-
 /** What is wrong with a field is wrong usage. */
 function refused(
   { message, wayOut, field }: Refusal,
@@ -91,11 +82,7 @@ function refused(
   const text = wayOut === undefined ? message : `${message}: ${wayOut}`
   if (field === undefined) return new CommandError(text)
   const called = takes[field]?.option ?? field
-  return command.error(`error: ${names.includes(called) ? '' : `${writtenName(called, names)} `}${text}`)
-}
-
-function writtenName(field: string, names: readonly string[]): string {
-  return names.includes(field) ? field : `--${field}`
+  return command.error(`error: ${names.includes(called) ? '' : `--${called} `}${text}`)
 }
 
 /** What was written, with the hub ids of accounts that are named by their domain. */
@@ -104,8 +91,10 @@ async function withHubIds(
   written: Record<string, unknown>,
   hubIdOf: (name: AccountArgument) => Promise<number>,
 ): Promise<Given<Fields>> {
-  const entries = fieldsOf(takes, 'command').map(async ([name, { kind }, called]) => {
+  const entries = fieldsOf(takes, 'command').map(async ([name, { kind, most = Number.POSITIVE_INFINITY }, called]) => {
     const value = kind === 'flag' ? written[called] === true : written[called]
+    if (typeof value === 'string' && value.trim().length > most)
+      throw wrongField(name, `is longer than ${most} characters`)
     return [name, kind === 'account' && value !== undefined ? await hubIdOf(value as AccountArgument) : value] as const
   })
   return Object.fromEntries(await Promise.all(entries))

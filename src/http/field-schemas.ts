@@ -26,9 +26,12 @@ function textFault({ input }: { input?: unknown }): string {
 
 /** How what a request has of a field is read. */
 const SCHEMAS: Readonly<Record<FieldKind, (field: Field, byDefault: string | undefined) => z.ZodType>> = {
-  text: ({ most = 200, choices, parse, must = '' }) => {
+  text: ({ most = 200, choices, parse, must }) => {
     if (choices !== undefined) return oneOf(choices)
-    const text = z.string({ error: textFault }).trim().max(most, `is longer than ${most} characters`)
+    const text = z
+      .string({ error: must ?? textFault })
+      .trim()
+      .max(most, `is longer than ${most} characters`)
     if (parse === undefined) return text
     return written(
       text.transform(parse).refine((read) => read !== undefined, must),

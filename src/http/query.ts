@@ -30,15 +30,10 @@ export function atMost(most: number, byDefault: number) {
   })
 }
 
-/** A moment: ISO 8601, or milliseconds since 1970. Without an offset it is UTC, as everything is here. */
-export function momentInQuery() {
-  return written(momentOf('must be given once'), WRITTEN_MOMENT)
-}
-
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** A moment as a function of now, ms; unless it lies ahead also how long ago one was: `30m`, `24h`, `7d`. In JSON milliseconds may be a number. */
-export function momentOrAgo(byDefault: string | undefined, isAhead = false) {
+export function momentOrAgo(byDefault?: string, isAhead = false) {
   const fault = isAhead ? MOMENT : `${MOMENT}, or how long ago: 24h`
   const text = z.string({ error: ({ input }) => (Array.isArray(input) ? 'must be given once' : fault) })
   const schema = z
@@ -57,20 +52,7 @@ export function momentOrAgo(byDefault: string | undefined, isAhead = false) {
   })
 }
 
-const WRITTEN_MOMENT = {
-  type: 'string',
-  description: 'ISO 8601, UTC where it has no offset; or milliseconds since 1970.',
-  examples: ['2026-11-21T10:00:00Z'],
-}
-
 const MOMENT = 'must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'
-
-function momentOf(fault: string) {
-  return z
-    .string(fault)
-    .transform((text) => parseMoment(text))
-    .pipe(z.number(MOMENT))
-}
 
 /** One e-mail address, of a form or a body. */
 export function mailbox() {

@@ -39,7 +39,7 @@ export type Fields = Readonly<Record<string, Field>>
 /** What an operation is given: each of its fields, read. */
 export type Given<F extends Fields> = { [N in keyof F]: F[N] extends Field<infer T> ? T : never }
 
-type More = Pick<Field, 'most' | 'option' | 'only' | 'byDefault'>
+type More = Pick<Field, 'most' | 'isLine' | 'option' | 'only' | 'byDefault'>
 
 export function textField(is: string, more: More = {}): Field<string | undefined> {
   return { kind: 'text', is, ...more }
@@ -61,10 +61,6 @@ export function parsedField<T>(
   more: More = {},
 ): Field<T | undefined> {
   return { kind: 'text', is, parse, must, ...more }
-}
-
-export function lineField(is: string, more: More = {}): Field<string | undefined> {
-  return { kind: 'text', is, isLine: true, ...more }
 }
 
 export function jsonField<S extends Shape>(schema: S, is: string): Field<DescribedShape<S> | undefined> {

@@ -13,7 +13,7 @@ import { countOf } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 import { SilenceShape } from '../views/shapes/alert.ts'
 import { silenceView, unknownAccounts } from '../views/silenced.ts'
-import { aheadField, type Given, jsonField, lineField, parsedField, required, textField } from './field.ts'
+import { aheadField, type Given, jsonField, parsedField, required, textField } from './field.ts'
 import { operation } from './operation.ts'
 import { wrongField } from './refusal.ts'
 
@@ -29,10 +29,10 @@ const MATCHERS = z.array(
 )
 
 const TAKES = {
-  match: lineField(
+  match: textField(
     'what is silenced, in one line of NAME=VALUE: account, level, kind, rule, tag, series, objectType, from or to; * is anything; ' +
       'several of one name: any of them; different names: all',
-    { most: 20_000 },
+    { most: 20_000, isLine: true },
   ),
   matchers: jsonField(MATCHERS, 'the same one by one, in place of `match`'),
   startsAt: aheadField('from when; default: now', { option: 'start' }),

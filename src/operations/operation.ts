@@ -14,6 +14,14 @@ export interface OperationCall<F extends Fields> {
   page: Page
   /** Not for programs: what only `show` needs is read, too. */
   isForPeople: boolean
+  /** Of a command: who waits for it. */
+  onlooker?: Onlooker
+}
+
+/** Is shown how far it is, and may tell it to stop. */
+export interface Onlooker {
+  at(done: number, of: number): void
+  stop: AbortSignal
 }
 
 /** Of a list: at most so many items, from behind what the page before called `next`. */
@@ -35,14 +43,18 @@ interface Called<F extends Fields> {
   id: string
   /** Method and path below /api/v1; a field whose name the path has is read from there. */
   route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+  /** The same by other methods, with what these say. */
+  also?: readonly { id: string; route: Called<F>['route']; given?: Partial<Given<F>> }[]
   /** Of the command: `<account> [address]`; fields that it names are arguments, the others options. */
   args?: string
   /** What the admin token must be allowed to do; default: `read` for GET, else `write`. */
   scope?: Scope
   /** It gets new tokens: a rekey waits for its end, and so does whoever stops it. */
   writesTokens?: true
+  /** A command that is told to stop waits for it: it ends soon. */
+  stops?: 'by itself'
   /** Of one that takes its time: what is shown meanwhile. */
-  busy?(given: Given<F>): string
+  busy?(given: Given<F>): string | undefined
   /** What it does: lower case, without a dot at the end. */
   is: string
   /** More of that, for the document. */

@@ -147,7 +147,10 @@ describe('alerts silence', () => {
     [['--match', 'account=1', '--for', '2', '--comment', 'x'], 'must be a duration like 20s, 30m, 2h or 1d'],
     [['--match', 'account=1', '--until', 'noon', '--comment', 'x'], '(in http.timeZone) or 2026-11-21T18:00:00Z'],
     [['--match', 'account=1', '--until', '2026-11-21T09:00:00Z', '--comment', 'x'], '--until lies in the past'],
-    [['--match', 'account=1', '--for', '2h', '--until', '2026-11-22', '--comment', 'x'], 'one of the two must be given'],
+    [
+      ['--match', 'account=1', '--for', '2h', '--until', '2026-11-22', '--comment', 'x'],
+      'one of the two must be given',
+    ],
     [['--match', 'account=1', '--for', '2h'], "required option '--comment <comment>' not specified"],
     [['--match', 'account=1', '--for', '2h', '--comment', ' '], '--comment must not be empty: give the reason'],
     [['--for', '2h', '--comment', 'x'], '--match at least one is needed; kind=* matches all alerts'],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
-import { awaitDeparture } from '../../src/cli/accounts-change.ts'
+import { awaitDeparture } from '../../src/operations/uninstall-account.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { HUB, office } from '../accounts/connected.ts'
 import { seedAccount } from '../support/accounts.ts'
@@ -21,7 +21,7 @@ async function waiting(deleteRefreshToken: ProviderClient['deleteRefreshToken'])
   const stop = new AbortController()
   return {
     ...{ deps, clock, keys, stop },
-    outcome: awaitDeparture(readers, HUB, stop.signal),
+    outcome: awaitDeparture(readers, HUB, { stop: stop.signal, at: () => {} }),
     pass: async (ms: number) => {
       await clock.sleeper()
       clock.move(ms)

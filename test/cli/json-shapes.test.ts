@@ -90,8 +90,8 @@ test('accounts: connected, imported, polled, refreshed, shown, exported, uninsta
   expect((await told('accounts history'))[0].items).toHaveLength(1)
   expect(await told('accounts export', ['out.csv'])).toMatchObject({ exported: 2 })
   await told('accounts connect', ['--refresh-token-file', await tokenFile(INITECH)])
-  expect(await told('accounts uninstall', [INITECH])).toEqual({ hubId: 3, outcome: 'begun' })
-  expect(await told('accounts uninstall', [INITECH])).toEqual({ hubId: 3, outcome: 'already' })
+  expect(await told('accounts uninstall', [INITECH])).toEqual({ hubId: 3, state: 'uninstalling', outcome: 'begun' })
+  expect(await told('accounts uninstall', [INITECH])).toMatchObject({ hubId: 3, outcome: 'already' })
   await told('accounts show', [INITECH])
 })
 

@@ -96,7 +96,7 @@ test('a query says numbers and times as whoever asks writes them', async () => {
   expect(parameter('/accounts', 'limit')).toEqual({ type: 'integer', minimum: 1, maximum: 500, default: 100 })
   expect(parameter('/accounts', 'after')).toEqual({ type: 'string' })
   expect(parameter('/accounts', 'state')).toMatchObject({ enum: expect.arrayContaining(['active', 'parked']) })
-  expect(parameter('/accounts/{hubId}/snapshots', 'from')).toMatchObject({ type: 'string' })
+  expect(parameter('/accounts/{hubId}/snapshots', 'from')).toMatchObject({ type: ['string', 'integer'] })
   expect(document.paths['/accounts/{hubId}']?.get?.parameters).toMatchObject([
     { name: 'hubId', in: 'path', required: true, schema: { type: ['integer', 'string'], minimum: 1 } },
   ])

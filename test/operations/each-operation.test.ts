@@ -17,6 +17,7 @@ const installed = commandsOfFile()
 beforeAll(async () => {
   const { store, keys, clock } = installed
   await seedAccount(store, keys, { hubId: 1234567, hubDomain: 'acme.example.com', obtainedAt: clock.now() })
+  await seedAccount(store, keys, { hubId: 7654321, hubDomain: 'globex.example.com', obtainedAt: clock.now() })
   const opened = encodeState(openedState('critical', 'full', clock.now()))
   await store.hset(keys.account(1234567).alerts, 'overall', opened)
   const silence = { matchers: [['kind', '*']], author: 'a', comment: 'c', createdAt: 1, endsAt: clock.now() + 60_000 }

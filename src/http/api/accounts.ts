@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import * as z from 'zod'
 import type { Snapshot } from '../../limits/history/history.ts'
+import { pageShape } from '../../operations/operation.ts'
 import {
   historyHead,
   historyLines,
@@ -12,8 +13,8 @@ import {
 import { withPlan } from '../../views/account-view.ts'
 import { SnapshotShape } from '../../views/shapes/series.ts'
 import { unknownAccount } from '../problem.ts'
-import { cursor, momentInQuery, numberInQuery, oneOf } from '../query.ts'
-import { type Lines, listShape, nextOf, OF_ACCOUNT, route } from './route.ts'
+import { cursor, momentOrAgo, numberInQuery, oneOf } from '../query.ts'
+import { type Lines, nextOf, OF_ACCOUNT, route } from './route.ts'
 
 const WEEK_MS = 7 * 86_400_000
 const MOST_SNAPSHOTS = 1000
@@ -27,8 +28,8 @@ const LINES_TYPE: Record<LineFormat, string> = {
 
 const SNAPSHOT_RANGE = z
   .strictObject({
-    from: momentInQuery().optional().describe('Default: a week before `to`.'),
-    to: momentInQuery().optional().describe('Default: now.'),
+    from: momentOrAgo().optional().describe('Default: a week before `to`. A time, or how long ago: 2d.'),
+    to: momentOrAgo().optional().describe('Default: now.'),
     resolution: oneOf(RESOLUTIONS)
       .default('raw')
       .describe('Each change, or the values at the end of each hour or day (UTC).'),
@@ -53,18 +54,18 @@ export const accountRoutes = [
     summary: 'How the series of an account moved',
     params: OF_ACCOUNT,
     query: SNAPSHOT_RANGE,
-    answers: {
-      200: {
-        description: 'A page of snapshots.',
-        json: listShape(SnapshotShape, 'Oldest first; those of one moment stay together.'),
-        lines: Object.values(LINES_TYPE),
-      },
+    gives: {
+      description: 'A page of snapshots.',
+      json: pageShape(SnapshotShape, 'Oldest first; those of one moment stay together.'),
+      lines: Object.values(LINES_TYPE),
     },
     problems: [400, 404],
     example: { ...EXAMPLE, query: { resolution: 'daily' } },
     answer: async (deps, { params: { hubId }, query }) => {
       const now = deps.clock.now()
-      const { to = now, from = to - WEEK_MS, resolution, format, limit = SNAPSHOTS, after } = query
+      const { resolution, format, limit = SNAPSHOTS, after } = query
+      const to = query.to?.(now) ?? now
+      const from = query.from?.(now) ?? to - WEEK_MS
       const account = await deps.registry.get(hubId)
       if (account === undefined) throw unknownAccount(hubId)
       const snapshots = await readAccountHistory(deps, await withPlan(deps.due, account), { from, to, resolution })

@@ -17,7 +17,7 @@ export const alertRoutes = [
   route('showAlert', 'GET /alerts/{id}', {
     summary: 'One alert that is open',
     params: OF_ALERT,
-    answers: { 200: { description: 'The alert.', json: OpenAlertShape } },
+    gives: { description: 'The alert.', json: OpenAlertShape },
     problems: [404, 409],
     example: { params: { id: EXAMPLE_ID } },
     answer: async (deps, { params }) => {

@@ -1,11 +1,12 @@
 import * as z from 'zod'
+import { pageShape } from '../../operations/operation.ts'
 import { receiverStatus, receiverTestJson, timedAttempt } from '../../views/deliveries.ts'
 import { AttemptShape, ReceiverShape, ReceiverTestShape } from '../../views/shapes/delivery.ts'
 import { count } from '../../views/shapes/words.ts'
 import { Problem } from '../problem.ts'
 import { atMost, cursor } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
-import { listShape, nextOf, route } from './route.ts'
+import { nextOf, route } from './route.ts'
 
 /** Of an entry of the log, as Redis names it. */
 const AFTER = z.string('must be given once').regex(/^\d{1,15}-\d{1,15}$/, 'must be what the list before called next')
@@ -14,15 +15,13 @@ export const deliveryRoutes = [
   route('listDeliveries', 'GET /deliveries', {
     summary: 'Attempts to deliver messages',
     query: z.strictObject({ limit: atMost(500, 100), after: cursor(AFTER).optional() }),
-    answers: {
-      200: {
-        description: 'A page of attempts, and the state of deliveries now.',
-        json: listShape(AttemptShape, 'Newest first; the last 10,000 are kept.').extend({
-          pending: count('Deliveries that wait for their first or next attempt.'),
-          dead: count('Deliveries that were given up and can be sent again.'),
-          receivers: z.array(ReceiverShape),
-        }),
-      },
+    gives: {
+      description: 'A page of attempts, and the state of deliveries now.',
+      json: pageShape(AttemptShape, 'Newest first; the last 10,000 are kept.').extend({
+        pending: count('Deliveries that wait for their first or next attempt.'),
+        dead: count('Deliveries that were given up and can be sent again.'),
+        receivers: z.array(ReceiverShape),
+      }),
     },
     problems: [400],
     example: { query: { limit: '2' } },
@@ -42,9 +41,7 @@ export const deliveryRoutes = [
 
   route('listReceivers', 'GET /receivers', {
     summary: 'The state of each receiver',
-    answers: {
-      200: { description: 'All of them.', json: z.object({ items: z.array(ReceiverShape).describe('By name.') }) },
-    },
+    gives: { description: 'All of them.', json: z.object({ items: z.array(ReceiverShape).describe('By name.') }) },
     answer: async ({ receiverStore }) => ({ json: { items: (await receiverStore.read()).map(receiverStatus) } }),
   }),
 
@@ -52,7 +49,7 @@ export const deliveryRoutes = [
     summary: 'Send a test message now',
     description: 'Through the same code as alerts; one that arrives enables a receiver that is switched off.',
     params: z.object({ name: z.string().describe('Its name in the config.') }),
-    answers: { 200: { description: 'The result; `outcome` shows whether it arrived.', json: ReceiverTestShape } },
+    gives: { description: 'The result; `outcome` shows whether it arrived.', json: ReceiverTestShape },
     problems: [404],
     example: { params: { name: 'ops-hook' } },
     answer: async ({ actions, store }, { params: { name }, who }) => {

@@ -7,13 +7,19 @@ import { fieldSchemas, sentence } from '../field-schemas.ts'
 import { atMost, check, cursor } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
-import { type ApiRoute, NO_BODY, OF_ACCOUNT, readParams } from './route.ts'
+import { type ApiRoute, NO_BODY, OF_ACCOUNT, problemsAt, readParams } from './route.ts'
 
-/** The route of an operation: what it takes is in the path, the query or the body. */
-export function operationRoute(operation: Operation): ApiRoute {
+/** An operation under each of its addresses. */
+export function operationRoutes({ also = [], ...operation }: Operation): ApiRoute[] {
+  return [{}, ...also].map((one) => operationRoute({ ...operation, ...one }))
+}
+
+/** Its route: what it takes is in the path, the query or the body. */
+function operationRoute(operation: Operation & { given?: object }): ApiRoute {
   const { id, is, description, takes, pages, api, statuses, problems = [], example = {} } = operation
   const [method, path] = operation.route.split(' ') as [ApiRoute['method'], string]
-  const { inPath, beside } = placed(takes, path)
+  const { given: fixed = {} } = operation
+  const { inPath, beside } = placed(takes, path, Object.keys(fixed))
   const paging = pages && {
     limit: pages.limit === undefined ? atMost(500, 100) : atMost(500, 100).describe(pages.limit),
     ...(pages.cursor && { after: cursor(placeOf(pages.cursor)).optional() }),
@@ -21,7 +27,7 @@ export function operationRoute(operation: Operation): ApiRoute {
   const params = z.object(inPath)
   const rest = z.strictObject({ ...beside, ...paging })
   const takesMore = Object.keys(rest.shape).length > 0
-  const hasBody = takesMore && (method === 'POST' || method === 'PUT')
+  const hasBody = takesMore && method !== 'GET'
   // Where nothing is taken, unread parameters and bodies are ignored.
   const query = takesMore && !hasBody ? rest : z.object({})
   const body = hasBody ? bodyOf(rest) : NO_BODY
@@ -34,12 +40,18 @@ export function operationRoute(operation: Operation): ApiRoute {
         ([status, description]) => [status, { description, json: api.shape }],
       ),
     ),
-    problems: problemsOf(path, [...problems, ...(takesMore ? [400] : [])]),
+    problems: problemsAt(path, [...problems, ...(takesMore ? [400] : [])]),
     answer: async (deps: WebDeps, request: FastifyRequest) => {
       const more = hasBody ? check(body, request.body ?? undefined) : check(query, firstPage(request.query))
       // What the path names is no other for what stands beside it.
       const { limit = 100, after, ...given } = { ...(more as Read), ...readParams(params, request.params) }
-      const asked = { given, who: whoOf(request), now: deps.clock.now(), page: { limit, after }, isForPeople: false }
+      const asked = {
+        given: { ...given, ...fixed },
+        who: whoOf(request),
+        now: deps.clock.now(),
+        page: { limit, after },
+        isForPeople: false,
+      }
       if (operation.does !== undefined) await requireRedis(deps.store)
       const value = await carryOut(operation, deps, asked)
       const { location, ...answered } = statuses?.of(value) ?? {}
@@ -51,10 +63,11 @@ export function operationRoute(operation: Operation): ApiRoute {
 /** What was asked for, with its place in a list. */
 type Read = Record<string, unknown> & { limit?: number; after?: string }
 
-function placed(takes: Fields, path: string) {
+function placed(takes: Fields, path: string, fixed: readonly string[]) {
   const inPath: Record<string, z.ZodType> = {}
   const beside: Record<string, z.ZodType> = {}
   for (const [name, schema] of Object.entries(fieldSchemas(takes))) {
+    if (fixed.includes(name)) continue
     if (!path.includes(`{${name}}`)) beside[name] = schema
     else inPath[name] = name === 'hubId' ? OF_ACCOUNT.shape.hubId : schema
   }
@@ -77,9 +90,4 @@ function placeOf(pattern: RegExp): z.ZodType {
 /** Where nothing of it must be there, none of it need be. */
 function bodyOf(body: z.ZodType): z.ZodType {
   return body.safeParse({}).success ? body.optional() : body
-}
-
-/** Two accounts may have the domain that names one. */
-function problemsOf(path: string, own: readonly number[]): number[] {
-  return [...new Set([...own, ...(path.includes('{hubId}') ? [409] : [])])].sort()
 }

@@ -8,27 +8,18 @@ import { Problem, unknownAccount } from '../problem.ts'
 import { check, parseHubId, written } from '../query.ts'
 import type { WebDeps } from '../web-deps.ts'
 
-/** One answer that is no problem. `lines`: other media types that it may come in instead of JSON. */
-interface AnswerShape {
+/** An answer that is no problem. `lines`: other media types that it may come in instead of JSON. */
+interface AnswerShape<S extends z.ZodType = z.ZodType> {
   description: string
-  json: z.ZodType
+  json: S
   lines?: readonly string[]
 }
-type AnswerShapes = Readonly<Record<number, AnswerShape>>
 
 export interface Lines {
   type: string
   fileName: string
   text: Readable
 }
-
-/** What a route answers: JSON of the shape that its status has, or lines. The status is 200 where it is not said. */
-type RouteAnswer<A extends AnswerShapes> = {
-  [S in keyof A & number]: (S extends 200 ? { status?: S } : { status: S }) & { location?: string } & (
-      | { json: z.output<A[S]['json']> }
-      | { lines: Lines }
-    )
-}[keyof A & number]
 
 /** A request that works against the installation that tests seed; the document shows it. */
 interface Example {
@@ -53,7 +44,8 @@ export interface Described {
   params: z.ZodObject
   query: z.ZodType
   body: z.ZodType
-  answers: AnswerShapes
+  /** By their statuses. */
+  answers: Readonly<Record<number, AnswerShape>>
   /** Statuses that are problems, beside those that every route may have. */
   problems: readonly number[]
   example: Example
@@ -71,45 +63,45 @@ const NOTHING = z.object({})
 export const NO_BODY = z.unknown()
 
 /** What is left out takes nothing, needs the scope that the method says, and has no problems and no example of its own. */
-interface Declared<P extends z.ZodObject, Q extends z.ZodType, B extends z.ZodType, A extends AnswerShapes>
+interface Declared<P extends z.ZodObject, Q extends z.ZodType, S extends z.ZodType>
   extends Pick<Described, 'summary' | 'description'>,
     Partial<Pick<Described, 'scope' | 'problems' | 'example'>> {
   params?: P
   query?: Q
-  body?: B
-  answers: A
+  gives: AnswerShape<S>
   answer(
     deps: WebDeps,
-    asked: { params: z.output<P>; query: z.output<Q>; body: z.output<B>; who: Who },
-  ): Promise<RouteAnswer<A>>
+    asked: { params: z.output<P>; query: z.output<Q>; who: Who },
+  ): Promise<{ json: z.output<S> } | { lines: Lines }>
 }
 
 /** A route whose answer sees only what its schemas have let through. */
 export function route<
-  A extends AnswerShapes,
+  S extends z.ZodType,
   P extends z.ZodObject = typeof NOTHING,
   Q extends z.ZodType = typeof NOTHING,
-  B extends z.ZodType = typeof NO_BODY,
->(id: string, address: `${Method} /${string}`, declared: Declared<P, Q, B, A>): ApiRoute {
+>(id: string, address: `${Method} /${string}`, { gives, ...declared }: Declared<P, Q, S>): ApiRoute {
   const [method, path] = address.split(' ') as [Method, string]
   const described = {
     ...({ scope: method === 'GET' ? 'read' : 'write', problems: [], example: {} } as const),
-    ...{ params: NOTHING as unknown as P, query: NOTHING as unknown as Q, body: NO_BODY as unknown as B },
+    ...{ params: NOTHING as unknown as P, query: NOTHING as unknown as Q, body: NO_BODY, answers: { 200: gives } },
     ...declared,
   }
-  // Two accounts may have the domain that names one.
-  const problems = path.includes('{hubId}') ? [...new Set([...described.problems, 409])].sort() : described.problems
   return {
     ...described,
-    ...{ id, method, path, problems },
+    ...{ id, method, path, problems: problemsAt(path, described.problems) },
     answer: (deps, request) =>
       declared.answer(deps, {
         params: readParams(described.params, request.params),
         query: check(described.query, request.query),
-        body: check(described.body, request.body ?? undefined),
         who: whoOf(request),
-      }) as Promise<SentAnswer>,
+      }),
   }
+}
+
+/** Two accounts may have the domain that names one. */
+export function problemsAt(path: string, own: readonly number[]): number[] {
+  return [...new Set([...own, ...(path.includes('{hubId}') ? [409] : [])])].sort()
 }
 
 /** What no account can be named by leads nowhere: that is no fault of a parameter. */
@@ -134,14 +126,6 @@ export const OF_ACCOUNT = z.object({
     description: "The account's id at the provider, or its domain.",
   }),
 })
-
-/** A list that goes on: `next` goes back in as `after`. */
-export function listShape<S extends z.ZodType>(item: S, order: string) {
-  return z.object({
-    items: z.array(item).describe(order),
-    next: z.string().exactOptional().describe('Hand it back as `after` for what follows; absent at the end.'),
-  })
-}
 
 /** The cursor of the page that follows; nothing at the end. */
 export function nextOf(next: number | string | undefined): { next?: string } {

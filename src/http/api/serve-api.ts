@@ -12,33 +12,33 @@ import { accountRoutes } from './accounts.ts'
 import { alertRoutes } from './alerts.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { openApiDocument } from './openapi.ts'
-import { operationRoute } from './operation-route.ts'
+import { operationRoutes } from './operation-route.ts'
 import { type ApiRoute, route, type SentAnswer } from './route.ts'
 import { silenceRoutes } from './silences.ts'
 
 const statusRoutes = [
   route('showStatus', 'GET /status', {
     summary: 'The fleet at a glance',
-    answers: { 200: { description: 'How the fleet is.', json: FleetStatusShape } },
+    gives: { description: 'How the fleet is.', json: FleetStatusShape },
     answer: async (deps) => ({ json: await readFleetStatus(deps) }),
   }),
 
   route('showCoverage', 'GET /coverage', {
     summary: 'How far readings can be relied on',
     description: 'The accounts without a fresh reading are those of `/accounts?stale=true`.',
-    answers: { 200: { description: 'The coverage now.', json: CoverageShape } },
+    gives: { description: 'The coverage now.', json: CoverageShape },
     answer: async ({ coverage, clock }) => ({ json: await readCoverage(coverage, clock.now()) }),
   }),
 
   route('showOutbox', 'GET /outbox', {
     summary: 'Whether any alert was lost',
     description: 'From counters; `plimsoll outbox verify` checks each transition.',
-    answers: { 200: { description: 'How many alerts are on their way.', json: OutboxShape } },
+    gives: { description: 'How many alerts are on their way.', json: OutboxShape },
     answer: async (deps) => ({ json: outboxJson(await readOutboxBalance(deps, deps.clock.now())) }),
   }),
 ]
 
-const OF_OPERATIONS = (await Promise.all(OPERATION_NAMES.map(loadOperation))).map(operationRoute)
+const OF_OPERATIONS = (await Promise.all(OPERATION_NAMES.map(loadOperation))).flatMap(operationRoutes)
 
 /** All that answers under /api/v1, and the document about it. */
 export const API_ROUTES: readonly ApiRoute[] = [
@@ -51,7 +51,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...OF_OPERATIONS,
   route('showDocument', 'GET /openapi.json', {
     summary: 'This document',
-    answers: { 200: { description: 'OpenAPI 3.1.', json: AnyObjectShape } },
+    gives: { description: 'OpenAPI 3.1.', json: AnyObjectShape },
     answer: async ({ publicUrl }) => ({ json: openApiDocument(API_ROUTES, publicUrl) }),
   }),
 ]

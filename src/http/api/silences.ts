@@ -8,7 +8,7 @@ export const silenceRoutes = [
   route('showSilence', 'GET /silences/{id}', {
     summary: 'One silence',
     params: z.object({ id: z.string().describe('Its id.') }),
-    answers: { 200: { description: 'The silence.', json: SilenceShape } },
+    gives: { description: 'The silence.', json: SilenceShape },
     problems: [404],
     example: { params: { id: 's-4k7mp' } },
     answer: async (deps, { params: { id } }) => {

@@ -171,10 +171,6 @@ export const ContactShape = shape('Contact', "An account's own contact.", {
 export const UninstallShape = shape('Uninstalling', 'An account that is being uninstalled, or was.', {
   hubId: AccountNameShape.hubId,
   state: AccountNameShape.state,
-})
-
-export const LeavingShape = shape('Leaving', 'What came of asking for an uninstall.', {
-  hubId: AccountNameShape.hubId,
   outcome: z
     .enum(['begun', 'already', 'deleted', 'was-gone', 'forgotten'])
     .describe(
@@ -184,6 +180,7 @@ export const LeavingShape = shape('Leaving', 'What came of asking for an uninsta
   deletedAt: momentOrNull('With --wait: when the refresh token was deleted.').exactOptional(),
   purgeAt: momentOrNull('With --wait: when the account is forgotten.').exactOptional(),
 })
+export type UninstallShape = z.infer<typeof UninstallShape>
 
 export const ImportedShape = shape('Imported', 'What came of importing a file of accounts.', {
   imported: count('New accounts.'),
