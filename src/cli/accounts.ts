@@ -8,7 +8,7 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
       option('--refresh-token-file <file>', 'file with the refresh token, and nothing else').makeOptionMandatory(),
     ],
     examples: ['--refresh-token-file ./token.txt'],
-    run: async () => (await import('./accounts-change.ts')).connect,
+    run: async () => (await import('./accounts-connect.ts')).connect,
   },
   'accounts import': {
     is: 'bring many accounts in with their refresh tokens; run again, it goes on where it ended',
@@ -34,17 +34,11 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ['fleet.csv', '- --format jsonl > fleet.jsonl'],
     run: async () => (await import('./accounts-files.ts')).exportFile,
   },
-  'accounts poll': {
-    is: 'read the limits of accounts now, as the daemon does when they are due',
-    args: [argument('<accounts...>', 'hub ids or domains').argParser(parseAccounts)],
-    examples: ['1234567'],
-    run: async () => (await import('./accounts-change.ts')).poll,
-  },
   'accounts reconnect-link': {
     is: 'print a link for the customer that connects this account again and no other',
     args: [accountArgument()],
     examples: ['acme.example.com'],
-    run: async () => (await import('./accounts-change.ts')).printReconnectLink,
+    run: async () => (await import('./accounts-connect.ts')).printReconnectLink,
   },
   'accounts history': {
     is: "show how accounts' limits moved",

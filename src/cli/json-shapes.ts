@@ -1,10 +1,4 @@
-import {
-  ConnectedShape,
-  ExportedShape,
-  ImportedShape,
-  PolledShape,
-  ReconnectLinkShape,
-} from '../views/shapes/account.ts'
+import { ConnectedShape, ExportedShape, ImportedShape, ReconnectLinkShape } from '../views/shapes/account.ts'
 import { OutboxProofShape, ReceiverTestShape } from '../views/shapes/delivery.ts'
 import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import {
@@ -34,7 +28,6 @@ export const JSON_SHAPES = {
   'accounts connect': ConnectedShape,
   'accounts import': ImportedShape,
   'accounts export': ExportedShape,
-  'accounts poll': listOf(PolledShape),
   'accounts reconnect-link': ReconnectLinkShape,
   'accounts history': listOf(AccountHistoryShape),
   'alerts test': ReceiverTestShape,

@@ -2,11 +2,13 @@ import type { Argument, Option } from 'commander'
 import { defaultOf, type Field, fieldsOf } from '../operations/field.ts'
 import type { Operation } from '../operations/operation.ts'
 import {
+  type AccountArgument,
   argument,
   type CommandSpec,
   mostRows,
   option,
   parseAccount,
+  parseAccounts,
   parseEnd,
   parseTime,
   refuse,
@@ -23,11 +25,13 @@ interface Reader {
 
 const A_TIME = '2026-11-21T18:00 (in http.timeZone), ISO 8601'
 
-function readerOf({ kind, parse, must = '', isLine, isAhead }: Field): Reader {
+function readerOf({ kind, parse, must = '', isLine, isAhead, isMany }: Field): Reader {
   if (parse !== undefined) return { read: (text) => parse(text) ?? refuse(must) }
   if (isLine) return { read: (text, before) => (before === undefined ? text : `${before} ${text}`) }
   if (isAhead) return { read: parseEnd, hint: A_TIME, word: 'time' }
   if (kind === 'moment') return { read: parseTime, hint: `${A_TIME}, or how long ago`, word: 'time' }
+  if (isMany)
+    return { read: (text, before) => parseAccounts(text, before as AccountArgument[]), hint: 'hub ids or domains' }
   return kind === 'account' ? { read: parseAccount, hint: 'hub id or domain', word: 'account' } : {}
 }
 

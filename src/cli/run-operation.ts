@@ -13,7 +13,7 @@ import { CommandError, type Io } from './io.ts'
 import { printShown } from './print-shown.ts'
 import { showProgress } from './progress.ts'
 import { whoRuns } from './who-runs.ts'
-import { hubIdNamed, showing, withParts, withStore } from './with-parts.ts'
+import { hubIdNamed, hubIdsNamed, showing, withParts, withStore } from './with-parts.ts'
 
 /** Runs an operation as a command; `names`: the fields that are its arguments. */
 export async function runOperation(
@@ -30,7 +30,7 @@ export async function runOperation(
   const isAll = max === undefined || (asJson === true && operation.isList === true)
   const page = { limit: isAll ? Number.POSITIVE_INFINITY : max }
   const call = async (stores: Stores) => {
-    const given = await withHubIds(operation.takes, written, (name) => hubIdNamed(stores, name))
+    const given = await withHubIds(operation.takes, written, stores)
     return { given, who: whoRuns(io), now: io.clock.now(), page, isForPeople: asJson !== true }
   }
   const print = ({ value, asked }: { value: unknown; asked: Awaited<ReturnType<typeof call>> }) => {
@@ -57,7 +57,11 @@ export async function runOperation(
   const done =
     operation.does === undefined
       ? showing(io, options, { open: withStore, read, print })
-      : withParts(io, { ...options, ...needs }, act).then(print)
+      : withParts(io, { ...options, ...needs }, act).then((done) => {
+          print(done)
+          const why = operation.fails?.(done.value)
+          if (why !== undefined) throw new CommandError(why)
+        })
   await done.catch((error: unknown) => {
     throw error instanceof Refusal ? refused(error, operation.takes, names, command) : error
   })
@@ -86,16 +90,16 @@ function refused(
 }
 
 /** What was written, with the hub ids of accounts that are named by their domain. */
-async function withHubIds(
-  takes: Fields,
-  written: Record<string, unknown>,
-  hubIdOf: (name: AccountArgument) => Promise<number>,
-): Promise<Given<Fields>> {
+async function withHubIds(takes: Fields, written: Record<string, unknown>, stores: Stores): Promise<Given<Fields>> {
   const entries = fieldsOf(takes, 'command').map(async ([name, { kind, most = Number.POSITIVE_INFINITY }, called]) => {
     const value = kind === 'flag' ? written[called] === true : written[called]
     if (typeof value === 'string' && value.trim().length > most)
       throw wrongField(name, `is longer than ${most} characters`)
-    return [name, kind === 'account' && value !== undefined ? await hubIdOf(value as AccountArgument) : value] as const
+    if (kind !== 'account' || value === undefined) return [name, value] as const
+    return [
+      name,
+      Array.isArray(value) ? await hubIdsNamed(stores, value) : await hubIdNamed(stores, value as AccountArgument),
+    ] as const
   })
   return Object.fromEntries(await Promise.all(entries))
 }

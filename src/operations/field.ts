@@ -22,6 +22,8 @@ export interface Field<T = unknown> {
   must?: string
   /** Of a text: a command may have it several times, and they make one line. */
   isLine?: true
+  /** Of an account: a command may have several. */
+  isMany?: true
   /** Of a moment: never how long ago. */
   isAhead?: true
   /** Of JSON. */
@@ -79,6 +81,11 @@ export function aheadField(is: string, more: More = {}): Field<Moment | undefine
 /** One account: its hub id, or its domain. */
 export function accountField(is: string, more: More = {}): Field<number | undefined> {
   return { kind: 'account', is, option: 'account', ...more }
+}
+
+/** Several accounts of a command, one of the API. */
+export function accountsField(is: string): Field<number | readonly number[]> {
+  return { kind: 'account', is, option: 'accounts', isMany: true, isRequired: true }
 }
 
 export function flagField(is: string, more: More = {}): Field<boolean> {

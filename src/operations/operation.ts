@@ -92,6 +92,8 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
   show(value: V, reader: Reader<F>): readonly Shown[]
   /** What people should know beside it, also where a program reads it. */
   notes?(value: V): readonly string[]
+  /** Why a command ends with 1, once it has shown what came of it. */
+  fails?(value: V): string | undefined
 }
 
 /** Where the API answers with another status than 200: what each says, and which one a value has. */
@@ -119,6 +121,7 @@ interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
   does?(deps: ActingDeps, call: OperationCall<F>): Promise<V>
   show: Operation<F, V>['show']
   notes?: NonNullable<Operation<F, V>['notes']>
+  fails?: NonNullable<Operation<F, V>['fails']>
 }
 
 /** An operation that gives one thing; `json` where that is not yet what programs are given. */

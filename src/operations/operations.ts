@@ -7,6 +7,7 @@ export const OPERATIONS = {
   upcoming: async () => (await import('./upcoming.ts')).upcoming,
   'accounts list': async () => (await import('./list-accounts.ts')).accountList,
   'accounts show': async () => (await import('./show-account.ts')).accountDetails,
+  'accounts poll': async () => (await import('./poll-account.ts')).accountPoll,
   'accounts refresh': async () => (await import('./refresh-account.ts')).accountRefresh,
   'accounts contact': async () => (await import('./account-contact.ts')).accountContact,
   'accounts uninstall': async () => (await import('./uninstall-account.ts')).accountUninstall,

@@ -1,8 +1,6 @@
 import type { NoToken } from '../../tokens/access-token.ts'
-import { polledJson } from '../../views/account-now-json.ts'
-import { AccessTokenShape, PolledShape } from '../../views/shapes/account.ts'
+import { AccessTokenShape } from '../../views/shapes/account.ts'
 import { Problem, unknownAccount } from '../problem.ts'
-import { requireRedis } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { OF_ACCOUNT, route } from './route.ts'
 
@@ -30,22 +28,6 @@ export const accountActionRoutes = [
           scopes: [...answer.scopes],
         },
       }
-    },
-  }),
-
-  route('pollAccount', 'POST /accounts/{hubId}/poll', {
-    summary: "Read the account's limits now",
-    description:
-      'As the daemon does when they are due: what is read is stored and alerted on. It takes as long as it takes.',
-    params: OF_ACCOUNT,
-    gives: { description: 'The result; `outcome` shows whether all was read.', json: PolledShape },
-    problems: [404],
-    example: EXAMPLE,
-    answer: async ({ actions, registry, store }, { params: { hubId }, who }) => {
-      await requireRedis(store)
-      if ((await registry.get(hubId)) === undefined) throw unknownAccount(hubId)
-      const { account, reason } = await actions.poll(hubId, who)
-      return { json: polledJson(hubId, account, reason) }
     },
   }),
 ]

@@ -1,24 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { connectByToken, makeReconnectLink } from '../app/account-actions.ts'
-import { accountJobsUntil, pollNow } from '../app/account-jobs.ts'
-import type { Services } from '../app/services.ts'
 import { replaceSecretFile } from '../runtime/data-folder.ts'
 import { Secret } from '../runtime/secret.ts'
-import { ageCell } from '../text/cells.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { prose, spare, state, whole } from '../text/columns.ts'
-import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
-import { polledJson } from '../views/account-now-json.ts'
-import type { PolledShape } from '../views/shapes/account.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson, unreadable } from './io.ts'
-import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { printTable } from './table.ts'
 import { whoRuns } from './who-runs.ts'
-import { hubIdNamed, hubIdsNamed, noSuchAccount, withParts, withStore } from './with-parts.ts'
+import { hubIdNamed, noSuchAccount, withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll accounts connect`. */
 export async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
@@ -70,36 +61,4 @@ export async function printReconnectLink(io: Io, name: AccountArgument, options:
   if (options.json === true) return printJson(io, 'accounts reconnect-link', { hubId, url, expiresAt: until })
   io.out(`${url}\n`)
   if (io.isTerminal) say(io, `It connects account ${hubId} and no other, until ${formatMoment(expiresAt)}.`)
-}
-
-/** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */
-export async function poll(io: Io, names: readonly AccountArgument[], options: CommonOptions): Promise<void> {
-  const needs = { ...options, writesAs: 'accounts poll', stops: 'by itself' } as const
-  const polled = await withParts(io, needs, async (parts) => pollAll(io, parts, await hubIdsNamed(parts, names)))
-  if (options.json === true) printJson(io, 'accounts poll', polled)
-  else {
-    printTable(
-      io,
-      [whole('HUB ID'), 'DOMAIN', state('OUTCOME'), spare(whole('READ')), prose('WHY')],
-      polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
-        ...[String(hubId), hubDomain, outcome, ageCell(polledAt, io.clock.now()), reason ?? ''],
-      ]),
-    )
-  }
-  const failed = polled.filter(({ outcome }) => outcome === 'failed').length
-  if (failed === 0) return
-  throw new CommandError(`${failed} of ${countOf(polled.length, 'account')} could not be read, or not all of it`)
-}
-
-async function pollAll(io: Io, parts: Services, hubIds: readonly number[]): Promise<PolledShape[]> {
-  const jobs = accountJobsUntil(parts, io.stop)
-  const who = whoRuns(io)
-  const progress = showProgress(io, 'accounts polled', hubIds.length)
-  let done = 0
-  const pollOne = async (hubId: number) => {
-    const { account, reason } = await pollNow(jobs, parts, hubId, who)
-    progress.at(++done, hubIds.length)
-    return polledJson(hubId, account, reason)
-  }
-  return Promise.all(hubIds.map(pollOne)).finally(progress.end)
 }
