@@ -1,7 +1,7 @@
 import { type Identified, identifyAccount } from '../src/accounts/identify-account.ts'
 import { beginUninstall, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
-import { type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
+import { Leases } from '../src/tokens/leases.ts'
+import { type Occasion, type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { ChunkClaims } from './chunk-claims.ts'
 import { eachAccount } from './each-account.ts'
 import type { RefreshWork } from './job-deps.ts'
@@ -10,34 +10,30 @@ import type { ChunkJob } from './queues.ts'
 /** One account's; also for what needs a token, and starts no uninstall. */
 type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'due' | 'repair'>
 type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
+type Failed = Extract<RefreshOutcome, { is: 'failed' }>
 
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
-  const turn = deps.endpoint.nextTurn()
+  const occasion = { turn: deps.endpoint.nextTurn(), leases: new Leases(deps.tokens, deps.clock) }
   return eachAccount(deps, new ChunkClaims(deps, { kind: 'refresh', hubIds }), signal, async (hubId) => {
-    const outcome = await refreshOne(deps, hubId, undefined, turn)
+    const outcome = await refreshed(deps, hubId, occasion)
     if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
-    await uninstallIfRefusedLong(deps, hubId, outcome)
+    else if (outcome.is === 'failed') await uninstallIfRefusedLong(deps, hubId, outcome)
   })
 }
 
-/** One account, counted and logged; also for a request for a token between two ticks. */
-export async function refreshOne(
-  deps: RefreshOneWork,
-  hubId: number,
-  refused?: string,
-  turn?: number,
-): Promise<RefreshOutcome> {
-  const outcome = await deps.movement.inHand('refresh', hubId, () => refreshAccount(deps, hubId, refused, turn))
+/** One account, counted and logged, for a request for a token between two ticks. */
+export function refreshOne(deps: RefreshOneWork, hubId: number, refused?: string): Promise<RefreshOutcome> {
+  return refreshed(deps, hubId, { refused })
+}
+
+async function refreshed(deps: RefreshOneWork, hubId: number, occasion: Occasion): Promise<RefreshOutcome> {
+  const outcome = await deps.movement.inHand('refresh', hubId, () => refreshAccount(deps, hubId, occasion))
   deps.metrics.refreshes.inc({ outcome: outcome.is })
-  if (outcome.is === 'refreshed') observeRefresh(deps.metrics, outcome)
-  if (outcome.is === 'refreshed' && outcome.expired) {
-    deps.metrics.tokensExpired.inc()
-    deps.log.warn({ code: 'token.expired', hubId, lateMs: outcome.lateMs }, 'the token had expired before its refresh')
-  }
+  if (outcome.is === 'refreshed') observeRefresh(deps, hubId, outcome)
   if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
   if ((outcome.is === 'refreshed' || outcome.is === 'fresh') && outcome.isUnidentified) {
-    await identifyOne(deps, hubId, turn)
+    await identifyOne(deps, hubId, occasion.turn)
   }
   return outcome
 }
@@ -51,15 +47,19 @@ export async function identifyOne(deps: RefreshOneWork, hubId: number, turn?: nu
   return outcome
 }
 
-function observeRefresh(metrics: Metrics, { unstoredMs, lateMs, leftMs }: Refreshed): void {
+function observeRefresh({ metrics, log }: RefreshOneWork, hubId: number, outcome: Refreshed): void {
+  const { unstoredMs, lateMs, leftMs, expired } = outcome
+  if (expired) {
+    metrics.tokensExpired.inc()
+    log.warn({ code: 'token.expired', hubId, lateMs }, 'the token had expired before its refresh')
+  }
   metrics.tokenStore.observe(unstoredMs / 1_000)
   if (leftMs === null) return
   metrics.refreshLateness.observe(lateMs / 1_000)
   metrics.refreshHeadroom.observe(Math.max(0, leftMs) / 1_000)
 }
 
-async function uninstallIfRefusedLong(deps: RefreshWork, hubId: number, outcome: RefreshOutcome): Promise<void> {
-  if (outcome.is !== 'failed') return
+async function uninstallIfRefusedLong(deps: RefreshWork, hubId: number, outcome: Failed): Promise<void> {
   const now = deps.clock.now()
   const request = uninstallAfterRefusal(outcome, deps.uninstallAfterRefusedMs, now)
   if (request === undefined || (await beginUninstall(deps, hubId, request)) !== 'begun') return

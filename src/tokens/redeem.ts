@@ -5,8 +5,9 @@ import type { AlertWrites } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { RefreshFailure } from './after-failure.ts'
+import type { Lease } from './leases.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import type { AnswerToStore, Lease, RefreshContext } from './token-store.ts'
+import type { AnswerToStore, RefreshContext } from './token-store.ts'
 import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
 import { openToken } from './vault.ts'
 
@@ -47,23 +48,30 @@ export type Redeemed =
   | { is: 'left' }
 
 /** From the refresh token to the stored answer: what must not be torn apart, or the account may be lost. */
-export async function redeemAndStore(
-  deps: RedeemDeps,
-  job: RedeemJob,
-  lease: Pick<Lease, 'isHeld'>,
-): Promise<Redeemed> {
+export function redeemAndStore(deps: RedeemDeps, job: RedeemJob, lease: Pick<Lease, 'isHeld'>): Promise<Redeemed> {
   const { refreshToken, previousToken } = job.context
   const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
-  if (!opened.ok) return { is: 'failed', failure: opened.failure }
+  if (!opened.ok) return Promise.resolve({ is: 'failed', failure: opened.failure })
   const current = opened.value
-  const redeemed = await redeem(deps, job, { sent: current, current }, lease)
-  if (previousToken === undefined || !isRefused(redeemed)) return redeemed
-  // The token before the last one is kept until its successor has worked: that this one is refused is the case for it.
+  const redeemed = redeem(deps, job, { sent: current, current }, lease)
+  if (previousToken === undefined) return redeemed
+  return redeemed.then((first) =>
+    isRefused(first) ? redeemPrevious(deps, job, { first, current, previousToken }, lease) : first,
+  )
+}
+
+/** The token before the last one is kept until its successor has worked: that this one is refused is the case for it. */
+async function redeemPrevious(
+  deps: RedeemDeps,
+  job: RedeemJob,
+  { first, current, previousToken }: { first: Redeemed; current: Secret; previousToken: Buffer },
+  lease: Pick<Lease, 'isHeld'>,
+): Promise<Redeemed> {
   const before = openToken(deps.vault, previousToken, job.hubId, 'refresh')
   if (!before.ok) return { is: 'failed', failure: before.failure }
   const second = await redeem(deps, job, { sent: before.value, current }, lease)
   // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
-  return isRefused(second) ? redeemed : second
+  return isRefused(second) ? first : second
 }
 
 function isRefused(redeemed: Redeemed): boolean {

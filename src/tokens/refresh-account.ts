@@ -4,9 +4,10 @@ import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
 import { type AfterFailure, afterFailure, type RefreshFailure } from './after-failure.ts'
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
+import { Lease, Leases } from './leases.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
-import type { BeginRefresh, Lease, RefreshContext } from './token-store.ts'
+import type { BeginRefresh, RefreshContext } from './token-store.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
@@ -68,26 +69,29 @@ export type RefreshOutcome =
   /** `alerted`: an alert was committed. */
   | { is: 'failed'; failure: RefreshFailure; state: AccountState; alerted: boolean; rejectedAt: number | null }
 
-/**
- * Refreshes one account, if it is due and no other worker has it: lease, redeem, store. `refused` is the generation of
- * tokens that seem good still but were refused, or are about to expire: those are refreshed although they are not due.
- * `turn` is the place in line of the chunk that the account came with.
- */
+/** How an account comes to be refreshed. */
+export interface Occasion {
+  /** The generation of tokens that seem good still but were refused, or are about to expire: they are refreshed although not due. */
+  refused?: string | undefined
+  /** The place in line of the chunk that the account came with, and where the leases of the chunk are kept. */
+  turn?: number
+  leases?: Leases
+}
+
+/** Refreshes one account, if it is due and no other worker has it: lease, redeem, store. */
 export async function refreshAccount(
   deps: RefreshDeps,
   hubId: number,
-  refused?: string,
-  turn?: number,
+  { refused, turn, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},
 ): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
   // Before the lease: other workers are not kept from the account while this one waits in line.
   const admission = await deps.endpoint.enter(turn)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
-  const owner = newOperation()
-  const sinceTaken = deps.clock.stopwatch()
+  const lease = new Lease(hubId, newOperation(), deps.clock)
   let begun: BeginRefresh
   try {
-    begun = await deps.tokens.begin(hubId, owner, deps.clock.now())
+    begun = await deps.tokens.begin(hubId, lease.owner, deps.clock.now())
   } catch (error) {
     deps.endpoint.leave()
     throw error
@@ -97,32 +101,31 @@ export async function refreshAccount(
     return begun
   }
   const { context } = begun
-
-  const attempt: Attempt = { hubId, owner, context, dueAt: planRefresh(hubId, context.times, deps.settings).dueAt }
   const now = deps.clock.now()
+  const attempt = attemptAt(deps, lease, context, now)
   const planned = plannedAt(attempt, refused, now)
   if (now < planned) return leaveUntil(deps, attempt, planned, now)
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
   }
-  const kept = deps.tokens.keepLease(hubId, { owner, ms: context.leaseMs, sinceTaken }, deps.clock)
+  lease.ms = context.leaseMs
+  leases.keep(lease)
   try {
     // A process that hung for longer than its lease must not begin with the account anew: another worker may have it.
-    const redeemed = deps.unstored.has(hubId) ? TOO_LATE : await redeem(deps, attempt, kept)
+    const redeemed = deps.unstored.has(hubId) ? TOO_LATE : await redeem(deps, attempt, lease)
     return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
   } finally {
-    kept.end()
+    leases.end(lease)
   }
 }
 
 const TOO_LATE: Redeemed = { is: 'too-late' }
 
-async function redeem(deps: RefreshDeps, attempt: Attempt, kept: Lease): Promise<Redeemed> {
-  const recovered = deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() })
+async function redeem(deps: RefreshDeps, attempt: Attempt, lease: Lease): Promise<Redeemed> {
   deps.unstored.take(attempt.hubId)
   try {
-    return await redeemAndStore(deps, { ...attempt, recovered }, kept)
+    return await redeemAndStore(deps, attempt, lease)
   } finally {
     deps.unstored.giveBack(attempt.hubId)
   }
@@ -161,6 +164,16 @@ interface Attempt {
   context: RefreshContext
   /** When its plan had it refreshed, ms. */
   dueAt: number
+  /** What is told of it when it works. */
+  recovered: AlertWrites
+}
+
+function attemptAt(deps: RefreshDeps, { hubId, owner }: Lease, context: RefreshContext, now: number): Attempt {
+  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
+  const attempt = { hubId, owner, context, dueAt, recovered: NO_ALERT_WRITES }
+  // Nearly always there is none.
+  if (context.tokenAlert !== '') attempt.recovered = deps.announce.recovered({ ...announced(attempt), now })
+  return attempt
 }
 
 async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed): Promise<RefreshOutcome> {
@@ -245,7 +258,7 @@ function alertsFor(
   return deps.announce[next.alert]({ ...announced(attempt), now }, failure.message)
 }
 
-function announced({ hubId, context }: Attempt): Omit<AnnouncedAccount, 'now'> {
+function announced({ hubId, context }: Pick<Attempt, 'hubId' | 'context'>): Omit<AnnouncedAccount, 'now'> {
   const { hubDomain, refreshedAt, tokenAlert, interruptedAt, times } = context
   return { hubId, hubDomain, refreshedAt, tokenAlert, interruptedAt, expiresAt: times.expiresAt }
 }

@@ -4,9 +4,9 @@ import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
-import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
+import type { LeaseStore } from './leases.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import { readAccess } from './stored-access.ts'
 import type { Vault } from './vault.ts'
@@ -94,20 +94,8 @@ export interface StoredToken {
   isHeld: boolean
 }
 
-/**
- * The right to refresh one account, held by one worker at a time. It is short, so that a dead worker's ends while there
- * is still time to refresh, and renewed while a slow answer is waited for. Losing it is no disaster: every write is
- * checked against the generation of the tokens.
- */
-export interface Lease {
-  /** Whether it is sure to be held still: false once it was lost, or could not be renewed in time. */
-  isHeld(): boolean
-  /** Renews it no more. */
-  end(): void
-}
-
 /** The side of the store that has the tokens, to refresh them and to hand them out. */
-export class TokenStore {
+export class TokenStore implements LeaseStore {
   readonly #store: Store
   readonly #steps: AccountSteps
   readonly #keys: Keys
@@ -138,22 +126,8 @@ export class TokenStore {
     await this.#store.leaveRefresh(this.#keys.own(hubId), ...[hubId, owner, Math.round(refreshAt)])
   }
 
-  /** Renews the lease until it is ended; `sinceTaken` counts from when it was asked for. */
-  keepLease(
-    hubId: number,
-    { owner, ms, sinceTaken }: { owner: string; ms: number; sinceTaken: () => number },
-    clock: Clock,
-  ): Lease {
-    let since: (() => number) | undefined = sinceTaken
-    const renew = async () => {
-      const sinceAsked = clock.stopwatch()
-      // Redis may be away: then nothing is known, and it ends when it would have.
-      const renewed = await this.#store.renewLease(this.#keys.own(hubId), owner, ms).catch(() => undefined)
-      if (renewed === 1 && since !== undefined) since = sinceAsked
-      if (renewed === 0) since = undefined
-    }
-    const end = clock.every(ms / 3, renew)
-    return { isHeld: () => since !== undefined && since() < ms, end }
+  async renewLease({ hubId, owner, ms }: Parameters<LeaseStore['renewLease']>[0]): Promise<boolean> {
+    return (await this.#store.renewLease(this.#keys.own(hubId), owner, ms)) === 1
   }
 
   /** `again`: they were stored before, and may have been lost. */

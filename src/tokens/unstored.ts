@@ -216,11 +216,16 @@ export interface StoreAnswerDeps {
   clock: Clock
   log: Logger
   /** Puts aside what can't be read of an account. */
-  repair?: (hubId: number) => Promise<void>
+  mend?: (hubId: number) => Promise<void>
 }
 
 /** A refused write is tried again four times a second: sooner than the next sweep comes by. */
 const STORE_AGAIN_MS = 250
+
+type StoredAnswer = 'stored' | 'lost' | 'uninstalled'
+
+/** What came of trying to store an answer. */
+type Tried = { is: Awaited<ReturnType<TokenStore['storeTokens']>> } | { is: 'refused'; err: unknown }
 
 /**
  * For as long as the process lives. A connection that is lost is waited for by the store itself, without a word; a Redis
@@ -230,34 +235,55 @@ export async function storeAnswer(
   deps: StoreAnswerDeps,
   answer: AnswerToStore,
   again = false,
-): Promise<'stored' | 'lost' | 'uninstalled' | 'left'> {
+): Promise<StoredAnswer | 'left'> {
+  const tried = await tryToStore(deps, answer, again)
+  return settled(deps, answer, tried) ?? keepStoring(deps, answer, again, tried)
+}
+
+function tryToStore({ tokens, vault }: StoreAnswerDeps, answer: AnswerToStore, again: boolean): Promise<Tried> {
+  try {
+    return tokens.storeTokens(answer, vault, again).then(
+      (is) => ({ is }),
+      (err: unknown) => ({ is: 'refused', err }),
+    )
+  } catch (err) {
+    return Promise.resolve({ is: 'refused', err })
+  }
+}
+
+/** Undefined: it is not stored, and not to be given up. */
+function settled({ unstored, clock }: StoreAnswerDeps, answer: AnswerToStore, { is }: Tried): StoredAnswer | undefined {
+  if (is !== 'stored' && is !== 'lost' && is !== 'uninstalled') return undefined
+  unstored.settle(answer, is === 'stored', clock)
+  return is
+}
+
+async function keepStoring(
+  deps: StoreAnswerDeps,
+  answer: AnswerToStore,
+  again: boolean,
+  first: Tried,
+): Promise<StoredAnswer | 'left'> {
   const { hubId } = answer
   const { unstored, clock, log } = deps
-  let isToBeSaid: (() => boolean) | undefined
+  const isToBeSaid = onceAMinute(clock)
   // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
-  let isToBeSealed: (() => boolean) | undefined
+  const isToBeSealed = onceAMinute(clock)
+  let tried = first
   for (let attempt = 1; ; attempt++) {
-    let is: Awaited<ReturnType<TokenStore['storeTokens']>> | 'refused' = 'refused'
-    try {
-      is = await deps.tokens.storeTokens(answer, deps.vault, again)
-    } catch (err) {
-      isToBeSaid ??= onceAMinute(clock)
-      if (!unstored.ending.aborted && isToBeSaid()) {
-        log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
-        // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
-        if (!isRedisAway(err)) await deps.repair?.(hubId).catch(() => {})
-      }
+    if (tried.is === 'refused' && !unstored.ending.aborted && isToBeSaid()) {
+      const { err } = tried
+      log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
+      // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
+      if (!isRedisAway(err)) await deps.repair?.(hubId).catch(() => {})
     }
-    if (is === 'stored' || is === 'lost' || is === 'uninstalled') {
-      unstored.settle(answer, is === 'stored', clock)
-      return is
-    }
+    const is = settled(deps, answer, tried)
+    if (is !== undefined) return is
     if (unstored.ending.aborted) {
       unstored.seal(answer)
       return 'left'
     }
-    isToBeSealed ??= onceAMinute(clock)
-    if (is === 'unknown' && isToBeSealed() && isSealed(unstored, answer)) {
+    if (tried.is === 'unknown' && isToBeSealed() && isSealed(unstored, answer)) {
       log.error(
         { code: 'token.not-stored', hubId, attempt },
         'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
@@ -265,6 +291,7 @@ export async function storeAnswer(
       return 'left'
     }
     await clock.wait(STORE_AGAIN_MS, unstored.ending)
+    tried = await tryToStore(deps, answer, again)
   }
 }
 

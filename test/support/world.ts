@@ -114,7 +114,7 @@ export function accountIn(services: Services, hubId = HUB) {
   const { store, keys, registry, due, polls, clock } = services
   return {
     hubId,
-    refresh: (refused?: string) => refreshAccount(services, hubId, refused),
+    refresh: (refused?: string) => refreshAccount(services, hubId, { refused }),
     record: () => store.hgetall(keys.own(hubId)),
     tokens: () => storedTokens(store, keys, hubId),
     outbox: () => outboxOf(store, keys, hubId),

@@ -93,7 +93,7 @@ function accessTokensOf({ services }: World, more: Partial<ConstructorParameters
   const { tokens: stored, vault, clock } = services
   return new AccessTokens({
     ...{ tokens: stored, vault, clock },
-    refresh: (hubId, generation) => refreshAccount(services, hubId, generation),
+    refresh: (hubId, generation) => refreshAccount(services, hubId, { refused: generation }),
     identify: () => Promise.reject(new Error('not to be asked')),
     ...more,
   })

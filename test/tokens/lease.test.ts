@@ -1,25 +1,86 @@
 import { expect, test } from 'vitest'
-import type { Store } from '../../src/redis/connect.ts'
-import { createKeys } from '../../src/redis/keys.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Lease, Leases } from '../../src/tokens/leases.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
-/** Nobody answers. */
-const away = { renewLease: () => new Promise(() => {}) } as unknown as Store
+/** A clock whose rounds a test brings about. */
+function rounds() {
+  const clock = new HandClock()
+  const repeated: { ms: number; work: () => Promise<void> }[] = []
+  clock.every = (ms, work) => {
+    const one = { ms, work }
+    repeated.push(one)
+    return () => repeated.splice(repeated.indexOf(one), 1).length === 1
+  }
+  const everyMs = () => repeated.map(({ ms }) => ms)
+  const round = async () => {
+    for (const { ms, work } of repeated) {
+      clock.move(ms)
+      await work()
+    }
+  }
+  return { clock, everyMs, round }
+}
+
+function lasting(ms: number, hubId: number, clock: HandClock) {
+  const lease = new Lease(hubId, 'me', clock)
+  lease.ms = ms
+  return lease
+}
 
 test.each([-3_600_000, 0, 3_600_000])(
   'a lease that is not renewed ends, though the clock is set by %i ms meanwhile',
   (set) => {
     const clock = new HandClock()
-    const lease = new TokenStore(away, createKeys('lease')).keepLease(
-      123,
-      { owner: 'me', ms: 15_000, sinceTaken: clock.stopwatch() },
-      clock,
-    )
+    const lease = lasting(15_000, 123, clock)
     expect(lease.isHeld()).toBe(true)
     clock.move(set)
     clock.move(15_000)
     expect(lease.isHeld()).toBe(false)
-    lease.end()
   },
 )
+
+test('leases of one job are renewed in time for the shortest of them, each until it is ended', async () => {
+  const { clock, everyMs, round } = rounds()
+  const asked: number[] = []
+  const leases = new Leases({ renewLease: async ({ hubId }) => asked.push(hubId) > 0 }, clock)
+  const [long, short] = [lasting(15_000, 1, clock), lasting(3_000, 2, clock)]
+  leases.keep(long)
+  leases.keep(short)
+  expect(everyMs()).toEqual([1_000])
+  for (let n = 0; n < 20; n++) {
+    await round()
+    expect([long.isHeld(), short.isHeld()]).toEqual([true, true])
+  }
+  expect(asked.filter((hubId) => hubId === 2)).toHaveLength(20)
+  leases.end(short)
+  asked.length = 0
+  for (let n = 0; n < 15; n++) await round()
+  expect([long.isHeld(), short.isHeld(), asked.includes(2)]).toEqual([true, false, false])
+  leases.end(long)
+  expect(everyMs()).toEqual([])
+  leases.keep(lasting(15_000, 3, clock))
+  expect(everyMs()).toEqual([5_000])
+})
+
+test('while Redis does not answer a lease ends when it would have, and one that somebody else has at once', async () => {
+  const { clock, round } = rounds()
+  const says: { next: () => Promise<boolean> } = { next: async () => true }
+  const leases = new Leases({ renewLease: () => says.next() }, clock)
+  const lease = lasting(3_000, 1, clock)
+  leases.keep(lease)
+  await round()
+  says.next = () => Promise.reject(new Error('away'))
+  await round()
+  await round()
+  expect(lease.isHeld()).toBe(true)
+  await round()
+  expect(lease.isHeld()).toBe(false)
+  says.next = async () => true
+  await round()
+  expect(lease.isHeld()).toBe(true)
+  says.next = async () => false
+  await round()
+  says.next = async () => true
+  await round()
+  expect(lease.isHeld()).toBe(false)
+})

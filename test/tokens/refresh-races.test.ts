@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
+import { Lease, Leases } from '../../src/tokens/leases.ts'
 import type { TokensToStore } from '../../src/tokens/token-store.ts'
 import { dump, endLease, seedAccount, takeLease } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
@@ -236,9 +237,13 @@ describe('a lease that somebody else has by now', () => {
 
   test('is not renewed, and who had it before gets to know', async () => {
     const w = await taken(10_000)
-    const kept = w.own.keepLease(HUB, { owner: 'me', ms: 600, sinceTaken: w.clock.stopwatch() }, w.clock)
-    await eventually('it is known as lost', async () => !kept.isHeld())
-    kept.end()
+    const lost = new Lease(HUB, 'me', w.clock)
+    lost.ms = 600
+    const leases = new Leases(w.own, w.clock)
+    leases.keep(lost)
+    w.clock.move(200)
+    await eventually('it is known as lost', async () => !lost.isHeld())
+    leases.end(lost)
     const lease = await w.lease()
     expect([lease?.owner, Number(lease?.leftMs) > 600]).toEqual(['somebody-else', true])
   })

@@ -1,0 +1,86 @@
+import type { Clock } from '../runtime/clock.ts'
+
+/** Leases are renewed so many times as often as the shortest of them would end: twice in vain, and it is held still. */
+const TIMES_AS_OFTEN = 3
+
+export interface LeaseStore {
+  /** False: somebody else has it, or nobody. */
+  renewLease(lease: Pick<Lease, 'hubId' | 'owner' | 'ms'>): Promise<boolean>
+}
+
+/**
+ * The right to refresh one account, held by one worker at a time. It is short, so that a dead worker's ends while there
+ * is still time to refresh, and renewed while a slow answer is waited for. Losing it is no disaster: every write is
+ * checked against the generation of the tokens.
+ */
+export class Lease {
+  readonly hubId: number
+  readonly owner: string
+  readonly #clock: Clock
+  /** How long it lasts, once that is known. */
+  ms = 0
+  /** When it was asked for, by both clocks: the one may be set, the other stand still. */
+  #at = 0
+  #steadyAt = 0
+  #isLost = false
+
+  /** To be made before it is asked for. */
+  constructor(hubId: number, owner: string, clock: Clock) {
+    this.hubId = hubId
+    this.owner = owner
+    this.#clock = clock
+    this.#countFrom(clock.now(), clock.steady())
+  }
+
+  #countFrom(at: number, steadyAt: number): void {
+    this.#at = at
+    this.#steadyAt = steadyAt
+  }
+
+  /** Whether it is sure to be held still: false once it was lost, or could not be renewed in time. */
+  isHeld(): boolean {
+    const age = Math.max(this.#clock.now() - this.#at, this.#clock.steady() - this.#steadyAt)
+    return !this.#isLost && age < this.ms
+  }
+
+  async renew(store: LeaseStore): Promise<void> {
+    const [at, steadyAt] = [this.#clock.now(), this.#clock.steady()]
+    // Redis may be away: then nothing is known, and it ends when it would have.
+    const renewed = await store.renewLease(this).catch(() => undefined)
+    if (renewed === true) this.#countFrom(at, steadyAt)
+    if (renewed === false) this.#isLost = true
+  }
+}
+
+/** The leases of one job: they are renewed together, until each is ended. */
+export class Leases {
+  readonly #store: LeaseStore
+  readonly #clock: Clock
+  readonly #kept = new Set<Lease>()
+  #everyMs = Number.POSITIVE_INFINITY
+  #endRenewing = () => {}
+
+  constructor(store: LeaseStore, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  keep(lease: Lease): void {
+    this.#kept.add(lease)
+    const everyMs = lease.ms / TIMES_AS_OFTEN
+    if (everyMs >= this.#everyMs) return
+    this.#endRenewing()
+    this.#everyMs = everyMs
+    this.#endRenewing = this.#clock.every(everyMs, async () => {
+      await Promise.all([...this.#kept].map((one) => one.renew(this.#store)))
+    })
+  }
+
+  /** Renews it no more. */
+  end(lease: Lease): void {
+    this.#kept.delete(lease)
+    if (this.#kept.size > 0) return
+    this.#endRenewing()
+    this.#everyMs = Number.POSITIVE_INFINITY
+  }
+}
