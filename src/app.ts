@@ -28,8 +28,8 @@ import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { describeStuck, resealAnswers, storeSealed } from './tokens/sealed-answers.ts'
+import { storeYoungAgain } from './tokens/store-tokens.ts'
 import { TokenStore } from './tokens/token-store.ts'
-import { storeYoungAgain } from './tokens/unstored.ts'
 import { checkKeys, startWriterReports } from './tokens/vault-keys.ts'
 
 export interface App {

@@ -2,8 +2,9 @@ import { Secret } from '../runtime/secret.ts'
 import type { TokensToStore } from './token-store.ts'
 
 /** Tokens that are to be stored as one text, for memory or to be encrypted: they are in it in clear. */
-export function answerText({ access, refresh, ...rest }: TokensToStore): Secret {
-  return new Secret(JSON.stringify({ ...rest, access: access.reveal(), refresh: refresh?.reveal() }))
+export function answerText(tokens: TokensToStore): Secret {
+  // Of the whole, and not of the rest of it: that takes twice as long.
+  return new Secret(JSON.stringify({ ...tokens, access: tokens.access.reveal(), refresh: tokens.refresh?.reveal() }))
 }
 
 /** From a text of `answerText`: whoever calls knows that it is one. */

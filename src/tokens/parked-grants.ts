@@ -5,8 +5,8 @@ import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenTimes } from './plan-refresh.ts'
+import { GRANT_CLAIM_MS, parkGrant, type StoreAnswerDeps } from './store-tokens.ts'
 import type { GrantToStore } from './token-store.ts'
-import { GRANT_CLAIM_MS, parkGrant, type StoreAnswerDeps } from './unstored.ts'
 
 /** The tokens of one install whose account is not known yet. */
 export interface Grant {

@@ -7,8 +7,8 @@ import type { Secret } from '../runtime/secret.ts'
 import type { RefreshFailure } from './after-failure.ts'
 import type { Lease } from './leases.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import { type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
 import type { AnswerToStore, RefreshContext } from './token-store.ts'
-import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
 import { openToken } from './vault.ts'
 
 export interface RedeemDeps extends StoreAnswerDeps {

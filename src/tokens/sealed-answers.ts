@@ -17,8 +17,9 @@ import { dirname, join } from 'node:path'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import { answerIn, answerText } from './answer-text.ts'
+import { type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
 import type { TokensToStore } from './token-store.ts'
-import { type Holder, holderFacts, holderOf, isGrant, type StoreAnswerDeps, storeAnswer } from './unstored.ts'
+import { type Holder, holderFacts, holderOf, isGrant } from './unstored.ts'
 import { keyIdOf, openToken, type Vault } from './vault.ts'
 
 /** What a file is called once all of it is on the disk. */

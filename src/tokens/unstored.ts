@@ -1,16 +1,12 @@
 import { setMaxListeners } from 'node:events'
-import { isRedisAway } from '../redis/away.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { AnswerToStore, GrantToStore, TokenStore, TokensToStore } from './token-store.ts'
-import type { Vault } from './vault.ts'
+import type { GrantToStore, TokensToStore } from './token-store.ts'
 import { DURABLE_MS, YoungAnswers } from './young-answers.ts'
 
 const SEALED_AFTER_MS = 5_000
 const MINUTE_MS = 60_000
-/** A worker has a grant to itself for so long: longer than all calls of a callback take. */
-export const GRANT_CLAIM_MS = 60_000
 /** How often the stop checks whether all has come and is stored. */
 const LOOK_EVERY_MS = 20
 
@@ -183,6 +179,15 @@ export class Unstored {
     }
   }
 
+  couldSeal(...answers: TokensToStore[]): boolean {
+    try {
+      this.seal(...answers)
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /**
    * Asked once a second: a process that is killed while Redis is away, or refuses, loses no more than what has just come. A
    * data folder that takes nothing either is asked once a minute: it logs that itself.
@@ -197,7 +202,7 @@ export class Unstored {
         'Redis has not taken new tokens for five seconds',
       )
     }
-    this.#sinceRefused = isSealed(this, ...overdue) ? undefined : clock.stopwatch()
+    this.#sinceRefused = this.couldSeal(...overdue) ? undefined : clock.stopwatch()
   }
 
   /** Waits a while for what is under way. What has come by then is sealed; what comes later is as well, as it comes. */
@@ -207,158 +212,4 @@ export class Unstored {
     while (this.#inHand.size > 0 && clock.now() < until) await clock.wait(LOOK_EVERY_MS)
     this.seal(...this.#kept.keys())
   }
-}
-
-export interface StoreAnswerDeps {
-  tokens: TokenStore
-  vault: Vault
-  unstored: Unstored
-  clock: Clock
-  log: Logger
-  /** Puts aside what can't be read of an account. */
-  mend?: (hubId: number) => Promise<void>
-}
-
-/** A refused write is tried again four times a second: sooner than the next sweep comes by. */
-const STORE_AGAIN_MS = 250
-
-type StoredAnswer = 'stored' | 'lost' | 'uninstalled'
-
-/** What came of trying to store an answer. */
-type Tried = { is: Awaited<ReturnType<TokenStore['storeTokens']>> } | { is: 'refused'; err: unknown }
-
-/**
- * For as long as the process lives. A connection that is lost is waited for by the store itself, without a word; a Redis
- * that refuses writes (out of memory, read-only, no replicas) is asked again, loudly. `again`: it was stored before, and may be lost. `left`: the process ended first, or Redis knows no such account.
- */
-export async function storeAnswer(
-  deps: StoreAnswerDeps,
-  answer: AnswerToStore,
-  again = false,
-): Promise<StoredAnswer | 'left'> {
-  const tried = await tryToStore(deps, answer, again)
-  return settled(deps, answer, tried) ?? keepStoring(deps, answer, again, tried)
-}
-
-function tryToStore({ tokens, vault }: StoreAnswerDeps, answer: AnswerToStore, again: boolean): Promise<Tried> {
-  try {
-    return tokens.storeTokens(answer, vault, again).then(
-      (is) => ({ is }),
-      (err: unknown) => ({ is: 'refused', err }),
-    )
-  } catch (err) {
-    return Promise.resolve({ is: 'refused', err })
-  }
-}
-
-/** Undefined: it is not stored, and not to be given up. */
-function settled({ unstored, clock }: StoreAnswerDeps, answer: AnswerToStore, { is }: Tried): StoredAnswer | undefined {
-  if (is !== 'stored' && is !== 'lost' && is !== 'uninstalled') return undefined
-  unstored.settle(answer, is === 'stored', clock)
-  return is
-}
-
-async function keepStoring(
-  deps: StoreAnswerDeps,
-  answer: AnswerToStore,
-  again: boolean,
-  first: Tried,
-): Promise<StoredAnswer | 'left'> {
-  const { hubId } = answer
-  const { unstored, clock, log } = deps
-  const isToBeSaid = onceAMinute(clock)
-  // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
-  const isToBeSealed = onceAMinute(clock)
-  let tried = first
-  for (let attempt = 1; ; attempt++) {
-    if (tried.is === 'refused' && !unstored.ending.aborted && isToBeSaid()) {
-      const { err } = tried
-      log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
-      // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
-      if (!isRedisAway(err)) await deps.repair?.(hubId).catch(() => {})
-    }
-    const is = settled(deps, answer, tried)
-    if (is !== undefined) return is
-    if (unstored.ending.aborted) {
-      unstored.seal(answer)
-      return 'left'
-    }
-    if (tried.is === 'unknown' && isToBeSealed() && isSealed(unstored, answer)) {
-      log.error(
-        { code: 'token.not-stored', hubId, attempt },
-        'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
-      )
-      return 'left'
-    }
-    await clock.wait(STORE_AGAIN_MS, unstored.ending)
-    tried = await tryToStore(deps, answer, again)
-  }
-}
-
-/** True the first time, and again a minute after it last was. */
-function onceAMinute(clock: Clock): () => boolean {
-  let since: (() => number) | undefined
-  return () => {
-    if (since !== undefined && since() < MINUTE_MS) return false
-    since = clock.stopwatch()
-    return true
-  }
-}
-
-function isSealed(unstored: Unstored, ...answers: TokensToStore[]): boolean {
-  try {
-    unstored.seal(...answers)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/**
- * Throws where Redis does not take it: then it stays in hand, is tried again every second, and is sealed at the end. `nextAt`:
- * when its sweep may try it, ms.
- */
-export async function parkGrant(
-  { tokens, vault, unstored, clock }: StoreAnswerDeps,
-  grant: GrantToStore,
-  nextAt: number,
-): Promise<void> {
-  unstored.keep(grant, clock)
-  const is = await tokens.parkGrant(grant, vault, nextAt)
-  unstored.settle(grant, is === 'parked', clock)
-}
-
-/** Asked once a second. Those that a callback or a job works on are left to it. Never throws. */
-export async function storeGrantsInHand(deps: StoreAnswerDeps): Promise<void> {
-  const { unstored, clock, log } = deps
-  const idle = unstored.grants.filter(({ id }) => !unstored.has(id))
-  await Promise.all(
-    idle.map((grant) =>
-      unstored.hold(grant.id, async () => {
-        const is = await deps.tokens.parkGrant(grant, deps.vault, clock.now()).catch(() => 'refused' as const)
-        if (is === 'refused') return // `sealOverdue` logs it.
-        unstored.settle(grant, is === 'parked', clock)
-        log.info({ code: 'token.unsealed', grant: grant.id, is }, 'a grant that Redis had refused')
-      }),
-    ),
-  )
-}
-
-/**
- * A Redis that took over, or was started again, may have lost what it had taken last. What has come in since wins: where
- * nothing was lost, this does nothing. Never throws: it is not awaited.
- */
-export async function storeYoungAgain(deps: StoreAnswerDeps): Promise<void> {
-  await deps.unstored.withYoung(async (young) => {
-    try {
-      if (isGrant(young)) return await parkGrant(deps, young, deps.clock.now() + GRANT_CLAIM_MS)
-      deps.unstored.keep(young, deps.clock)
-      await storeAnswer(deps, young, true)
-    } catch (error) {
-      deps.log.error(
-        { code: 'token.not-stored', ...holderFacts(holderOf(young)), err: error },
-        'new tokens could be neither stored again nor sealed',
-      )
-    }
-  })
 }

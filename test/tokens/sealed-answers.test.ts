@@ -24,8 +24,9 @@ import {
   storeSealed,
   unopenedAnswers,
 } from '../../src/tokens/sealed-answers.ts'
+import { type StoreAnswerDeps, storeAnswer, storeGrantsInHand } from '../../src/tokens/store-tokens.ts'
 import { type AnswerToStore, type GrantToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { type StoreAnswerDeps, storeAnswer, storeGrantsInHand, Unstored } from '../../src/tokens/unstored.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { startWriterReports } from '../../src/tokens/vault-keys.ts'
 import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
