@@ -7,7 +7,9 @@ import type { AnswerToStore } from './token-store.ts'
 export const DURABLE_MS = 60_000
 /** What is stored within so long is kept, and goes, together. */
 const TOGETHER_MS = 1_000
+/** Of the first pack of such a time, and of those after it. */
 const FIRST_BYTES = 2_048
+const MORE_BYTES = 65_536
 
 /** Answers that were stored in the same moment. */
 interface Pack {
@@ -36,21 +38,19 @@ export class YoungAnswers {
   add(answer: AnswerToStore, clock: Clock): void {
     if (this.takeAway(answer) !== undefined) this.#numbers.set(answer, this.#count)
     const text = answerText(answer).reveal()
-    const pack = this.#openPack(clock)
+    const pack = this.#openPack(clock, 3 * text.length)
     const used = pack.ends.at(-1) ?? 0
-    const most = used + 3 * text.length
-    if (most > pack.bytes.length) {
-      pack.bytes = Buffer.concat([pack.bytes], Math.max(2 * pack.bytes.length, most))
-    }
     pack.ends.push(used + pack.bytes.write(text, used))
     this.#count++
   }
 
-  #openPack(clock: Clock): Pack {
+  /** With room for so many bytes. */
+  #openPack(clock: Clock, needed: number): Pack {
     const last = this.#packs.at(-1)
-    if (last !== undefined && last.age() < TOGETHER_MS) return last
+    const isOpen = last !== undefined && last.age() < TOGETHER_MS
+    if (isOpen && last.bytes.length - (last.ends.at(-1) ?? 0) >= needed) return last
     this.forgetOld()
-    const bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    const bytes = Buffer.allocUnsafeSlow(Math.max(isOpen ? MORE_BYTES : FIRST_BYTES, needed))
     const pack: Pack = { age: clock.stopwatch(), first: this.#count, bytes, ends: [], gone: new Set() }
     this.#packs.push(pack)
     return pack
