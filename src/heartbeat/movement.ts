@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.ts'
+import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
 
 /** Work for one account. */
 export type Undertaking = 'refresh' | 'identify' | 'poll' | 'uninstall'
@@ -13,7 +14,7 @@ export interface Oldest {
   longestMs: number
 }
 
-interface InHand {
+interface InHand extends OneUnderWay<InHand> {
   hubId: number | undefined
   at: number
   letGo(reason: Error): void
@@ -43,11 +44,11 @@ const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall'])
 export class Movement {
   readonly #clock: Clock
   readonly #callMs: number
-  readonly #queues = new Map<string, { endedAt: number; begun: Set<InHand> }>()
+  readonly #queues = new Map<string, { endedAt: number; begun: UnderWay<InHand> }>()
   /** The oldest job that waits in each queue, and when it was first seen to. */
   readonly #waiting = new Map<string, { oldest: number | null; at: number }>()
-  readonly #accounts: Record<Undertaking, Set<InHand>> = {
-    ...{ refresh: new Set(), identify: new Set(), poll: new Set(), uninstall: new Set() },
+  readonly #accounts: Record<Undertaking, UnderWay<InHand>> = {
+    ...{ refresh: new UnderWay(), identify: new UnderWay(), poll: new UnderWay(), uninstall: new UnderWay() },
   }
 
   /** `callMs`: how long one call to the provider may take. */
@@ -58,9 +59,15 @@ export class Movement {
 
   /** A job of a queue, or a sweep. */
   async watch<T>(queue: string, work: () => Promise<T>): Promise<T> {
-    const noted = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
+    const noted = this.#queues.get(queue) ?? { endedAt: 0, begun: new UnderWay() }
     this.#queues.set(queue, noted)
-    const job: InHand = { hubId: undefined, at: this.#clock.steady(), letGo: () => {} }
+    const job: InHand = {
+      hubId: undefined,
+      at: this.#clock.steady(),
+      letGo: () => {},
+      before: undefined,
+      after: undefined,
+    }
     noted.begun.add(job)
     try {
       return await work()
@@ -74,7 +81,7 @@ export class Movement {
   inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
     const all = this.#accounts[what]
     return new Promise((resolve, reject) => {
-      const one = { hubId, at: this.#clock.steady(), letGo: reject }
+      const one = { hubId, at: this.#clock.steady(), letGo: reject, before: undefined, after: undefined }
       all.add(one)
       work().then(
         (done) => {
@@ -131,7 +138,7 @@ export class Movement {
   untaken(waiting: readonly { queue: string; oldestWaitingAt: number | null }[], since = 0): Record<string, number> {
     const now = this.#clock.steady()
     const untaken = waiting.map(({ queue, oldestWaitingAt: oldest }) => {
-      const { endedAt, begun } = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
+      const { endedAt, begun } = this.#queues.get(queue) ?? { endedAt: 0, begun: new UnderWay() }
       const before = this.#waiting.get(queue)
       const seen = before?.oldest === oldest ? before : { oldest, at: now }
       this.#waiting.set(queue, seen)
@@ -151,8 +158,8 @@ export class Movement {
     return Object.fromEntries(standstills)
   }
 
-  #eachUndertaking(): [Undertaking, Set<InHand>][] {
-    return Object.entries(this.#accounts) as [Undertaking, Set<InHand>][]
+  #eachUndertaking(): [Undertaking, UnderWay<InHand>][] {
+    return Object.entries(this.#accounts) as [Undertaking, UnderWay<InHand>][]
   }
 
   #longestMs(what: string): number {

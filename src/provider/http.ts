@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 
 // Not the whole package: with its fetch, caches and mocks a process holds 10 MB more.
 import Pool from 'undici/lib/dispatcher/pool.js'
+import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
 
 /**
  * Rules of one call, for all endpoints: one connection pool with HTTP/1.1 keep-alive, a deadline that covers everything
@@ -75,6 +76,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 }
 
 class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
+  before: Timed | undefined
+  after: Timed | undefined
+  endsAt = 0
   readonly #options: HttpClientOptions
   readonly #deadlines: Deadlines
   readonly #done: (answer: HttpResponse | CallError) => void
@@ -177,7 +181,9 @@ function networkMessage(error: Error): string {
 }
 
 /** Work under way with a deadline. */
-export interface Timed {
+export interface Timed extends OneUnderWay<Timed> {
+  /** Its deadline, by the monotonic clock. */
+  endsAt: number
   /** Too late: called once, unless it was ended before. */
   expire(): void
 }
@@ -188,8 +194,7 @@ export interface Timed {
  */
 export class Deadlines {
   readonly #ms: number
-  /** With the moment of each, in the order in which they began. */
-  readonly #underWay = new Map<Timed, number>()
+  readonly #underWay = new UnderWay<Timed>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(ms: number) {
@@ -197,7 +202,8 @@ export class Deadlines {
   }
 
   begin(timed: Timed): void {
-    this.#underWay.set(timed, performance.now() + this.#ms)
+    timed.endsAt = performance.now() + this.#ms
+    this.#underWay.add(timed)
     if (this.#timer === undefined) this.#ringIn(this.#ms)
   }
 
@@ -213,9 +219,9 @@ export class Deadlines {
   #ring(): void {
     this.#timer = undefined
     const now = performance.now()
-    for (const [timed, endsAt] of this.#underWay) {
-      if (endsAt > now) {
-        this.#ringIn(endsAt - now)
+    for (const timed of this.#underWay) {
+      if (timed.endsAt > now) {
+        this.#ringIn(timed.endsAt - now)
         return
       }
       this.#underWay.delete(timed)

@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.ts'
+import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
 
 /** Leases are renewed so many times as often as the shortest of them would end: twice in vain, and it is held still. */
 const TIMES_AS_OFTEN = 3
@@ -13,7 +14,9 @@ export interface LeaseStore {
  * is still time to refresh, and renewed while a slow answer is waited for. Losing it is no disaster: every write is
  * checked against the generation of the tokens.
  */
-export class Lease {
+export class Lease implements OneUnderWay<Lease> {
+  before: Lease | undefined
+  after: Lease | undefined
   readonly hubId: number
   readonly owner: string
   readonly #clock: Clock
@@ -56,7 +59,7 @@ export class Lease {
 export class Leases {
   readonly #store: LeaseStore
   readonly #clock: Clock
-  readonly #kept = new Set<Lease>()
+  readonly #kept = new UnderWay<Lease>()
   #everyMs = Number.POSITIVE_INFINITY
   #endRenewing = () => {}
 
