@@ -24,6 +24,8 @@ const MINUTE = 60_000
 const REDIRECT = 'https://plimsoll.example.com/oauth/callback'
 const APP = { clientId: 'the-client', clientSecret: 'the-client-secret' }
 
+type Grant = Parameters<typeof connectGrant>[1]
+
 /** A provider that is asked over HTTP, and whose clock is ours. */
 async function begun(dialect: DialectName = 'v1') {
   const clock = new HandClock()
@@ -42,6 +44,8 @@ async function begun(dialect: DialectName = 'v1') {
   onTestFinished(() => provider.close())
   const w = await openWorld(redis, { clock, change: () => ({ provider }) })
   const { services: deps, keys } = w
+  const account = () => deps.registry.get(HUB)
+  const fault = (fault: Fault) => send(`${sandbox.url}/sandbox/faults`, 'POST', fault)
   const code = async () => {
     const query = new URLSearchParams({
       ...{ client_id: APP.clientId, redirect_uri: REDIRECT, scopes: 'oauth crm.objects.contacts.read' },
@@ -65,10 +69,25 @@ async function begun(dialect: DialectName = 'v1') {
     }
     return Promise.race([working, patience()])
   }
+  /** A callback. */
+  const install = async () => patiently(connectWithCode(deps, await code()))
   return {
-    ...{ ...w, deps },
-    /** A callback. */
-    install: async () => patiently(connectWithCode(deps, await code())),
+    ...{ ...w, deps, account, fault, install, stored: () => storedTokens(redis.store, keys, HUB) },
+    /** A callback whose account the provider does not tell. */
+    park: async (status = 500) => {
+      await fault({ endpoint: 'metadata', status })
+      expect(await install()).toMatchObject({ is: 'parked', failure: { status } })
+    },
+    /** The grant's callback, which hung until now, stores its account. */
+    storeLate: ({ times, ...granted }: Grant) => {
+      const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined, driftMs: null, times }
+      return connectGrant({ ...deps, provider: fakeProvider({}) }, { times, ...granted }, whose)
+    },
+    isAlive: async (refreshToken: string | undefined) => (await provider.refresh(new Secret(refreshToken ?? ''))).ok,
+    uninstall: async (isDone = true, more: { uninstallKeepMs?: number } = {}) => {
+      expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('begun')
+      if (isDone) expect(await runUninstall({ ...deps, ...more }, HUB)).toEqual({ is: 'finished' })
+    },
     grant: async () => {
       const answer = await provider.exchangeCode(await code())
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
@@ -76,7 +95,6 @@ async function begun(dialect: DialectName = 'v1') {
       const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
       return { id: newGrantId(), accessToken, refreshToken, times, grantedAt: clock.now(), only: undefined }
     },
-    fault: (fault: Fault) => send(`${sandbox.url}/sandbox/faults`, 'POST', fault),
     works: () => send(`${sandbox.url}/sandbox/faults`, 'DELETE'),
     /** As the clock would sweep, for so long. */
     pass: async (ms: number) => {
@@ -88,16 +106,14 @@ async function begun(dialect: DialectName = 'v1') {
     calls: async (endpoint: string) =>
       (await journalOf(sandbox.url)).filter((entry) => entry.endpoint === endpoint).map(({ status }) => status),
     kept: async () => Object.keys(await dump(redis.store, keys)).filter((key) => /{grants}:(due|grant:)/.test(key)),
-    account: () => deps.registry.get(HUB),
   }
 }
 
 test.each([500, 404])(
   'a grant whose metadata answers %i for a minute is kept sealed, and connected with the first look after',
   async (status) => {
-    const { deps, keys, logged, woken, install, fault, works, pass, kept, account } = await begun()
-    await fault({ endpoint: 'metadata', status })
-    expect(await install()).toMatchObject({ is: 'parked', failure: { status } })
+    const { deps, keys, logged, woken, account, park, works, pass, kept } = await begun()
+    await park(status)
     await pass(MINUTE)
     expect(await account()).toBeUndefined()
     const [key = ''] = (await kept()).filter((name) => name.includes(':grant:'))
@@ -116,10 +132,9 @@ test.each([500, 404])(
 )
 
 test('a grant whose metadata fails for two hours is deleted at the provider, as soon as that can be, and told', async () => {
-  const { logged, install, fault, works, pass, calls, kept, account } = await begun()
-  await fault({ endpoint: 'metadata', status: 500 })
+  const { logged, account, fault, park, works, pass, calls, kept } = await begun()
   await fault({ endpoint: 'delete', status: 500, times: 2 })
-  expect(await install()).toMatchObject({ is: 'parked' })
+  await park()
   await pass(59 * MINUTE)
   expect([await calls('delete'), await kept()]).toEqual([[], [expect.any(String), expect.any(String)]])
   await pass(61 * MINUTE)
@@ -141,7 +156,7 @@ test('a grant whose metadata fails for two hours is deleted at the provider, as 
 })
 
 test('a grant that is given up is not deleted where an account has its token by now', async () => {
-  const { deps, clock, grant, fault, pass, calls, kept, logged } = await begun()
+  const { deps, clock, logged, fault, grant, pass, calls, kept } = await begun()
   const granted = await grant()
   await keepGrant(deps, granted)
   await seedAccount(redis.store, deps.keys, {
@@ -159,7 +174,7 @@ test('a grant that is given up is not deleted where an account has its token by 
 })
 
 test('a grant that can not be deleted is tried less and less, and given up with an error after a week', async () => {
-  const { deps, clock, grant, fault, calls, kept, logged, pass } = await begun()
+  const { deps, clock, logged, fault, grant, pass, calls, kept } = await begun()
   await keepGrant(deps, await grant())
   for (const endpoint of ['metadata', 'token', 'delete'] as const) await fault({ endpoint, status: 500 })
   await pass(62 * MINUTE)
@@ -174,31 +189,29 @@ test('a grant that can not be deleted is tried less and less, and given up with 
 })
 
 test('a grant that is older than the account connected since changes nothing there', async () => {
-  const { keys, install, fault, works, pass, calls, kept, clock } = await begun()
-  await fault({ endpoint: 'metadata', status: 404 })
-  expect(await install()).toMatchObject({ is: 'parked' })
+  const { clock, install, stored, park, works, pass, calls, kept } = await begun()
+  await park(404)
   await works()
   clock.move(1_000)
   expect(await install()).toMatchObject({ is: 'connected', hubId: HUB })
-  const tokens = await storedTokens(redis.store, keys, HUB)
+  const tokens = await stored()
   await pass(MINUTE)
-  expect([await kept(), await storedTokens(redis.store, keys, HUB)]).toEqual([[], tokens])
+  expect([await kept(), await stored()]).toEqual([[], tokens])
   expect(await calls('delete')).toEqual([])
 })
 
 test('a grant is connected although an older one was stored after it had been given', async () => {
-  const { keys, deps, grant, clock, pass, kept } = await begun()
+  const { deps, clock, stored, storeLate, grant, pass, kept } = await begun()
   const older = await grant()
   clock.move(10_000)
   const newer = await grant()
   await keepGrant(deps, newer)
   clock.move(10_000)
   await keepGrant(deps, older)
-  const whose = { hubId: HUB, hubDomain: undefined, user: undefined, scopes: ['oauth'] }
-  await connectGrant({ ...deps, provider: fakeProvider({}) }, older, { ...whose, driftMs: null, times: older.times })
+  await storeLate(older)
   await pass(2 * MINUTE)
   expect(await kept()).toEqual([])
-  expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })
+  expect(await stored()).not.toMatchObject({ refresh: older.refreshToken.reveal() })
 })
 
 function importOver(deps: Parameters<typeof importAccounts>[0]) {
@@ -211,19 +224,19 @@ function importOver(deps: Parameters<typeof importAccounts>[0]) {
 }
 
 test('a grant changes nothing once an import replaces the account', async () => {
-  const { keys, deps, clock, grant, install, pass, kept } = await begun()
+  const { deps, clock, install, stored, grant, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   clock.move(10_000)
   await keepGrant(deps, await grant())
   clock.move(10_000)
   expect(await importOver(deps)).toMatchObject({ replaced: 1 })
-  const tokens = await storedTokens(redis.store, keys, HUB)
+  const tokens = await stored()
   await pass(2 * MINUTE)
-  expect([await kept(), await storedTokens(redis.store, keys, HUB)]).toEqual([[], tokens])
+  expect([await kept(), await stored()]).toEqual([[], tokens])
 })
 
 test('one whose account was stored when the daemon was killed is taken out, and its token is not deleted', async () => {
-  const { deps, clock, grant, install, fault, pass, calls, kept, account } = await begun()
+  const { deps, clock, account, fault, install, grant, pass, calls, kept } = await begun()
   const granted = await grant()
   await keepGrant(deps, granted)
   await noteOfGrant(deps, granted.id, { hubId: HUB })
@@ -236,7 +249,7 @@ test('one whose account was stored when the daemon was killed is taken out, and 
 })
 
 test('where the token endpoint says whose the tokens are nobody else need be asked', async () => {
-  const { keys, install, fault, calls, kept, account } = await begun('2026-03')
+  const { keys, account, fault, install, calls, kept } = await begun('2026-03')
   await fault({ endpoint: 'metadata', status: 500 })
   expect(await install()).toMatchObject({ is: 'connected', hubId: HUB })
   expect([await calls('metadata'), await kept()]).toEqual([[], []])
@@ -245,7 +258,7 @@ test('where the token endpoint says whose the tokens are nobody else need be ask
 })
 
 test('a rekey encrypts what is parked as well', async () => {
-  const { deps, clock, keys, grant } = await begun()
+  const { deps, keys, clock, grant } = await begun()
   const granted = await grant()
   await keepGrant(deps, granted)
   const newer = { id: 'newer', key: Buffer.alloc(32, 9) }
@@ -260,9 +273,9 @@ test('a rekey encrypts what is parked as well', async () => {
  * A callback that hung for half an hour: it stores the account between a sweep's redemption of the grant's first refresh token,
  * which ends that one, and what the sweep stores. Then `meanwhile` happens.
  */
-async function redeemedBesideTheCallback(meanwhile: (deps: Parameters<typeof runUninstall>[0]) => Promise<unknown>) {
-  const begunWith = await begun()
-  const { deps, clock, grant } = begunWith
+async function redeemedBesideTheCallback(meanwhile: (one: Awaited<ReturnType<typeof begun>>) => Promise<unknown>) {
+  const one = await begun()
+  const { deps, clock, grant } = one
   const granted = await grant()
   await keepGrant(deps, granted)
   clock.move(29.5 * MINUTE)
@@ -274,75 +287,68 @@ async function redeemedBesideTheCallback(meanwhile: (deps: Parameters<typeof run
     if (answer.ok) given.push(answer.value.refreshToken?.reveal() ?? '')
     if (isStored) return answer
     isStored = true
-    const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined }
-    expect(await connectGrant(deps, granted, { ...whose, driftMs: null, times: granted.times })).toMatchObject({
-      is: 'connected',
-    })
-    await meanwhile(deps)
+    expect(await one.storeLate(granted)).toMatchObject({ is: 'connected' })
+    await meanwhile(one)
     return answer
   })
-  return { ...begunWith, given, sweep: () => sweepGrants(deps) }
+  return { ...one, given, sweep: () => sweepGrants(deps) }
 }
 
 test('a grant that was redeemed while its account was stored keeps its newer refresh token', async () => {
-  const { keys, deps, sweep, given, kept } = await redeemedBesideTheCallback(async () => {})
+  const { stored, isAlive, kept, given, sweep } = await redeemedBesideTheCallback(async () => {})
   await sweep()
-  const { refresh } = await storedTokens(redis.store, keys, HUB)
+  const { refresh } = await stored()
   expect([refresh, await kept()]).toEqual([given.at(-1), []])
-  expect(await deps.provider.refresh(new Secret(refresh ?? ''))).toMatchObject({ ok: true })
+  expect(await isAlive(refresh)).toBe(true)
 })
 
 test('a daemon that was killed between the redemption and the store of such a grant loses no refresh token', async () => {
-  const { keys, deps, clock, grant, pass, kept } = await begun()
+  const { deps, clock, stored, storeLate, isAlive, grant, pass, kept } = await begun()
   const granted = await grant()
   await keepGrant(deps, granted)
-  const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined }
   clock.move(29.5 * MINUTE)
   const answer = await deps.provider.refresh(granted.refreshToken)
   if (!answer.ok) throw new Error('not redeemed')
-  await connectGrant(deps, granted, { ...whose, driftMs: null, times: granted.times })
+  await storeLate(granted)
   const { accessToken, refreshToken = granted.refreshToken, lifetimeMs } = answer.value
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
   await keepGrant(deps, { ...granted, accessToken, refreshToken, times })
   await noteOfGrant(deps, granted.id, { hubId: HUB })
   await pass(2 * MINUTE)
-  const { refresh } = await storedTokens(redis.store, keys, HUB)
-  expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])
+  const { refresh } = await stored()
+  expect([await isAlive(refresh), await kept()]).toEqual([true, []])
 })
 
 test('a callback that hung and stores its account takes away no newer tokens of its grant', async () => {
-  const { deps, clock, keys, grant, kept, pass } = await begun()
+  const { deps, clock, stored, storeLate, isAlive, grant, pass, kept } = await begun()
   const granted = await grant()
   await keepGrant(deps, granted)
   clock.move(29.5 * MINUTE)
   const asking = vi.spyOn(deps.provider, 'metadata').mockImplementationOnce(async () => {
-    const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined }
-    await connectGrant(deps, granted, { ...whose, driftMs: null, times: granted.times })
+    await storeLate(granted)
     return failure('transient', { status: 500 })
   })
   await sweepGrants(deps)
   expect(asking).toHaveBeenCalledTimes(1)
   await pass(2 * MINUTE)
-  const { refresh } = await storedTokens(redis.store, keys, HUB)
-  expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])
+  const { refresh } = await stored()
+  expect([await isAlive(refresh), await kept()]).toEqual([true, []])
 })
 
 test.each([
   ['being uninstalled', false],
   ['uninstalled', true],
 ])('a grant that was redeemed while its account was stored, and is %s since, is deleted', async (_, isDone) => {
-  const uninstall = async (deps: Parameters<typeof runUninstall>[0]) => {
-    await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
-    if (isDone) await runUninstall(deps, HUB)
-  }
-  const { deps, clock, keys, sweep, given, kept, pass, account } = await redeemedBesideTheCallback(uninstall)
+  const { deps, clock, account, stored, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
+    one.uninstall(isDone),
+  )
   await sweep()
   await pass(2 * MINUTE)
   clock.move(MINUTE)
   if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
-  expect(await deps.provider.refresh(new Secret(given[0] ?? ''))).toMatchObject({ ok: false })
+  expect(await isAlive(given[0])).toBe(false)
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
-  expect(await storedTokens(redis.store, keys, HUB)).toMatchObject({ refresh: undefined })
+  expect(await stored()).toMatchObject({ refresh: undefined })
 })
 
 test('a note about a grant that another worker has finished leaves nothing behind', async () => {
@@ -353,7 +359,7 @@ test('a note about a grant that another worker has finished leaves nothing behin
 })
 
 test('a grant does not take the place of a newer one that came after the clock was set back', async () => {
-  const { deps, keys, clock, grant, install, pass, kept } = await begun()
+  const { deps, clock, install, stored, isAlive, grant, pass, kept } = await begun()
   // Its callback died with it.
   const older = await grant()
   await keepGrant(deps, older)
@@ -361,25 +367,23 @@ test('a grant does not take the place of a newer one that came after the clock w
   expect(await install()).toMatchObject({ is: 'connected' })
   // The provider takes no refresh token of a grant that another one took the place of.
   await deps.provider.deleteRefreshToken(older.refreshToken)
-  const { refresh } = await storedTokens(redis.store, keys, HUB)
+  const { refresh } = await stored()
   await pass(12 * MINUTE)
-  expect(await storedTokens(redis.store, keys, HUB)).toMatchObject({ refresh })
-  expect([await deps.provider.refresh(new Secret(refresh ?? '')), await kept()]).toMatchObject([{ ok: true }, []])
+  expect(await stored()).toMatchObject({ refresh })
+  expect([await isAlive(refresh), await kept()]).toEqual([true, []])
 })
 
 test.each([
   ['being uninstalled', false],
   ['uninstalled', true],
 ])('an account that is %s since a grant was parked does not come back with it', async (_, isDone) => {
-  const { deps, clock, install, fault, works, pass, kept, account } = await begun()
+  const { deps, clock, account, install, park, uninstall, works, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
-  await fault({ endpoint: 'metadata', status: 500 })
-  expect(await install()).toMatchObject({ is: 'parked' })
+  await park()
   await pass(10 * MINUTE)
   // The clock was set back since.
   clock.move(-20 * MINUTE)
-  await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
-  if (isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  await uninstall(isDone)
   await works()
   await pass(21 * MINUTE)
   if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
@@ -388,11 +392,10 @@ test.each([
 })
 
 test('an uninstall that is asked for once more counts for what was parked since the first time', async () => {
-  const { deps, install, fault, works, pass, account } = await begun()
+  const { deps, account, install, park, works, pass } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('begun')
-  await fault({ endpoint: 'metadata', status: 500 })
-  expect(await install()).toMatchObject({ is: 'parked' })
+  await park()
   expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('already')
   await works()
   await pass(2 * MINUTE)
@@ -400,10 +403,9 @@ test('an uninstall that is asked for once more counts for what was parked since 
 })
 
 test('an account whose old token led to its uninstall is connected with a grant that was parked before', async () => {
-  const { deps, keys, install, fault, works, pass, account } = await begun()
+  const { deps, keys, account, install, park, works, pass } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
-  await fault({ endpoint: 'metadata', status: 500 })
-  expect(await install()).toMatchObject({ is: 'parked' })
+  await park()
   await redis.store.hset(keys.own(HUB), 'state', 'reauthorize', 'rejectedAt', 1)
   const evidence = { by: 'evidence', reason: 'refused', refusedSince: 1 } as const
   expect(await beginUninstall(deps, HUB, evidence)).toBe('begun')
@@ -415,45 +417,39 @@ test('an account whose old token led to its uninstall is connected with a grant 
 test.each(['uninstalled', 'reauthorize', 'imported'])(
   'a customer who installs again after the clock was set back is connected although the grant is parked: %s',
   async (state) => {
-    const { deps, clock, keys, install, fault, works, pass, kept, account } = await begun()
+    const { deps, keys, clock, account, install, stored, park, isAlive, uninstall, works, pass, kept } = await begun()
     expect(await install()).toMatchObject({ is: 'connected' })
-    const { refresh: before } = await storedTokens(redis.store, keys, HUB)
+    const { refresh: before } = await stored()
     if (state === 'uninstalled') {
-      await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
-      expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+      await uninstall()
     } else if (state === 'imported') await importOver(deps)
     else await redis.store.hset(keys.own(HUB), { state })
     clock.move(-10 * MINUTE)
-    await fault({ endpoint: 'metadata', status: 500 })
-    expect(await install()).toMatchObject({ is: 'parked' })
+    await park()
     await works()
     await pass(2 * MINUTE)
-    const { refresh } = await storedTokens(redis.store, keys, HUB)
+    const { refresh } = await stored()
     expect([await account(), await kept(), refresh === before]).toMatchObject([{ state: 'active' }, [], false])
-    expect(await deps.provider.refresh(new Secret(refresh ?? ''))).toMatchObject({ ok: true })
+    expect(await isAlive(refresh)).toBe(true)
   },
 )
 
 test('an account that was forgotten right away does not come back with newer tokens of its grant', async () => {
-  const uninstall = async (deps: Parameters<typeof runUninstall>[0]) => {
-    await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
-    await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)
-  }
-  const { deps, sweep, given, kept, pass, account, install } = await redeemedBesideTheCallback(uninstall)
+  const { account, install, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
+    one.uninstall(true, { uninstallKeepMs: 0 }),
+  )
   await sweep()
   await pass(2 * MINUTE)
   expect([await account(), await kept()]).toEqual([undefined, []])
-  expect(await deps.provider.refresh(new Secret(given[0] ?? ''))).toMatchObject({ ok: false })
+  expect(await isAlive(given[0])).toBe(false)
   expect(await install()).toMatchObject({ is: 'connected' })
 })
 
 test('an account that was forgotten right away does not come back with a grant that was parked before', async () => {
-  const { deps, install, fault, works, pass, kept, account } = await begun()
+  const { account, install, park, uninstall, works, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
-  await fault({ endpoint: 'metadata', status: 500 })
-  expect(await install()).toMatchObject({ is: 'parked' })
-  await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
-  expect(await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
+  await park()
+  await uninstall(true, { uninstallKeepMs: 0 })
   await works()
   await pass(2 * MINUTE)
   expect([await account(), await kept()]).toEqual([undefined, []])
@@ -461,10 +457,9 @@ test('an account that was forgotten right away does not come back with a grant t
 })
 
 test('where Redis lost the numbers that order grants and uninstalls, an install after an uninstall still counts', async () => {
-  const { deps, keys, install, account } = await begun()
+  const { keys, account, install, uninstall } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
-  await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
-  expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  await uninstall()
   await redis.store.del(keys.grants.order)
   expect(await install()).toMatchObject({ is: 'reconnected' })
   expect(await account()).toMatchObject({ state: 'active' })
@@ -473,12 +468,11 @@ test('where Redis lost the numbers that order grants and uninstalls, an install 
 test.each(['the grant', 'the uninstall'])(
   'a grant that waits counts as the newer one where %s is of a version that took no numbers',
   async (old) => {
-    const { deps, keys, clock, install, fault, works, pass, kept, account } = await begun()
+    const { keys, clock, account, install, park, uninstall, works, pass, kept } = await begun()
     expect(await install()).toMatchObject({ is: 'connected' })
-    await fault({ endpoint: 'metadata', status: 500 })
     clock.move(MINUTE)
-    expect(await install()).toMatchObject({ is: 'parked' })
-    await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })
+    await park()
+    await uninstall(false)
     const [grant = ''] = (await kept()).filter((key) => key.includes(':grant:'))
     if (old === 'the grant') await redis.store.hdel(grant, 'order')
     else await redis.store.hdel(keys.account(HUB).account, 'order', 'uninstallOrder')
