@@ -3,7 +3,6 @@ import { encodeReadings } from '../../../src/limits/history/packed-readings.ts'
 import type { Pair } from '../../../src/limits/pair.ts'
 import { PackedReadings } from '../../../src/limits/poll-store.ts'
 import { AccountCalls, type FetchDeps } from '../../../src/limits/polling/account-calls.ts'
-import type { CallsMade } from '../../../src/limits/polling/call-share.ts'
 import {
   fetchReports,
   type PollTarget,
@@ -11,21 +10,14 @@ import {
   wasUnauthorized,
 } from '../../../src/limits/polling/fetch-reports.ts'
 import { mostCalls } from '../../../src/limits/polling/poll-settings.ts'
-import {
-  type Fetched,
-  failuresOf,
-  isFailure,
-  mergeReadings,
-  NOT_ASKED,
-  type Readings,
-} from '../../../src/limits/readings.ts'
+import { type Fetched, failuresOf, mergeReadings, NOT_ASKED, type Readings } from '../../../src/limits/readings.ts'
 import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
 import type { Report } from '../../../src/limits/reports/report.ts'
 import { NEW_WATCH, type Watch } from '../../../src/limits/watch/watch.ts'
 import { createKeys } from '../../../src/redis/keys.ts'
 import { InFlight } from '../../../src/runtime/concurrency.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
-import { type FakeAnswers, failure, fakeProvider } from '../../support/fake-provider.ts'
+import { type FakeAnswers, fails, failure, fakeProvider, reads } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { associations, pairNumbers, pairReports, properties, readBody, readings } from '../reports.ts'
 
@@ -39,49 +31,43 @@ const PAIRS: Pair[] = [
 type All = PollTarget['settings'] & Partial<Watch> & { readings: Readings | undefined; pausedUntil: number }
 const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
 const AUTO: All = { reports: REPORTS.slice(0, 2), pairs: 'auto', pairsPerPoll: 20, readings: undefined, pausedUntil: 0 }
-function heard(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, signal: AbortSignal) {
-  const { reports, pairs, pairsPerPoll, readings, pausedUntil, ...watch } = asked
-  const packed = readings && encodeReadings(readings)
-  const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new PackedReadings(hubId, keys, packed), pausedUntil }
-  const calls = new AccountCalls(deps, { hubId, before: begun.watch.calls }, signal)
-  return fetchReports(deps, { hubId, accessToken, begun, settings: { reports, pairs, pairsPerPoll } }, calls)
-}
-/** All that is heard, read; `failures`: all of it that failed. */
-async function fetchAndRead(...asked: Parameters<typeof heard>) {
-  const answers = await heard(...asked)
-  if (answers === undefined) return undefined
-  const read = readAnswers(answers)
-  return { ...read, failures: [...failuresOf(read.reports.values()), ...read.troubles] }
-}
 const never = new AbortController().signal
 const pairsOf = (answers: Fetched | undefined) => pairReports(answers?.reports ?? [])
 const ownOf = (answers: Fetched | undefined) => answers?.reports.get('customProperties')
 
 function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) {
-  const calledAt: number[] = []
-  const noted = <T>(value: T) => {
-    calledAt.push(clock.now())
-    return value
-  }
   const provider = fakeProvider({
-    customProperties: async () => noted({ ok: true, value: properties(1) }),
-    associations: async () => noted({ ok: true, value: associations(5) }),
+    customProperties: reads(properties(1)),
+    associations: reads(associations(5)),
     ...does,
   })
   const paused: [hubId: number, until: number][] = []
-  const kept: [hubId: number, calls: number][] = []
   const deps: FetchDeps = {
     ...{ provider, share: { requests, perMs: 10_000 }, inFlight: new InFlight(64), clock },
-    stillPolling: (hubId) => void kept.push([hubId, provider.calls.length]),
+    stillPolling: () => {},
     pauseCalls: async (hubId, until) => void paused.push([hubId, until]),
   }
-  return { deps, provider, clock, calledAt, kept, paused }
+  const hear = ({ reports, pairs, pairsPerPoll, readings, pausedUntil, ...watch }: All, signal = never) => {
+    const packed = readings && encodeReadings(readings)
+    const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new PackedReadings(HUB, keys, packed), pausedUntil }
+    const calls = new AccountCalls(deps, { hubId: HUB, before: begun.watch.calls }, signal)
+    const settings = { reports, pairs, pairsPerPoll }
+    return fetchReports(deps, { hubId: HUB, accessToken: token, begun, settings }, calls)
+  }
+  /** All that is heard, read; `failures`: all of it that failed. */
+  const fetch = async (asked: All, signal = never) => {
+    const answers = await hear(asked, signal)
+    if (answers === undefined) return undefined
+    const read = readAnswers(answers)
+    return { ...read, failures: [...failuresOf(read.reports.values()), ...read.troubles] }
+  }
+  return { hear, fetch, provider, clock, paused }
 }
 
 describe('fetching the reports of an account', () => {
   test('asks for the custom properties and each pair, with the access token', async () => {
-    const { deps, provider, clock } = worker()
-    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
+    const { fetch, provider, clock } = worker()
+    const fetched = await fetch(listed(PAIRS))
     expect(provider.calls.sort()).toEqual([
       ['associations', 'access-1', '0-1', '0-2'],
       ['associations', 'access-1', '0-1', '0-3'],
@@ -93,11 +79,11 @@ describe('fetching the reports of an account', () => {
   })
 
   test('loses nothing of the others when one call fails', async () => {
-    const { deps } = worker({
+    const { fetch } = worker({
       associations: async (_token, _from, to) =>
         to === '0-2' ? failure('transient') : { ok: true, value: associations(5) },
     })
-    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
+    const fetched = await fetch(listed(PAIRS))
     expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
     expect(pairsOf(fetched).get('0-1/0-2')).toMatchObject({ class: 'transient' })
     expect(pairsOf(fetched).get('0-1/0-3')).toEqual(readBody('associations/0-1/0-3', associations(5)))
@@ -105,79 +91,21 @@ describe('fetching the reports of an account', () => {
   })
 
   test.each([
-    ['customProperties', { customProperties: async () => failure('unauthorized') }],
-    ['a pair', { associations: async () => failure('unauthorized') }],
+    ['customProperties', { customProperties: fails('unauthorized') }],
+    ['a pair', { associations: fails('unauthorized') }],
   ] as [string, FakeAnswers][])('tells that the access token was not accepted by %s', async (_, does) => {
-    const fetched = await fetchAndRead(worker(does).deps, HUB, token, listed(PAIRS), never)
+    const fetched = await worker(does).fetch(listed(PAIRS))
     expect(fetched && wasUnauthorized(fetched)).toBe(true)
   })
 
-  test('without pairs asks for the custom properties alone', async () => {
-    const { deps, provider } = worker()
-    expect(pairsOf(await fetchAndRead(deps, HUB, token, listed([]), never)).size).toBe(0)
-    expect(provider.calls).toHaveLength(1)
-  })
-
-  test('tells nobody that it is still polling where one batch is enough', async () => {
-    const { deps, kept } = worker()
-    await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
-    expect(kept).toEqual([])
-  })
-
   test('is nothing when it is told to stop between two batches, and the calls of the next are not made', async () => {
-    const { deps, provider, clock } = worker({}, 2)
+    const { fetch, provider, clock } = worker({}, 2)
     const stop = new AbortController()
-    const fetching = fetchAndRead(deps, HUB, token, listed(PAIRS), stop.signal)
+    const fetching = fetch(listed(PAIRS), stop.signal)
     await clock.sleeper()
     stop.abort(new Error('SIGTERM'))
     expect(await fetching).toBeUndefined()
     expect(provider.calls).toHaveLength(2)
-  })
-
-  test('makes no call when it is told to stop while it waits for its share', async () => {
-    const { deps, provider, clock } = worker({}, 20)
-    const calls: CallsMade = [[clock.now(), 20]]
-    const stop = new AbortController()
-    const fetching = fetchAndRead(deps, HUB, token, { ...listed(PAIRS), calls }, stop.signal)
-    await clock.sleeper()
-    stop.abort(new Error('SIGTERM'))
-    expect(await fetching).toBeUndefined()
-    expect(provider.calls).toEqual([])
-  })
-
-  test('says when each call was answered: from then on they count', async () => {
-    const slow = async () => {
-      clock.move(500)
-      return { ok: true as const, value: properties(1) }
-    }
-    const { deps, clock } = worker({ customProperties: slow }, 3)
-    const began = clock.now()
-    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
-    expect(fetched?.calls).toEqual([began + 500, began + 500, began + 500])
-    expect(fetched?.at).toBe(began)
-  })
-
-  test('of more pairs than the share has room for never makes more calls in a window than the share', async () => {
-    const { deps, calledAt, kept, clock } = worker({}, 5)
-    const many = Array.from({ length: 11 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-    let done = false
-    const fetching = fetchAndRead(deps, HUB, token, listed(many), never).finally(() => {
-      done = true
-    })
-    while (!done) {
-      await Promise.race([clock.sleeper(), fetching])
-      clock.move(10_000)
-    }
-    expect(pairsOf(await fetching).size).toBe(11)
-    expect(calledAt).toHaveLength(12)
-    // Before each wait for the share.
-    expect(kept).toEqual([
-      [HUB, 5],
-      [HUB, 10],
-    ])
-    for (const at of calledAt) {
-      expect(calledAt.filter((other) => other > at - 10_000 && other <= at).length).toBeLessThanOrEqual(5)
-    }
   })
 })
 
@@ -185,77 +113,65 @@ describe('a poll that is told that it is enough', () => {
   const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
   const before = readings(1, properties(1), { '0-1/2-0': associations(5, [4]), '0-1/2-29': associations(6) })
 
-  test.each([
-    ['a 429 that tells how long', { status: 429, retryAfterMs: 7_000 }, 7_000],
-    ['a 429 that does not', { status: 429 }, 10_000],
-    ['a 503 that tells how long', { status: 503, retryAfterMs: 60_000 }, 60_000],
-  ])(
-    'begins no further call after %s, keeps what was read, and every worker leaves the account alone',
-    async (_, how, ms) => {
-      const { deps, provider, clock, paused } = worker({ associations: async () => failure('transient', how) }, 1_000)
-      const fetched = await fetchAndRead(deps, HUB, token, listed(many, before), never)
-      const until = clock.now() + ms
-      // Those that were under way when it was said, and no more.
-      expect(provider.calls.length).toBeLessThanOrEqual(6)
-      expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
-      expect(fetched).toMatchObject({ pausedUntil: until })
-      expect(fetched?.calls).toHaveLength(provider.calls.length)
-      expect(fetched?.failures.every((one) => one.status === how.status)).toBe(true)
-      expect(fetched?.failures.length).toBe(provider.calls.length - 1)
-      expect(paused).toEqual([[HUB, until]])
-      // What was not asked for stays as it was read last.
-      expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
-    },
-  )
+  test('begins no further call, keeps what was read, and every worker leaves the account alone', async () => {
+    const how = { status: 429, retryAfterMs: 7_000 }
+    const { fetch, provider, clock, paused } = worker({ associations: fails('transient', how) }, 1_000)
+    const fetched = await fetch(listed(many, before))
+    const until = clock.now() + 7_000
+    // Those that were under way when it was said, and no more.
+    expect(provider.calls.length).toBeLessThanOrEqual(6)
+    expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
+    expect(fetched).toMatchObject({ pausedUntil: until })
+    expect(fetched?.calls).toHaveLength(provider.calls.length)
+    expect(fetched?.failures.every((one) => one.status === how.status)).toBe(true)
+    expect(fetched?.failures.length).toBe(provider.calls.length - 1)
+    expect(paused).toEqual([[HUB, until]])
+    // What was not asked for stays as it was read last.
+    expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
+  })
 
   test('leaves the rest of the bucket to the app: little left ends it although nothing failed', async () => {
     const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
-    const { deps, provider, clock, paused } = worker(
+    const { fetch, provider, clock, paused } = worker(
       { associations: async () => ({ ok: true, value: associations(5), bucket }) },
       1_000,
     )
-    const fetched = await fetchAndRead(deps, HUB, token, listed(many, before), never)
+    const fetched = await fetch(listed(many, before))
     expect(provider.calls.length).toBeLessThanOrEqual(6)
-    expect(fetched).toMatchObject({ failedCalls: 0, pausedUntil: clock.now() + 10_000 })
+    // What it left out it would not ask for, were it recognized by its bytes.
+    expect(fetched).toMatchObject({ failedCalls: 0, pausedUntil: clock.now() + 10_000, fingerprint: undefined })
     expect(fetched?.failures).toMatchObject([{ class: 'transient', code: 'paused' }])
     expect(paused).toEqual([[HUB, clock.now() + 10_000]])
   })
 
   test('has no failure where nothing was left out', async () => {
     const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
-    const { deps, clock } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) })
-    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS), never)
+    const { fetch, clock } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) })
+    const fetched = await fetch(listed(PAIRS))
     expect(fetched).toMatchObject({ failures: [], pausedUntil: clock.now() + 10_000 })
     expect(fetched?.calls).toHaveLength(3)
   })
 
   test('has nothing to say of pairs that it did not come to and that were never read', async () => {
-    const { deps, clock } = worker()
+    const { fetch, clock } = worker()
     const asked = { ...listed(PAIRS), pausedUntil: clock.now() + 60_000 }
-    const fetched = await fetchAndRead(deps, HUB, token, asked, never)
+    const fetched = await fetch(asked)
     expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
   })
 
   test('before it began asks nothing', async () => {
-    const { deps, provider, clock } = worker()
+    const { fetch, provider, clock } = worker()
     const pausedUntil = clock.now() + 60_000
-    const fetched = await fetchAndRead(deps, HUB, token, { ...listed(PAIRS, before), pausedUntil }, never)
+    const fetched = await fetch({ ...listed(PAIRS, before), pausedUntil })
     expect(fetched).toMatchObject({ calls: [], pausedUntil, failures: [{ code: 'paused' }] })
     expect(provider.calls).toEqual([])
     expect(clock.waits).toEqual([])
   })
 
-  test('before it began, and no more, asks as any other', async () => {
-    const { deps, clock } = worker()
-    const fetched = await fetchAndRead(deps, HUB, token, { ...listed(PAIRS), pausedUntil: clock.now() }, never)
-    expect(fetched).toMatchObject({ failures: [], pausedUntil: undefined })
-    expect(fetched?.calls).toHaveLength(3)
-  })
-
   test('asks first, the next time, for what has waited longest', async () => {
-    const { deps, provider } = worker({}, 20)
+    const { fetch, provider } = worker({}, 20)
     const before = readings(1, undefined, { '0-1/0-2': associations(1) })
-    const fetched = await fetchAndRead(deps, HUB, token, listed(PAIRS, before), never)
+    const fetched = await fetch(listed(PAIRS, before))
     expect(provider.calls.map(([, , , to]) => to)).toEqual([undefined, '0-3', '0-2'])
     // What it hands on stands in the same order each time.
     expect([...pairsOf(fetched).keys()]).toEqual(['0-1/0-2', '0-1/0-3'])
@@ -265,7 +181,7 @@ describe('a poll that is told that it is enough', () => {
 test('several pairs are under way at a time, and not more than a few', async () => {
   let running = 0
   let most = 0
-  const { deps } = worker(
+  const { fetch } = worker(
     {
       associations: async () => {
         most = Math.max(most, ++running)
@@ -277,13 +193,13 @@ test('several pairs are under way at a time, and not more than a few', async () 
     1_000,
   )
   const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  expect((await fetchAndRead(deps, HUB, token, listed(many), never))?.calls).toHaveLength(31)
+  expect((await fetch(listed(many)))?.calls).toHaveLength(31)
   expect(most).toBe(5)
 })
 
 test('no call is counted earlier than it is made, however slow the answers are', async () => {
   const made: number[] = []
-  const { deps, clock } = worker(
+  const { fetch, clock } = worker(
     {
       associations: async () => {
         made.push(clock.now())
@@ -294,7 +210,7 @@ test('no call is counted earlier than it is made, however slow the answers are',
     10,
   )
   const many = Array.from({ length: 40 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  const fetched = fetchAndRead(deps, HUB, token, listed(many), never)
+  const fetched = fetch(listed(many))
   let isOver = false
   void fetched.finally(() => {
     isOver = true
@@ -311,8 +227,6 @@ test('no call is counted earlier than it is made, however slow the answers are',
 
 describe('with automatic pairs', () => {
   const report = properties(6, 100, { '0-1': [1, 9], '0-2': [2, 9], '2-7': [3, 9] })
-  const types = (n: number) =>
-    properties(6, 100, Object.fromEntries(Array.from({ length: n }, (_, id) => [`2-${id}`, [1, 9]])))
   const named = (...ids: string[]) => ({
     ok: true as const,
     value: ids.map((objectTypeId) => ({ objectTypeId, hasRecordsAtLimit: true, hasRecordsNearLimit: false })),
@@ -320,19 +234,19 @@ describe('with automatic pairs', () => {
   const auto = (does: FakeAnswers = {}) =>
     worker(
       {
-        customProperties: async () => ({ ok: true, value: report }),
+        customProperties: reads(report),
         associationSources: async () => named('0-1', '2-7'),
         associationTargets: async (_token, from) => (from === '0-1' ? named('2-7') : named('0-2', '2-7')),
         ...does,
       },
       1_000,
     )
-  const away = (status: number) => async () => failure(status === 403 ? 'forbidden' : 'client', { status })
+  const away = (status: number) => fails(status === 403 ? 'forbidden' : 'client', { status })
   const names = (calls: string[][]) => calls.map(([name, , ...args]) => [name, ...args].join(' '))
 
   test('a first poll learns the object types, asks which pairs have something to tell, and asks for these', async () => {
-    const { deps, provider } = auto()
-    const fetched = await fetchAndRead(deps, HUB, token, AUTO, never)
+    const { fetch, provider } = auto()
+    const fetched = await fetch(AUTO)
     expect(names(provider.calls)).toEqual([
       'customProperties',
       'associationSources',
@@ -347,16 +261,16 @@ describe('with automatic pairs', () => {
 
   test('takes as many calls as are said to be the most where more pairs have something to tell than one poll reads', async () => {
     const all = async () => named('0-1', '0-2', '2-7')
-    const { deps, provider } = auto({ associationSources: all, associationTargets: all })
+    const { fetch, provider } = auto({ associationSources: all, associationTargets: all })
     const asked = { ...AUTO, pairsPerPoll: 2 }
-    await fetchAndRead(deps, HUB, token, asked, never)
+    await fetch(asked)
     expect(provider.calls).toHaveLength(mostCalls(asked))
   })
 
   test('a pair that is no longer named is asked for until it has nothing, then reads as nothing without a call', async () => {
-    const { deps, provider, clock } = auto({ associationSources: async () => named() })
+    const { fetch, provider, clock } = auto({ associationSources: async () => named() })
     const before = readings(1, report, { '0-1/0-2': associations(50, [45]), '0-2/0-1': associations(70) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetch({ ...AUTO, readings: before })
     expect(names(provider.calls).slice(2)).toEqual(['associations 0-1 0-2'])
     const at = clock.now()
     expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual({
@@ -368,8 +282,8 @@ describe('with automatic pairs', () => {
   test.each([400, 403, 404, 405])(
     'where the companions answer %i pairs take turns, and for a day nobody asks again',
     async (status) => {
-      const { deps, provider, clock } = auto({ associationSources: away(status) })
-      const first = await fetchAndRead(deps, HUB, token, { ...AUTO, pairsPerPoll: 6 }, never)
+      const { fetch, provider, clock } = auto({ associationSources: away(status) })
+      const first = await fetch({ ...AUTO, pairsPerPoll: 6 })
       const until = clock.now() + 24 * 3_600_000
       expect(first).toMatchObject({ failures: [], failedCalls: 1, companionsAwayUntil: until })
       expect(first?.calls).toHaveLength(8)
@@ -377,7 +291,7 @@ describe('with automatic pairs', () => {
       provider.calls.length = 0
       clock.move(1_000)
       const asked = { ...AUTO, pairsPerPoll: 6, readings: before, companionsAwayUntil: until }
-      const second = await fetchAndRead(deps, HUB, token, asked, never)
+      const second = await fetch(asked)
       expect(names(provider.calls)).toEqual([
         'customProperties',
         ...['associations 2-7 0-1', 'associations 2-7 0-2', 'associations 2-7 2-7'],
@@ -389,22 +303,22 @@ describe('with automatic pairs', () => {
       expect(Object.keys(pairNumbers(mergeReadings(before, second as never)))).toHaveLength(9)
       provider.calls.length = 0
       clock.move(24 * 3_600_000)
-      await fetchAndRead(deps, HUB, token, asked, never)
+      await fetch(asked)
       expect(names(provider.calls)).toContain('associationSources')
     },
   )
 
   test('where only one of the two companions is there they are not there', async () => {
-    const { deps, clock } = auto({ associationTargets: away(404) })
-    const fetched = await fetchAndRead(deps, HUB, token, AUTO, never)
+    const { fetch, clock } = auto({ associationTargets: away(404) })
+    const fetched = await fetch(AUTO)
     expect(pairsOf(fetched).size).toBe(9)
     expect(fetched).toMatchObject({ failures: [], companionsAwayUntil: clock.now() + 24 * 3_600_000 })
   })
 
   test('a companion that fails is a failure of the poll, and loses neither what was read nor pairs that had records', async () => {
-    const { deps, provider, clock } = auto({ associationSources: async () => failure('transient', { status: 503 }) })
+    const { fetch, provider, clock } = auto({ associationSources: fails('transient', { status: 503 }) })
     const before = readings(1, report, { '0-1/0-2': associations(50, [45]), '0-2/0-1': associations(70) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetch({ ...AUTO, readings: before })
     expect(names(provider.calls)).toEqual(['customProperties', 'associationSources', 'associations 0-1 0-2'])
     expect(fetched?.failures).toMatchObject([{ class: 'transient', status: 503 }])
     expect(fetched?.companionsAwayUntil).toBeUndefined()
@@ -417,12 +331,12 @@ describe('with automatic pairs', () => {
   })
 
   test('an object type whose targets could not be asked loses nothing of the others', async () => {
-    const { deps } = auto({
+    const { fetch } = auto({
       associationTargets: async (_token, from) =>
         from === '0-1' ? failure('transient', { status: 500 }) : named('0-2'),
     })
     const before = readings(1, report, { '0-1/0-2': associations(9), '0-2/0-1': associations(8) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetch({ ...AUTO, readings: before })
     expect(fetched?.failures).toHaveLength(1)
     expect(pairsOf(fetched).get('2-7/0-2')).toEqual(readBody('associations/2-7/0-2', associations(5)))
     expect(pairsOf(fetched).get('0-1/0-2')).toBe(NOT_ASKED)
@@ -431,21 +345,20 @@ describe('with automatic pairs', () => {
   })
 
   test('all that had something to tell was seen, unless one was left out, failed, or nobody could say', async () => {
-    const seen = async (does: FakeAnswers, asked = AUTO) =>
-      (await fetchAndRead(auto(does).deps, HUB, token, asked, never))?.allPairsRead
+    const seen = async (does: FakeAnswers, asked = AUTO) => (await auto(does).fetch(asked))?.allPairsRead
     expect(await seen({})).toBe(true)
     expect(await seen({}, { ...AUTO, pairsPerPoll: 2 })).toBe(false)
-    expect(await seen({ associations: async () => failure('transient', { status: 503 }) })).toBe(false)
-    expect(await seen({ associationTargets: async () => failure('transient', { status: 503 }) })).toBe(false)
+    expect(await seen({ associations: fails('transient', { status: 503 }) })).toBe(false)
+    expect(await seen({ associationTargets: fails('transient', { status: 503 }) })).toBe(false)
     expect(await seen({ associationSources: away(404) })).toBe(false)
   })
 
   test.each(['unauthorized', 'forbidden'] as const)(
     'a report that is %s is not followed by more of the same',
     async (kind) => {
-      const { deps, provider } = auto({ customProperties: async () => failure(kind) })
+      const { fetch, provider } = auto({ customProperties: fails(kind) })
       const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
-      const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
+      const fetched = await fetch({ ...AUTO, readings: before })
       expect(provider.calls).toHaveLength(1)
       expect(fetched && mergeReadings(before, fetched)).toEqual(before)
       expect(fetched && wasUnauthorized(fetched)).toBe(kind === 'unauthorized')
@@ -453,69 +366,49 @@ describe('with automatic pairs', () => {
   )
 
   test('a refused access token at a companion is worth a refresh, too', async () => {
-    const { deps } = auto({ associationSources: async () => failure('unauthorized', { status: 401 }) })
-    const fetched = await fetchAndRead(deps, HUB, token, AUTO, never)
+    const { fetch } = auto({ associationSources: fails('unauthorized', { status: 401 }) })
+    const fetched = await fetch(AUTO)
     expect(fetched && wasUnauthorized(fetched)).toBe(true)
   })
 
   test('a report that fails is no reason not to ask for the pairs of the object types that were known', async () => {
-    const { deps, provider } = auto({ customProperties: async () => failure('transient', { status: 500 }) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: readings(1, report) }, never)
+    const { fetch, provider } = auto({ customProperties: fails('transient', { status: 500 }) })
+    const fetched = await fetch({ ...AUTO, readings: readings(1, report) })
     expect(names(provider.calls)).toContain('associations 0-1 2-7')
     expect(fetched?.failures).toHaveLength(1)
     provider.calls.length = 0
-    await fetchAndRead(deps, HUB, token, AUTO, never)
+    await fetch(AUTO)
     expect(provider.calls).toHaveLength(1)
   })
 
   test('pairs of an object type that is gone are gone', async () => {
-    const { deps } = auto({ associationSources: away(404) })
+    const { fetch } = auto({ associationSources: away(404) })
     const before = readings(1, report, { '0-1/2-9': associations(9, [8]), '2-7/0-1': associations(9) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, pairsPerPoll: 1, readings: before }, never)
+    const fetched = await fetch({ ...AUTO, pairsPerPoll: 1, readings: before })
     expect(Object.keys(pairNumbers(mergeReadings(before, fetched as never))).sort()).toEqual(['0-1/0-1', '2-7/0-1'])
   })
 
   test('a pair that nobody has heard of has nothing; one that was read before and now is not there failed', async () => {
-    const { deps } = auto({ associationSources: away(404), associations: away(404) })
+    const { fetch } = auto({ associationSources: away(404), associations: away(404) })
     const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetch({ ...AUTO, readings: before })
     expect(fetched?.failures).toHaveLength(1)
     const after = mergeReadings(before, fetched as never)
     expect(pairNumbers(after)['0-1/0-2']).toEqual(pairNumbers(before)['0-1/0-2'])
     expect(pairNumbers(after)['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
-    const again = await fetchAndRead(
-      deps,
-      HUB,
-      token,
-      { ...AUTO, readings: { 'associations/0-2/0-1': after['associations/0-2/0-1'] as never } },
-      never,
-    )
+    const again = await fetch({ ...AUTO, readings: { 'associations/0-2/0-1': after['associations/0-2/0-1'] as never } })
     expect(again?.failures).toEqual([])
   })
 
   test('a 429 at a companion ends the poll', async () => {
-    const { deps, provider, clock } = auto({ associationSources: async () => failure('transient', { status: 429 }) })
+    const { fetch, provider, clock } = auto({ associationSources: fails('transient', { status: 429 }) })
     const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...AUTO, readings: before }, never)
+    const fetched = await fetch({ ...AUTO, readings: before })
     expect(provider.calls).toHaveLength(2)
     expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
     expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000 })
     expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
   })
-
-  test('an account of many object types is asked for no more pairs than allowed', async () => {
-    const { deps, provider } = auto({
-      customProperties: async () => ({ ok: true, value: types(40) }),
-      associationSources: away(404),
-    })
-    await fetchAndRead(deps, HUB, token, AUTO, never)
-    expect(provider.calls.filter(([name]) => name === 'associations')).toHaveLength(20)
-  })
-})
-
-test('a failure is told from a report', () => {
-  expect(isFailure(failure('transient').failure)).toBe(true)
-  expect([isFailure(properties(1)), isFailure(associations(1))]).toEqual([false, false])
 })
 
 describe('a report that the plan of an account may lack', () => {
@@ -525,28 +418,28 @@ describe('a report that the plan of an account may lack', () => {
   const body = { hubspotDefinedObjectTypes: [] }
 
   test.each([
-    ['403', async () => failure('forbidden', { status: 403 })],
-    ['404', async () => failure('client', { status: 404 })],
-    ['an empty answer', async () => ({ ok: true as const, value: {} })],
+    ['403', fails('forbidden', { status: 403 })],
+    ['404', fails('client', { status: 404 })],
+    ['an empty answer', reads({})],
   ])('and that is %s is no failure, and not asked for again for a day', async (_, report) => {
-    const { deps, provider, clock } = worker({ report })
-    const fetched = await fetchAndRead(deps, HUB, token, asked, never)
+    const { fetch, provider, clock } = worker({ report })
+    const fetched = await fetch(asked)
     expect(fetched).toMatchObject({ failures: [], failedCalls: 0, notAvailable: lacking })
     expect(fetched?.calls).toHaveLength(2)
     expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
     provider.calls.length = 0
     const again = { ...asked, notAvailable: fetched?.notAvailable ?? {} }
     clock.move(24 * 3_600_000 - 1)
-    expect((await fetchAndRead(deps, HUB, token, again, never))?.notAvailable).toEqual(again.notAvailable)
+    expect((await fetch(again))?.notAvailable).toEqual(again.notAvailable)
     expect(provider.calls.map(([name]) => name)).toEqual(['customProperties'])
     clock.move(1)
-    await fetchAndRead(deps, HUB, token, again, never)
+    await fetch(again)
     expect(provider.calls.map(([name]) => name)).toEqual(['customProperties', 'customProperties', 'pipelines'])
   })
 
   test('is there again once it answers', async () => {
-    const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
-    const fetched = await fetchAndRead(deps, HUB, token, { ...asked, notAvailable: { pipelines: clock.now() } }, never)
+    const { fetch, clock } = worker({ report: reads(body) })
+    const fetched = await fetch({ ...asked, notAvailable: { pipelines: clock.now() } })
     expect(fetched?.notAvailable).toEqual({})
     expect(fetched?.reports.get('pipelines')).toEqual({ values: [] })
   })
@@ -555,15 +448,15 @@ describe('a report that the plan of an account may lack', () => {
     ['is not asked for any more', { ...asked, reports: REPORTS.slice(0, 1) }, 1],
     ['was to be asked again later than a day from now', asked, 25 * 3_600_000],
   ])('is no longer known as such where it %s', async (_, settings, later) => {
-    const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
+    const { fetch, clock } = worker({ report: reads(body) })
     const notAvailable = { pipelines: clock.now() + later }
-    expect((await fetchAndRead(deps, HUB, token, { ...settings, notAvailable }, never))?.notAvailable).toEqual({})
+    expect((await fetch({ ...settings, notAvailable }))?.notAvailable).toEqual({})
   })
 
   test('is asked for all the same where there is no other: a poll without a call would be made again at once', async () => {
-    const { deps, clock } = worker({ report: async () => failure('client', { status: 404 }) })
+    const { fetch, clock } = worker({ report: fails('client', { status: 404 }) })
     const alone = { ...asked, reports: [pipelines], notAvailable: { pipelines: clock.now() + 1_000 } }
-    expect(await fetchAndRead(deps, HUB, token, alone, never)).toMatchObject({
+    expect(await fetch(alone)).toMatchObject({
       calls: [clock.now()],
       notAvailable: lacking,
       failures: [],
@@ -572,30 +465,19 @@ describe('a report that the plan of an account may lack', () => {
 
   test('is not lacking where the provider is only away, or the token refused', async () => {
     for (const kind of ['transient', 'unauthorized'] as const) {
-      const { deps } = worker({ report: async () => failure(kind, { status: kind === 'transient' ? 503 : 401 }) })
-      const fetched = await fetchAndRead(deps, HUB, token, asked, never)
+      const { fetch } = worker({ report: fails(kind, { status: kind === 'transient' ? 503 : 401 }) })
+      const fetched = await fetch(asked)
       expect(fetched).toMatchObject({ notAvailable: {}, failures: [{ class: kind }] })
     }
   })
 
   test('is recognized by its bytes as the others are, and without those that are lacking', async () => {
-    const { deps, clock } = worker({ report: async () => ({ ok: true, value: body }) })
+    const { hear, clock } = worker({ report: reads(body) })
     const heads = await Promise.all(
-      [{}, { pipelines: clock.now() + 1 }].map((notAvailable) =>
-        heard(deps, HUB, token, { ...asked, notAvailable }, never),
-      ),
+      [{}, { pipelines: clock.now() + 1 }].map((notAvailable) => hear({ ...asked, notAvailable })),
     )
     expect(heads.map((head) => head?.calls.length)).toEqual([2, 1])
     expect(new Set(heads.map((head) => head?.fingerprint)).size).toBe(2)
     expect(heads.every((head) => head?.fingerprint !== undefined)).toBe(true)
   })
-})
-
-test('a poll that left pairs out is not recognized by its bytes', async () => {
-  const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
-  const { deps } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) }, 1_000)
-  const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  const asked = listed(many)
-  const head = await heard(deps, HUB, token, asked, never)
-  expect(head).toMatchObject({ troubles: [{ code: 'paused' }], fingerprint: undefined })
 })
