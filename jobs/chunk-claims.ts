@@ -24,7 +24,7 @@ export class ChunkClaims {
   readonly #lastMs: number
   readonly #renewEveryMs: number
   #until: number | undefined
-  /** Where they are being renewed: which of the two ends is in force is not known until the answer. */
+  /** The end that is being written: which of the two ends is in force is not known until the answer. */
   #renewed: number | undefined
   #waiting: number[]
   readonly #underWay = new Set<number>()
@@ -84,7 +84,7 @@ export class ChunkClaims {
     else await this.#moveTo(waiting, clock.now())
   }
 
-  /** One that is not done has another moment, unless somebody else has it by now. */
+  /** An account that is not done has another moment, unless another worker has it by now. */
   async move(hubId: number, at: number): Promise<void> {
     await this.#moveTo([hubId], at)
   }

@@ -13,14 +13,14 @@ export interface Schedule {
 const EVERY_TEN_SECONDS = '*/10 * * * * *'
 /** For what has a day's time, or is due at a minute. */
 const EVERY_MINUTE = '0 * * * * *'
-/** What is watched there moves by minutes and hours. */
+/** Interval of checks on values that move by minutes and hours. */
 const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
 /** So long ahead the next tick is reckoned anew: the clock may have been set. */
 const RECKONED_MS = 60_000
 
 export interface TickingClock {
-  /** When a tick of each kind was last handed on, ms. */
+  /** Moments at which a tick of each kind was last handed on, ms. */
   lastTicks(): Partial<Record<SweepKind, number>>
   /** Ticks by other times from now on. */
   follow(services: { config: { schedule: Schedule } }): void

@@ -36,7 +36,7 @@ import {
   watchedBy,
 } from './read-poll.ts'
 
-/** What has to be asked of Redis for the decision about a few polls. */
+/** Facts that Redis has to give for the decision about a few polls. */
 export interface Facts {
   /** Records that were kept before. */
   samples: Samples
@@ -47,7 +47,7 @@ export interface Facts {
 
 export const NO_FACTS: Facts = { samples: {}, refreshes: undefined, isFleetTrouble: false }
 
-/** What a poll comes to. */
+/** The decision on a poll. */
 export interface Decided {
   outcome: 'committed' | 'failed' | 'blocked'
   result: Omit<PollResult, 'hubId' | 'claims'>
@@ -55,7 +55,7 @@ export interface Decided {
   lines: readonly PollLine[]
 }
 
-/** Whether it has to be known how the account's refreshes go, what records were kept, and who speaks for the fleet. */
+/** The facts that a poll's decision needs: the account's refreshes, the records that were kept, the fleet's alert. */
 export function asksFor(rules: PollRules, poll: ReadPoll, now: number): { samples: boolean; failing: boolean } {
   if (poll.is === 'at rest') return { samples: false, failing: false }
   const { outcome } = poll
@@ -66,7 +66,7 @@ export function asksFor(rules: PollRules, poll: ReadPoll, now: number): { sample
   }
 }
 
-/** What a poll comes to, and when the account is polled next: from these values alone. */
+/** Decides on a poll, and on the account's next one, from these values alone. */
 export function decidePoll(rules: PollRules, poll: ReadPoll, facts: Facts, mayRetry: boolean, now: number): Decided {
   const bucket = useToStore(poll.begun.watch.bucket, poll.answers.bucketUse, poll.at)
   const calls = callsAfter(rules.share, poll.begun.watch.calls, poll.answers.calls)
@@ -77,7 +77,7 @@ export function decidePoll(rules: PollRules, poll: ReadPoll, facts: Facts, mayRe
 /** All is as it was, but read at another moment. */
 function stay(rules: PollRules, poll: MadePoll & AtRest, both: Pick<Watch, 'bucket' | 'calls'>): Decided {
   const { begun, settings, answers, at, readAt, seen } = poll
-  // It moves at almost every poll, and is judged apart from what has not moved.
+  // The bucket moves at almost every poll, and is judged apart from the values that did not.
   const alerts = judgeBucket(rules.alerts, { ...poll, bucket: both.bucket })
   const { hubId } = poll
   const plan = planPoll({
@@ -125,7 +125,7 @@ function freshUntil({ coverage }: PollRules, { everyMs }: AccountPollSettings, r
   return readAt + staleAfter(coverage, everyMs) - coverage.freshnessMs
 }
 
-/** All that is known where something may be new. */
+/** All facts, for a poll that may bring news. */
 type Known = Facts & Pick<Watch, 'bucket' | 'calls'> & { mayRetry: boolean; now: number }
 
 function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Decided {
@@ -164,7 +164,7 @@ function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Deci
     disagreed: watch.disagreed || disagreement !== undefined,
     hasAlerts: hasPolledAlerts(states),
     records: records.kept,
-    // What is near a threshold is judged at every poll.
+    // A series near a threshold is judged at every poll.
     seen: saw && { ...saw, judged: next.isNear ? NOT_JUDGED : judgement(rules, poll, states) },
   }
   return {
@@ -202,7 +202,9 @@ function failingSinceAfter(before: Watch, { failing }: Watch): PollChanges['fail
   return before.failing === undefined ? undefined : 'over'
 }
 
-/** What becomes of the records behind the numbers; `shown`: those that are kept from now on, undefined: nothing was read. */
+/**
+ * The records behind the numbers after a poll; `shown`: those that are kept from now on, undefined: nothing was read.
+ */
 function recordsAfter({ samples }: PollRules, { begun, read, saw, at }: MadePoll & Anew, shown: Samples | undefined) {
   const { records, seen } = begun.watch
   if (shown === undefined) return { kept: records, write: undefined }
@@ -235,7 +237,7 @@ function judgement(
   return judgedBy(alerts, begun, states, watchedBy(samples, settings))
 }
 
-/** When the account is polled next: what was read, how that is among the thresholds, and what failed. */
+/** The account's next poll, by its readings, their place among the thresholds, and its failures. */
 function planNext(
   { alerts, alertAfter }: PollRules,
   poll: MadePoll & Anew,
@@ -286,7 +288,7 @@ function nearnessOf({ after }: Findings, { forecasts }: Begun, at: number): numb
   return nearestLimit(after, decodeForecasts(forecasts), at)?.nearness ?? 'none'
 }
 
-/** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */
+/** True where a number changed. A first reading is no change: pairs that take turns come by and by. */
 function hasMoved(change: Change | undefined): boolean {
   return change?.before.some(([, was]) => was !== undefined) ?? false
 }
@@ -312,7 +314,7 @@ function judge(
   return bothWrites(series, own)
 }
 
-/** What was known before, where the report could not be read. */
+/** The number of before, where the report could not be read. */
 function typesLeftOut(before: Watch, { reports }: Answers): number {
   const naming = [...reports].filter(([key]) => reportOfKey(key)?.report.namesTypes)
   if (naming.some(([, report]) => isFailure(report))) return before.typesLeftOut
@@ -339,7 +341,7 @@ function failsForLong({ alertAfter }: PollRules, { begun, settings, outcome }: M
   return count > 0 && now >= failingAlertAt(since, settings.everyMs, alertAfter)
 }
 
-/** What a poll changes about the account's poll alert. */
+/** Changes of the account's poll alert by a poll. */
 function pollAlertWrites(
   rules: PollRules,
   poll: MadePoll & Anew,

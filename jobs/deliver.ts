@@ -26,7 +26,10 @@ const BUSY_MS = 1_000
 /** How soon the new address is tried where the old one wants no more; a daemon may have the old config for longer. */
 const ELSEWHERE_MS = 5_000
 
-/** Who is being sent to: a slow receiver gets no more than its share of the places, so that it holds up no other one. */
+/**
+ * Deliveries in progress by receiver: a slow one gets no more than its share of the places, so that it holds up no
+ * other one.
+ */
 export class Turns {
   readonly #turns = new Map<string, { places: number; inFlight: InFlight; taken: number }>()
 
@@ -92,7 +95,7 @@ interface Tried {
   outcome: AttemptOutcome
   /** How long it took; null where nothing was tried, or it says nothing about the receiver. */
   ms: number | null
-  /** Of the receiver that was asked, or would have been. */
+  /** Address of the receiver that was asked, or would have been. */
   address: string | undefined
 }
 

@@ -17,7 +17,7 @@ export async function eachAccount(
   claims: ChunkClaims,
   signal: AbortSignal,
   work: (hubId: number) => Promise<unknown>,
-  /** When all have been worked on. */
+  /** Called when all are done. */
   atEnd: () => Promise<void> = async () => {},
 ): Promise<void> {
   const { kind } = claims
@@ -52,7 +52,7 @@ export async function eachAccount(
   await handedBack
 }
 
-/** What it failed for may be what is stored of it. */
+/** Repairs an account after a failure: the cause may be its stored data. */
 export async function accountFailed(
   { repair, log }: Pick<ChunkDeps, 'repair' | 'log'>,
   kind: DueKind,

@@ -88,12 +88,12 @@ export interface JobDeps
   heartbeats: HeartbeatStore
   /** Undefined: no heartbeat is sent. */
   heartbeat: HeartbeatSettings | undefined
-  /** Of the receivers that get one. */
+  /** Schedules of the receivers that get a digest. */
   digests: ReadonlyMap<string, DigestSchedule>
   clockWatch: ClockWatch
 }
 
-/** What a job on a chunk of accounts takes. */
+/** Services of a job on a chunk of accounts. */
 type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair'
 
 export type RefreshWork = Pick<

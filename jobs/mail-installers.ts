@@ -61,7 +61,7 @@ async function lostAccounts({ registry }: InstallersWork): Promise<Account[]> {
   }
 }
 
-/** Undefined: nobody is to be asked now. */
+/** Undefined: no installer is to be asked now. */
 async function readAsked(
   { store, keys, sending }: InstallersWork,
   account: Account,

@@ -9,10 +9,10 @@ import { answeredCalls, type MadePoll, type PollRules, readPoll } from './read-p
 
 /** Accounts that are read together, and committed together: Redis does nothing else meanwhile, some 10 us for each. */
 const TOGETHER = 50
-/** What was found is committed at the latest so long after it was, where the other accounts of the chunk take their time. */
+/** Longest time between a poll and its commit, where the other accounts of the chunk take their time. */
 const LATEST_MS = 1_000
 
-/** What is to be committed of an account, and what follows once it is. */
+/** The poll of an account that waits for its commit, and the step that follows. */
 interface Waiting {
   result: Omit<PollResult, 'claims'>
   outcome: PolledOutcome
@@ -46,7 +46,7 @@ export class PollChunk {
     this.#rules = { ...deps, samples: deps.samples.settings, coverage: deps.coverage.settings }
   }
 
-  /** What the poll of this account starts from; those that come after it are read with it. */
+  /** The state that the poll of this account starts from; the next accounts are read with it. */
   async begin(hubId: number): Promise<Begun | undefined> {
     if (!this.#beginning.has(hubId)) this.#beginFrom(hubId)
     await this.#beginning.get(hubId)

@@ -47,14 +47,16 @@ export async function pollWanted(deps: PollWork, hubId: number, signal: AbortSig
     await polls.flush()
   } finally {
     endKeeping()
-    // Whoever has planned or claimed it since is left alone.
+    // A plan or claim of another worker since then stays.
     await claims.move(hubId, before)
   }
   deps.metrics.polls.inc({ outcome: is })
   return is
 }
 
-/** Its moment before. One that was imported is planned once it is known whose its tokens are. */
+/**
+ * Claims one account and returns its moment before. An imported one is planned once the owner of its tokens is known.
+ */
 async function claimOne(deps: PollWork, hubId: number, until: number): Promise<number | 'gone' | 'later'> {
   const claimed = await deps.due.takeClaim('poll', hubId, until)
   if (claimed !== undefined) return claimed
@@ -68,7 +70,7 @@ async function claimOne(deps: PollWork, hubId: number, until: number): Promise<n
 /** `due`: its moment has come; `wanted`: a caller waits for it, before its turn. */
 type PollOccasion = 'due' | 'wanted'
 
-/** What a poll is made with. */
+/** Services and state of a poll. */
 interface Polling {
   deps: PollWork
   polls: PollChunk
@@ -98,7 +100,7 @@ async function pollOne(
       return 'goes on'
     }
     default:
-      // What claims it by another end, or has planned it anew, has it.
+      // A worker that claims it by another end, or has planned it anew, has it.
       if (made.at !== undefined) await claims.move(hubId, Math.round(made.at))
       done(made.is)
       return 'over'
@@ -128,7 +130,7 @@ async function makePoll({ deps, polls, signal, occasion }: Omit<Polling, 'claims
   }
   if (occasion === 'due') observeLateness(deps, begun)
   const settings = pollSettingsOf(deps.polling, opened.begun)
-  // What it does not take is given back.
+  // Calls that it does not make are given back.
   const most = mostCalls(settings)
   const refusal = await refusalOfBudget(deps, opened.begun, { calls: most, occasion })
   if (refusal !== undefined) return refusal

@@ -10,7 +10,7 @@ type Answer = (
   query: Record<string, string>,
 ) => Promise<{ status: number; body: unknown }>
 
-/** What bull-board shows of the queues, for the server: its files, the settings of its page, and its reads. */
+/** The board of the queues for the server: its files, the settings of its page, and its reads. */
 export interface QueueBoard {
   /** The page as it comes with the package. */
   page: string
@@ -27,7 +27,10 @@ export interface QueueBoardRead {
   answer: Answer
 }
 
-/** Its reads, as a test knows that they are. They are listed here because the server needs its routes before the board is loaded. */
+/**
+ * The board's reads, which a test compares with it. They are listed here because the server needs its routes before the
+ * board is loaded.
+ */
 export const READ_PATHS = [
   '/api/redis/stats',
   '/api/queues',
@@ -103,7 +106,7 @@ export async function openReads(queues: Pick<Queues, keyof typeof QUEUE>): Promi
 const UI: UIConfig = {
   boardTitle: 'Queues',
   miscLinks: [{ text: 'Back to Plimsoll', url: '/' }],
-  // It leads elsewhere.
+  // The link leads elsewhere.
   hideDocsLink: true,
   // Asked of Redis anew for every queue at every request.
   showWorkers: false,

@@ -5,7 +5,7 @@ import type { Clock } from '../src/runtime/clock.ts'
 import { atInterval } from '../src/runtime/concurrency.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 
-/** What a sweep searches for. */
+/** Kinds of sweeps. */
 export const SWEEPS = [
   ...(['refresh-tokens', 'poll-limits', 'uninstall', 'grants', 'alerts'] as const),
   ...(['tend-history', 'coverage', 'heartbeat', 'digests', 'receivers'] as const),
@@ -69,8 +69,8 @@ const SLOT_MS = 250
 const LISTEN_EVERY_MS = 5_000
 
 export function createQueues(connection: Store, prefix: string, clock: Clock, log: Logger): Queues {
-  // BullMQ asks for its own idea of a connection; a Cluster is one too.
-  // It would write of its version at once, into data that may yet turn out to be of a newer one of ours.
+  // BullMQ wants its own type of connection; a Cluster is one too. Without `skipMetasUpdate` it would write its version
+  // at once, into data that may yet turn out to be of a newer one of ours.
   const shared = { connection: connection as Redis, prefix, skipMetasUpdate: true }
   const chunks = (name: string) => new Queue<ChunkJob>(name, { ...shared, defaultJobOptions: CHUNK_OPTIONS })
   const queues = {
@@ -111,7 +111,7 @@ function openWakes(
   const handOn = async (kind: SweepKind, at: number) => {
     if (sweepHere !== undefined) return sweepHere(kind, at)
     const now = clock.now()
-    // Its end: a sweep then finds all of it.
+    // The end of the slot: a sweep then finds all of it.
     const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
     const before = announced.get(kind)
     // Not the moment: another machine's clock may be ahead of this one.

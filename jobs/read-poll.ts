@@ -16,7 +16,7 @@ import type { RecordChoice, SampleSettings } from '../src/limits/samples.ts'
 import type { Fingerprints, Watch } from '../src/limits/watch/watch.ts'
 import type { PollWork } from './job-deps.ts'
 
-/** What polls are decided by: settings, and texts made from them. */
+/** Settings that polls are decided by, and texts made from them. */
 export interface PollRules {
   alerts: AlertSettings
   samples: SampleSettings
@@ -53,7 +53,7 @@ export interface Anew {
   is: 'anew'
   read: Answers
   outcome: PollOutcome
-  /** What the next poll may go by: only a poll that read everything saw it. */
+  /** Fingerprints for the next poll: only a poll that read everything has them. */
   saw: Omit<Fingerprints, 'judged'> | undefined
 }
 
@@ -150,7 +150,7 @@ function isSame(one: ReportedValue, other: ReportedValue | undefined): boolean {
   )
 }
 
-/** Whether a poll that sees what the last one saw has nothing to add but its moment. */
+/** True where an unchanged poll adds nothing but its moment. */
 function isAtRest({ alerts, samples }: PollRules, { begun, settings, at }: MadePoll): boolean {
   const { watch } = begun
   // The history records a gap.
@@ -165,7 +165,7 @@ function isAtRest({ alerts, samples }: PollRules, { begun, settings, at }: MadeP
   )
 }
 
-/** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
+/** True where unchanged values need no judging: the last poll judged them the same way. */
 export function isAsJudged(
   { alerts, samples }: Pick<PollRules, 'alerts' | 'samples'>,
   begun: Begun,
@@ -181,7 +181,7 @@ export function gapOf({ everyMs }: AccountPollSettings): number {
   return GAP_PERIODS * everyMs
 }
 
-/** What is asked of an account, and kept of it. */
+/** The reports and pairs of an account's polls, and the record choice. */
 export function watchedBy({ records }: SampleSettings, { reports, pairs }: AccountPollSettings): Watched {
   return { reports, pairs, records }
 }

@@ -30,16 +30,16 @@ export interface RepairWork {
 type KeyName = keyof AccountKeys
 type Account = { store: Store; keys: Keys; hubId: number; own: AccountKeys }
 
-/** What was put aside is kept for so long, for whoever wants to find out. */
+/** Values that were put aside are kept for so long, for an operator to examine. */
 const KEPT_MS = 30 * 86_400_000
 
-/** What each key of an account is. */
+/** Types of an account's keys. */
 const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
   ...{ account: 'hash', tokens: 'hash', alerts: 'hash', history: 'list' },
   ...{ access: 'string', watch: 'string', samples: 'string', forecast: 'string', paused: 'string' },
 }
 
-/** Whether what a key holds can be read, where its type is right. Fields of the hashes are told one by one. */
+/** Checks whether a key's value can be read, where its type is right. Fields of the hashes are reported one by one. */
 const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean>>> = {
   access: async ({ store, own }) => parseAccess(await store.getBuffer(own.access)) !== undefined,
   watch: ({ store, own }) => isPacked(store.getBuffer(own.watch), readWhole),
@@ -59,7 +59,7 @@ const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean
 /** Fields that every account's record has. */
 const NEVER_MISSING = ['state', 'generation', 'connectedAt', 'obtainedAt', 'expiresAt']
 
-/** What can't be read of an account. */
+/** The unreadable values of an account. */
 interface Unreadable {
   keys: KeyName[]
   fields: string[]

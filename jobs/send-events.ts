@@ -18,14 +18,16 @@ export type EventsWork = Pick<
 const BATCH = 500
 /** A node that took over may have lost that an event was put on its way: it stays for so long, and is put there again. */
 const KEPT_MS = 10_000
-/** When what an acknowledgement waits for is checked again. */
+/** Pause before the wait of an acknowledgement is checked again. */
 const AGAIN_MS = 2_000
 /** For so long a receiver may not have been sent the alert, as by quiet hours. */
 const WAITS_FOR_ALERT_MS = 24 * 3_600_000
 /** For so long beside its group's times the newest state of the alert may not have been sent. */
 const WAITS_FOR_NEWEST_MS = 60_000
 
-/** What happened to accounts, and acknowledgements, go on their way to the receivers that want to know. Returns when to check again. */
+/**
+ * Sends events of accounts, and acknowledgements, on their way to receivers with `events`. Returns when to check again.
+ */
 export async function sendEvents(deps: EventsWork): Promise<number | undefined> {
   const now = deps.clock.now()
   const partitions = Array.from({ length: PARTITIONS }, (_, number) => number)
@@ -90,7 +92,7 @@ async function accountMessages(
   )
 }
 
-/** Whether each receiver that takes it has it on its way, or is not to have it. */
+/** True where each receiver that takes it has it on its way, or is not to have it. */
 async function sendAcknowledgement(
   deps: EventsWork,
   partition: number,

@@ -13,7 +13,7 @@ export async function sweepFailedCalls(deps: FailedCallsWork): Promise<undefined
   const level = judgeCalls(counts, failedCalls.limits, open === 'ok' ? undefined : open)
   const is = level === undefined ? 'over' : 'firing'
   const writes = announceFleet({ trouble: 'calls', is, stored, level, message: describeCalls(counts, level), now })
-  // Of two daemons that sweep at once, the second finds the alert open.
+  // The second of two daemons that sweep at once finds the alert open.
   if (writes.changes.length === 0 || (await failedCalls.changeAlert(writes)) === 'stale') return
   if (level === undefined)
     log.info({ code: 'calls.recovered', ...counts }, 'few enough calls to the provider fail again')

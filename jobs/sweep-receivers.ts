@@ -23,7 +23,7 @@ export async function sweepReceivers(deps: ReceiversWork): Promise<undefined> {
     if (!healths.some((health) => health.receiver === receiver)) await tellGone(deps, receiver, stored, now)
   }
   for (const { receiver, disabled } of healths) {
-    // What is switched off would not even be tried.
+    // A receiver that is switched off would not even be tried.
     if (disabled === undefined) await drill(deps, receiver, now)
   }
 }

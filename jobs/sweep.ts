@@ -68,7 +68,7 @@ const SWEEP_OF: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>
   receivers: sweepReceivers,
 }
 
-/** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */
+/** With a budget of calls: no more than it has room for. The oldest are claimed first, the rest stay due. */
 async function sweepPolls(deps: JobDeps): Promise<number | undefined> {
   const { every, accounts } = deps.polling
   const shortest = Math.min(every, ...accounts.map((some) => some.every ?? every))
@@ -96,8 +96,8 @@ async function sweepAccounts(
 }
 
 /**
- * As many as the token endpoint will take soon, nearest to expiry first; while nothing works one, to see. The rest stay
- * due.
+ * Claims as many as the token endpoint will take soon, nearest to expiry first; one as a trial while the endpoint
+ * fails. The rest stay due.
  */
 async function sweepTokens(deps: JobDeps): Promise<number | undefined> {
   const queue = deps.queues.refreshTokens
@@ -158,7 +158,7 @@ export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'me
 /** Deliveries handed on at a time. */
 const BATCH = 500
 
-/** What receivers do not know of alerts into deliveries, due deliveries into jobs. Returns when the next work is due. */
+/** Turns news of alerts into deliveries, and due deliveries into jobs. Returns when the next work is due. */
 export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined> {
   // One node of a cluster that is away, or what can't be read of one receiver, holds up nothing that is further on.
   const failures = new Failures()
@@ -186,7 +186,7 @@ async function sweepDailyMessages(deps: JobDeps): Promise<undefined> {
   failures.throwFirst()
 }
 
-/** How all accounts fare together: what can't be read of the one keeps nothing from the other. */
+/** Checks all accounts together: an unreadable one keeps nothing from the others. */
 async function sweepFleet(deps: JobDeps): Promise<undefined> {
   const failures = new Failures()
   await failures.of(() => sweepCoverage(deps))
@@ -205,7 +205,7 @@ export async function sweepCoverage({ coverage, announceFleet, queues, clock, lo
   if (trouble === undefined && stored === '') return
   const reason = trouble === undefined ? undefined : await coverage.newestReason()
   const writes = announceCoverage(announceFleet, coverage.settings, { coverage: found, trouble, reason, stored }, now)
-  // Of two daemons that sweep at once, the second finds the alert open.
+  // The second of two daemons that sweep at once finds the alert open.
   if (writes.changes.length === 0 || (await coverage.changeAlert(writes)) === 'stale') return
   if (trouble === undefined)
     log.info({ code: 'coverage.recovered', ...found }, 'enough accounts have fresh readings again')

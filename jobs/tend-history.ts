@@ -67,7 +67,7 @@ async function tendAccount(deps: TendWork, hubId: number): Promise<void> {
   await forecastAccount(deps, hubId, clock.now()).then(done('forecast'), failed('forecast'))
 }
 
-/** Where a poll wrote meanwhile, nothing is replaced: the next day comes again. */
+/** Replaces nothing where a poll wrote meanwhile: the next day comes again. */
 async function thinOutRecord({ history, historyKeep, clock }: TendWork, hubId: number, record: AccountHistory) {
   const thinned = thinOut(record.current, record.changes, clock.now(), historyKeep)
   if (thinned.length === record.changes.length) return 'unchanged'

@@ -16,7 +16,7 @@ import { uninstall } from './uninstall.ts'
 
 export interface Workers {
   wake: PlannedSweeps['wake']
-  /** As many deliveries at a time as these receivers may have. */
+  /** Allows as many deliveries at a time as these receivers may have. */
   follow(services: Pick<JobDeps, 'receivers'>): void
   /** Begins nothing new, lets what is under way finish for up to `atMostMs`, hands back the rest. */
   stop(atMostMs: number): Promise<void>

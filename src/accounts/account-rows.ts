@@ -24,7 +24,7 @@ export type ReadLine = { line: number } & ({ row: AccountRow } | { problem: stri
 /** The file as a whole can't be read: nothing of it is imported. */
 export class UnreadableFileError extends Error {}
 
-/** What a row may have. `state` is what the account was where it was exported: it is ignored here. */
+/** Columns of a row. `state` is that of the export: it is ignored here. */
 const COLUMNS = [
   ...(['hubId', 'hubDomain', 'state', 'user', 'contact', 'connectedAt'] as const),
   ...(['refreshToken', 'sealedRefreshToken'] as const),
@@ -97,7 +97,9 @@ function columnsOf(header: string): string[] {
   return columns
 }
 
-/** Where columns were mixed up, or the header forgotten, a token may be there: only text with the form of a name is repeated. */
+/**
+ * With columns mixed up, or the header forgotten, a token may be there: only text with the form of a name is repeated.
+ */
 function nameOf(text: string): string | undefined {
   return /^[A-Za-z][A-Za-z_ ]{0,24}$/.test(text) ? text : undefined
 }

@@ -5,15 +5,15 @@ import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { confirmedBy } from '../tokens/after-failure.ts'
 
-/** What is known of one installed account, without its tokens. Times are ms since 1970, null = never. */
+/** One installed account, without its tokens. Times are ms since 1970, null = never. */
 export interface Account {
   hubId: number
   /** Empty where the provider doesn't send it. */
   hubDomain: string
   state: AccountState
-  /** Who installed the app, as the provider names them. */
+  /** Installer of the app, as the provider names them. */
   user: string | null
-  /** Where messages about this account alone go that are for its customer. */
+  /** Address for messages to the account's customer. */
   contact: string | null
   /** The latest connection, ms. */
   connectedAt: number
@@ -33,7 +33,7 @@ export interface Account {
   /** Since when the refresh token is refused. */
   refusedSince: number | null
   parkedUntil: number | null
-  /** When an access token was last handed out, and to which admin token. */
+  /** Moment at which an access token was last handed out, and the admin token that got it. */
   tokenServedAt: number | null
   tokenServedTo: string | null
   polledAt: number | null
@@ -41,7 +41,10 @@ export interface Account {
   turn: NonNullable<Watch['turn']> | null
   /** Polls that failed in a row, wholly or in part, the last one `at`. */
   pollFailure: PollFailure | null
-  /** What no scope lets be read: all of it, or a part. `scopes` would do, by the provider's answer, which may be wrong. */
+  /**
+   * Reports that no scope lets be read: all of them, or a part. `scopes` would do, by the provider's answer, which may
+   * be wrong.
+   */
   pollBlocked: PollBlocked | null
   /** Object types that its last report named beyond what is kept of one account: these are not watched. */
   objectTypesLeftOut: number
@@ -49,14 +52,14 @@ export interface Account {
   notAvailable: string[]
   /** Calls used of its bucket at the provider. Null = nothing was seen. */
   bucket: StoredBucketUse | null
-  /** What could not be read of its last reports, for people: all else was. */
+  /** Fields of its last reports that could not be read, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null
   /** Fields of its record that can't be read, or `record` for all of it; and `readings`, which what polls know of it is kept with. */
   unreadable: string[]
 }
 
-/** Who can ask for an uninstall; `evidence` is a refresh token that has been refused for as long as the config sets. */
+/** Origins of an uninstall; `evidence` is a refresh token that has been refused for as long as the config sets. */
 export type UninstallBy = 'cli' | 'api' | 'evidence'
 
 /** How an uninstall went so far. */
@@ -69,10 +72,10 @@ export interface Uninstall {
   /** Why the last one failed that did. */
   failure: string | null
   failureAt: number | null
-  /** When the refresh token was deleted: the provider did it, or no longer knew it. */
+  /** Moment at which the refresh token was deleted: the provider did it, or no longer knew it. */
   at: number | null
   ending: 'deleted' | 'was-gone' | null
-  /** When record and readings are forgotten. */
+  /** Moment at which record and readings are forgotten. */
   purgeAt: number | null
 }
 
@@ -127,7 +130,7 @@ export function readAccount(
   }
 }
 
-/** Of an account whose refresh token is refused, until that is confirmed: when it is at the latest, ms; else undefined. */
+/** Latest moment at which the refusal of an account's refresh token is confirmed, ms; undefined for others. */
 export function confirmationOf({ state, refusedSince, token }: Account): number | undefined {
   if (state !== 'failing' || refusedSince === null) return undefined
   return confirmedBy(refusedSince, { obtainedAt: token.obtainedAt ?? 0, expiresAt: token.expiresAt ?? 0 })

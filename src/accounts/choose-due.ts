@@ -7,16 +7,17 @@ export interface DueToken {
   lane: 'healthy' | 'failing' | 'new'
 }
 
-/** Of the places, the part that failing and new accounts may take while healthy ones wait. */
+/** Share of the places that failing and new accounts may take while healthy ones wait. */
 const SHARE_OF_OTHERS = 0.25
 
-/** Of its life, what a healthy account's token has left when it goes before all others. */
+/** Share of its life that a healthy account's token has left when it goes before all others. */
 const LAST_PART = 0.25
 
 /**
- * Who is taken up first when not all can be: the nearest to expiry. Failing accounts (long expired, many of them dead)
+ * Accounts that go first when not all can: the nearest to expiry. Failing accounts (long expired, many of them dead)
  * and new ones would always be the nearest, so together they get a quarter of the places, and all that healthy ones
- * leave; while one of those is about to expire, one place is enough. `retries`: how many failing ones may be tried at all.
+ * leave; while one of the healthy is about to expire, one place is enough. `retries`: how many failing ones may be
+ * tried at all.
  */
 export function chooseDue(due: readonly DueToken[], places: number, retries: number, now: number): DueToken[] {
   const nearest = (lane: DueToken['lane']) =>

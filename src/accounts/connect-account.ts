@@ -29,7 +29,7 @@ export interface GrantedAccount {
   hubId: number
   hubDomain: string
   scopes: readonly string[]
-  /** Whether polls will be answered with these scopes. */
+  /** True where polls will be answered with these scopes. */
   opensLimits: boolean
   /** State of the account's poll alert as stored, '' = none. */
   pollAlert: string
@@ -55,7 +55,10 @@ export type ConnectOutcome =
 
 export type GrantOutcome =
   | ConnectOutcome
-  /** It was asked for by a link for account `wanted`: it is stored only if it reconnects an account that was kept already. */
+  /**
+   * The grant was asked for by a link for account `wanted`: it is stored only if it reconnects an account that was kept
+   * already.
+   */
   | { is: 'other-account'; hubId: number; hubDomain: string; wanted: number; isReconnected: boolean }
   /** The grant is kept; whose it is, and whether it counts, is asked again by and by. */
   | { is: 'parked'; failure: ProviderFailure }
@@ -137,7 +140,7 @@ export async function connectGrant(
     return { is: 'parked', failure: outcome.failure }
   }
   if (outcome.is === 'uninstalled') {
-    // What it left at the provider is deleted: the uninstall knew of older tokens only.
+    // Tokens that it left at the provider are deleted: the uninstall knew of older ones only.
     await noteOfGrant(deps, id, { isEnding: 1 })
     await planGrant(deps, id, deps.clock.now())
     return dropped(deps, outcome, grant)
@@ -237,9 +240,9 @@ interface Connecting {
   whose: Whose
   /** No account that is not kept here. */
   onlyKept: boolean
-  /** Where its account is known, the provider must take its refresh token. */
+  /** With a known account the provider must take its refresh token. */
   isLate: boolean
-  /** Its place in the order of grants and uninstalls; '' = it has none. */
+  /** Place in the order of grants and uninstalls; '' = it has none. */
   order: string
 }
 
@@ -345,7 +348,7 @@ function stateOf({ store, keys }: ConnectDeps, hubId: number): Promise<string | 
   return store.hget(keys.account(hubId).account, 'state')
 }
 
-/** Whether its tokens are kept alive, or soon will be. */
+/** True where its tokens are kept alive, or soon will be. */
 export async function works(deps: ConnectDeps, hubId: number): Promise<boolean> {
   const state = await stateOf(deps, hubId)
   return state === 'active' || state === 'failing' || state === 'parked'

@@ -12,7 +12,10 @@ export function changeContact({ store, keys }: OfStore, hubId: number, address: 
 
 type Addressed = Pick<Account, 'state' | 'contact' | 'user'>
 
-/** Whom a message about an account is for as the account is now; what asks to connect it again also reaches who installed the app. */
+/**
+ * Addressee of a message about an account as it is now; one that asks to connect it again also reaches the installer of
+ * the app.
+ */
 export function addresseeFor(account: Addressed | undefined, isToReconnect: boolean) {
   const none = (why: string) => ({ is: 'none', why }) as const
   if (account === undefined) return none('its account is forgotten')
@@ -21,7 +24,7 @@ export function addresseeFor(account: Addressed | undefined, isToReconnect: bool
   return address === undefined ? none('its account has no contact any more') : ({ is: 'found', address } as const)
 }
 
-/** Who installed the app, where the provider names them by an address. */
+/** Installer of the app, where the provider names them by an address. */
 export function installerOf({ user }: Pick<Account, 'user'>): string | undefined {
   return user !== null && isMailbox(user) ? user : undefined
 }

@@ -5,7 +5,7 @@ import { freshBytes } from '../runtime/fresh-bytes.ts'
 import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
-/** What is due for longer is not being done: a sweep comes every few seconds. */
+/** Work that is due for longer is not being done: a sweep comes every few seconds. */
 export const OVERDUE_AFTER_MS = 60_000
 
 /** How long a claim lasts, ms: then what was claimed and not finished is due again. */
@@ -17,12 +17,12 @@ export const ACCOUNT_CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { p
  */
 const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 
-/** What a moment of this size leaves for a fraction: a claim is none where it is not whole. */
+/** Steps of the fraction that a moment of this size has room for: a claim has a fraction. */
 const FRACTIONS = 4096
 const freshChance = () => freshBytes(2).readUInt16BE() / 65_536
 
 /** Due accounts of a partition that are compared to find the nearest to expiry: half of them came due last. */
-const MOST_LOOKED_AT = 1_000
+const MOST_COMPARED = 1_000
 
 /**
  * A backlog of more than so many is read anew a second later: a sweep comes many times a second while it is worked off, and what was
@@ -41,13 +41,13 @@ const MOST_WALKED = 2_000
 const LONG_WALK = 5_000
 const REMEMBERED_MS = 5_000
 
-/** Of what is claimed oldest first, one partition may have so many times its even part, and a few more. */
+/** Most of one partition when claiming the oldest first: so many times its even part, and a few more. */
 const MOST_OF_ONE = 4
 const SPARE_OF_ONE = 16
 
 interface Claimed {
   hubIds: number[]
-  /** The end of the claims, ms, see `claimEnd`: it tells whose they are. */
+  /** The end of the claims, ms, see `claimEnd`: it shows their owner. */
   until: number
   /** The earliest moment that is left, or undefined if nothing is planned at all. */
   next: number | undefined
@@ -76,7 +76,7 @@ export class DueSets {
   readonly #keys: Keys
   readonly #chance: () => number
   #longWalk: { at: number; nearest: number | undefined } | undefined
-  /** What is left of a long backlog, nearest to expiry first. */
+  /** Rest of a long backlog, nearest to expiry first. */
   #backlog: ({ at: number } & DueTokens) | undefined
 
   /** `chance`: a number from 0 up to, and not including, 1. */
@@ -123,13 +123,16 @@ export class DueSets {
     return { hubIds, until, next: earliest(firsts.map(([, at]) => at)) }
   }
 
-  /** Whose tokens are due by `now`. Of a long backlog, those that were not chosen since it was read, a moment ago. */
+  /**
+   * Accounts whose tokens are due by `now`. For a long backlog, those that were not chosen since it was read, a moment
+   * ago.
+   */
   async dueTokens(now: number): Promise<DueTokens> {
     const known = this.#backlog
     const isRecent = known !== undefined && now >= known.at && now - known.at < BACKLOG_KEPT_MS
     if (isRecent && known.due.length > LONG_BACKLOG) return known
     const parts = await everyPartition(this.#keys, (partition) =>
-      accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
+      accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_COMPARED, partition.accountPrefix]),
     )
     const due: DueToken[] = []
     const ends = parts.map((text) => {
@@ -138,7 +141,7 @@ export class DueSets {
       return fields.slice(-2)
     })
     const isLong = due.length > LONG_BACKLOG
-    // What is in order already takes hardly any time to be put in order for each choice.
+    // Sorting a sorted list takes hardly any time.
     if (isLong) due.sort((a, b) => a.expiresAt - b.expiresAt)
     const found = {
       due,
@@ -150,9 +153,9 @@ export class DueSets {
   }
 
   /**
-   * When the first token expires that is kept alive, ms; undefined: there is none. Accounts are read in the order of
+   * End of the first of the tokens that are kept alive, ms; undefined: there is none. Accounts are read in the order of
    * their due moments, which come before the ends of their tokens: those that are due after one has ended need no read.
-   * In a large fleet it is as it was some seconds ago.
+   * For a large fleet it may be some seconds old.
    */
   async nearestExpiry(now: number): Promise<number | undefined> {
     const last = this.#longWalk
@@ -237,7 +240,7 @@ export class DueSets {
     }
   }
 
-  /** When the account is due next, or null. */
+  /** Next due moment of the account, or null. */
   async when(kind: DueKind, hubId: number): Promise<number | null> {
     const score = await this.#store.zscore(this.#partition(hubId).due[kind], hubId)
     return score === null ? null : Math.floor(Number(score))
@@ -288,7 +291,7 @@ function readDueToken(fields: readonly string[], at: number): DueToken {
   }
 }
 
-/** Of moments as stored, of which some may be none. */
+/** The earliest of stored moments, of which some may be none. */
 function earliest(moments: readonly (string | undefined)[]): number | undefined {
   const there = moments.flatMap((moment) => (moment ? [Math.floor(Number(moment))] : []))
   return there.length === 0 ? undefined : Math.min(...there)

@@ -34,7 +34,7 @@ export async function finishGrant(deps: FinishDeps, id: string): Promise<Finishe
   try {
     return await deps.unstored.hold(id, () => finish(deps, id))
   } catch (error) {
-    // What was under way is in hand, or parked: another sweep tries it.
+    // The grant is kept in memory, or parked: another sweep tries it.
     if (isRedisAway(error)) return 'later'
     throw error
   }
@@ -84,7 +84,7 @@ async function isConnectedSince(deps: FinishDeps, hubId: number, grant: ParkedGr
   const stored = await deps.store.hmget(deps.keys.account(hubId).account, ...names)
   const [grantedAt, connectedAt, uninstallAskedAt, grants, ...orders] = stored
   if (still && uninstallAskedAt) return false
-  // It was kept once more, after Redis may have lost it.
+  // The grant was kept once more, after Redis may have lost it.
   if (grants?.split(',').includes(grant.id)) return true
   const last = Math.max(...orders.map(Number))
   if (grant.order !== undefined && last > 0 && last < grant.order) return false

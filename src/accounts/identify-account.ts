@@ -26,7 +26,7 @@ export type Identified =
 
 /**
  * Asks for the metadata of an account that came without: whose token it is, its domain, user, scopes, the token's life.
- * It goes through the door of the token endpoint: each account of a fleet that was just imported asks once, beside its
+ * The call counts as one to the token endpoint: each account of a fleet that was just imported asks once, beside its
  * first refresh, and no other limit of their pace is known. `turn` is the place in line there. Undefined: there is
  * nothing to be asked.
  */

@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenTimes } from '../tokens/plan-refresh.ts'
 
-/** Whose an access token is, and for how long it lives. */
+/** Owner of an access token, and its life. */
 export type Identity = Omit<TokenMetadata, 'lifeLeftMs'> & TokenDrift
 
 /** One call (interface 4.3). The remaining life in the answer counts from when it was asked. */
@@ -20,7 +20,7 @@ export async function askIdentity(
   return { ...result, value: { ...told, ...tokenDrift(times, { askedAt, answeredAt: clock.now(), lifeLeftMs }) } }
 }
 
-/** When the provider was asked how long the token lives on, when it answered, and its answer: ms. */
+/** The question to the provider how long the token lives on, the moment of its answer, and the answer: ms. */
 interface ToldLife {
   askedAt: number
   answeredAt: number
@@ -30,7 +30,7 @@ interface ToldLife {
 interface TokenDrift {
   /** The provider's end of the token's life minus ours; null where the two agree, or the provider sent none. */
   driftMs: number | null
-  /** What is believed from now on. */
+  /** The times that count from now on. */
   times: TokenTimes
 }
 

@@ -8,7 +8,7 @@ import type { ConnectDeps } from './connect-account.ts'
 type Importing = Pick<ConnectDeps, 'store' | 'keys' | 'vault' | 'clock'>
 
 export interface ImportOptions {
-  /** Whether accounts that are known are overwritten. */
+  /** True to overwrite accounts that are known. */
   replace: boolean
   /** After the line that is being read the import ends when this is true. */
   stop: AbortSignal
@@ -26,7 +26,7 @@ export interface ImportSummary {
   imported: number
   /** Known already and left as they were. */
   kept: number
-  /** Of those that were kept: uninstalled, or being uninstalled. */
+  /** Kept accounts that are uninstalled, or being uninstalled. */
   keptUninstalled: number
   replaced: number
   bad: number

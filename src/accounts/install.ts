@@ -77,7 +77,7 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
   return noteSuccess(deps, note, outcome)
 }
 
-/** What is kept of a used state: under which key, of which code, until when (ms). */
+/** Note of a used state: its key, its code, and its end (ms). */
 interface UsedNote {
   of: string
   code: string
@@ -140,7 +140,7 @@ export function accountOfState(vault: Pick<Vault, 'deriveEach'>, state = '', now
   return readInstallState(vault.deriveEach(STATE_KEY), state, now)?.only
 }
 
-/** Whether a `state` says that it is of a link for one account: for what is shown only, its signature is not checked. */
+/** True where a `state` names a link for one account: only for display, since its signature is not checked. */
 export function isOfReconnectLink(state = ''): boolean {
   return /^[\w-]{22}\.[0-9a-z]{1,10}\.\d{1,16}(\.|$)/.test(state)
 }
@@ -155,11 +155,11 @@ const LINKS: LinkKind<'account'> = {
   parameters: { account: /^[1-9]\d{0,15}$/ },
 }
 
-/** As long as a customer may take to read the mail that it is in; to the hour, so that a page asked again has the same link. */
+/** Time for a customer to read the mail that it is in; to the hour, so that a page asked again has the same link. */
 const LASTS_MS = 7 * 86_400_000
 const HOUR_MS = 3_600_000
 
-/** Those of the links that acknowledge alerts; the purpose keeps the two kinds apart. */
+/** Purpose of the links that acknowledge alerts: it keeps the two kinds apart. */
 const KEY = 'acknowledge'
 
 /** A link that connects this account and no other, and until when it does (ms). It may be opened any number of times. */

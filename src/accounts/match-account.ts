@@ -1,6 +1,6 @@
 import { fits } from '../text/pattern.ts'
 
-/** What an account is known by where settings name it. */
+/** The names of an account in settings. */
 export interface AccountName {
   hubId: number
   /** Empty where the provider doesn't send it. */
@@ -28,7 +28,7 @@ export function matchesAccount({ account, tag }: AccountMatch, subject: AccountN
   )
 }
 
-/** Whether a hubId or a pattern of domains, as the config writes them, means this account. */
+/** True where a hubId or a pattern of domains, as the config writes them, means this account. */
 export function isAccount(wanted: string, { hubId, hubDomain }: AccountName): boolean {
   return wanted === String(hubId) || fits(wanted.toLowerCase(), hubDomain.toLowerCase())
 }

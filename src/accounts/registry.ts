@@ -5,7 +5,7 @@ import { ACCOUNT_STATES, type AccountState, everyPartition, hubIdsIn, type Keys,
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type Account, readAccount } from './account.ts'
 
-/** Who is installed: reading only. What changes an account is an atomic step of the room that decides it. */
+/** The installed accounts: reading only. Changes are atomic steps of the room that decides them. */
 export class Registry {
   readonly #store: Store
   readonly #keys: Keys
@@ -75,7 +75,7 @@ export class Registry {
     return Object.fromEntries(counts) as Record<AccountState, number>
   }
 
-  /** Those of the accounts that are in the state. */
+  /** Accounts of these that are in the state. */
   async among(state: AccountState, hubIds: readonly number[]): Promise<Set<number>> {
     const parts = await everyPartition(this.#keys, async (partition, number) => {
       const own = hubIds.filter((hubId) => this.#keys.partitionOf(hubId) === number)

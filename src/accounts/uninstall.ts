@@ -13,7 +13,7 @@ import { ACCOUNT_CLAIM_MS } from './due-sets.ts'
 
 /** The alerts about a refresh token that can't be deleted for long, and when it is deleted after all. */
 export interface UninstallAnnouncer {
-  /** It was asked for long ago, and its refresh token can't be deleted. */
+  /** Announces an uninstall that was asked for long ago, and whose refresh token can't be deleted. */
   undeleted(account: AnnouncedSubject, uninstall: { askedAt: number; reason: string }): AlertWrites
   deleted(account: AnnouncedSubject): AlertWrites
 }
@@ -23,7 +23,7 @@ export interface UninstallDeps {
   store: Store
   keys: Keys
   vault: Vault
-  /** What closes the account's open alerts, from their states as stored. */
+  /** Closes the account's open alerts, from their states as stored. */
   closeAlerts: (
     account: { hubId: number; hubDomain: string },
     states: Record<string, string>,
@@ -43,11 +43,11 @@ export interface UninstallRequest {
   refusedSince?: number
 }
 
-/** What came of a refresh that failed. */
+/** Outcome of a refresh that failed. */
 export interface FailedAttempt {
   failure: RefreshFailure
   state: AccountState
-  /** Its alert is new: there was no time yet to connect the account again. */
+  /** The alert is new: there was no time yet to connect the account again. */
   alerted: boolean
   /** Since when the refresh token is refused. */
   rejectedAt: number | null
@@ -79,7 +79,7 @@ export async function beginUninstall(
 ): Promise<BegunUninstall> {
   const { account, alerts } = deps.keys.account(hubId)
   const operation = newOperation()
-  // That a token is refused says nothing about a grant that waits for its account.
+  // A refused token says nothing about a grant that waits for its account.
   const order = refusedSince === undefined ? await deps.store.takeOrder(deps.keys.grants.order) : ''
   for (;;) {
     const [[state, hubDomain], states] = await Promise.all([
@@ -106,7 +106,7 @@ type UninstallFailure = Pick<ProviderFailure, 'code' | 'message' | 'retryAfterMs
 
 type UninstallOutcome =
   | { is: 'finished' | 'reconnected' }
-  /** Its time as an uninstalled account was over, or is not over yet. */
+  /** The time as an uninstalled account was over, or is not over yet. */
   | { is: 'purged' | 'kept' | 'unknown' }
   /** A refresh under way must end first, or left a token that must be deleted too. */
   | { is: 'again'; at: number }
@@ -137,11 +137,11 @@ function readAttempt(hubId: number, taken: readonly Buffer[]) {
   return {
     subject: { hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert) },
     ...{ askedAt: Number(askedAt), attempts: Number(attempts) },
-    /** As stored; empty = there is none. */
+    /** Stored refresh token; empty = there is none. */
     refresh,
     /**
-     * Those that are to be deleted. Those before may be alive still: each is kept until its successor has worked. A token that
-     * belongs to another account is that account's to keep.
+     * Tokens to delete. Earlier ones may be alive still: each is kept until its successor has worked. A token that
+     * belongs to another account stays with that account.
      */
     doomed: tokenOf?.length === 0 ? [...before, refresh].filter(({ length }) => length > 0) : [],
   }

@@ -14,17 +14,17 @@ interface AuditDeps {
   log: Logger
 }
 
-/** What more a line of the log has than the audit: fields of that code. */
+/** Fields of a log line beyond the audit's, by its code. */
 type Facts = Record<string, unknown>
 
 const DAY_MS = 86_400_000
 /** Names of what was handed out today, at most: then some are written again. */
 const MOST_NOTED = 10_000
 
-/** Who did what: each deed is a line of the log, and an entry in Redis for 90 days. */
+/** The audit: each deed is a line of the log, and an entry in Redis for 90 days. */
 export class AuditLog {
   readonly #deps: AuditDeps
-  /** What was handed out already -> when. */
+  /** Tokens that were handed out already -> when. */
   readonly #handed = new Map<string, number>()
 
   constructor(deps: AuditDeps) {
@@ -44,7 +44,7 @@ export class AuditLog {
     await this.#write(deed)
   }
 
-  /** What programs ask for all the time is written once a day for each of them and account; the log has each. */
+  /** Reads that programs repeat are written once a day for each of them and account; the log has each. */
   async noteFirstOfDay(deed: AuditedDeed, facts: Facts = {}): Promise<void> {
     const now = this.#deps.clock.now()
     const key = [deed.action, deed.who.name, deed.who.via, deed.hubId].join(' ')
@@ -67,7 +67,7 @@ export class AuditLog {
         .multi()
         .xadd(key, 'MAXLEN', PARTS[part], '*', ...fields)
         .xtrim(key, 'MINID', clock.now() - AUDIT_KEPT_MS)
-        // What nothing is added to is not trimmed either.
+        // A stream without new entries is not trimmed either.
         .pexpire(key, AUDIT_KEPT_MS)
         .exec()
       const [error] = answers?.find(([failure]) => failure !== null) ?? []

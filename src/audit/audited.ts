@@ -21,11 +21,11 @@ interface Audited {
   part: Part
   /** After the name of who did it, for people. */
   did: string
-  /** Of its line in the log; undefined: what it belongs to has one. */
+  /** Code of its line in the log; undefined: the work that it belongs to has one. */
   code?: LogCode
 }
 
-/** What is in the audit. One of them is written where it is carried out, for pages, API and commands alike. */
+/** Deeds of the audit. One of them is written where it is carried out, for pages, API and commands alike. */
 export const AUDITED = {
   'alert.acknowledged': { part: 'changes', did: 'acknowledged an alert', code: 'alert.acknowledged' },
   'alert.unacknowledged': { part: 'changes', did: 'took an acknowledgement back', code: 'alert.unacknowledged' },
@@ -67,9 +67,9 @@ export function auditedOf(action: AuditAction): Audited {
 export const VIAS = ['session', 'token', 'proxy', 'link', 'command', 'daemon'] as const
 export type Via = (typeof VIAS)[number]
 
-/** Who did it. */
+/** The person or program that did it. */
 export interface Who {
-  /** Of the admin token, the person, the user of the machine, the daemon. Empty: it is not known. */
+  /** Name of the admin token, the person, the user of the machine, the daemon. Empty: it is not known. */
   name: string
   via: Via
   /** The address that it came from over the web. */
@@ -81,14 +81,14 @@ export interface AuditedDeed {
   action: AuditAction
   who: Who
   hubId?: number | undefined
-  /** What it was done to: the id of an alert or a silence, the name of a receiver or a token. */
+  /** Object of the deed: the id of an alert or a silence, the name of a receiver or a token. */
   subject?: string | undefined
   /** The rest, in a few words. */
   detail?: string | undefined
 }
 
 export interface AuditEntry extends AuditedDeed {
-  /** Its place in the audit: that of Redis, and its part, because two parts may give out one place. */
+  /** Place in the audit: that of Redis, and its part, because two parts may give out one place. */
   id: string
   at: number
 }

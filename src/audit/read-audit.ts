@@ -106,10 +106,10 @@ async function* ofPart(
   after: Place | undefined,
   since: number,
 ): AsyncGenerator<Placed, undefined> {
-  // Of the same id, parts that come later in their order are still to come.
+  // With the same id, parts that come later in their order are still to come.
   const begin = after === undefined ? '+' : `${part > after.part ? '' : '('}${after.at}-${after.number}`
   for (let end = begin; ; ) {
-    // What is of another type nobody here wrote: the other parts are shown.
+    // A key of another type was not written by Plimsoll: the other parts are shown.
     const found = await unlessOfOtherType(store.xrevrange(keys.audit(name), end, String(since), 'COUNT', CHUNK), [])
     for (const [id, fields] of found) {
       const entry = decodeAudited(id, fields)

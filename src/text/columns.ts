@@ -3,13 +3,13 @@ export type Column = string | KnownColumn
 
 export interface KnownColumn {
   title: string
-  /** Never cut: half an id or half a number helps nobody. */
+  /** Never cut: half an id or half a number is of no use. */
   isWhole?: boolean
-  /** Goes on below like a sentence, in less room: any part of it may tell it from the others. */
+  /** Goes on below like a sentence, in less room: any part of it may distinguish it from the others. */
   isNamed?: boolean
   /** Left out where there is no room for all, the last ones first. */
   isSpare?: boolean
-  /** Stands at the right, so that digits of one worth stand below each other. */
+  /** At the right, so that digits of one worth are below each other. */
   isNumber?: boolean
   /** A level or a state, shown in its colour. */
   isColoured?: boolean

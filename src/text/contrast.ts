@@ -2,7 +2,7 @@
 const READABLE = 4.5
 const STEPS = 32
 
-/** Of a color `#rrggbb`: itself where text in it is readable on the background, else its nearest shade that is. */
+/** A color `#rrggbb` where text in it is readable on the background, else its nearest shade that is. */
 export function readableOn(color: string, background: string): string {
   const to = luminance(background) > 0.18 ? 0 : 255
   for (let step = 0; step < STEPS; step++) {
@@ -22,7 +22,7 @@ function mixed(color: string, to: number, part: number): string {
   return `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** As the eye weighs the channels (WCAG 2.2, relative luminance). */
+/** Luminance as the eye weighs the channels (WCAG 2.2, relative luminance). */
 function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = channelsOf(color).map((channel) => {
     const share = channel / 255

@@ -1,6 +1,8 @@
 import { cleanText } from './clean-text.ts'
 
-/** One line of CSV. Cells may hold strangers' words: none breaks the line, none is a formula where a sheet opens it. */
+/**
+ * One line of CSV. Cells may hold text from outside: none breaks the line, none is a formula where a sheet opens it.
+ */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map((cell) => (typeof cell === 'string' ? quoted(harmless(cell)) : String(cell ?? ''))).join(',')}\n`
 }

@@ -24,7 +24,7 @@ function graphemeWidth(grapheme: string): number {
   return width
 }
 
-/** As much of the beginning as has room; no letter or emoji is torn. */
+/** The beginning, as far as there is room; no letter or emoji is torn. */
 export function headWithin(text: string, room: number): string {
   if (displayWidth(text) <= room) return text
   let head = ''

@@ -18,7 +18,7 @@ function zoneOfPeople(): string {
   return timeZone
 }
 
-/** What is added to UTC for the clock that people read, ms. */
+/** Offset from UTC of the clock that people read, ms. */
 export function localOffset(at: number): number {
   return offsetAt(zoneOfPeople(), at)
 }

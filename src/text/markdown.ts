@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts'
 
-/** Where a link of a document leads; undefined where there is nothing to link to. */
+/** Target of a link of a document; undefined where there is nothing to link to. */
 export type LinkTo = (address: string) => string | undefined
 
 /** Our own documents as HTML: headings, paragraphs, lists, tables and fenced code, which is all that they use. */

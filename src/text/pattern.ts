@@ -1,4 +1,4 @@
-/** Whether a text fits a pattern, in which `*` matches any characters, also none. */
+/** True where a text fits a pattern, in which `*` matches any characters, also none. */
 export function fits(pattern: string, text: string): boolean {
   if (!pattern.includes('*')) return pattern === text
   const [head = '', ...rest] = pattern.split('*')

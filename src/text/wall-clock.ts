@@ -18,7 +18,7 @@ export function wallClock(timeZone: string, at: number): WallClock {
   return { day, minute: Math.floor((shown - day * DAY_MS) / MINUTE) }
 }
 
-/** Of a day by a calendar. 1970 began on a Thursday. */
+/** Weekday of a day of the calendar. 1970 began on a Thursday. */
 export function weekdayOf(day: number): Weekday {
   return WEEKDAYS[(((day + 3) % 7) + 7) % 7] ?? 'mon'
 }

@@ -47,11 +47,12 @@ test('what people read is plain English', () => {
 })
 
 /** Rooms whose comments name their subject first. The others follow. */
-const PLAIN_ROOMS = /^(config|src\/(alerts|app|checks|delivery|doctor|heartbeat|limits|provider|redis|runtime|views))\//
+const PLAIN_ROOMS =
+  /^(config|jobs|src\/(accounts|alerts|app|audit|checks|delivery|doctor|heartbeat|limits|provider|redis|runtime|text|views))\//
 const RIDDLE = /(?:\/\*\*(?:\n *\*)?|^ *(?:\/\/|--)) (What|Whom?|Whose|As|Of|Where|Whether)\b.*/gm
 
 test('comments begin with their noun', () => {
-  const paths = ['src', 'config'].flatMap((folder) => filesIn(folder, /\.(ts|mjs|lua)$/))
+  const paths = ['src', 'jobs', 'config'].flatMap((folder) => filesIn(folder, /\.(ts|mjs|lua)$/))
   const plain = paths.filter((path) => PLAIN_ROOMS.test(path))
   expect(plain.length).toBeGreaterThan(200)
   expect(

@@ -1,7 +1,10 @@
 import type { AccountState, DueKind } from '../../redis/keys.ts'
 import type { Tag } from '../match-account.ts'
 
-/** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. `worst`: those `ahead`, then by state, then by the nearest limit. */
+/**
+ * Orders of a list of accounts. Accounts without such a value come last, by hubId. `worst`: those `ahead`, then by
+ * state, then by the nearest limit.
+ */
 export const ACCOUNT_SORTS = ['worst', 'domain', 'nearest', 'poll'] as const
 export type AccountSort = (typeof ACCOUNT_SORTS)[number]
 
@@ -39,7 +42,7 @@ export interface Ahead {
 }
 
 export interface AccountQuery extends AccountFilter, AccountOrder {
-  /** Of the order `worst`. */
+  /** Set for the order `worst`. */
   ahead?: Ahead | undefined
   /** Just after, or just before, a place; neither = the beginning. */
   after?: Place | undefined
@@ -50,14 +53,14 @@ export interface AccountQuery extends AccountFilter, AccountOrder {
 /** The place of an account in a list. */
 export interface Place {
   hubId: number
-  /** What it is ordered by; undefined where that is its hubId, or where it has nothing else. */
+  /** Value of the order; undefined where that is its hubId, or where it has no other. */
   key?: string | number | undefined
 }
 
 /** How bad an account ahead is, in numbers; or the state of another one and how near it is to a limit. */
 const WORST_KEY = /^(-?\d{1,16}(\.\d{1,12})?(_-?\d{1,16}(\.\d{1,12})?)+|[0-5]:(-?\d{1,15}(\.\d{1,12})?)?)$/
 
-/** Whether a place of the order `worst` is that of an account ahead. */
+/** True for a place of the order `worst` among the accounts ahead. */
 export function isAhead({ key }: Place): boolean {
   return String(key ?? '').includes('_')
 }

@@ -16,7 +16,7 @@ export interface AccountLists {
 
 export interface AccountPage {
   accounts: Account[]
-  /** Where the pages beside this one are; undefined where there is none. */
+  /** Places of the pages beside this one; undefined where there is none. */
   next: Place | undefined
   previous: Place | undefined
 }
@@ -43,7 +43,7 @@ export async function pageOfAccounts(deps: AccountLists, query: AccountQuery): P
   }
 }
 
-/** Of states whose accounts are few, only these are looked up. */
+/** Most accounts of a state that are read one by one. */
 const FEW_IN_STATE = 1_000
 
 const WORST_FIRST = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled'] as const
@@ -62,7 +62,7 @@ async function worstFirst(deps: AccountLists, query: AccountQuery, entries: Entr
   return found
 }
 
-/** Those ahead that match. */
+/** Matching accounts ahead. */
 async function aheadFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
   const { places, compare } = query.ahead ?? { places: [], compare: () => 0 }
   const named = entries === undefined ? undefined : new Set(entries.flat().map(({ hubId }) => hubId))
@@ -162,7 +162,7 @@ function stretchesOf({ sort, descending, after, before }: AccountQuery): Stretch
 
 type Entries = readonly (readonly DirectoryEntry[])[]
 
-/** Who matches by name, of each partition; undefined where no name is asked for. */
+/** Accounts that match by name, of each partition; undefined where no name is asked for. */
 async function matchingEntries({ directory }: AccountLists, query: AccountQuery): Promise<Entries | undefined> {
   const { sort, tag } = query
   const text = query.text.trim().toLowerCase()
@@ -173,7 +173,7 @@ async function matchingEntries({ directory }: AccountLists, query: AccountQuery)
   const match = tag === undefined ? {} : { tag: [tag] }
   const isNamed = ({ hubId, domain }: DirectoryEntry) =>
     (domain.includes(text) || String(hubId).startsWith(text)) && matchesAccount(match, { hubId, hubDomain: domain })
-  // Who gives a hubId in full means that account.
+  // A hubId in full means that account.
   const among = exact.some((entries) => entries.length > 0) ? exact : parts
   return among.map((entries) => entries.filter(isNamed))
 }
