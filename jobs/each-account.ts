@@ -61,6 +61,6 @@ export async function accountFailed(
 ): Promise<void> {
   log.error({ code: `${kind}.error`, hubId, err: error }, 'this account could not be processed')
   await repair(hubId).catch((failure: unknown) => {
-    log.error({ code: `${kind}.error`, hubId, err: failure }, 'what is stored of this account could not be checked')
+    log.error({ code: `${kind}.error`, hubId, err: failure }, 'the stored data of this account could not be checked')
   })
 }

@@ -22,7 +22,7 @@ export function linesOfGaps(hubId: number, before: ReportGaps, after: ReportGaps
   const news = Object.entries(after).filter(([report]) => before[report] === undefined)
   if (news.length === 0) return []
   const gaps = gapLines(Object.fromEntries(news))
-  return [['warn', { code: 'poll.gaps', hubId, gaps }, 'read with gaps: what could not be read is not judged']]
+  return [['warn', { code: 'poll.gaps', hubId, gaps }, 'read with gaps: the unreadable parts are not judged']]
 }
 
 /** Each way: an account that brings hundreds at once must not fill the log. */

@@ -78,7 +78,7 @@ export async function repairAccount(deps: RepairWork, hubId: number): Promise<vo
   const all = [...found.keys, ...found.fields, ...found.alerts.map((field) => `alert ${field}`)]
   if (all.length === 0) return
   const now = clock.now()
-  const what = `What Redis held of this account could not be read: ${all.join(', ')}.${asideText(found.keys)}`
+  const what = `Stored data of this account could not be read: ${all.join(', ')}.${asideText(found.keys)}`
   const isPolled = state !== 'uninstalling' && state !== 'uninstalled' && state !== 'reauthorize'
   const failing: PollFailure = { count: 1, reason: `unreadable: ${all.join(', ')}`, at: now, since: now }
   const repaired = {

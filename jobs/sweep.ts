@@ -147,7 +147,7 @@ async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
   const all = { ...deps, receivers: [...deps.receivers.keys()] }
   const removed = await failures.of(() => dropRemovedReceivers(all, deps.clock.now()))
   for (const receiver of removed ?? [])
-    deps.log.info({ code: 'receiver.dropped', receiver }, 'all that was kept for a removed receiver is dropped')
+    deps.log.info({ code: 'receiver.dropped', receiver }, 'the data of a removed receiver is dropped')
   failures.throwFirst()
   const moments = [nextEvent, next].filter((moment) => moment !== undefined)
   return moments.length === 0 ? undefined : Math.min(...moments)

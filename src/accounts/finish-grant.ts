@@ -53,7 +53,7 @@ async function finish(deps: FinishDeps, id: string): Promise<FinishedGrant> {
   if (typeof outcome === 'string') return outcome
   if (deps.clock.now() - grant.grantedAt < GIVE_UP_MS) return later(deps, id)
   const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: outcome.code }
-  deps.log.error({ code: 'grant.given-up', ...facts }, `an install comes to nothing: ${outcome.message}`)
+  deps.log.error({ code: 'grant.given-up', ...facts }, `an install failed: ${outcome.message}`)
   await noteOfGrant(deps, id, { isEnding: 1 })
   return deleteGrant(deps, (await readGrant(deps, id)) ?? grant)
 }

@@ -106,14 +106,14 @@ export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   clock: "this machine's clock is wrong",
   coverage: 'limits: too many accounts without a fresh reading',
   calls: 'too many calls to the provider fail',
-  data: 'Redis: what it held is gone',
+  data: 'Redis: its data is gone',
 }
 
 const POLL_SUBJECT: Record<PollCause, string> = {
   scopes: 'limits: no scope to read them',
   failing: 'limits: polls keep failing',
   unauthorized: 'limits: access token refused',
-  unreadable: 'limits: what was stored of them could not be read',
+  unreadable: 'limits: stored data could not be read',
 }
 
 /** The subject of an open alert, for people. */

@@ -78,7 +78,7 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
   const { store, keys, log } = current()
   const began = await markInstallation(store, keys, freshBytes(12).toString('base64url'))
   const evictedBefore = await evictedKeys(current())
-  await announce(current(), 'over', 'A daemon has begun to work with what Redis holds now.')
+  await announce(current(), 'over', 'A daemon has begun to work with the data that Redis holds now.')
   void warnOfPerils(current())
   const watch = { trouble: undefined as DataTrouble | undefined, stop: () => end() }
   let samples: DiskSample[] = []
@@ -147,9 +147,9 @@ export function tendAppendOnlyFile({ address, store, keys, clock, log }: Service
   return atInterval(async () => {
     const outcome = await file.tend(clock.now())
     if (outcome === 'rewritten') {
-      log.info({ code: 'redis.rewritten' }, 'what was deleted is gone from the append-only file')
+      log.info({ code: 'redis.rewritten' }, 'deleted data is gone from the append-only file')
     } else if (outcome === 'failed') {
-      log.warn({ code: 'redis.not-rewritten' }, 'the append-only file was not written anew: it holds what was deleted')
+      log.warn({ code: 'redis.not-rewritten' }, 'the append-only file was not rewritten: it still holds deleted data')
     }
   }, REWRITE_CHECK_EVERY_MS)
 }

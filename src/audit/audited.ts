@@ -31,7 +31,7 @@ export const AUDITED = {
   'alert.unacknowledged': { part: 'changes', did: 'took an acknowledgement back', code: 'alert.unacknowledged' },
   'silence.added': { part: 'changes', did: 'silenced alerts', code: 'silence.added' },
   'silence.ended': { part: 'changes', did: 'ended a silence', code: 'silence.ended' },
-  'delivery.replayed': { part: 'changes', did: 'sent again what was given up', code: 'delivery.replayed' },
+  'delivery.replayed': { part: 'changes', did: 'replayed given-up deliveries', code: 'delivery.replayed' },
   'receiver.tested': { part: 'changes', did: 'tested a receiver', code: 'receiver.tested' },
   'account.connected': { part: 'changes', did: 'connected an account by its refresh token' },
   'account.contact': { part: 'changes', did: 'changed a contact', code: 'account.contact' },

@@ -60,7 +60,7 @@ export async function checkEncryption(installation: Installation): Promise<Findi
     return [fail(ENCRYPTION, `tokens are stored, but their key ${file} is gone`, 'restore it from a backup')]
   }
   const problems = judgeKeys(known, createVault(vaultKeys), 'refused')
-  if (problems.length === 0) return [ok(ENCRYPTION, 'the keys open what is stored')]
+  if (problems.length === 0) return [ok(ENCRYPTION, 'the keys open all stored tokens')]
   return problems.map((problem) => fail(ENCRYPTION, problem, 'check encryption.keys, or restore the key from a backup'))
 }
 

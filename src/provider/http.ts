@@ -162,7 +162,7 @@ const NETWORK_MESSAGES: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is longer or shorter than its content-length',
-  HTTPParserError: 'what came is not HTTP',
+  HTTPParserError: 'the answer is not HTTP',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use TLS',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',

@@ -40,7 +40,7 @@ export function judgeData({ began, installation, evicted }: DataFacts): DataTrou
     return {
       code: 'redis.emptied',
       isOurs: false,
-      detail: `Redis no longer holds what this daemon began with: ${what}`,
+      detail: `Redis no longer holds the data that this daemon began with: ${what}`,
     }
   }
   if (evicted === 0) return undefined

@@ -26,11 +26,11 @@ export const UPGRADES: readonly Upgrade[] = [
     run: (store, keys) => eachAccount(store, keys, (account) => store.moveAccess(account)),
   },
   {
-    what: 'what polls know of an account is one value',
+    what: 'the state of polls is one value for each account',
     // The same data, under one key: each poll writes that of its account in the new form.
     run: (store, keys) => eachAccount(store, keys, (account) => store.moveWatch(account)),
   },
-  { what: 'alerts are kept by what is new and by what each receiver knows', run: keepAlertsByState },
+  { what: 'alerts are kept as news, and as the state of each receiver', run: keepAlertsByState },
 ]
 
 /** Accounts whose commands travel together. */

@@ -68,8 +68,8 @@ async function judgeOne(
   const isKnown =
     openAlert(states[TOKEN_FIELD], now)?.isAcknowledged === true || silenceOf(request.silences, lost, now) !== undefined
   if (kept === 'unreadable' || account.unreadable.length > 0) {
-    // One account whose record is spoilt must not hide how all others are.
-    return judgeAccount({ ...request, isKnown, trouble: 'what is stored of its readings is spoilt' }, account, [], now)
+    // One account with a damaged record must not hide all others.
+    return judgeAccount({ ...request, isKnown, trouble: 'its stored readings are damaged' }, account, [], now)
   }
   const read = kept === undefined ? [] : currentSeries(kept, forecasts, now)
   const series = withBucketSeries(read, account, { rules: request.rules, states }, now)

@@ -250,7 +250,7 @@ function explainPolls(grounds: Grounds): ExplainedAlert {
   const why =
     pollFailure !== null
       ? `polls have failed since ${formatMoment(pollFailure.since)}; an alert is sent from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
-      : (blocked ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
+      : (blocked ?? (polledAt === null ? 'it was never polled' : 'the last poll read everything'))
   return explainOwn(grounds, POLL_FIELD, { why, isFailing: pollFailure !== null || blocked !== undefined })
 }
 

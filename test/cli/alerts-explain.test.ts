@@ -139,7 +139,7 @@ transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
 
 STATE  WHAT                              WHY                                RULE
 ok     its tokens                        nothing failed
-ok     reading its limits                the last poll read what it should
+ok     reading its limits                the last poll read everything
 ok     Things of 0-1 (0-1) → Companies:  0, below the warning threshold     full
        records at the association limit  (1)
 off    custom properties of Things of    no rule watches it

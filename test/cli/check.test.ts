@@ -350,7 +350,7 @@ test('readings that are spoilt make their account unknown, and hide no other', a
   const keys = createKeys('plimsoll')
   await changeWatch(scene.redis.connect(), keys, HOSTILE, {}, Buffer.from('spoilt'))
   const ran = await check(String(HOSTILE), String(ACME))
-  expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^unknown +3 .* spoilt/m) })
+  expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^unknown +3 .* damaged/m) })
   expect(ran.out).toMatch(/ accounts=2 .* series=3 /)
 })
 

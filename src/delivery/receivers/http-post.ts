@@ -186,7 +186,7 @@ export function postWayOut(place: string, answer: number | undefined, key = 'url
   if (answer === undefined) return `check ${place}.url, and that this machine may connect to it`
   if (answer >= 300 && answer < 400) return `put the address that it leads to into ${place}.url`
   if (answer === 401 || answer === 403)
-    return `check ${[...new Set([`${place}.${key}`, `${place}.url`])].join(' and ')}: it does not accept who we are`
+    return `check ${[...new Set([`${place}.${key}`, `${place}.url`])].join(' and ')}: it refuses our credentials`
   if (answer === 404 || answer === 410) return `check ${place}.url: no messages are taken there any more`
   if (answer === 429 || answer >= 500) return 'the far side is in trouble: see its log, and try again in some minutes'
   return `check ${place}.${key} and ${place}.url: it does not take such a message`

@@ -90,7 +90,7 @@ export class History {
     const answers = await this.#store.multi().getBuffer(keys.watch).lrangeBuffer(keys.history, 0, -1).exec()
     const [stored, records] = (answers ?? []).map(([error, answer]) => {
       if (isOfOtherType(error))
-        throw new UnreadableKey(`account ${hubId}: its readings or its history are no such thing`)
+        throw new UnreadableKey(`account ${hubId}: its readings or its history are of another type`)
       if (error !== null) throw error
       return answer
     }) as [Buffer | null, Buffer[]]

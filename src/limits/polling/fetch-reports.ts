@@ -137,7 +137,7 @@ interface Poll extends PollTarget {
 const PAUSED: ProviderFailure = {
   class: 'transient',
   code: 'paused',
-  message: "what is left waits: the provider's rate limit for this account is reached, or nearly so",
+  message: "the rest waits: the provider's rate limit for this account is reached, or nearly so",
   status: 0,
 }
 

@@ -61,7 +61,7 @@ function readLine(packed: Buffer, end: number): Watch {
   const sum = packed.toString('latin1', 1, HEAD_BYTES - 1)
   const line = packed.toString('utf8', HEAD_BYTES, end)
   if (sum === VERSION_3) return watchOfVersion3(line)
-  if (sum !== checksum(packed)) throw new UnreadableBytes('it is not what was written there')
+  if (sum !== checksum(packed)) throw new UnreadableBytes('it is not what Plimsoll wrote')
   return { ...NEW_WATCH, ...(JSON.parse(line) as Partial<Watch>) }
 }
 

@@ -79,7 +79,7 @@ export async function* planThresholds(
 
 /** The stored values of an account. */
 interface Stored extends AccountName {
-  /** Undefined: it was never read. 'unreadable': what is stored is spoilt. */
+  /** Undefined: it was never read. 'unreadable': the stored data is damaged. */
   read: { series: CurrentSeries[]; history: AccountHistory } | 'unreadable' | undefined
   states: Record<string, string>
 }

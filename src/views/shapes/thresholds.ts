@@ -72,7 +72,7 @@ export const PlanSummaryShape = z.object({
       looked: count('Checked.'),
       changed: count('With a change.'),
       neverRead: count('Without a reading.'),
-      unreadable: count('What is stored of them is spoilt.'),
+      unreadable: count('Their stored data is damaged.'),
     }),
     watched: z.object({ before: z.int(), after: z.int() }).describe('Series that a rule watches.'),
     now: z

@@ -41,8 +41,8 @@ const KINDS: [fault: Fault, told: RegExp][] = [
     ends(`HTTP/1.1 200 OK\n${JSON_TYPE}\ncontent-length: 500`, TOKENS),
     /the answer is longer or shorter than its content-length/,
   ],
-  [says(`HTTP/1.1 200 OK\n${JSON_TYPE}\ncontent-length: 10\ncontent-length: 20`, TOKENS), /what came is not HTTP/],
-  [says('SSH-2.0-OpenSSH_9.2'), /what came is not HTTP/],
+  [says(`HTTP/1.1 200 OK\n${JSON_TYPE}\ncontent-length: 10\ncontent-length: 20`, TOKENS), /the answer is not HTTP/],
+  [says('SSH-2.0-OpenSSH_9.2'), /the answer is not HTTP/],
   [ok(`x-long: ${'x'.repeat(100_000)}`, TOKENS), /the headers of the answer are too long/],
   [ends(`HTTP/1.1 200 OK\n${JSON_TYPE}\ncontent-length: 80`), CUT_OFF],
   // As when it closes a connection that was idle just as the next request is sent.

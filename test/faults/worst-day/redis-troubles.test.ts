@@ -119,7 +119,7 @@ describe('Redis loses data', () => {
     await daemon.line(/"redis\.emptied"/, 0)
     const { status, failing } = await readiness(daemon)
     expect(status).toBe(503)
-    expect(failing.data).toMatch(/^Redis no longer holds what this daemon began with/)
+    expect(failing.data).toMatch(/^Redis no longer holds the data that this daemon began with/)
     const told = await eventually('the alert', async () => {
       const alerts = await fleet.told()
       return alerts.length > 0 && alerts
