@@ -16,7 +16,7 @@ type InstallersWork = Pick<
 >
 
 /** An account that must reconnect, and whose customer can be asked to. */
-interface Asked {
+interface DueMail {
   hubId: number
   since: number
   isSentAlert: boolean
@@ -43,7 +43,7 @@ export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
   const accounts = Object.values(live).reduce((sum, count) => sum + count, 0)
   const all = { lost: lost.map(({ refusedSince }) => ({ since: refusedSince ?? 0 })), accounts, now }
   for (const account of lost) {
-    const asked = await readAsked(deps, account, circumstances, now)
+    const asked = await readDueMail(deps, account, circumstances, now)
     const everyMs = asked && reconnectMailEvery(asked, all)
     if (asked !== undefined && everyMs !== undefined) await mail(deps, asked, { ...installerMails, everyMs }, now)
   }
@@ -62,12 +62,12 @@ async function lostAccounts({ registry }: InstallersWork): Promise<Account[]> {
 }
 
 /** Undefined: no installer is to be asked now. */
-async function readAsked(
+async function readDueMail(
   { store, keys, sending }: InstallersWork,
   account: Account,
   { silences }: Circumstances,
   now: number,
-): Promise<Asked | undefined> {
+): Promise<DueMail | undefined> {
   const { hubId, hubDomain, refusedSince, contact } = account
   if ((contact ?? installerOf(account)) === undefined || refusedSince === null) return undefined
   const stored = await unlessOfOtherType(store.hget(keys.account(hubId).alerts, TOKEN_FIELD), null)
@@ -83,7 +83,7 @@ async function readAsked(
 
 async function mail(
   { store, keys, queues, log }: InstallersWork,
-  { hubId, alert }: Asked,
+  { hubId, alert }: DueMail,
   { receiver, everyMs }: { receiver: string; everyMs: number },
   now: number,
 ): Promise<void> {

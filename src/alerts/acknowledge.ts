@@ -18,7 +18,7 @@ import { asReading, readingValues } from './evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from './open-alerts.ts'
 
 /** An alert as the operator who acknowledges it saw it. */
-export interface SeenAlert {
+export interface AlertAtLevel {
   id: string
   hubId: number
   level: AlertLevel
@@ -35,7 +35,7 @@ type StoreDeps = Pick<AlertsDeps, 'store' | 'keys'>
 /** An operator takes an alert up: it is not sent again until it gets worse. It lasts `acknowledgeForMs` at most. */
 export async function acknowledgeAlert(
   deps: StoreDeps & { acknowledgeForMs: number },
-  seen: SeenAlert,
+  seen: AlertAtLevel,
   by: { by: string; comment?: string | undefined },
   now: number,
 ): Promise<AcknowledgeOutcome> {
@@ -64,7 +64,7 @@ export type UnacknowledgeOutcome = { is: 'withdrawn' | 'not-acknowledged' | 'not
 /** Takes an acknowledgement back: the alert is sent again when it repeats, and when it gets worse. */
 export async function unacknowledgeAlert(
   { store, keys }: StoreDeps,
-  { hubId, id }: Pick<SeenAlert, 'hubId' | 'id'>,
+  { hubId, id }: Pick<AlertAtLevel, 'hubId' | 'id'>,
   now: number,
 ): Promise<UnacknowledgeOutcome> {
   for (;;) {

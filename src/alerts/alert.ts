@@ -96,12 +96,12 @@ export interface Alert {
 }
 
 /** The quantity that a condition compares. */
-export type Asks = 'percent' | 'count' | 'remaining' | 'daysLeft'
+export type Quantity = 'percent' | 'count' | 'remaining' | 'daysLeft'
 
 /** One condition of a level, beside what was read. */
 export interface Condition {
   level: AlertLevel
-  asks: Asks
+  asks: Quantity
   threshold: number
   /** In the unit of the threshold; rounded, but never to the other side of it. */
   value: number

@@ -34,7 +34,7 @@ export function routeOf(routes: readonly Route[], alert: Routable, hasContact = 
 }
 
 /** Alerts that no customer can act on: a mistaken import, our own data, an uninstall that is not done. */
-export function isOursAlone({ rule, kind, cause }: Pick<Alert, 'rule' | 'kind' | 'cause'>): boolean {
+export function isForOperatorsOnly({ rule, kind, cause }: Pick<Alert, 'rule' | 'kind' | 'cause'>): boolean {
   return cause === 'foreign' || cause === 'unreadable' || (kind === 'token' && rule === UNINSTALL_RULE)
 }
 

@@ -94,7 +94,7 @@ export type RefreshedNow =
   | { is: 'gone' | 'held' | 'planned' | 'closed' | 'failed'; why: string; until?: number }
 
 /** Each request is in the audit, whatever its outcome. */
-interface Asked {
+interface AuditedRequest {
   registry: Registry
   audit: AuditLog
 }
@@ -102,7 +102,7 @@ interface Asked {
 /** Reads an account's limits now; `reason`: why it was not read, or not all of it. */
 export async function pollNow(
   jobs: Pick<AccountJobs, 'poll'>,
-  { registry, audit }: Asked,
+  { registry, audit }: AuditedRequest,
   hubId: number,
   who: Who,
 ): Promise<{ account: Account | undefined; reason: string | undefined }> {
@@ -115,7 +115,7 @@ export async function pollNow(
 /** At once, unless the account's next attempt is planned after one that failed. */
 export async function refreshNow(
   jobs: Pick<AccountJobs, 'refresh'>,
-  { registry, audit }: Asked,
+  { registry, audit }: AuditedRequest,
   hubId: number,
   who: Who,
 ): Promise<RefreshedNow> {

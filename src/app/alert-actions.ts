@@ -1,8 +1,8 @@
 import { unknownName } from '../../config/problems.ts'
 import {
   type AcknowledgeOutcome,
+  type AlertAtLevel,
   acknowledgeAlert,
-  type SeenAlert,
   type UnacknowledgeOutcome,
   unacknowledgeAlert,
 } from '../alerts/acknowledge.ts'
@@ -46,7 +46,7 @@ export async function unsilence(services: Services, id: string, who: Who): Promi
 
 export async function acknowledge(
   services: Services,
-  seen: SeenAlert,
+  seen: AlertAtLevel,
   by: { by: string; comment?: string | undefined },
   who: Who,
 ): Promise<AcknowledgeOutcome> {
@@ -64,7 +64,7 @@ export async function acknowledge(
 
 export async function unacknowledge(
   services: Services,
-  seen: Pick<SeenAlert, 'id' | 'hubId'>,
+  seen: Pick<AlertAtLevel, 'id' | 'hubId'>,
   who: Who,
 ): Promise<UnacknowledgeOutcome> {
   const outcome = await unacknowledgeAlert(services, seen, services.clock.now())
@@ -76,7 +76,7 @@ export async function unacknowledge(
 }
 
 /** An alert about all accounts is no account's. */
-function accountOf({ hubId }: Pick<SeenAlert, 'hubId'>): number | undefined {
+function accountOf({ hubId }: Pick<AlertAtLevel, 'hubId'>): number | undefined {
   return hubId === NO_ACCOUNT ? undefined : hubId
 }
 

@@ -6,7 +6,7 @@ import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
 import { type MailLinks, recordPages } from '../delivery/describe/mail-links.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { openReceiver, receiverKind } from '../delivery/receivers/all-receivers.ts'
-import type { BodyContext, ShownReceiver, TakenMessages } from '../delivery/receivers/receiver-kind.ts'
+import type { BodyContext, MessageKind, ShownReceiver } from '../delivery/receivers/receiver-kind.ts'
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -24,7 +24,7 @@ export function createReceivers(config: Config, shown: Shown): Map<string, Recei
 type Shown = Pick<BodyContext, 'links' | 'addresseeOf'>
 
 /** Names of the receivers that are sent such messages. */
-export function receiversThatTake({ receivers }: Pick<Config, 'receivers'>, what: TakenMessages): string[] {
+export function receiversThatTake({ receivers }: Pick<Config, 'receivers'>, what: MessageKind): string[] {
   return Object.entries(receivers).flatMap(([name, settings]) =>
     (receiverKind(settings).takes?.(settings) ?? ['alerts']).includes(what) ? [name] : [],
   )

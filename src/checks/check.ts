@@ -54,7 +54,7 @@ export const critical = (verb: string, says: string, of: TroubleOf): Trouble => 
 export const warning = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'warning', verb, says, of })
 
 /** A finding about the process's work: a restart may help. */
-export function ofWork(name: string, isWell: boolean, says: string): OwnFinding {
+export function workFinding(name: string, isWell: boolean, says: string): OwnFinding {
   return { name, level: isWell ? 'ok' : 'critical', says, stops: 'work' }
 }
 

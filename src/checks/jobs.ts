@@ -1,7 +1,7 @@
 import { isSilent } from '../heartbeat/daemons.ts'
 import type { Oldest } from '../heartbeat/movement.ts'
 import { countOf, formatSpan } from '../text/format-number.ts'
-import { type Check, inSeconds, type OwnFinding, ofWork, warning } from './check.ts'
+import { type Check, inSeconds, type OwnFinding, warning, workFinding } from './check.ts'
 import { canMove, sinceBack } from './process-facts.ts'
 
 /** Longer than any job takes whose calls all run into their deadline. */
@@ -28,20 +28,20 @@ export const ownJobs: Check = {
 
 function judgeQueue(queue: string, ms: number): OwnFinding {
   const says = ms === 0 ? 'moves' : `no job has ended for ${inSeconds(ms)} s`
-  return ofWork(`queue:${queue}`, ms <= LONGEST_STANDSTILL_MS, says)
+  return workFinding(`queue:${queue}`, ms <= LONGEST_STANDSTILL_MS, says)
 }
 
 /** Even if all else moves: what hangs may hold a resource that others wait for. */
 function judgeOldest({ what, hubId, ms, longestMs }: Oldest, heldMs: number): OwnFinding {
   const owner = hubId === undefined ? '' : ` of account ${hubId}`
   const held = `the oldest${owner} has run for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
-  return ofWork(`oldest:${what}`, heldMs <= longestMs, ms === 0 ? 'none is running' : held)
+  return workFinding(`oldest:${what}`, heldMs <= longestMs, ms === 0 ? 'none is running' : held)
 }
 
 function judgeWorker(queue: string, ms: number): OwnFinding {
   const isTaken = ms <= LONGEST_UNTAKEN_MS
   const says = isTaken ? 'takes jobs' : `jobs wait, and none was taken for ${inSeconds(ms)} s`
-  return ofWork(`worker:${queue}`, isTaken, says)
+  return workFinding(`worker:${queue}`, isTaken, says)
 }
 
 /** Queues that grow although they move: one without movement is reported by its daemon. */

@@ -1,4 +1,4 @@
-import { type Check, inSeconds, ofWork } from './check.ts'
+import { type Check, inSeconds, workFinding } from './check.ts'
 import { canMove } from './process-facts.ts'
 
 /** While Redis is away nothing moves, and a restart would not help. After so long the fault may be our own connection. */
@@ -33,6 +33,6 @@ export const ownWait: Check = {
     const { now, startedAt = now, redisSince = startedAt } = facts
     const awayMs = now - redisSince
     const says = `nothing can move without Redis, away for ${inSeconds(awayMs)} s`
-    return canMove(facts) ? [] : [ofWork('waiting', awayMs < REDIS_AWAY_MS, says)]
+    return canMove(facts) ? [] : [workFinding('waiting', awayMs < REDIS_AWAY_MS, says)]
   },
 }

@@ -1,6 +1,6 @@
 import { isSilent } from '../heartbeat/daemons.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { type Check, critical, type OwnFinding, ofWork, SEE_LOG, STUCK } from './check.ts'
+import { type Check, critical, type OwnFinding, SEE_LOG, STUCK, workFinding } from './check.ts'
 import type { FleetFacts } from './facts.ts'
 import { judgeLate } from './late.ts'
 import { canMove, movesSince, type ProcessFacts } from './process-facts.ts'
@@ -28,9 +28,9 @@ function judgeOwn(
 ): OwnFinding[] {
   const [{ now, startedAt }, since] = [facts, movesSince(facts)]
   return Object.entries(expected).map(([kind, periodMs]) => {
-    if (startedAt === undefined) return ofWork(`${what}:${kind}`, true, 'not expected before the start')
+    if (startedAt === undefined) return workFinding(`${what}:${kind}`, true, 'not expected before the start')
     const { isLate, says } = judgeLate({ now, last: last[kind], since, periodMs, done })
-    return ofWork(`${what}:${kind}`, !isLate, says)
+    return workFinding(`${what}:${kind}`, !isLate, says)
   })
 }
 

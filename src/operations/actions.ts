@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
-import type { AcknowledgeOutcome, SeenAlert, UnacknowledgeOutcome } from '../alerts/acknowledge.ts'
+import type { AcknowledgeOutcome, AlertAtLevel, UnacknowledgeOutcome } from '../alerts/acknowledge.ts'
 import type { Silence } from '../alerts/silence.ts'
 import type { EndedSilence } from '../alerts/silence-store.ts'
 import type { Who } from '../audit/audited.ts'
@@ -17,8 +17,12 @@ export interface Actions {
   refresh(hubId: number, who: Who): Promise<RefreshedAnswer>
   silence(silence: Omit<Silence, 'id'>, who: Who): Promise<Silence>
   unsilence(id: string, who: Who): Promise<EndedSilence>
-  acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }, who: Who): Promise<AcknowledgeOutcome>
-  unacknowledge(seen: Pick<SeenAlert, 'id' | 'hubId'>, who: Who): Promise<UnacknowledgeOutcome>
+  acknowledge(
+    seen: AlertAtLevel,
+    by: { by: string; comment?: string | undefined },
+    who: Who,
+  ): Promise<AcknowledgeOutcome>
+  unacknowledge(seen: Pick<AlertAtLevel, 'id' | 'hubId'>, who: Who): Promise<UnacknowledgeOutcome>
   /** Sends again what was given up. */
   replay(wanted: Replay, who: Who): Promise<Replayed>
 }

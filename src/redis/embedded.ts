@@ -8,7 +8,7 @@ import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { askServer, LOADS } from './ask-server.ts'
 import { lockHolders, type ServerProcess, spawnServer, takeServerLock } from './server-program.ts'
-import { explainStart, notWhole } from './start-failure.ts'
+import { damagedStart, explainStart } from './start-failure.ts'
 import { storedFiles } from './stored-files.ts'
 
 /**
@@ -111,7 +111,7 @@ class Server {
     const { lost } = storedFiles(this.#folder) ?? {}
     if (lost !== undefined) {
       closeSync(lock)
-      throw notWhole(this.#folder, lost)
+      throw damagedStart(this.#folder, lost)
     }
     const output = openSync(this.#logFile(), 'a', 0o600)
     const loggedBefore = fstatSync(output).size

@@ -24,28 +24,28 @@ export function repairAppendOnlyFile(dataDir: string, now: number): Repair | und
   const lock = takeServerLock(folder)
   if (lock === undefined) throw new Error(`a redis-server is at work in ${folder}: stop the daemons, then repair`)
   try {
-    if (stored.lost !== undefined) throw notToBeRepaired(folder, stored.lost)
+    if (stored.lost !== undefined) throw unrepairable(folder, stored.lost)
     if (checkAppendOnlyFile(stored.file).isWhole) return undefined
     const original = join(folder, stored.name)
     const copy = join(folder, `damaged-${new Date(now).toISOString().replaceAll(':', '')}`)
-    copyWhole(original, copy)
+    copyFolder(original, copy)
     const { isWhole, output } = checkAppendOnlyFile(stored.file, 'fix')
     const [, ofBytes, cutBytes] = /from (\d+) bytes, with (\d+) bytes/.exec(output) ?? []
     if (isWhole) return { cutBytes: Number(cutBytes ?? 0), ofBytes: Number(ofBytes ?? 0), copy }
     putBack(copy, original)
-    throw notToBeRepaired(folder, `redis-check-aof: ${output.trim().split('\n').at(-1)}`)
+    throw unrepairable(folder, `redis-check-aof: ${output.trim().split('\n').at(-1)}`)
   } finally {
     closeSync(lock)
   }
 }
 
-function notToBeRepaired(folder: string, why: string): Error {
+function unrepairable(folder: string, why: string): Error {
   return new Error(
     `the data in ${folder} can't be repaired: restore the folder from a backup. It is unchanged. The cause: ${why}`,
   )
 }
 
-function copyWhole(from: string, to: string): void {
+function copyFolder(from: string, to: string): void {
   try {
     cpSync(from, to, { recursive: true })
   } catch (error) {

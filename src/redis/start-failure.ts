@@ -16,14 +16,14 @@ const DAMAGED = /Bad file format reading the append only file|Unexpected end of 
 
 /** `ended`: how its process ended; `logged`: what it wrote to its log since it was started. */
 export function explainStart(folder: string, ended: string, logged: string): ServerStartError {
-  if (LOST.test(logged)) return notWhole(folder, `its data can't be read${lastWords(logged)}`)
+  if (LOST.test(logged)) return damagedStart(folder, `its data can't be read${lastLogLine(logged)}`)
   const isDamaged = DAMAGED.test(logged)
-  const why = isDamaged ? DAMAGE : `${ended}${lastWords(logged)}`
+  const why = isDamaged ? DAMAGE : `${ended}${lastLogLine(logged)}`
   return new ServerStartError(`the embedded Redis did not start: ${why}; see ${folder}/redis.log`, isDamaged)
 }
 
 /** `why`: what only a backup gives back. */
-export function notWhole(folder: string, why: string): ServerStartError {
+export function damagedStart(folder: string, why: string): ServerStartError {
   const wayOut = `restore the folder ${folder} from a backup; start --repair can't help; see ${folder}/redis.log`
   return new ServerStartError(`the embedded Redis did not start: ${why}: ${wayOut}`, false)
 }
@@ -34,7 +34,7 @@ const DAMAGE =
   'accounts whose tokens were refreshed then may have to be connected again. A backup may be the better choice'
 
 /** The last thing that it complained about: `1234:M 24 Nov 2026 00:17:28.519 # Can't open ...`. */
-function lastWords(logged: string): string {
+function lastLogLine(logged: string): string {
   const complaint = [...logged.matchAll(/^\d+:\w .{10,40}? # (.*)$/gm)].at(-1)?.[1] ?? logged.trim().split('\n').at(-1)
   return complaint === undefined || complaint === '' ? '' : ` (${complaint.slice(0, 300)})`
 }

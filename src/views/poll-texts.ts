@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts'
 import { countedRecords, countsRecords, isOrAre, seriesName } from '../alerts/series-name.ts'
-import type { Near, PollTurn, RisingSeries, TurnBecause } from '../limits/polling/poll-turn.ts'
+import type { NearThreshold, PollTurn, RisingSeries, TurnBecause } from '../limits/polling/poll-turn.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { countOf, formatCount, formatDaysLeft, formatPercent, formatSpan } from '../text/format-number.ts'
@@ -42,7 +42,7 @@ function reason(because: TurnBecause, labels: Labels): string {
   }
 }
 
-function nearness({ series, usage, limit, level, move, asks, of }: Near, labels: Labels): string {
+function nearness({ series, usage, limit, level, move, asks, of }: NearThreshold, labels: Labels): string {
   const name = nameOf(series, labels)
   const turning = `${level} ${move === 'enter' ? `from ${entered(asks, of)}` : `until ${left(asks, of)}`}`
   if (countsRecords(name)) return `${countedRecords(name, usage)} (${turning})`
@@ -55,12 +55,12 @@ function nearness({ series, usage, limit, level, move, asks, of }: Near, labels:
   return `${seriesName(name)} ${isOrAre(name.metric)} at ${standing} (${turning})`
 }
 
-function entered(asks: Near['asks'], of: number): string {
+function entered(asks: NearThreshold['asks'], of: number): string {
   if (asks === 'percent') return formatPercent(of)
   return asks === 'count' ? formatCount(of) : `${formatCount(of)} left`
 }
 
-function left(asks: Near['asks'], of: number): string {
+function left(asks: NearThreshold['asks'], of: number): string {
   if (asks === 'remaining') return `more than ${formatCount(of)} are left`
   return `below ${asks === 'percent' ? formatPercent(of) : formatCount(of)}`
 }

@@ -18,14 +18,14 @@ import type { ViewDeps } from './view-deps.ts'
 export type Upcoming = UpcomingShape
 
 type Sources = Pick<ViewDeps, 'store' | 'keys'>
-type Asked = { limit: number; after?: Place | undefined }
+type UpcomingQuery = { limit: number; after?: Place | undefined }
 
 const DAY_MS = 86_400_000
 /** Just behind what is full, and the last day. */
 const [NOW, END] = [placesOf(0), placesOf(UPCOMING_DAYS)]
 
 /** From the ranking that polls keep; only the accounts that are shown are read. */
-export async function readUpcoming(deps: Sources, asked: Asked, now: number): Promise<Upcoming> {
+export async function readUpcoming(deps: Sources, asked: UpcomingQuery, now: number): Promise<Upcoming> {
   const { store, keys } = deps
   const [places, counts, full, record] = await Promise.all([
     placesAfter(deps, asked),
@@ -66,7 +66,7 @@ async function areForecast({ store, keys }: Sources, now: number): Promise<boole
 }
 
 /** One more than asked for, soonest first. Accounts with a full series are ranked apart, by what comes next all the same. */
-async function placesAfter({ store, keys }: Sources, { limit, after }: Asked): Promise<Required<Place>[]> {
+async function placesAfter({ store, keys }: Sources, { limit, after }: UpcomingQuery): Promise<Required<Place>[]> {
   const from = after === undefined ? NOW : placesOf(Number(after.key))
   const some = ['WITHSCORES', 'LIMIT', 0, limit + 1] as const
   const parts = await everyPartition(keys, ({ nearest }) =>

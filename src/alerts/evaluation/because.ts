@@ -1,7 +1,7 @@
 import { defined } from '../../runtime/defined.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
-import type { AlertLevel, Asks, Because, Condition, LevelInForce, Rising } from '../alert.ts'
+import type { AlertLevel, Because, Condition, LevelInForce, Quantity, Rising } from '../alert.ts'
 import type { Acknowledged, SeriesState } from '../alert-state.ts'
 import { conditionOf, holding, type JudgedCondition, nearest, risesTo } from './conditions.ts'
 
@@ -36,7 +36,7 @@ function holdsText({ level, asks, threshold, value }: Condition): string {
   return `${amountText(asks, value)}, ${side} ${thresholdText(level, asks, threshold)}`
 }
 
-function untilText({ asks, until }: { asks: Asks; until: number }): string {
+function untilText({ asks, until }: { asks: Quantity; until: number }): string {
   if (risesTo(asks)) return `below ${numberText(asks, until)}`
   return `more than ${numberText(asks, until)} ${until === 1 ? 'is' : 'are'} left`
 }
@@ -69,16 +69,16 @@ function nearestText({ level, asks, threshold, value }: Condition): string {
   return `${amountText(asks, value)}, ${risesTo(asks) ? 'below' : 'above'} ${thresholdText(level, asks, threshold)}`
 }
 
-function thresholdText(level: AlertLevel, asks: Asks, threshold: number): string {
+function thresholdText(level: AlertLevel, asks: Quantity, threshold: number): string {
   return `the ${level} threshold (${numberText(asks, threshold)})`
 }
 
-function amountText(asks: Asks, value: number): string {
+function amountText(asks: Quantity, value: number): string {
   if (asks === 'remaining') return `${formatCount(value)} left`
   return asks === 'daysLeft' ? `${numberText(asks, value)} left` : numberText(asks, value)
 }
 
-function numberText(asks: Asks, number: number): string {
+function numberText(asks: Quantity, number: number): string {
   if (asks === 'daysLeft') return `${plain(number)} ${number === 1 ? 'day' : 'days'}`
   return asks === 'percent' ? `${plain(number)} %` : plain(number)
 }

@@ -1,5 +1,5 @@
 import type { Series } from '../../limits/series.ts'
-import type { AlertLevel, Asks, Condition } from '../alert.ts'
+import type { AlertLevel, Condition, Quantity } from '../alert.ts'
 import type { Level } from './rules.ts'
 
 /** A series with what its pace foretells. */
@@ -11,7 +11,7 @@ export interface ForecastSeries extends Series {
 /** One condition of a level as a reading leaves it. */
 export interface JudgedCondition {
   level: AlertLevel
-  asks: Asks
+  asks: Quantity
   threshold: number
   /** Undefined where it is not known; null where no limit is in sight. */
   value: number | null | undefined
@@ -41,7 +41,7 @@ export function judgeConditions(
   if (level === undefined) return []
   const { percent, count, remaining, daysLeft } = level
   const judged: JudgedCondition[] = []
-  const add = (asks: Asks, threshold: number, value: number | null | undefined) => {
+  const add = (asks: Quantity, threshold: number, value: number | null | undefined) => {
     const margin = how.inForce ? marginOf(asks, threshold, how.ownMargin, how.percentMargin) : 0
     const holds = value === undefined ? missing(asks, how) : holdsBy(asks, threshold, value, margin)
     judged.push({ level: name, asks, threshold, value, margin, holds })
@@ -66,11 +66,11 @@ export function anyHolds(judged: readonly JudgedCondition[]): boolean | 'unknown
  * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
  * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
  */
-function missing(asks: Asks, { inForce, isByForecast }: LevelHold): 'unknown' | 'no' {
+function missing(asks: Quantity, { inForce, isByForecast }: LevelHold): 'unknown' | 'no' {
   return asks !== 'daysLeft' || (inForce && isByForecast) ? 'unknown' : 'no'
 }
 
-function holdsBy(asks: Asks, threshold: number, value: number | null, margin: number): JudgedCondition['holds'] {
+function holdsBy(asks: Quantity, threshold: number, value: number | null, margin: number): JudgedCondition['holds'] {
   if (value === null) return 'no'
   if (risesTo(asks) ? value >= threshold : value <= threshold) return 'outright'
   return (risesTo(asks) ? value >= threshold - margin : value <= threshold + margin) ? 'margin' : 'no'
@@ -121,7 +121,12 @@ const LARGE_COUNT = 5
  * How far inside its condition a level is left, in the condition's unit: the rule's own margin, or a general one, so that a
  * number that swings around a threshold is one alert.
  */
-export function marginOf(asks: Asks, threshold: number, ownMargin: number | undefined, percentMargin: number): number {
+export function marginOf(
+  asks: Quantity,
+  threshold: number,
+  ownMargin: number | undefined,
+  percentMargin: number,
+): number {
   if (ownMargin !== undefined) return ownMargin
   switch (asks) {
     case 'percent':
@@ -137,6 +142,6 @@ export function marginOf(asks: Asks, threshold: number, ownMargin: number | unde
 }
 
 /** True where usage meets the condition from below as it grows. */
-export function risesTo(asks: Asks): boolean {
+export function risesTo(asks: Quantity): boolean {
   return asks === 'percent' || asks === 'count'
 }

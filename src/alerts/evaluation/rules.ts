@@ -3,7 +3,7 @@ import { metricKind, REPORTS } from '../../limits/reports/all-reports.ts'
 import type { SeriesName } from '../../limits/reports/report.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { fits } from '../../text/pattern.ts'
-import type { AlertLevel, Asks } from '../alert.ts'
+import type { AlertLevel, Quantity } from '../alert.ts'
 import { metricNoun } from '../series-name.ts'
 
 /** The conditions of a level; any of them is enough. */
@@ -96,7 +96,7 @@ function isAmong(wanted: readonly string[] | undefined, fitsOne: (wanted: string
  * True where a condition fits a series that the rule's `on` names. In a rule for several series `count` is a number of
  * records: the usage of one record, which a fullest record has, is only meant by a rule for that alone.
  */
-export function measures(on: string, metric: string, asks: Asks): boolean {
+export function measures(on: string, metric: string, asks: Quantity): boolean {
   const kind = metricKind(metric)
   if (kind?.counts !== undefined) return asks === 'count'
   return asks !== 'count' || kind?.isOne !== true || on === metric

@@ -4,7 +4,7 @@ import { NO_ACCOUNT } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { numberOf } from '../outbox.ts'
-import { isOursAlone, receiversOf } from '../route.ts'
+import { isForOperatorsOnly, receiversOf } from '../route.ts'
 import type { SendingInput } from './decide-sending.ts'
 import { readCircumstances } from './hold.ts'
 import type { DueNews } from './read-news.ts'
@@ -59,7 +59,8 @@ function routedTo(
   const isUnseen = alert.reason === 'escalated' && news.settled < numberOf(alert) - 1
   const levels = toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
   // First readings of new accounts go into the operators' digest, not into a message to each customer.
-  const hasContact = firstReading !== true && !isOursAlone(alert) && contacts.has(alert.account?.hubId ?? NO_ACCOUNT)
+  const hasContact =
+    firstReading !== true && !isForOperatorsOnly(alert) && contacts.has(alert.account?.hubId ?? NO_ACCOUNT)
   const at = (level: AlertLevel) => receiversOf(deps.routes, { ...alert, level }, hasContact)
   const routed = new Map<string, true | 'beginning'>(isUnseen ? at('warning').map((name) => [name, 'beginning']) : [])
   for (const level of levels) for (const name of at(level)) routed.set(name, true)

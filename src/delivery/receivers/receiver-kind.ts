@@ -42,7 +42,7 @@ export interface ShownReceiver extends Receiver {
 }
 
 /** Kinds of messages: about alerts, that one was acknowledged, and what happened to accounts. */
-export type TakenMessages = 'alerts' | 'acknowledgements' | 'accounts'
+export type MessageKind = 'alerts' | 'acknowledgements' | 'accounts'
 
 /** All that is known of one type of receivers. Its methods take settings of this type alone. */
 export interface ReceiverKind<Settings> {
@@ -64,7 +64,7 @@ export interface ReceiverKind<Settings> {
    */
   perAlert?: true
   /** Which messages it takes; default: those about alerts. */
-  takes?(settings: Settings): readonly TakenMessages[]
+  takes?(settings: Settings): readonly MessageKind[]
   /** Advice on settings that work as written. */
   advise?(settings: Settings): Iterable<{ path: (string | number)[]; message: string }>
 }

@@ -54,7 +54,7 @@ export function choosePairs(from: ChooseFrom): ChosenPairs {
   if (busy === 'failed') return { ask: first(hadRecords.map(justPair)), empty: [], isAll: false }
   const named = namedPairs(busy, known)
   const asked = new Map([...named, ...hadRecords.map(justPair)].map((pair) => [pairId(pair), pair]))
-  const empty = read.map(justPair).filter((pair) => !asked.has(pairId(pair)) && saysNothing(busy, pair))
+  const empty = read.map(justPair).filter((pair) => !asked.has(pairId(pair)) && hasNoneNear(busy, pair))
   const isAll = asked.size <= pairsPerPoll && busy.sources.every((from) => busy.targets.has(from))
   return { ask: first([...asked.values()]), empty, isAll }
 }
@@ -91,7 +91,7 @@ function namedPairs({ targets }: BusyPairs, types: ReadonlySet<string>): Pair[] 
 }
 
 /** True where a pair had no records near its limit when it was asked last. */
-function saysNothing({ sources, targets }: BusyPairs, { from, to }: Pair): boolean {
+function hasNoneNear({ sources, targets }: BusyPairs, { from, to }: Pair): boolean {
   const ends = targets.get(from)
   return ends === undefined ? !sources.includes(from) : !ends.includes(to)
 }

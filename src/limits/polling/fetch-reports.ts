@@ -78,7 +78,7 @@ export async function fetchReports(
   // A poll without any call would be one that waits, and would be made again at once.
   const reports = left.length === 0 ? settings.reports : left
   const once = reports.filter(({ perPair }) => perPair === undefined)
-  const fetched: Unfetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
+  const fetched: RawFetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
   const poll: Poll = {
     ...{ ...asked, settings: { ...settings, reports }, provider, calls, fetched },
     ...{ companions: { failures: [] }, notAvailable },
@@ -120,7 +120,7 @@ export function wasUnauthorized({ reports, troubles }: Answers<RawReport>): bool
 }
 
 /** `Fetched`, some of it not read yet. */
-interface Unfetched {
+interface RawFetched {
   at: number
   reports: Map<string, RawReport>
 }
@@ -128,7 +128,7 @@ interface Unfetched {
 interface Poll extends PollTarget {
   provider: ProviderClient
   calls: AccountCalls
-  fetched: Unfetched
+  fetched: RawFetched
   companions: { failures: ProviderFailure[]; awayUntil?: number }
   notAvailable: Record<string, number>
   allPairsRead?: boolean

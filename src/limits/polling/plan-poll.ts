@@ -2,16 +2,16 @@ import type { ProviderFailure } from '../../provider/failure.ts'
 import { shareOf } from '../../tokens/plan-refresh.ts'
 import type { FoundSeries } from '../findings.ts'
 import type { Series } from '../series.ts'
-import type { Near, PollTurn, RisingSeries, TurnBecause } from './poll-turn.ts'
+import type { NearThreshold, PollTurn, RisingSeries, TurnBecause } from './poll-turn.ts'
 
 /** The usage `at` which a series enters or leaves a level by its rule. */
-export type Boundary = Pick<Near, 'level' | 'move' | 'asks' | 'of'> & { at: number }
+export type Boundary = Pick<NearThreshold, 'level' | 'move' | 'asks' | 'of'> & { at: number }
 
 /** Boundaries by series; what no rule watches has none. */
 export type Boundaries = ReadonlyMap<string, readonly Boundary[]>
 
 /** Findings of a poll that began at `at`, as far as they bear on the next one. */
-export interface Found extends FoundSeries {
+export interface PollFindings extends FoundSeries {
   hubId: number
   at: number
   everyMs: number
@@ -56,14 +56,14 @@ export function regularPeriod(hubId: number, everyMs: number, spread: boolean): 
  * `soonestMs`, while a series is near a threshold, rises to one or has just changed. `isNear`: a series is near a
  * threshold, however often it is polled.
  */
-export function planPoll(found: Found): PollPlan & { isNear: boolean } {
+export function planPoll(found: PollFindings): PollPlan & { isNear: boolean } {
   const { hubId, at, everyMs, isFirst, turn } = found
   const soonestMs = Math.min(found.soonestMs, regularPeriod(hubId, everyMs, false))
   const phase = regularPeriod(hubId, everyMs, isFirst || (turn !== undefined && at < turn.regularAt))
   const regularMs = isFirst ? phase : Math.max(phase, soonestMs)
   let plan = turnAt(at, regularMs, regularMs, { is: isFirst ? 'new' : 'still' })
   let [urgency, isNear] = [0, false]
-  for (const { periodMs, because } of wishesOf(found, soonestMs, regularMs)) {
+  for (const { periodMs, because } of earlyPolls(found, soonestMs, regularMs)) {
     isNear ||= because.is === 'near'
     if (periodMs >= regularMs) continue
     // 0 at the regular turn, 1 at the shortest period.
@@ -80,7 +80,7 @@ export function planPoll(found: Found): PollPlan & { isNear: boolean } {
  * from then on that fails is an alert, which must not be late.
  */
 export function planAfterFailure(
-  { hubId, at, everyMs }: Pick<Found, 'hubId' | 'at' | 'everyMs'>,
+  { hubId, at, everyMs }: Pick<PollFindings, 'hubId' | 'at' | 'everyMs'>,
   failures: readonly ProviderFailure[],
   { count, mayRetry, tellAt: alertAt, now }: { count: number; mayRetry: boolean; tellAt: number; now: number },
   planned: PollPlan | undefined,
@@ -127,9 +127,9 @@ export function planSooner(
   return turnAt(now, periodMs, periodMs, { is: 'still' })
 }
 
-type Wish = { periodMs: number; because: Near | RisingSeries | { is: 'changed'; at: number } }
+type EarlyPoll = { periodMs: number; because: NearThreshold | RisingSeries | { is: 'changed'; at: number } }
 
-function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generator<Wish> {
+function* earlyPolls(found: PollFindings, soonestMs: number, regularMs: number): Generator<EarlyPoll> {
   const { at, changedAt, everyMs, turn } = found
   const was = turn?.because.is === 'budget' ? turn.because.instead : turn?.because
   // Counted for the account, not for a series: series that take turns in being nearest do not begin anew each time.
@@ -146,7 +146,7 @@ function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generato
       const { level, move, asks, of } = boundary
       // From the shortest period at the threshold to the longest where it is far, each step of the way by the same factor.
       const nearMs = soonestMs * (everyMs / soonestMs) ** (distance / FAR)
-      const because: Near = { is: 'near', series: id, usage, limit, level, move, asks, of, since }
+      const because: NearThreshold = { is: 'near', series: id, usage, limit, level, move, asks, of, since }
       yield { periodMs: Math.max(nearMs, easedMs), because }
     }
     const perDay = found.growth.get(id) ?? 0

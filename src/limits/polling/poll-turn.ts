@@ -1,7 +1,7 @@
 export type TurnLevel = 'warning' | 'critical'
 
 /** A series is near the moment in which a level is entered or left. */
-export interface Near {
+export interface NearThreshold {
   is: 'near'
   series: string
   usage: number
@@ -30,13 +30,17 @@ export interface RisingSeries {
  * - `failed`: the last poll failed.
  * - `told`: the provider's answer named how long to wait.
  */
-type Wish = Near | RisingSeries | { is: 'changed'; at: number } | { is: 'new' | 'still' | 'failed' | 'told' }
+type TurnReason =
+  | NearThreshold
+  | RisingSeries
+  | { is: 'changed'; at: number }
+  | { is: 'new' | 'still' | 'failed' | 'told' }
 
 /** Why an account is polled next when it is. Times are ms since 1970, series by their id. */
 export type TurnBecause =
-  | Wish
+  | TurnReason
   /** The fleet's call budget had no room for it when it was due. */
-  | { is: 'budget'; instead: Wish }
+  | { is: 'budget'; instead: TurnReason }
 
 /** The next poll of an account beside its moment, which is in the due set. */
 export interface PollTurn {

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   type Boundary,
-  type Found,
+  type PollFindings,
   planAfterFailure,
   planPoll,
   planWithoutRoom,
   regularPeriod,
 } from '../../../src/limits/polling/plan-poll.ts'
-import type { Near, PollTurn } from '../../../src/limits/polling/poll-turn.ts'
+import type { NearThreshold, PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import type { Series } from '../../../src/limits/series.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 
@@ -29,7 +29,7 @@ const enter = (percent: number, level: Boundary['level'] = 'warning', limit = 1_
 const EARLY: PollTurn = { regularAt: 2 * NOW, urgency: 1, because: { is: 'failed' } }
 
 /** A poll of an account that is far from everything and has not moved for ever. */
-function found(more: Partial<Found> = {}): Found {
+function found(more: Partial<PollFindings> = {}): PollFindings {
   return {
     ...{ hubId: 123, at: NOW, everyMs: DAY, soonestMs: 5 * MINUTE, isFirst: false, turn: undefined, changedAt: null },
     ...{ series: [series(100)], boundaries: new Map([['overall', [enter(80), enter(95, 'critical')]]]) },
@@ -38,8 +38,8 @@ function found(more: Partial<Found> = {}): Found {
   }
 }
 
-const at = (usage: number, more: Partial<Found> = {}) => planPoll(found({ series: [series(usage)], ...more }))
-const period = (more: Partial<Found>) => planPoll(found(more)).at - NOW
+const at = (usage: number, more: Partial<PollFindings> = {}) => planPoll(found({ series: [series(usage)], ...more }))
+const period = (more: Partial<PollFindings>) => planPoll(found(more)).at - NOW
 
 describe('an account that is far from every threshold, and still', () => {
   test('is polled at its regular turn, just before the longest period ends', () => {
@@ -108,7 +108,7 @@ describe('an account near a threshold', () => {
       const plan = at(799, { at: poll, turn })
       waits.push(plan.at - poll)
       poll = plan.at
-      turn = { ...plan, because: n === 50 ? { is: 'budget', instead: plan.because as Near } : plan.because }
+      turn = { ...plan, because: n === 50 ? { is: 'budget', instead: plan.because as NearThreshold } : plan.because }
     }
     expect(waits.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => waits[0]))
     expect(waits).toEqual(waits.toSorted((a, b) => a - b))
