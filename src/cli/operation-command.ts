@@ -66,7 +66,7 @@ function optionOf(name: string, field: Field): Option {
   const value = field.kind === 'flag' ? '' : ` <${reader.word ?? name}>`
   const made = read(option(`--${name}${value}`, helpOf(field)), field)
   const byDefault = defaultOf(field, 'command')
-  if (byDefault !== undefined) made.default(reader.read?.(byDefault) ?? byDefault, byDefault)
+  if (byDefault !== undefined) made.default(reader.read?.(byDefault) ?? byDefault, reader.read && byDefault)
   return made.makeOptionMandatory(field.isRequired === true)
 }
 

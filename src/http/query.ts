@@ -35,17 +35,16 @@ const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d:
 /** A moment as a function of now, ms; unless it lies ahead also how long ago one was: `30m`, `24h`, `7d`. In JSON milliseconds may be a number. */
 export function momentOrAgo(byDefault?: string, isAhead = false) {
   const fault = isAhead ? MOMENT : `${MOMENT}, or how long ago: 24h`
-  const text = z.string({ error: ({ input }) => (Array.isArray(input) ? 'must be given once' : fault) })
-  const schema = z
-    .preprocess((given) => (Number.isSafeInteger(given) ? String(given) : given), text)
-    .transform((text, context) => {
-      const [, count, unit = ''] = (isAhead ? null : /^(\d{1,5})([mhd])$/.exec(text)) ?? []
-      if (count !== undefined) return (now: number) => now - Number(count) * (UNITS_MS[unit] ?? 0)
-      const at = parseMoment(text)
-      if (at !== undefined) return () => at
-      context.addIssue({ code: 'custom', message: fault })
-      return z.NEVER
-    })
+  const error = ({ input }: { input?: unknown }) => (Array.isArray(input) ? 'must be given once' : fault)
+  const schema = z.union([z.string(), z.number()], { error }).transform((given, context) => {
+    const text = String(given)
+    const [, count, unit = ''] = (isAhead ? null : /^(\d{1,5})([mhd])$/.exec(text)) ?? []
+    if (count !== undefined) return (now: number) => now - Number(count) * (UNITS_MS[unit] ?? 0)
+    const at = parseMoment(text)
+    if (at !== undefined) return () => at
+    context.addIssue({ code: 'custom', message: fault })
+    return z.NEVER
+  })
   return written(byDefault === undefined ? schema : schema.prefault(byDefault), {
     ...{ type: ['string', 'integer'], ...(byDefault === undefined ? {} : { default: byDefault }) },
     examples: ['2026-11-21T10:00:00Z', ...(isAhead ? [] : ['24h'])],

@@ -8,14 +8,17 @@ export const accountContact = operation({
   id: 'setContact',
   route: 'PUT /accounts/{hubId}/contact',
   also: [
-    { id: 'removeContact', route: 'DELETE /accounts/{hubId}/contact', given: { contact: undefined, remove: true } },
+    {
+      ...{ id: 'removeContact', route: 'DELETE /accounts/{hubId}/contact', is: "take the account's own contact away" },
+      given: { contact: undefined, remove: true },
+    },
   ],
   args: '<account> [address]',
   is: "show or change the account's own contact: who gets what a receiver with to: account sends",
   takes: {
     hubId: required(accountField('the account')),
     contact: {
-      ...parsedField('an e-mail address; none: show it', addressOf, MUST_BE_MAILBOX),
+      ...parsedField('the new e-mail address', addressOf, MUST_BE_MAILBOX),
       // The command's argument may be left out all the same.
       ...{ isRequired: true, option: 'address', most: LONGEST_MAILBOX },
     },

@@ -61,7 +61,7 @@ export const silenceMaking = operation({
     const matchers = matchersOf(given, deps.silences.tagNames)
     const startsAt = Math.max(now, given.startsAt?.(now) ?? now)
     if ((given.endsAt === undefined) === (given.for === undefined))
-      throw wrongField('endsAt', 'or else for: one of the two must be given')
+      throw wrongField('endsAt', 'or how long (for) must be given: one of the two')
     const endsAt = given.endsAt?.(now) ?? startsAt + (given.for ?? 0)
     const checked = newSilence({ matchers, author, comment, startsAt, endsAt }, now)
     if (!checked.ok)

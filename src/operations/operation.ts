@@ -44,7 +44,7 @@ interface Called<F extends Fields> {
   /** Method and path below /api/v1; a field whose name the path has is read from there. */
   route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /** The same by other methods, with what these say. */
-  also?: readonly { id: string; route: Called<F>['route']; given?: Partial<Given<F>> }[]
+  also?: readonly (Pick<Called<F>, 'id' | 'route' | 'is'> & { given?: Partial<Given<F>> })[]
   /** Of the command: `<account> [address]`; fields that it names are arguments, the others options. */
   args?: string
   /** What the admin token must be allowed to do; default: `read` for GET, else `write`. */

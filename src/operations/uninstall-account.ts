@@ -14,7 +14,7 @@ import { noAccount, Refusal } from './refusal.ts'
 export const accountUninstall = operation({
   id: 'uninstallAccount',
   route: 'POST /accounts/{hubId}/uninstall',
-  also: [{ id: 'deleteAccount', route: 'DELETE /accounts/{hubId}' }],
+  also: [{ id: 'deleteAccount', route: 'DELETE /accounts/{hubId}', is: 'uninstall an account, by another method' }],
   args: '<account>',
   is: "delete the account's refresh token at the provider; later the account is forgotten",
   description: 'At once nothing works for the account any more; a job deletes its refresh token.',
