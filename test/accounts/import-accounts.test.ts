@@ -2,61 +2,31 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { readRows } from '../../src/accounts/account-rows.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
-import { exportAccounts, Registry } from '../../src/accounts/registry.ts'
-import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
-import type { ProviderClient } from '../../src/provider/client.ts'
-import type { Keys } from '../../src/redis/keys.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { InFlight } from '../../src/runtime/concurrency.ts'
-import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
+import { exportAccounts } from '../../src/accounts/registry.ts'
 import { createVault, type Vault } from '../../src/tokens/vault.ts'
-import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
-import { openEndpoint } from '../support/endpoint.ts'
-import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { dump } from '../support/accounts.ts'
+import { tokens as answered, fails, slowAnswer } from '../support/fake-provider.ts'
+import { HUB, type World, worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
-const HUB = 123
+const world = worldOfFile()
 
 /** An installation, and a file of rows to import into it. */
-function installation({ keys = redis.freshKeys(), clock = new HandClock(), with: own = vault as Vault } = {}) {
-  const registry = new Registry(redis.store, keys)
-  const due = new DueSets(redis.store, keys)
+async function installation(vault?: Vault) {
+  const w = await world(vault === undefined ? {} : { change: () => ({ vault }) })
+  const { due, registry } = w.services
   const bring = async (text: string, { replace = false, stop = new AbortController().signal } = {}) => {
     const bad: [number, string][] = []
     const bytes = (async function* () {
       yield Buffer.from(text)
     })()
-    const summary = await importAccounts({ store: redis.store, keys, vault: own, clock }, readRows(bytes, 'a.csv'), {
+    const summary = await importAccounts(w.services, readRows(bytes, 'a.csv'), {
       ...{ replace, stop, onProgress: () => {} },
       onBad: ({ line, problem }) => bad.push([line, problem]),
     })
     return { ...summary, bad }
   }
-  return { keys, clock, registry, due, bring }
-}
-
-function refresher(keys: Keys, clock: HandClock, refresh: ProviderClient['refresh']): RefreshDeps {
-  return {
-    provider: fakeProvider({ refresh }),
-    tokens: new TokenStore(redis.store, keys),
-    store: redis.store,
-    vault,
-    announce: tokenAnnouncer({ pageOf: () => 'http://x' }),
-    endpoint: openEndpoint(redis.store, keys, systemClock),
-    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
-    unstored: new Unstored(() => {}),
-    inFlight: new InFlight(10),
-    clock,
-    random: () => 0.5,
-    log: logLines().log,
-  }
+  return { ...w, ...w.of(HUB), due, registry, bring }
 }
 
 /** What is in use after all garbage is gone: how far the process has grown says more of the collector than of us. */
@@ -71,38 +41,38 @@ const counted = { imported: 0, kept: 0, keptUninstalled: 0, replaced: 0, bad: []
 
 describe('an imported account', () => {
   test('has a sealed refresh token and no life yet; it is due for a refresh and for nothing else', async () => {
-    const { keys, clock, registry, due, bring } = installation()
+    const { store, keys, clock, tokens, dueAt, registry, bring } = await installation()
     expect(await bring(row('refresh-1'))).toEqual({ ...counted, imported: 1 })
-    expect(await storedTokens(redis.store, keys)).toMatchObject({ access: undefined, refresh: 'refresh-1' })
+    expect(await tokens()).toMatchObject({ access: undefined, refresh: 'refresh-1' })
     expect(await registry.get(HUB)).toMatchObject({
       ...{ state: 'active', hubDomain: 'acme.example.com', user: null, connectedAt: clock.now(), polledAt: null },
       token: { obtainedAt: null, expiresAt: null, refreshedAt: null, generation: 1, driftMs: null },
     })
-    expect(await due.when('refresh', HUB)).toBe(clock.now())
-    expect(await due.when('poll', HUB)).toBeNull()
+    expect(await dueAt('refresh')).toBe(clock.now())
+    expect(await dueAt('poll')).toBeNull()
     expect(await registry.countByState()).toMatchObject({ active: 1 })
-    for (const value of Object.values(await dump(redis.store, keys))) {
+    for (const value of Object.values(await dump(store, keys))) {
       expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toContain('refresh-1')
     }
   })
 
   test('is claimed and leased for the longest time: nothing is known of its life', async () => {
-    const { keys, clock, due, bring } = installation()
+    const { services, clock, dueAt, due, bring } = await installation()
     await bring(row('refresh-1'))
-    const { due: tokens } = await due.dueTokens(clock.now())
-    expect(tokens).toMatchObject([{ hubId: HUB, lane: 'new' }])
-    expect(await due.claimTokens(tokens, clock.now())).toEqual([HUB])
-    expect(await due.when('refresh', HUB)).toBe(clock.now() + 60_000)
-    const begun = await new TokenStore(redis.store, keys).begin(HUB, 'me', clock.now())
+    const { due: found } = await due.dueTokens(clock.now())
+    expect(found).toMatchObject([{ hubId: HUB, lane: 'new' }])
+    expect(await due.claimTokens(found, clock.now())).toEqual([HUB])
+    expect(await dueAt('refresh')).toBe(clock.now() + 60_000)
+    const begun = await services.tokens.begin(HUB, 'me', clock.now())
     expect(begun).toMatchObject({ is: 'begun', context: { leaseMs: 15_000 } })
   })
 
   test('is to be identified right after its first refresh, which counts neither as late nor as a token that expired', async () => {
-    const { keys, clock, due, bring } = installation()
+    const { clock, says, tokens, refresh, dueAt, bring } = await installation()
     await bring(row('refresh-1'))
     clock.move(600_000)
-    const deps = refresher(keys, clock, async () => tokens('access-1'))
-    expect(await refreshAccount(deps, HUB)).toEqual({
+    says.refresh = async () => answered('access-1')
+    expect(await refresh()).toEqual({
       is: 'refreshed',
       isUnidentified: true,
       lateMs: 0,
@@ -111,59 +81,53 @@ describe('an imported account', () => {
       // Nobody knows how long the token before had left.
       leftMs: null,
     })
-    expect(await due.when('poll', HUB)).toBeNull()
-    expect(await due.when('refresh', HUB)).toBe(clock.now() + 15_000)
-    expect(await storedTokens(redis.store, keys)).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
+    expect(await dueAt('poll')).toBeNull()
+    expect(await dueAt('refresh')).toBe(clock.now() + 15_000)
+    expect(await tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
   })
 
   test.each(['transient', 'parked'] as const)(
     'whose first refresh is %s is not to be identified before one worked',
     async (kind) => {
-      const { keys, clock, due, bring } = installation()
+      const { clock, says, refresh, dueAt, bring } = await installation()
       await bring(row('refresh-1'))
-      const answers = [failure(kind), tokens('access-1')]
-      const deps = refresher(keys, clock, async () => answers.shift() as Awaited<ReturnType<ProviderClient['refresh']>>)
-      expect(await refreshAccount(deps, HUB)).toMatchObject({ is: 'failed' })
-      expect(await refreshAccount(deps, HUB)).toEqual({ is: 'fresh', isUnidentified: false })
+      says.refresh = fails(kind)
+      expect(await refresh()).toMatchObject({ is: 'failed' })
+      expect(await refresh()).toEqual({ is: 'fresh', isUnidentified: false })
       clock.move(4_000_000)
-      expect(await refreshAccount(deps, HUB)).toMatchObject({ is: 'refreshed', isUnidentified: true, expired: false })
-      expect(await due.when('poll', HUB)).toBeNull()
+      says.refresh = async () => answered('access-1')
+      expect(await refresh()).toMatchObject({ is: 'refreshed', isUnidentified: true, expired: false })
+      expect(await dueAt('poll')).toBeNull()
     },
   )
 })
 
 describe('an import of an account that is known', () => {
   test('keeps it: its tokens may have been refreshed since the file was written', async () => {
-    const { keys, clock, bring } = installation()
-    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
-    const accounts = async () => ({ ...(await dump(redis.store, keys)), [keys.grants.order]: undefined })
+    const { store, keys, account, bring } = await installation()
+    await account()
+    const accounts = async () => ({ ...(await dump(store, keys)), [keys.grants.order]: undefined })
     const before = await accounts()
     expect(await bring(row('refresh-old'))).toEqual({ ...counted, kept: 1 })
     expect(await accounts()).toEqual(before)
   })
 
   test('with --replace overwrites it, and a refresh under way can not write over it', async () => {
-    const { keys, clock, registry, due, bring } = installation()
-    await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 })
+    const { clock, says, account, tokens, refresh, dueAt, registry, bring } = await installation()
+    await account({ lifeMs: 1_000 })
     clock.move(2_000)
-    const asked = Promise.withResolvers<void>()
-    const answer = Promise.withResolvers<ReturnType<typeof tokens>>()
-    const refreshing = refreshAccount(
-      refresher(keys, clock, () => {
-        asked.resolve()
-        return answer.promise
-      }),
-      HUB,
-    )
-    await asked.promise
+    const slow = slowAnswer()
+    says.refresh = slow.refresh
+    const refreshing = refresh()
+    await slow.asked
     expect(await bring(row('refresh-new'), { replace: true })).toEqual({ ...counted, replaced: 1 })
-    answer.resolve(tokens('access-2', 'refresh-2'))
+    slow.answer(answered('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'lost' })
-    expect(await storedTokens(redis.store, keys)).toEqual({
+    expect(await tokens()).toEqual({
       ...{ access: undefined, refresh: 'refresh-new', previous: undefined },
     })
-    expect(await due.when('poll', HUB)).toBeNull()
-    expect(await due.when('refresh', HUB)).toBe(clock.now())
+    expect(await dueAt('poll')).toBeNull()
+    expect(await dueAt('refresh')).toBe(clock.now())
     expect((await registry.get(HUB))?.token).toMatchObject({
       expiresAt: null,
       refreshedAt: null,
@@ -174,18 +138,18 @@ describe('an import of an account that is known', () => {
   test.each(['uninstalling', 'uninstalled'] as const)(
     'does not bring one back that is %s, but with --replace',
     async (state) => {
-      const { keys, clock, registry, due, bring } = installation()
-      await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+      const { store, keys, clock, account, dueAt, registry, bring } = await installation()
+      await account()
       const partition = keys.partition(keys.partitionOf(HUB))
-      await redis.store.hset(keys.account(HUB).account, { state, uninstallReason: 'asked' })
-      await redis.store.zrem(partition.state.active, HUB)
-      await redis.store.zadd(partition.state[state], HUB, HUB)
-      await redis.store.zadd(partition.due.uninstall, clock.now(), HUB)
+      await store.hset(keys.account(HUB).account, { state, uninstallReason: 'asked' })
+      await store.zrem(partition.state.active, HUB)
+      await store.zadd(partition.state[state], HUB, HUB)
+      await store.zadd(partition.due.uninstall, clock.now(), HUB)
       expect(await bring(row('refresh-9'))).toEqual({ ...counted, kept: 1, keptUninstalled: 1 })
       expect(await registry.get(HUB)).toMatchObject({ state })
       expect(await bring(row('refresh-9'), { replace: true })).toEqual({ ...counted, replaced: 1 })
       expect(await registry.get(HUB)).toMatchObject({ state: 'active', uninstall: null })
-      expect(await due.when('uninstall', HUB)).toBeNull()
+      expect(await dueAt('uninstall')).toBeNull()
       expect(await registry.countByState()).toMatchObject({ active: 1, [state]: 0 })
     },
   )
@@ -193,29 +157,29 @@ describe('an import of an account that is known', () => {
 
 describe('an import', () => {
   test('names an account that comes twice with both lines; the first counts', async () => {
-    const { keys, bring } = installation()
+    const { tokens, bring } = await installation()
     const { imported, bad } = await bring(`hubId,refreshToken\n${HUB},\n${HUB},first\n5,other\n${HUB},second\n`)
     expect(imported).toBe(2)
     expect(bad).toEqual([
       [2, 'has no refresh token'],
       [5, `names the account ${HUB} of line 3 again`],
     ])
-    expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'first' })
+    expect(await tokens()).toMatchObject({ refresh: 'first' })
   })
 
   test('that was stopped says so, and goes on where it ended when it is run again', async () => {
-    const { keys, registry, bring } = installation()
+    const { store, keys, registry, bring } = await installation()
     const file = `hubId,refreshToken\n${Array.from({ length: 600 }, (_, n) => `${n + 1},token-${n}\n`).join('')}`
     const stopped = await bring(file, { stop: AbortSignal.abort() })
     expect(stopped).toMatchObject({ imported: 1, stopped: true })
     const again = await bring(file)
     expect(again).toMatchObject({ imported: 599, kept: 1, stopped: false, bad: [] })
     expect(await registry.countByState()).toMatchObject({ active: 600 })
-    expect(await redis.store.hget(keys.account(1).account, 'generation')).toBe('1')
+    expect(await store.hget(keys.account(1).account, 'generation')).toBe('1')
   })
 
   test('takes 30,000 accounts and keeps few of them in memory', { timeout: 240_000 }, async () => {
-    const { keys, registry, clock } = installation()
+    const { services, registry } = await installation()
     const ROWS = 30_000
     async function* bytes() {
       yield Buffer.from('hubId,refreshToken,hubDomain\n')
@@ -225,7 +189,7 @@ describe('an import', () => {
     }
     const held: number[] = []
     let seen = 0
-    const summary = await importAccounts({ store: redis.store, keys, vault, clock }, readRows(bytes(), 'a.csv'), {
+    const summary = await importAccounts(services, readRows(bytes(), 'a.csv'), {
       ...{ replace: false, stop: new AbortController().signal, onBad: () => {} },
       onProgress: (lines) => {
         seen += lines
@@ -243,42 +207,42 @@ describe('an import', () => {
 describe('an export', () => {
   const KEY = { id: 'k1', key: Buffer.alloc(32, 1) }
 
-  async function exported(keys: Keys) {
+  async function exported({ store, keys }: World) {
     const all = []
-    for await (const some of exportAccounts(redis.store, keys)) all.push(...some)
+    for await (const some of exportAccounts(store, keys)) all.push(...some)
     return all
   }
 
   test('is taken in by an installation with the same key, all live accounts and no others', async () => {
-    const from = installation({ with: createVault([KEY]) })
+    const from = await installation(createVault([KEY]))
     await from.bring('hubId,refreshToken,hubDomain\n1,one,a.example.com\n2,two,b.example.com\n3,three,\n4,ones,\n')
-    await redis.store.hset(from.keys.account(3).account, 'state', 'uninstalled')
-    await redis.store.hset(from.keys.account(4).account, 'tokenOf', '1')
-    const file = await exported(from.keys)
+    await from.store.hset(from.keys.account(3).account, 'state', 'uninstalled')
+    await from.store.hset(from.keys.account(4).account, 'tokenOf', '1')
+    const file = await exported(from)
     expect(file.map(({ hubId }) => hubId).sort()).toEqual([1, 2])
     expect(JSON.stringify(file)).not.toMatch(/"one"|"two"/)
 
-    const to = installation({ with: createVault([{ id: 'k2', key: Buffer.alloc(32, 2) }, KEY]) })
+    const to = await installation(createVault([{ id: 'k2', key: Buffer.alloc(32, 2) }, KEY]))
     const text = file.map((account) => `${JSON.stringify(account)}\n`).join('')
     to.clock.move(86_400_000)
     expect(await to.bring(text)).toEqual({ ...counted, imported: 2 })
     expect(await to.registry.get(1)).toMatchObject({ hubDomain: 'a.example.com', connectedAt: from.clock.now() })
-    const sealed = await redis.store.hgetBuffer(to.keys.account(2).tokens, 'refresh')
+    const sealed = await to.store.hgetBuffer(to.keys.account(2).tokens, 'refresh')
     const own = createVault([{ id: 'k2', key: Buffer.alloc(32, 2) }])
     expect(own.open(sealed as Buffer, 2, 'refresh').reveal()).toBe('two')
   })
 
   test('under another key is refused line by line, with the id of the key that is missing', async () => {
-    const from = installation({ with: createVault([KEY]) })
+    const from = await installation(createVault([KEY]))
     await from.bring('hubId,refreshToken\n1,one\n')
-    const [account] = await exported(from.keys)
+    const [account] = await exported(from)
     const line = JSON.stringify(account)
-    const other = installation({ with: createVault([{ id: 'k9', key: KEY.key }]) })
+    const other = await installation(createVault([{ id: 'k9', key: KEY.key }]))
     expect((await other.bring(line)).bad).toEqual([[1, expect.stringContaining('no key with the id k1 is configured')]])
-    const same = installation({ with: createVault([{ id: 'k1', key: Buffer.alloc(32, 5) }]) })
+    const same = await installation(createVault([{ id: 'k1', key: Buffer.alloc(32, 5) }]))
     expect((await same.bring(line)).bad).toEqual([[1, expect.stringContaining('the key k1')]])
-    const moved = installation({ with: createVault([KEY]) })
+    const moved = await installation(createVault([KEY]))
     expect((await moved.bring(line.replace('"hubId":1', '"hubId":2'))).bad).toHaveLength(1)
-    expect(await dump(redis.store, moved.keys)).toEqual({})
+    expect(await dump(moved.store, moved.keys)).toEqual({})
   })
 })
