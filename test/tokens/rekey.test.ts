@@ -195,6 +195,10 @@ describe('a rekey', () => {
 })
 
 describe('the keys after a rekey', () => {
+  /** A daemon that encrypts with the key of before. */
+  const command = (keys: Keys) =>
+    startWriterReports({ store: redis.store, keys, vault: old, log: logLines().log }, 'host pid 1')
+
   test('that ended clean are the first alone, and the others may be taken out', async () => {
     const keys = await fleet(2)
     await checkKeys(redis.store, keys, both)
@@ -206,10 +210,7 @@ describe('the keys after a rekey', () => {
 
   test('are not forgotten while a daemon that has another one first is alive, however quiet it is', async () => {
     const keys = await fleet(2)
-    const reports = await startWriterReports(
-      { store: redis.store, keys, vault: old, log: logLines().log },
-      'host pid 1',
-    )
+    const reports = await command(keys)
     const watcher = watch()
     expect(await rekeyAll(deps(keys), watcher)).toMatchObject({
       is: 'writing',
@@ -244,54 +245,36 @@ describe('the keys after a rekey', () => {
     expect(id).toBe('k1')
   })
 
-  test('are not forgotten when somebody with another one came and went behind the back of the last pass', async () => {
-    const keys = await fleet(2)
-    const command = { store: redis.store, keys, vault: old, log: logLines().log }
+  /** A rekey of two accounts; while it reads the last chunk of its second pass, behind which it has account 64, this happens. */
+  async function rekeyWhile(keys: Keys, meanwhile: () => Promise<unknown>) {
     let reads = 0
     const store = storeWith(async () => {
-      reads++
-      // Two chunks, read and written in the first pass: this is the last chunk of the second, and 64 is in a partition before it.
-      if (reads !== 8) return
-      const reports = await startWriterReports(command, 'host pid 1 (accounts import)')
+      // Two chunks, read and written in the first pass.
+      if (++reads !== 8) return
       await connect(keys, 64, old)
-      await reports.stop()
+      await meanwhile()
     })
-    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
-    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 9, removable: ['k1'] })
-    expect(await stored(keys, 64)).toEqual(under('k2', 64))
-  })
+    return rekeyAll(deps(keys, both, store), watch())
+  }
 
-  test('are not forgotten when one that had said nothing for so long that it counted as gone wrote behind the back of the last pass', async () => {
+  test.each([
+    ['somebody with another one came and went', false],
+    ['one that had said nothing for so long that it counted as gone wrote', true],
+  ])('are not forgotten when %s behind the back of the last pass', async (_, wasThere) => {
     const keys = await fleet(2)
-    const command = { store: redis.store, keys, vault: old, log: logLines().log }
-    const reports = await startWriterReports(command, 'host pid 1 (accounts import)')
-    await redis.store.hdel(keys.vault.writers, 'host pid 1 (accounts import)')
-    let reads = 0
-    const store = storeWith(async () => {
-      reads++
-      // As above.
-      if (reads !== 8) return
-      await connect(keys, 64, old)
-      await reports.stop()
-    })
-    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
+    const reports = wasThere ? await command(keys) : undefined
+    await redis.store.hdel(keys.vault.writers, 'host pid 1')
+    const rekeyed = await rekeyWhile(keys, async () => (reports ?? (await command(keys))).stop())
     expect(rekeyed).toMatchObject({ is: 'clean', replaced: 9, removable: ['k1'] })
     expect(await stored(keys, 64)).toEqual(under('k2', 64))
   })
 
   test('are not forgotten when a daemon with another one came behind the back of the last pass, and goes on', async () => {
     const keys = await fleet(2)
-    const daemon = { store: redis.store, keys, vault: old, log: logLines().log }
-    let reads = 0
-    const store = storeWith(async () => {
-      reads++
-      // As above: what it writes is in a partition that the last pass has behind it.
-      if (reads !== 8) return
-      const reports = await startWriterReports(daemon, 'host pid 1')
+    const rekeyed = await rekeyWhile(keys, async () => {
+      const reports = await command(keys)
       onTestFinished(() => reports.stop())
-      await connect(keys, 64, old)
     })
-    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
     expect(rekeyed).toMatchObject({ is: 'writing', removable: [], writers: [{ daemon: 'host pid 1', keyId: 'k1' }] })
     await expect(checkKeys(redis.store, keys, createVault([k2]))).rejects.toThrow('k1')
   })

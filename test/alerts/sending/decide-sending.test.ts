@@ -171,6 +171,7 @@ describe('a group', () => {
   test('keeps its distance from its last message, unless that is by a clock that is ahead', () => {
     expect(closes(item({}, waited()), [[GROUP, NOW - 5]])).toEqual([NOW - 5 + INTERVAL])
     expect(closes(item({}, waited()), [[GROUP, NOW + 5]])).toEqual(['sent'])
+    expect(closes(item({}), [[GROUP, NOW + 5]])).toEqual([NOW + WAIT])
   })
 
   test.each<[string, Partial<Alert>, [string, number][], boolean]>([
