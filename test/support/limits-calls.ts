@@ -48,8 +48,3 @@ export function askLimits<T>(
 ): Promise<CrmResult<T>> {
   return new Promise((resolve) => client.limits(token, call, resolve))
 }
-
-/** An answer as it came, for a stand-in that hands it on. */
-export function asItCame(client: Pick<ProviderClient, 'limits'>, token: Secret, name: string, pair?: Pair) {
-  return askLimits(client, token, { ...reportCall(name, pair), read: (body) => body })
-}

@@ -3,9 +3,7 @@ import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { endpointAnnouncer, fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import type { ProviderResult } from '../../../src/provider/failure.ts'
-import type { Keys } from '../../../src/redis/keys.ts'
 import { endpointText } from '../../../src/redis/steps.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
 import type { EndpointState } from '../../../src/tokens/endpoint/state.ts'
 import type { EndpointDeps, TokenEndpoint } from '../../../src/tokens/endpoint/token-endpoint.ts'
 import { outboxOf } from '../../support/accounts.ts'
@@ -238,14 +236,6 @@ describe('a failure', () => {
     expect(await one.room(1_500, undefined)).toMatchObject({ calls: 1, retries: 1 })
     const probes = await Promise.all(Array.from({ length: 5 }, () => one.enter()))
     expect(probes.filter(({ is }) => is === 'admitted')).toHaveLength(1)
-  })
-
-  test('is worth taking an account up for as a probe when the clock was set back', async () => {
-    const { one, clock } = installation()
-    await breakDown(one)
-    clock.move(-HOUR)
-    expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, isProbe: true, until: clock.now() })
-    expect(await one.enter()).toEqual({ is: 'admitted' })
   })
 
   test('with 429 and a long Retry-After turns away those who wait; with a short one they wait', async () => {
@@ -499,15 +489,4 @@ describe('codes of installs', () => {
     expect(await Promise.all([...all.slice(8), one.sendCode(send)])).toEqual([closed, closed, closed])
     expect(sent.count).toBe(8)
   })
-})
-
-test('calls that wait go through one after the other as permits come, in real time too', async () => {
-  const keys: Keys = redis.freshKeys()
-  const one = openEndpoint(redis.store, keys, systemClock, { settings: { mostPerSecond: 200, errorCeiling: 0.05 } })
-  const from = Date.now()
-  const admissions = await Promise.all(Array.from({ length: 40 }, () => one.enter()))
-  expect(admissions.every(({ is }) => is === 'admitted')).toBe(true)
-  // 8 at once, 50 a second from then on.
-  expect(Date.now() - from).toBeGreaterThan(550)
-  one.close()
 })
