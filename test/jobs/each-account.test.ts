@@ -2,30 +2,40 @@ import { describe, expect, test } from 'vitest'
 import { ChunkClaims } from '../../jobs/chunk-claims.ts'
 import { eachAccount } from '../../jobs/each-account.ts'
 import { ACCOUNT_CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
-import { seedAccount } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
-import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
-const never = new AbortController().signal
+const world = worldOfFile()
 const ABORTED = AbortSignal.abort(new Error('SIGTERM'))
 
 /** More than may be under way at a time. */
 const MANY = Array.from({ length: 100 }, (_, n) => 1_000 + n)
 
+/** How a chunk is worked on. `claimed`: it knows until when it has its accounts. */
+interface How {
+  signal?: AbortSignal
+  claimed?: boolean
+  kind?: 'poll' | 'refresh'
+  due?: DueSets
+}
+
 /** A chunk of accounts whose poll was just claimed. */
 async function chunk(hubIds: readonly number[]) {
-  const keys = redis.freshKeys()
-  const clock = new HandClock()
-  const { log, lines } = logLines()
-  const due = new DueSets(redis.store, keys)
-  for (const hubId of hubIds) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
-  const { until: claimedUntil } = await due.claim('poll', clock.now(), 1_000_000)
+  const { account, services, clock, logged, ...w } = await world()
+  const { due } = services
+  for (const hubId of hubIds) await account({ hubId })
+  const { until } = await due.claim('poll', clock.now(), 1_000_000)
   const dueNow = () => due.countDue('poll', clock.now())
   expect(await dueNow()).toBe(0)
-  return { deps: { due, clock, log, repair: async () => {} }, due, clock, lines, dueNow, claimedUntil }
+  const run = (
+    on: (hubId: number) => Promise<unknown>,
+    { signal, claimed, kind = 'poll', due: own = due }: How = {},
+  ) => {
+    const deps = { ...services, due: own }
+    const claims = { kind, hubIds: [...hubIds], ...(claimed === true && { claimedUntil: until }) }
+    return eachAccount(deps, new ChunkClaims(deps, claims), signal ?? new AbortController().signal, on)
+  }
+  return { ...w, due, clock, lines: logged.lines, dueNow, run }
 }
 
 /** Work on accounts that ends when the test says so. */
@@ -41,9 +51,9 @@ function work() {
 
 describe('a chunk of accounts', () => {
   test('is worked through, each account once, many at a time but not all', async () => {
-    const { deps, dueNow } = await chunk(MANY)
+    const { run, dueNow } = await chunk(MANY)
     const { on, begun, end } = work()
-    const working = eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), never, on)
+    const working = run(on)
     expect(begun.length).toBeGreaterThan(10)
     expect(begun.length).toBeLessThan(MANY.length)
     end()
@@ -53,16 +63,14 @@ describe('a chunk of accounts', () => {
   })
 
   test('without accounts is done', async () => {
-    const { deps } = await chunk([])
-    await expect(
-      eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: [] }), never, work().on),
-    ).resolves.toBeUndefined()
+    const { run } = await chunk([])
+    await expect(run(work().on)).resolves.toBeUndefined()
   })
 
   test('of which one throws goes on with the others; that one is due again when its claim ends', async () => {
-    const { deps, due, clock, lines } = await chunk(MANY)
+    const { run, due, clock, lines } = await chunk(MANY)
     const done: number[] = []
-    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), never, async (hubId) => {
+    await run(async (hubId) => {
       if (hubId === 1_003) throw new Error('a bug')
       done.push(hubId)
     })
@@ -74,26 +82,26 @@ describe('a chunk of accounts', () => {
 
 describe('the claims of a chunk', () => {
   test('that ran out while it waited are left to whom they went to; what nobody has taken is worked on', async () => {
-    const { deps, due, clock, claimedUntil } = await chunk(MANY)
+    const { run, due, clock } = await chunk(MANY)
     clock.move(ACCOUNT_CLAIM_MS.poll + 1)
     const taken = (await due.claimOldest('poll', clock.now(), 30)).hubIds
     await due.plan('poll', [1_099], clock.now() + 900_000)
     clock.move(1)
     const { on, begun, end } = work()
     end()
-    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY, claimedUntil }), never, on)
+    await run(on, { claimed: true })
     expect(begun).toEqual(MANY.filter((hubId) => !taken.includes(hubId) && hubId !== 1_099))
   })
 
   test('are renewed while it is worked on, but for what has another plan', async () => {
-    const { deps, due, clock, claimedUntil } = await chunk(MANY)
+    const { run, due, clock } = await chunk(MANY)
     let tick = async () => {}
     clock.every = (_, work) => {
       tick = work
       return () => {}
     }
     const { on, begun, end } = work()
-    const working = eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY, claimedUntil }), never, on)
+    const working = run(on, { claimed: true })
     await eventually('some are under way', async () => begun.length > 1)
     const planned = clock.now() + 900_000
     await due.plan('poll', [1_000, 1_099], planned)
@@ -110,10 +118,9 @@ describe('the claims of a chunk', () => {
   })
 
   test('are handed back at the signal to stop, and no others', async () => {
-    const { deps, due, clock, claimedUntil } = await chunk([1, 2])
+    const { run, due, clock } = await chunk([1, 2])
     await due.plan('poll', [2], clock.now() + 900_000)
-    const signal = AbortSignal.abort(new Error('SIGTERM'))
-    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: [1, 2], claimedUntil }), signal, work().on)
+    await run(work().on, { claimed: true, signal: ABORTED })
     expect(await due.when('poll', 1)).toBe(clock.now())
     expect(await due.when('poll', 2)).toBe(clock.now() + 900_000)
   })
@@ -121,15 +128,13 @@ describe('the claims of a chunk', () => {
 
 describe('after the signal to stop', () => {
   test('what was not begun is handed back at once, while others are still under way', async () => {
-    const { deps, due, clock, dueNow } = await chunk(MANY)
+    const { run, due, clock, dueNow } = await chunk(MANY)
     const { on, begun, end } = work()
     const stop = new AbortController()
     let ended = false
-    const working = eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), stop.signal, on).finally(
-      () => {
-        ended = true
-      },
-    )
+    const working = run(on, { signal: stop.signal }).finally(() => {
+      ended = true
+    })
     const underWay = [...begun]
     clock.move(1_000)
     stop.abort(new Error('SIGTERM'))
@@ -146,15 +151,15 @@ describe('after the signal to stop', () => {
   })
 
   test('a chunk that comes late is handed back whole, and nothing is begun', async () => {
-    const { deps, dueNow } = await chunk(MANY)
+    const { run, dueNow } = await chunk(MANY)
     const { on, begun } = work()
-    await eachAccount(deps, new ChunkClaims(deps, { kind: 'poll', hubIds: MANY }), ABORTED, on)
+    await run(on, { signal: ABORTED })
     expect(begun).toEqual([])
     expect(await dueNow()).toBe(MANY.length)
   })
 
   test('a chunk is not done before what is left of it is handed back: the store is closed next', async () => {
-    const { deps } = await chunk([1])
+    const { run, store, keys } = await chunk([1])
     const events: string[] = []
     const { promise, resolve } = Promise.withResolvers<void>()
     class Slow extends DueSets {
@@ -163,13 +168,7 @@ describe('after the signal to stop', () => {
         events.push(`handed back ${hubIds}`)
       }
     }
-    const due = new Slow(redis.store, redis.freshKeys())
-    const working = eachAccount(
-      deps,
-      new ChunkClaims({ ...deps, due }, { kind: 'poll', hubIds: [1] }),
-      ABORTED,
-      work().on,
-    )
+    const working = run(work().on, { signal: ABORTED, due: new Slow(store, keys) })
     const done = working.then(() => events.push('done'))
     await new Promise((later) => setImmediate(later))
     resolve()
@@ -178,7 +177,7 @@ describe('after the signal to stop', () => {
   })
 
   test('a chunk that is done already is left alone', async () => {
-    const { deps } = await chunk([1])
+    const { run, store, keys } = await chunk([1])
     let plans = 0
     class Counting extends DueSets {
       override async plan(): Promise<void> {
@@ -186,22 +185,19 @@ describe('after the signal to stop', () => {
       }
     }
     const stop = new AbortController()
-    const due = new Counting(redis.store, redis.freshKeys())
-    const claims = new ChunkClaims({ ...deps, due }, { kind: 'poll', hubIds: [1] })
-    await eachAccount(deps, claims, stop.signal, async () => {})
+    await run(async () => {}, { signal: stop.signal, due: new Counting(store, keys) })
     stop.abort(new Error('SIGTERM'))
     expect(plans).toBe(0)
   })
 
   test('what cannot be handed back is left to the end of its claim, and said so', async () => {
-    const { deps, lines } = await chunk([1])
+    const { run, lines, store, keys } = await chunk([1])
     class Gone extends DueSets {
       override plan(): Promise<void> {
         return Promise.reject(new Error('Connection is closed.'))
       }
     }
-    const due = new Gone(redis.store, redis.freshKeys())
-    await eachAccount(deps, new ChunkClaims({ ...deps, due }, { kind: 'refresh', hubIds: [1] }), ABORTED, work().on)
+    await run(work().on, { signal: ABORTED, kind: 'refresh', due: new Gone(store, keys) })
     expect(lines()).toMatchObject([{ level: 'warn', code: 'refresh.error', err: { message: 'Connection is closed.' } }])
   })
 })
