@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { History } from '../../src/limits/history/history.ts'
 import type { PollChanges } from '../../src/limits/poll-store.ts'
 import { SampleStore } from '../../src/limits/samples.ts'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
@@ -26,7 +25,7 @@ const account = () => polledAccounts(redis)
 
 describe('what a poll found', () => {
   test('is committed in one step', async () => {
-    const { polls, keys, store, claim, dueAt, partition } = await account()
+    const { polls, keys, store, services, claim, dueAt, partition } = await account()
     const until = await claim()
     const alerts = writes('', 'new')
     const found = { ...result(until, { alerts }), watch: { ...NEW_WATCH, polledAt: NOW + 1_000, hasAlerts: true } }
@@ -41,7 +40,7 @@ describe('what a poll found', () => {
     expect(await dueAt()).toBe(NOW + 900_000)
     expect(await outboxOf(store, keys, HUB)).toEqual([{ id: 'a' }])
     expect(await store.smembers(partition.alerting)).toEqual([String(HUB)])
-    expect(await new History(store, keys).changes(HUB)).toMatchObject({
+    expect(await services.history.changes(HUB)).toMatchObject({
       readAt: NOW + 1_000,
       current: new Map([['overall', { usage: 5, limit: 1_000 }]]),
       changes: [{ at: NOW + 1_000, before: [['overall', undefined]] }],
@@ -136,8 +135,8 @@ describe('what a poll found', () => {
   })
 
   test('keeps the records that were shown for their time, and one that was shown none keeps none', async () => {
-    const { poll, store, keys, own } = await account()
-    const kept = new SampleStore(store, keys, { records: 'full', keepMs: 60_000 })
+    const { poll, store, keys, services, own } = await account()
+    const kept = services.samples
     const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
     const left = () => store.pttl(own.samples)
     const keeping =

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
-import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
+import { dump, outboxOf } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import {
   BESIDE,
@@ -101,9 +101,9 @@ describe('the claim of a poll', () => {
   })
 
   test('of an account that was connected anew meanwhile is lost: it is polled with the new tokens', async () => {
-    const { polls, keys, store, claim, dueAt } = await account()
+    const { polls, account: connect, claim, dueAt } = await account()
     const until = await claim()
-    await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+    await connect({ obtainedAt: NOW + 5 })
     expect(await polls.commit([result(until)])).toEqual(['lost'])
     expect(await dueAt()).toBe(NOW + 5)
   })
@@ -188,9 +188,9 @@ describe('what the next poll goes by', () => {
 
   test('is nothing of what went wrong before a new grant, also where it was stopped before that', async () => {
     for (const isStopped of [false, true]) {
-      const { polls, store, keys, refuse, own } = await seenBefore()
+      const { polls, store, keys, account: connect, refuse, own } = await seenBefore()
       if (isStopped) await refuse()
-      await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+      await connect({ obtainedAt: NOW + 5 })
       expect((await store.getBuffer(own.watch))?.toString('latin1', 0, 1)).toBe('g')
       const begun = begunOf(await polls.read(HUB))
       expect(begun.watch).toMatchObject({ polledAt: NOW, failing: undefined, seen: undefined, turn: undefined })
@@ -202,8 +202,8 @@ describe('what the next poll goes by', () => {
   })
 
   test('is what it was again once a poll was committed since', async () => {
-    const { poll, store, keys, watch } = await seenBefore()
-    await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+    const { poll, account: connect, watch } = await seenBefore()
+    await connect({ obtainedAt: NOW + 5 })
     await poll(LATER, () => ({ watch: { seen: SEEN } }))
     expect(await watch()).toMatchObject({ isInterrupted: false, watch: { polledAt: LATER, seen: SEEN } })
   })
@@ -219,11 +219,11 @@ describe('what the next poll goes by', () => {
   )
 
   test('of another type keeps no step from being done', async () => {
-    const { store, own, refuse, keys } = await seenBefore()
+    const { store, own, refuse, account: connect } = await seenBefore()
     await store.del(own.watch)
     await store.rpush(own.watch, 'x')
     expect(await refuse()).toBe('refused')
-    await seedAccount(store, keys, { obtainedAt: NOW + 5 })
+    await connect({ obtainedAt: NOW + 5 })
     expect(await store.lrange(own.watch, 0, -1)).toEqual(['x'])
   })
 })

@@ -1,12 +1,11 @@
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import { packPoll } from '../../src/limits/findings.ts'
-import { type Begun, type PollChanges, type PollResult, PollStore } from '../../src/limits/poll-store.ts'
+import type { Begun, PollChanges, PollResult } from '../../src/limits/poll-store.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { seedAccount } from '../support/accounts.ts'
 import { commitPoll, type Found } from '../support/committed-poll.ts'
 import type { FileRedis } from '../support/of-file.ts'
+import { openWorld } from '../support/world.ts'
 import { properties, readings } from './reports.ts'
 
 export const HUB = 123
@@ -17,13 +16,11 @@ export const LATER = NOW + 901_000
 
 /** Some accounts that were just connected, and what tests do with the polls of the first. */
 export async function polledAccounts(redis: FileRedis, hubIds: readonly number[] = [HUB]) {
-  const keys = redis.freshKeys()
-  const { store } = redis
-  for (const hubId of hubIds) await seedAccount(store, keys, { hubId, obtainedAt: NOW, accessToken: `access-${hubId}` })
-  const dueSets = new DueSets(store, keys)
+  const { store, keys, services, account } = await openWorld(redis)
+  for (const hubId of hubIds) await account({ hubId, obtainedAt: NOW, accessToken: `access-${hubId}` })
   const due = (hubId = HUB) => keys.partition(keys.partitionOf(hubId)).due.poll
   return {
-    ...{ keys, store, polls: new PollStore(store, keys), due },
+    ...{ keys, store, services, account, polls: services.polls, due },
     own: keys.account(HUB),
     partition: keys.partition(keys.partitionOf(HUB)),
     dueAt: async (hubId = HUB) => {
@@ -32,7 +29,7 @@ export async function polledAccounts(redis: FileRedis, hubIds: readonly number[]
     },
     /** The end of the claims. */
     claim: async (some: readonly number[] = [HUB], at = NOW) => {
-      const until = dueSets.claimEnd('poll', at)
+      const until = services.due.claimEnd('poll', at)
       for (const hubId of some) await store.zadd(due(hubId), until, hubId)
       return until
     },
