@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { CROSSES_NOBODY, seedAccount, storedTokens, vault } from '../support/accounts.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import { HUB, KEEP_MS } from './connected.ts'
+import type { AnswerToStore } from '../../src/tokens/token-store.ts'
+import { CROSSES_NOBODY, vault } from '../support/accounts.ts'
+import { HUB, worldOfFile } from '../support/world.ts'
+import { KEEP_MS } from './connected.ts'
 
 /** What a connection that broke has sent again, though it was done, answers as it did and does nothing more. */
-const redis = redisOfFile()
+const world = worldOfFile()
 const NOW = 1_763_719_200_000
 
 interface Connecting {
@@ -20,10 +20,9 @@ const sealed = (token: string, field: 'access' | 'refresh') => vault.seal(new Se
 
 async function installed() {
   const operation = newOperation()
-  const keys = redis.freshKeys()
-  await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: NOW, operation })
-  const tokens = new TokenStore(redis.store, keys)
-  const generation = (await redis.store.hget(keys.own(HUB), 'generation')) ?? ''
+  const { store: redis, keys, services, account, of } = await world()
+  await account({ obtainedAt: NOW, operation })
+  const generation = (await redis.hget(keys.own(HUB), 'generation')) ?? ''
   const answer: AnswerToStore = {
     ...{ hubId: HUB, owner: 'me', generation, grants: operation, alerts: NO_ALERT_WRITES },
     ...{ access: new Secret('access-2'), refresh: new Secret('refresh-2') },
@@ -31,29 +30,31 @@ async function installed() {
     ...{ refreshAt: NOW + 900_000, pollAt: 'unchanged' },
   }
   return {
-    keys,
+    ...{ keys, redis, seed: () => account({ obtainedAt: NOW }), stored: of(HUB).tokens },
     begin: (by = newOperation()) =>
-      redis.store.beginUninstall(keys.own(HUB), HUB, NOW, 'asked', 0, stepJson(NO_ALERT_WRITES), 'cli', '', by),
+      redis.beginUninstall(keys.own(HUB), HUB, NOW, 'asked', 0, stepJson(NO_ALERT_WRITES), 'cli', '', by),
     connect: (grant: string, { obtainedAt = NOW, refresh = 'refresh-2', only = '' }: Connecting = {}) =>
-      redis.store.connectAccount(
+      redis.connectAccount(
         ...[keys.own(HUB), HUB, NOW, sealed('access-2', 'access'), sealed(refresh, 'refresh'), 'oauth'],
         ...[obtainedAt, NOW + 1_800_000, NOW + 900_000, '{}', stepJson(NO_ALERT_WRITES)],
         ...[grant, ...CROSSES_NOBODY, only],
       ),
     replace: (by: string) =>
-      redis.store.importAccount(keys.own(HUB), HUB, NOW, sealed('refresh-2', 'refresh'), 'replace', '{}', by),
-    state: () => redis.store.hget(keys.own(HUB), 'state'),
-    stored: () => storedTokens(redis.store, keys, HUB),
-    store: () => tokens.storeTokens(answer, vault, false),
+      redis.importAccount(keys.own(HUB), HUB, NOW, sealed('refresh-2', 'refresh'), 'replace', '{}', by),
+    state: () => redis.hget(keys.own(HUB), 'state'),
+    store: () => services.tokens.storeTokens(answer, vault, false),
   }
 }
 
-test('a connect leaves an account that was uninstalled since as it is', async () => {
-  const { connect, begin, state } = await installed()
-  const grant = newOperation()
-  expect(await connect(grant)).toBe('reconnected')
+test.each([
+  ['a connect', 'connect', 'reconnected'],
+  ['an import that replaces', 'replace', 'replaced'],
+] as const)('%s leaves an account that was uninstalled since as it is', async (_, step, done) => {
+  const { [step]: send, begin, state } = await installed()
+  const operation = newOperation()
+  expect(await send(operation)).toBe(done)
   expect(await begin()).toBe('begun')
-  expect([await connect(grant), await state()]).toEqual(['reconnected', 'uninstalling'])
+  expect([await send(operation), await state()]).toEqual([done, 'uninstalling'])
 })
 
 test('a connect that comes after newer tokens of its grant leaves those', async () => {
@@ -64,7 +65,7 @@ test('a connect that comes after newer tokens of its grant leaves those', async 
 })
 
 test('a connect that leaves its refresh token to the uninstall under way leaves the one before to it as well', async () => {
-  const { keys, connect, begin, stored } = await installed()
+  const { keys, redis, connect, begin, stored } = await installed()
   const [grant, names] = [newOperation(), ['previous2', 'refresh', 'scopes']]
   await begin()
   for (let time = 0; time < 2; time++) {
@@ -72,58 +73,43 @@ test('a connect that leaves its refresh token to the uninstall under way leaves 
       'uninstalling',
       { refresh: 'refresh-2' },
     ])
-    expect((await redis.store.hkeys(keys.account(HUB).tokens)).sort()).toEqual(names)
+    expect((await redis.hkeys(keys.account(HUB).tokens)).sort()).toEqual(names)
   }
 })
 
-test('an import that replaces leaves an account that was uninstalled since as it is', async () => {
-  const { replace, begin, state } = await installed()
+test.each([
+  ['an uninstall', 'begun'],
+  ['an uninstall of what was being uninstalled', 'already'],
+])('%s leaves an account that was connected since as it is', async (_, is) => {
+  const { begin, state, seed } = await installed()
   const operation = newOperation()
-  expect(await replace(operation)).toBe('replaced')
-  expect(await begin()).toBe('begun')
-  expect([await replace(operation), await state()]).toEqual(['replaced', 'uninstalling'])
-})
-
-test('an uninstall leaves an account that was connected since as it is', async () => {
-  const { keys, begin, state } = await installed()
-  const operation = newOperation()
-  expect(await begin(operation)).toBe('begun')
-  await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: NOW })
-  expect([await begin(operation), await state()]).toEqual(['begun', 'active'])
-})
-
-test('an uninstall of what was being uninstalled leaves an account that was connected since as it is', async () => {
-  const { keys, begin, state } = await installed()
-  const operation = newOperation()
-  await begin()
-  expect(await begin(operation)).toBe('already')
-  await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: NOW })
-  expect([await begin(operation), await state()]).toEqual(['already', 'active'])
+  if (is === 'already') await begin()
+  expect(await begin(operation)).toBe(is)
+  await seed()
+  expect([await begin(operation), await state()]).toEqual([is, 'active'])
 })
 
 test('the end of an uninstall moves the moment at which the account is forgotten no further', async () => {
-  const { keys, begin, state } = await installed()
+  const { keys, redis, begin, state } = await installed()
   await begin()
-  const refresh = await redis.store.hgetBuffer(keys.account(HUB).tokens, 'refresh')
+  const refresh = await redis.hgetBuffer(keys.account(HUB).tokens, 'refresh')
   const finish = (now: number) =>
-    redis.store.finishUninstall(
+    redis.finishUninstall(
       ...[keys.own(HUB), HUB, now, refresh ?? '', 'deleted', now + KEEP_MS, stepJson(NO_ALERT_WRITES)],
     )
-  const due = () => redis.store.zscore(keys.partition(keys.partitionOf(HUB)).due.uninstall, HUB)
+  const due = () => redis.zscore(keys.partition(keys.partitionOf(HUB)).due.uninstall, HUB)
   const after = ['finished', 'uninstalled', String(NOW + KEEP_MS)]
   expect([await finish(NOW), await state(), await due()]).toEqual(after)
   expect([await finish(NOW + 60_000), await state(), await due()]).toEqual(after)
 })
 
 test('the note of a deletion that failed is made once', async () => {
-  const { keys, begin } = await installed()
+  const { keys, redis, begin } = await installed()
   await begin()
   const note = () =>
-    redis.store.recordUninstallFailure(
-      ...[keys.own(HUB), HUB, 0, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES)],
-    )
+    redis.recordUninstallFailure(...[keys.own(HUB), HUB, 0, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES)])
   expect([await note(), await note()]).toEqual(['recorded', 'lost'])
-  expect(await redis.store.hget(keys.own(HUB), 'uninstallAttempts')).toBe('1')
+  expect(await redis.hget(keys.own(HUB), 'uninstallAttempts')).toBe('1')
 })
 
 test('a store of tokens takes no new token for the one before it, and is told that they are stored', async () => {
@@ -134,13 +120,13 @@ test('a store of tokens takes no new token for the one before it, and is told th
 })
 
 test('a store of tokens for an account that is being uninstalled leaves both to be deleted', async () => {
-  const { store, keys, begin } = await installed()
+  const { store, keys, redis, begin } = await installed()
   await begin()
   const both = async () => {
-    const { refresh, previous2 } = await redis.store.hgetallBuffer(keys.account(HUB).tokens)
+    const { refresh, previous2 } = await redis.hgetallBuffer(keys.account(HUB).tokens)
     return [refresh, previous2].map((sealed) => sealed && vault.open(sealed, HUB, 'refresh').reveal())
   }
   expect([await store(), await both()]).toEqual(['uninstalled', ['refresh-2', 'refresh-1']])
   expect([await store(), await both()]).toEqual(['uninstalled', ['refresh-2', 'refresh-1']])
-  expect(await redis.store.hlen(keys.account(HUB).tokens)).toBe(3)
+  expect(await redis.hlen(keys.account(HUB).tokens)).toBe(3)
 })
