@@ -1,26 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAccount } from '../../src/accounts/account.ts'
-import { Registry } from '../../src/accounts/registry.ts'
 import type { PollTurn } from '../../src/limits/polling/poll-turn.ts'
 import { NEW_WATCH, type Watch } from '../../src/limits/watch/watch.ts'
-import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
-import { seedAccount } from '../support/accounts.ts'
-import { redisOfFile } from '../support/of-file.ts'
+import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
+import { worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
-const NOW = 1_763_719_200_000
+const world = worldOfFile()
 
-async function setState(keys: Keys, hubId: number, state: AccountState): Promise<void> {
-  const { state: lists } = keys.partition(hubId % 64)
-  await redis.store.hset(keys.account(hubId).account, 'state', state)
-  await redis.store.zrem(lists.active, hubId)
-  await redis.store.zadd(lists[state], hubId, hubId)
-}
-
-async function fleet(keys: Keys, hubIds: readonly number[]): Promise<Registry> {
-  await Promise.all(hubIds.map((hubId) => seedAccount(redis.store, keys, { hubId, obtainedAt: NOW })))
-  return new Registry(redis.store, keys)
+/** The registry of some accounts, and what puts one of them into another state. */
+async function fleet(hubIds: readonly number[]) {
+  const { account, services, store, keys, close } = await world()
+  await Promise.all(hubIds.map((hubId) => account({ hubId })))
+  const setState = async (hubId: number, state: AccountState) => {
+    const { state: lists } = keys.partition(hubId % 64)
+    await store.hset(keys.own(hubId), 'state', state)
+    await store.zrem(lists.active, hubId)
+    await store.zadd(lists[state], hubId, hubId)
+  }
+  return { registry: services.registry, setState, store, keys, close }
 }
 
 describe('the registry', () => {
@@ -28,7 +26,7 @@ describe('the registry', () => {
     const ids = fc.uniqueArray(fc.integer({ min: 1, max: 2 ** 40 }), { minLength: 1, maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(ids, fc.integer({ min: 1, max: 20 }), async (hubIds, limit) => {
-        const registry = await fleet(redis.freshKeys(), hubIds)
+        const { registry, close } = await fleet(hubIds)
         const pages: number[][] = []
         for (let after = 0; ; after = pages.at(-1)?.at(-1) ?? 0) {
           const page = await registry.page(limit, after)
@@ -38,6 +36,7 @@ describe('the registry', () => {
         }
         expect(pages.flat()).toEqual([...hubIds].sort((a, b) => a - b))
         expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true)
+        await close()
       }),
       { numRuns: 15 },
     )
@@ -45,16 +44,15 @@ describe('the registry', () => {
 
   test('hands out a page of more than a thousand, in order', async () => {
     const hubIds = Array.from({ length: 1_203 }, (_, n) => 5_000 + n * 3)
-    const registry = await fleet(redis.freshKeys(), hubIds)
+    const { registry } = await fleet(hubIds)
     expect((await registry.page(5_000)).map(({ hubId }) => hubId)).toEqual(hubIds)
   })
 
   test('counts and pages by state', async () => {
-    const keys = redis.freshKeys()
-    const registry = await fleet(keys, [1, 2, 3, 65, 66, 130])
-    await setState(keys, 2, 'failing')
-    await setState(keys, 66, 'reauthorize')
-    await setState(keys, 130, 'uninstalled')
+    const { registry, setState } = await fleet([1, 2, 3, 65, 66, 130])
+    await setState(2, 'failing')
+    await setState(66, 'reauthorize')
+    await setState(130, 'uninstalled')
     expect(await registry.countByState()).toEqual({
       ...{ active: 3, failing: 1, parked: 0, reauthorize: 1, uninstalling: 0, uninstalled: 1 },
     })
@@ -65,7 +63,7 @@ describe('the registry', () => {
   })
 
   test('knows nothing of an account that is not there', async () => {
-    const registry = await fleet(redis.freshKeys(), [1])
+    const { registry } = await fleet([1])
     expect(await registry.get(2)).toBeUndefined()
     expect((await registry.getMany([2, 1, 3])).map(({ hubId }) => hubId)).toEqual([1])
     expect(await registry.grantedScopes(2)).toEqual([])
@@ -73,9 +71,8 @@ describe('the registry', () => {
   })
 
   test('lists who has an alert, in order', async () => {
-    const keys = redis.freshKeys()
-    const registry = new Registry(redis.store, keys)
-    for (const hubId of [900, 5, 64, 128]) await redis.store.sadd(keys.partition(hubId % 64).alerting, hubId)
+    const { registry, store, keys } = await fleet([])
+    for (const hubId of [900, 5, 64, 128]) await store.sadd(keys.partition(hubId % 64).alerting, hubId)
     expect(await registry.alerting()).toEqual([5, 64, 128, 900])
   })
 })

@@ -122,17 +122,6 @@ test('two daemons that look at the same time tell it once', async () => {
   expect(await one.told()).toHaveLength(1)
 })
 
-test('one that fails for days is told of once a day', async () => {
-  const one = await open()
-  one.far.outcome = { outcome: 'retry', reason: 'connection refused' }
-  await one.post('ops-hook')
-  for (let hours = 0; hours < 60; hours++) {
-    await one.live(HOUR)
-    await one.sweep()
-  }
-  expect(reasons(await one.told())).toEqual(['warning entered', 'warning repeat', 'warning repeat'])
-})
-
 test('a receiver that wants no more is told of at once, as critical, until it is enabled again', async () => {
   const one = await open()
   one.far.outcome = { outcome: 'disable', answer: 410, reason: 'answered 410: this receiver wants no more messages' }

@@ -9,19 +9,14 @@ import {
   UTC_DAY_MS,
 } from '../../../src/limits/forecast/forecast-account.ts'
 import { readTrackRecord } from '../../../src/limits/forecast/track-record.ts'
-import { History } from '../../../src/limits/history/history.ts'
-import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Series } from '../../../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
-import { seedAccount } from '../../support/accounts.ts'
 import { HandClock } from '../../support/hand-clock.ts'
-import { logLines } from '../../support/log-lines.ts'
-import { redisOfFile } from '../../support/of-file.ts'
+import { HUB, worldOfFile } from '../../support/world.ts'
 import { associations, pollAccount, properties, readings } from '../reports.ts'
 
-const redis = redisOfFile()
-const HUB = 123
+const world = worldOfFile()
 const TODAY = 20_400
 const NOW = TODAY * UTC_DAY_MS + 7 * 3_600_000
 
@@ -31,18 +26,16 @@ const exactly = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: pe
 
 /** An account that was polled once a day at noon, the last time yesterday, n days back for the n-th reading from the end. */
 async function polledDaily(days: number, read: (n: number, at: number) => Readings) {
-  const keys = redis.freshKeys()
-  await seedAccount(redis.store, keys, { obtainedAt: NOW - 100 * UTC_DAY_MS })
-  const polls = new PollStore(redis.store, keys)
+  const { account, services, store, keys } = await world({ clock: new HandClock(NOW) })
+  await account({ obtainedAt: NOW - 100 * UTC_DAY_MS })
   for (let n = 0; n < days; n++) {
     const at = (TODAY - days + n) * UTC_DAY_MS + UTC_DAY_MS / 2
-    await pollAccount(redis.store, keys, HUB, at, read(n, at), 7 * UTC_DAY_MS)
+    await pollAccount(store, keys, HUB, at, read(n, at), 7 * UTC_DAY_MS)
   }
-  const deps = { store: redis.store, keys, history: new History(redis.store, keys) }
   return {
-    ...{ keys, deps },
-    stored: () => redis.store.get(keys.account(HUB).forecast),
-    told: async () => decodeForecasts((await polls.read(HUB))?.forecasts ?? ''),
+    ...{ store, keys, deps: services },
+    stored: () => store.get(keys.account(HUB).forecast),
+    told: async () => decodeForecasts((await services.polls.read(HUB))?.forecasts ?? ''),
   }
 }
 
@@ -90,8 +83,8 @@ describe('the forecast of an account', () => {
   })
 
   test('is taken away from an account that was never read', async () => {
-    const { deps, stored, keys } = await polledDaily(0, (_, at) => readings(at, undefined))
-    await storeForecasts(redis.store, keys, HUB, { at: NOW, rising: {}, tooFew: {} })
+    const { deps, stored, store, keys } = await polledDaily(0, (_, at) => readings(at, undefined))
+    await storeForecasts(store, keys, HUB, { at: NOW, rising: {}, tooFew: {} })
     expect(await stored()).not.toBeNull()
     expect(await forecastAccount(deps, HUB, NOW)).toBe('none')
     expect(await stored()).toBeNull()
@@ -115,12 +108,12 @@ describe('the forecast of an account', () => {
   })
 
   test('is on record from the first day on which a limit is near, and judged when it is reached', async () => {
-    const { deps, keys, told } = await polledDaily(34, (n, at) => readings(at, properties(640 + 10 * n)))
+    const { deps, store, keys, told } = await polledDaily(34, (n, at) => readings(at, properties(640 + 10 * n)))
     const read = NOW - (7 + 12) * 3_600_000
     const tendOn = (day: number) => forecastAccount(deps, HUB, NOW + day * UTC_DAY_MS)
     const pollOn = async (day: number, usage: number) => {
       const at = read + day * UTC_DAY_MS
-      await pollAccount(redis.store, keys, HUB, at, readings(at, properties(usage)))
+      await pollAccount(store, keys, HUB, at, readings(at, properties(usage)))
     }
     await tendOn(0)
     expect((await told())?.predictions).toEqual({ overall: { at: read, limit: 1_000, earliest: 2, latest: 4 } })
@@ -130,25 +123,24 @@ describe('the forecast of an account', () => {
     await pollOn(3, 1_000)
     await tendOn(3)
     expect(await told()).not.toHaveProperty('predictions')
-    const record = () => readTrackRecord(redis.store, keys, NOW + 3 * UTC_DAY_MS)
+    const record = () => readTrackRecord(store, keys, NOW + 3 * UTC_DAY_MS)
     expect(await record()).toEqual({ ...NO_RECORD, held: 1 })
     await tendOn(3)
     expect(await record()).toEqual({ ...NO_RECORD, held: 1 })
   })
 
   test('is not written for an account that leaves, and is forgotten with it', async () => {
-    const { deps, keys, stored } = await polledDaily(10, (n, at) => readings(at, properties(n)))
+    const { deps, store, keys, stored } = await polledDaily(10, (n, at) => readings(at, properties(n)))
     await forecastAccount(deps, HUB, NOW)
     const before = await stored()
     const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
-    await redis.store.beginUninstall(keys.own(HUB), ...asked)
+    await store.beginUninstall(keys.own(HUB), ...asked)
     expect(await forecastAccount(deps, HUB, NOW + UTC_DAY_MS)).toBe('gone')
     expect(await stored()).toBe(before)
-    await redis.store.hset(keys.account(HUB).account, { state: 'uninstalled', purgeAt: NOW })
-    const clock = new HandClock(NOW)
-    expect(await purgeAccount({ store: redis.store, keys, clock, log: logLines().log }, HUB)).toBe('purged')
+    await store.hset(keys.account(HUB).account, { state: 'uninstalled', purgeAt: NOW })
+    expect(await purgeAccount(deps, HUB)).toBe('purged')
     expect(await stored()).toBeNull()
-    expect(await storeForecasts(redis.store, keys, HUB, { at: NOW, rising: {}, tooFew: {} })).toBe('gone')
+    expect(await storeForecasts(store, keys, HUB, { at: NOW, rising: {}, tooFew: {} })).toBe('gone')
     expect(await stored()).toBeNull()
   })
 
