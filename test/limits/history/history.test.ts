@@ -1,29 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AccountHistory, History } from '../../../src/limits/history/history.ts'
+import type { AccountHistory, History } from '../../../src/limits/history/history.ts'
 import { UnreadableKey } from '../../../src/limits/history/packed-bytes.ts'
-import { PollStore } from '../../../src/limits/poll-store.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
-import { SampleStore } from '../../../src/limits/samples.ts'
 import { encodeWatch } from '../../../src/limits/watch/packed-watch.ts'
 import { NEW_WATCH } from '../../../src/limits/watch/watch.ts'
-import type { Keys } from '../../../src/redis/keys.ts'
-import { seedAccount } from '../../support/accounts.ts'
-import { redisOfFile } from '../../support/of-file.ts'
+import { HUB, worldOfFile } from '../../support/world.ts'
 import { associations, fetched, pollAccount, properties, readings } from '../reports.ts'
 import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
 
-const redis = redisOfFile()
-const HUB = 123
+const world = worldOfFile()
 
-const poll = (keys: Keys, at: number, after: Readings) => pollAccount(redis.store, keys, HUB, at, after, GAP_MS)
-
-/** One after the other, a second apart from START on. */
+/** Polled one after the other, a second apart from START on. */
 async function polled(...all: Readings[]) {
-  const keys = redis.freshKeys()
-  await seedAccount(redis.store, keys, { obtainedAt: START })
-  for (const [n, one] of all.entries()) await poll(keys, START + n * 1_000, one)
-  return { keys, history: new History(redis.store, keys), own: keys.account(HUB) }
+  const w = await world()
+  await w.account({ obtainedAt: START })
+  const { services, store, keys } = w
+  const poll = (at: number, after: Readings) => pollAccount(store, keys, HUB, at, after, GAP_MS)
+  for (const [n, one] of all.entries()) await poll(START + n * 1_000, one)
+  return { ...w, poll, history: services.history, own: keys.account(HUB) }
 }
 
 const at = (n: number) => START + n * 1_000
@@ -32,11 +27,9 @@ describe('history', () => {
   test('whatever was reported reads back exactly at every poll, also after its oldest part was cut off', async () => {
     await fc.assert(
       fc.asyncProperty(sequences(6), fc.nat(), async (sequence, cut) => {
-        const keys = redis.freshKeys()
-        await seedAccount(redis.store, keys, { obtainedAt: START })
+        const { poll, history, store, own, close } = await polled()
         const expected = expectedOf(sequence)
-        for (const { at: when, readings: after } of expected) await poll(keys, when, after)
-        const history = new History(redis.store, keys)
+        for (const { at: when, readings: after } of expected) await poll(when, after)
         const expectExact = async (since: number) => {
           for (const { at: when, series, missingSince } of expected.filter((one) => one.at >= since)) {
             const [snapshot, ...more] = await history.read(HUB, when, when)
@@ -47,11 +40,13 @@ describe('history', () => {
         }
         await expectExact(0)
         const changes = (await history.changes(HUB))?.changes ?? []
-        if (changes.length === 0) return
-        const first = cut % changes.length
-        await redis.store.ltrim(keys.account(HUB).history, first, -1)
-        expect((await history.changes(HUB))?.changes).toEqual(changes.slice(first))
-        await expectExact(changes[first]?.at ?? 0)
+        if (changes.length > 0) {
+          const first = cut % changes.length
+          await store.ltrim(own.history, first, -1)
+          expect((await history.changes(HUB))?.changes).toEqual(changes.slice(first))
+          await expectExact(changes[first]?.at ?? 0)
+        }
+        await close()
       }),
       { numRuns: 12 },
     )
@@ -77,22 +72,22 @@ describe('history', () => {
   })
 
   test('of an account that was never polled is empty', async () => {
-    const history = new History(redis.store, redis.freshKeys())
+    const { history } = await polled()
     expect(await history.read(HUB, 0, START)).toEqual([])
     expect(await history.changes(HUB)).toBeUndefined()
   })
 
   test('of which no change is kept any more tells how things stand', async () => {
-    const { history, own } = await polled(readings(at(0), properties(7)))
-    await redis.store.del(own.history)
+    const { history, own, store } = await polled(readings(at(0), properties(7)))
+    await store.del(own.history)
     expect(await history.read(HUB, 0, at(5))).toMatchObject([{ at: at(0), series: [{ usage: 7 }] }])
     expect(await history.read(HUB, 0, START - 1)).toEqual([])
   })
 
   test('tells of a time in which nothing was read, even if nothing changed', async () => {
-    const { keys, history } = await polled(readings(at(0), properties(1)))
+    const { poll, history } = await polled(readings(at(0), properties(1)))
     const later = at(1) + GAP_MS
-    await poll(keys, later, readings(later, properties(1)))
+    await poll(later, readings(later, properties(1)))
     expect(await history.read(HUB, 0, later)).toMatchObject([
       { at: at(0), series: [{ usage: 1 }] },
       { at: later, missingSince: at(0), series: [{ usage: 1 }] },
@@ -102,11 +97,11 @@ describe('history', () => {
   test('has no gap where only one of the endpoints could not be read', async () => {
     const pairs = { '0-1/0-2': associations(500, [480]) }
     let now = readings(at(0), properties(1), pairs)
-    const { keys, history } = await polled(now)
+    const { poll, history } = await polled(now)
     for (let n = 1; n <= 4; n++) {
       const when = at(0) + (n * GAP_MS) / 2
       now = mergeReadings(now, fetched(when, undefined, pairs))
-      await poll(keys, when, now)
+      await poll(when, now)
     }
     expect(await history.read(HUB, 0, at(0) + 3 * GAP_MS)).toHaveLength(1)
   })
@@ -121,12 +116,11 @@ describe('history', () => {
   })
 
   test('keeps no more records than there is room for, if nobody thins it out', async () => {
-    const { keys, own, history } = await polled(readings(at(0), properties(0)))
-    const [record] = await redis.store.lrangeBuffer(own.history, 0, 0)
-    for (let n = 0; n < 20; n++)
-      await redis.store.rpush(own.history, ...Array.from({ length: 1_000 }, () => record ?? ''))
-    for (const n of [1, 2]) await poll(keys, at(n), readings(at(n), properties(n)))
-    expect(await redis.store.llen(own.history)).toBe(20_000)
+    const { poll, store, own, history } = await polled(readings(at(0), properties(0)))
+    const [record] = await store.lrangeBuffer(own.history, 0, 0)
+    for (let n = 0; n < 20; n++) await store.rpush(own.history, ...Array.from({ length: 1_000 }, () => record ?? ''))
+    for (const n of [1, 2]) await poll(at(n), readings(at(n), properties(n)))
+    expect(await store.llen(own.history)).toBe(20_000)
     expect(await history.read(HUB, at(2), at(2))).toMatchObject([{ series: [{ usage: 2 }] }])
   })
 })
@@ -156,26 +150,26 @@ describe('a history that is thinned out', () => {
   })
 
   test('is left as it is when a poll came meanwhile, whether it found a change or not', async () => {
-    const { history, keys, own } = await polled(...five)
+    const { history, poll, store, own } = await polled(...five)
     const read = await changesOf(history)
-    await poll(keys, at(5), readings(at(5), properties(40)))
-    const before = await redis.store.lrangeBuffer(own.history, 0, -1)
+    await poll(at(5), readings(at(5), properties(40)))
+    const before = await store.lrangeBuffer(own.history, 0, -1)
     expect(await history.replace(HUB, read, [])).toBe('lost')
-    await poll(keys, at(6), readings(at(6), properties(50)))
+    await poll(at(6), readings(at(6), properties(50)))
     expect(await history.replace(HUB, read, [])).toBe('lost')
-    expect((await redis.store.lrangeBuffer(own.history, 0, -1)).slice(0, -1)).toEqual(before)
+    expect((await store.lrangeBuffer(own.history, 0, -1)).slice(0, -1)).toEqual(before)
   })
 
   test('is left as it is when some of it is gone', async () => {
-    const { history, own } = await polled(...five)
+    const { history, store, own } = await polled(...five)
     const read = await changesOf(history)
-    await redis.store.ltrim(own.history, 1, -1)
-    const before = await redis.store.lrangeBuffer(own.history, 0, -1)
+    await store.ltrim(own.history, 1, -1)
+    const before = await store.lrangeBuffer(own.history, 0, -1)
     expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
-    expect(await redis.store.lrangeBuffer(own.history, 0, -1)).toEqual(before)
-    await redis.store.del(own.history)
+    expect(await store.lrangeBuffer(own.history, 0, -1)).toEqual(before)
+    await store.del(own.history)
     expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
-    expect(await redis.store.exists(own.history)).toBe(0)
+    expect(await store.exists(own.history)).toBe(0)
   })
 
   test('by two at once is thinned out by one of them', async () => {
@@ -189,25 +183,24 @@ describe('a history that is thinned out', () => {
 
 describe('what can not be read', () => {
   test('is told with account, key and the way out', async () => {
-    const { history, own, keys } = await polled(readings(at(0), properties(1)), readings(at(1), properties(2)))
-    await redis.store.lset(own.history, 0, 'x')
+    const { history, own, store, services } = await polled(...[1, 2].map((n) => readings(at(n - 1), properties(n))))
+    await store.lset(own.history, 0, 'x')
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(
       `account 123: what ${own.history} holds can't be read, change 1 of 2: it begins with 120: no version that is known. Delete it`,
     )
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
-    const polls = new PollStore(redis.store, keys)
+    const { polls, samples } = services
     const message = `account 123: what ${own.watch} holds can't be read`
     // Its numbers, and all that polls know of it.
-    await redis.store.set(own.watch, encodeWatch(NEW_WATCH, Buffer.from('x')))
+    await store.set(own.watch, encodeWatch(NEW_WATCH, Buffer.from('x')))
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
     const begun = await polls.read(HUB)
     expect(() => begun?.readings.unpacked()).toThrow(message)
-    await redis.store.set(own.watch, 'x')
+    await store.set(own.watch, 'x')
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
     await expect(polls.read(HUB)).rejects.toThrow("account 123: its watch can't be read")
-    await redis.store.set(own.samples, 'x')
-    const samples = new SampleStore(redis.store, keys, { records: 'full', keepMs: 1_000 })
+    await store.set(own.samples, 'x')
     await expect(samples.read(HUB)).rejects.toThrow(`account 123: what ${own.samples} holds`)
   })
 })

@@ -1,15 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { History } from '../../../src/limits/history/history.ts'
 import { thinOut } from '../../../src/limits/history/resolutions.ts'
-import type { Keys } from '../../../src/redis/keys.ts'
-import { seedAccount } from '../../support/accounts.ts'
-import { redisOfFile } from '../../support/of-file.ts'
+import { HUB, type World, worldOfFile } from '../../support/world.ts'
 import { associations, pollAccount, properties, readings } from '../reports.ts'
 import { DAY, HOUR, START } from './records.ts'
 
-const redis = redisOfFile()
-const HUB = 123
+const world = worldOfFile()
 
 /** Object types and pairs come and go, and numbers come back, so that places in the record are used again. */
 const report = fc.record({
@@ -21,13 +17,17 @@ const report = fc.record({
   pairs: fc.dictionary(fc.constantFrom('0-1/0-2', '0-2/0-1'), fc.nat(2), { noNullPrototype: true }),
 })
 
-async function polled(keys: Keys, reports: (typeof report extends fc.Arbitrary<infer T> ? T : never)[], from: number) {
+async function polled(
+  { store, keys }: World,
+  reports: (typeof report extends fc.Arbitrary<infer T> ? T : never)[],
+  from: number,
+) {
   let at = from
   for (const { passes, overall, types, pairs } of reports) {
     at += passes
     const shown = Object.entries(pairs).map(([pair, full]) => [pair, associations(10, [], full)])
     const read = readings(at, properties(overall, 9, types), Object.fromEntries(shown))
-    await pollAccount(redis.store, keys, HUB, at, read, 4 * HOUR)
+    await pollAccount(store, keys, HUB, at, read, 4 * HOUR)
   }
   return at
 }
@@ -37,13 +37,13 @@ test('what is thinned out, stored and polled on reads back as the same changes',
   const keep = { rawMs: 6 * HOUR, hourlyMs: 20 * HOUR, dailyMs: 3 * DAY }
   await fc.assert(
     fc.asyncProperty(reports, reports, async (before, later) => {
-      const keys = redis.freshKeys()
-      await seedAccount(redis.store, keys, { obtainedAt: START })
-      const history = new History(redis.store, keys)
+      const w = await world()
+      await w.account({ obtainedAt: START })
+      const { history } = w.services
       let at = START
       const days: (typeof reports extends fc.Arbitrary<infer T> ? T : never)[] = [before, later]
       for (const some of days) {
-        at = await polled(keys, some, at)
+        at = await polled(w, some, at)
         const record = await history.changes(HUB)
         if (record === undefined) throw new Error('nothing was polled')
         const thinned = thinOut(record.current, record.changes, at, keep)
@@ -52,6 +52,7 @@ test('what is thinned out, stored and polled on reads back as the same changes',
         expect(read?.changes.map(inOrder)).toEqual(thinned.map(inOrder))
         expect(read?.current).toEqual(record.current)
       }
+      await w.close()
     }),
     { numRuns: 12 },
   )

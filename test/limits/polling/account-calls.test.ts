@@ -1,32 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { PollStore } from '../../../src/limits/poll-store.ts'
 import { type AccountCall, AccountCalls, type CallsOf, pausedUntil } from '../../../src/limits/polling/account-calls.ts'
 import { NOTHING_USED } from '../../../src/provider/bucket-use.ts'
 import type { CrmResult } from '../../../src/provider/failure.ts'
-import type { Keys } from '../../../src/redis/keys.ts'
-import { InFlight } from '../../../src/runtime/concurrency.ts'
-import { seedAccount } from '../../support/accounts.ts'
 import { failure } from '../../support/fake-provider.ts'
-import { HandClock } from '../../support/hand-clock.ts'
-import { redisOfFile } from '../../support/of-file.ts'
+import { HUB, worldOfFile } from '../../support/world.ts'
 
-const redis = redisOfFile()
-const HUB = 123
+const world = worldOfFile()
 const never = new AbortController().signal
 const fine: CrmResult<number> = { ok: true, value: 1 }
 
 /** Polls of one account, one after the other; each call is answered at once. */
-function account(requests: number, perMs = 10_000, keys: Keys = redis.freshKeys(), clock = new HandClock()) {
-  const polls = new PollStore(redis.store, keys)
+async function account(requests: number, per = '10s') {
+  const w = await world({ settings: { provider: { accountRate: { requests, per } } } })
+  const { services, clock, keys, store } = w
   const said: number[] = []
-  const deps = {
-    ...{ share: { requests, perMs }, inFlight: new InFlight(64), clock },
-    pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),
-    stillPolling: () => void said.push(clock.now()),
-  }
+  const deps = { ...services, stillPolling: () => void said.push(clock.now()) }
   const begin = (of: Partial<CallsOf> = {}, signal = never) =>
     new AccountCalls(deps, { hubId: HUB, before: undefined, ...of }, signal)
-  return { keys, clock, polls, said, begin }
+  return { connect: w.account, store, keys, clock, polls: services.polls, said, begin }
 }
 
 const asked =
@@ -39,7 +30,7 @@ const calls = (count: number, answer = async (): Promise<CrmResult<unknown>> => 
 
 describe('the calls of a poll', () => {
   test("add up what they show of the account's bucket", async () => {
-    const poll = account(20).begin()
+    const poll = (await account(20)).begin()
     expect(poll.bucketUse).toEqual(NOTHING_USED)
     const bucket = { intervalMs: 10_000, max: 110, remaining: 80 }
     await poll.make(calls(1, async () => ({ ok: true, value: 'a report', bucket })))
@@ -49,7 +40,7 @@ describe('the calls of a poll', () => {
   })
 
   test('wait for its share, as often as it takes, and say while they do that the poll goes on', async () => {
-    const { begin, clock, said } = account(1, 50_000)
+    const { begin, clock, said } = await account(1, '50s')
     const began = clock.now()
     const poll = begin()
     const making = poll.make(calls(2))
@@ -63,7 +54,7 @@ describe('the calls of a poll', () => {
   })
 
   test('count from their answers on: the provider counted them no later', async () => {
-    const { begin, clock } = account(2)
+    const { begin, clock } = await account(2)
     const began = clock.now()
     const slow = async () => {
       if (clock.now() === began) clock.move(1_500)
@@ -79,7 +70,7 @@ describe('the calls of a poll', () => {
   })
 
   test('leave to those of the polls before what was theirs', async () => {
-    const { begin, clock } = account(3)
+    const { begin, clock } = await account(3)
     const began = clock.now()
     const poll = begin({ before: [[began - 4_000, 2]] })
     const making = poll.make(calls(2))
@@ -91,7 +82,7 @@ describe('the calls of a poll', () => {
   })
 
   test('are not made by a poll that is told to stop, before or while it waits', async () => {
-    const { begin, clock } = account(1)
+    const { begin, clock } = await account(1)
     const stop = new AbortController()
     const poll = begin({}, stop.signal)
     const making = poll.make(calls(3))
@@ -106,13 +97,13 @@ describe('the calls of a poll', () => {
 })
 
 describe('a paused account', () => {
-  const begun = async ({ polls }: ReturnType<typeof account>, hubId = HUB) => (await polls.read(hubId))?.pausedUntil
+  const begun = async ({ polls }: Awaited<ReturnType<typeof account>>, hubId = HUB) =>
+    (await polls.read(hubId))?.pausedUntil
 
   test('is left alone by every worker until the pause ends, and no other account is', async () => {
-    const one = account(20)
+    const one = await account(20)
     const [hubId, other] = [HUB, HUB + 64]
-    for (const each of [hubId, other])
-      await seedAccount(redis.store, one.keys, { hubId: each, obtainedAt: one.clock.now() })
+    for (const each of [hubId, other]) await one.connect({ hubId: each })
     const refused = one.begin()
     await refused.make(calls(1, async () => failure('transient', { status: 429, retryAfterMs: 60_000 })))
     const until = one.clock.now() + 60_000
@@ -134,7 +125,7 @@ describe('a paused account', () => {
   })
 
   test('has no further call of the poll that was told so, not even one that waits for its place', async () => {
-    const { begin } = account(20)
+    const { begin } = await account(20)
     const poll = begin()
     let made = 0
     const one = async () => {
@@ -148,7 +139,7 @@ describe('a paused account', () => {
   })
 
   test('stays so when the poll asks anew, until the pause is over', async () => {
-    const { begin, clock } = account(20)
+    const { begin, clock } = await account(20)
     const poll = begin()
     await poll.make(calls(1, async () => failure('transient', { status: 429, retryAfterMs: 5_000 })))
     poll.beginRound(0)
@@ -161,8 +152,8 @@ describe('a paused account', () => {
   })
 
   test('stays so for the longest that was told, in whatever order', async () => {
-    const one = account(20)
-    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+    const one = await account(20)
+    await one.connect()
     const now = one.clock.now()
     for (const until of [now + 10_000, now + 30_000.4, now + 20_000, now - 1])
       await one.polls.pauseCalls(HUB, now, until)
@@ -170,12 +161,12 @@ describe('a paused account', () => {
   })
 
   test('is not one because of a moment that has passed, and leaves nothing behind', async () => {
-    const { polls, clock, keys } = account(20)
+    const { polls, clock, keys, store } = await account(20)
     const { paused } = keys.account(HUB)
     await polls.pauseCalls(HUB, clock.now(), clock.now())
-    expect(await redis.store.exists(paused)).toBe(0)
+    expect(await store.exists(paused)).toBe(0)
     await polls.pauseCalls(HUB, clock.now(), clock.now() + 5_000)
-    const left = await redis.store.pttl(paused)
+    const left = await store.pttl(paused)
     expect(left).toBeGreaterThan(0)
     expect(left).toBeLessThanOrEqual(5_000)
   })
