@@ -1,13 +1,13 @@
-/** One of those that are under way, with its neighbours. */
+/** One piece of work in progress, with its neighbors. */
 export interface OneUnderWay<T> {
   before: T | undefined
   after: T | undefined
 }
 
 /**
- * What is under way, in the order in which it began. A Set makes itself anew after as many have come and gone as it has room for,
- * and each of those before it, until the next full collection of garbage, keeps what was under way then from being collected: a third
- * of all that a refresh or a poll leaves behind.
+ * Work in progress, in the order in which it began. A Set rebuilds its table after as many entries have come and gone
+ * as it has room for, and each table before it, until the next full collection of garbage, keeps its old entries from
+ * being collected: a third of all that a refresh or a poll leaves behind.
  */
 export class UnderWay<T extends OneUnderWay<T>> implements Iterable<T> {
   #first: T | undefined

@@ -3,9 +3,9 @@ import { OpenAlertShape } from './alert.ts'
 import { SeriesShape } from './series.ts'
 import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
 
-export const AccountShape = shape('Account', 'What is known of one account. No token is among it.', {
+export const AccountShape = shape('Account', 'One account, without its tokens.', {
   ...AccountNameShape,
-  user: outsideText('Who installed the app, as the provider names them.').nullable(),
+  user: outsideText('The installer of the app, as the provider names them.').nullable(),
   contact: text('The e-mail address that messages for its customer go to; null: it has none.').nullable(),
   connectedAt: momentOrNull('When it was connected last.'),
   firstConnectedAt: momentOrNull('When it was connected first.'),
@@ -23,12 +23,12 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
     .describe('Of its access token; the token itself is not among it.'),
   refreshFailure: objectOrNull('Null: the last refresh worked.', {
     count: count('Refreshes that failed in a row.'),
-    class: text('What kind of failure.'),
+    class: text('The kind of failure.'),
     reason: outsideText("The provider's answer."),
     at: momentOrNull('The last one.'),
     since: momentOrNull('The first one.'),
   }),
-  refusedSince: momentOrNull('Since when the refresh token is refused.'),
+  refusedSince: momentOrNull('Start of the refusal of the refresh token.'),
   parkedUntil: momentOrNull('The provider asked for a pause until then.'),
   tokenServedAt: momentOrNull('When an access token was last handed out.'),
   tokenServedTo: text('To which admin token.').nullable(),
@@ -37,15 +37,15 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
   nextPollBecause: outsideText('Why then, for people.').nullable(),
   pollFailure: objectOrNull('Null: the last poll read all.', {
     count: count('Polls that failed in a row, wholly or in part.'),
-    reason: outsideText('What went wrong.'),
+    reason: outsideText('The cause.'),
     at: momentOrNull('The last one.'),
     since: momentOrNull('The first one.'),
   }),
-  watch: objectOrNull('What keeps its limits from being read; null: nothing that is known.', {
+  watch: objectOrNull('Why its limits are not read; null: no known reason.', {
     is: z.enum(['cannot be watched', 'cannot be watched in part']),
     because: z.literal('scope missing'),
-    since: momentOrNull('Since when.'),
-    scopes: z.array(z.string()).describe('What the provider asks for; it need not be right.'),
+    since: momentOrNull('The start.'),
+    scopes: z.array(z.string()).describe('Scopes that the provider asks for, which may be wrong.'),
   }),
   objectTypesLeftOut: count(
     'Object types in its last report that are not watched: more than 500, or ids that are too long.',
@@ -77,10 +77,7 @@ export const AccountShape = shape('Account', 'What is known of one account. No t
     failureAt: momentOrNull('When that was.'),
     nextAttemptAt: momentOrNull('When it is tried next.'),
     at: momentOrNull('When the refresh token was deleted.'),
-    ending: z
-      .enum(['deleted', 'was-gone'])
-      .nullable()
-      .describe('Whether the provider deleted it, or no longer knew it.'),
+    ending: z.enum(['deleted', 'was-gone']).nullable().describe('The provider deleted it, or no longer knew it.'),
     purgeAt: momentOrNull('When the account is forgotten.'),
   }),
 })
@@ -103,13 +100,13 @@ export const ListedAccountShape = shape('ListedAccount', 'One account of a list.
       handled: count('Acknowledged or silenced, of both levels.'),
     })
     .describe('Its open alerts.'),
-  trouble: outsideText('What is wrong with its tokens or polls, in a few words; empty: nothing is known.'),
+  trouble: outsideText('Trouble with its tokens or polls, in a few words; empty: none is known.'),
 })
 export type ListedAccountShape = z.infer<typeof ListedAccountShape>
 
 export const StoryEventShape = shape('StoryEvent', "One thing in an account's life.", {
   at: momentOrNull('When it happened, or will.'),
-  event: text('What, for people.'),
+  event: text('The event, for people.'),
   detail: outsideText('More about it.').exactOptional(),
 })
 export type StoryEventShape = z.infer<typeof StoryEventShape>
@@ -128,7 +125,7 @@ export const AccountDetailsShape = shape('AccountDetails', 'Everything there is 
       ),
     })
     .describe('How the account is: the worst of what is found.'),
-  scopes: z.array(z.string()).describe('What the customer granted.'),
+  scopes: z.array(z.string()).describe('Scopes that the customer granted.'),
   series: z.array(SeriesShape).describe('As last read.'),
   alerts: z.array(OpenAlertShape).describe('Open now, worst first.'),
   story: z.array(StoryEventShape).describe('In order of time.'),
@@ -137,11 +134,11 @@ export type AccountDetailsShape = z.infer<typeof AccountDetailsShape>
 
 export const ConnectedShape = shape('Connected', 'An account that was taken over.', {
   ...AccountNameShape,
-  scopes: z.array(z.string()).describe('What the customer granted.'),
+  scopes: z.array(z.string()).describe('Scopes that the customer granted.'),
   outcome: z.enum(['connected', 'reconnected']).describe('`reconnected`: it was known before.'),
 })
 
-export const PolledShape = shape('Polled', 'What came of reading the limits of an account now.', {
+export const PolledShape = shape('Polled', 'Outcome of reading the limits of an account now.', {
   ...AccountNameShape,
   state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
   outcome: z.enum(['read', 'failed']).describe('`failed`: it was not read, or not all of it.'),
@@ -160,7 +157,7 @@ export type RefreshedShape = z.infer<typeof RefreshedShape>
 export const ReconnectLinkShape = shape('ReconnectLink', 'A signed link that connects one account and no other.', {
   hubId: AccountNameShape.hubId,
   url: text('Where the customer connects the account again.'),
-  expiresAt: isoMoment('Until when it works.'),
+  expiresAt: isoMoment('End of the link.'),
 })
 
 export const ContactShape = shape('Contact', "An account's own contact.", {
@@ -182,19 +179,19 @@ export const UninstallShape = shape('Uninstalling', 'An account that is being un
 })
 export type UninstallShape = z.infer<typeof UninstallShape>
 
-export const ImportedShape = shape('Imported', 'What came of importing a file of accounts.', {
+export const ImportedShape = shape('Imported', 'Outcome of importing a file of accounts.', {
   imported: count('New accounts.'),
   kept: count('Known already and left as they were.'),
   keptUninstalled: count('Of those kept: uninstalled, or about to be.'),
   replaced: count('Known already and overwritten.'),
   bad: count('Lines that are no account.'),
-  stopped: z.boolean().describe('It was stopped before the end of the file.'),
+  stopped: z.boolean().describe('The import was stopped before the end of the file.'),
   badLines: z
     .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: outsideText('Why.') }))
     .describe('The first 50 of them.'),
 })
 
-export const ExportedShape = shape('Exported', 'What came of exporting the accounts.', {
+export const ExportedShape = shape('Exported', 'Outcome of exporting the accounts.', {
   exported: count('Accounts that were written.'),
   file: text('As it was named.'),
 })
@@ -203,5 +200,5 @@ export const AccessTokenShape = shape('AccessToken', 'A valid access token of on
   accessToken: text('The token: keep it nowhere.'),
   expiresAt: isoMoment('When it ends.'),
   expiresIn: count('Until then, in whole seconds.'),
-  scopes: z.array(z.string()).describe('What the customer granted.'),
+  scopes: z.array(z.string()).describe('Scopes that the customer granted.'),
 })

@@ -21,10 +21,10 @@ const REASONS = [
 
 export const alertKind = z
   .enum(KINDS)
-  .describe('What it is about: a series, a limit that moved, tokens, polls, all accounts, a receiver; or it is a test.')
+  .describe('The subject: a series, a limit that moved, tokens, polls, all accounts, a receiver, or a test.')
 export const alertReason = z
   .enum(REASONS)
-  .describe('What the alert did; `worse`: at the same level, it is worse than in the last message.')
+  .describe('The change of the alert; `worse`: at the same level, it is worse than in the last message.')
 const cause = z
   .enum([
     'foreign',
@@ -88,9 +88,9 @@ export type AccountAlertsShape = z.infer<typeof AccountAlertsShape>
 const asks = z.enum(['percent', 'count', 'remaining', 'daysLeft'])
 const Condition = {
   level,
-  asks: asks.describe('What the condition asks for.'),
+  asks: asks.describe('The threshold of the condition.'),
   threshold: z.number().describe('Of the condition.'),
-  value: z.number().describe('What was read, in the same unit.'),
+  value: z.number().describe('The reading, in the same unit.'),
 }
 const InForce = {
   rising: objectOrNone('A higher level that so many polls in a row have found, of those it takes.', {
@@ -121,10 +121,10 @@ export const BecauseShape = z
   ])
   .meta({ id: 'Because', description: 'Why a series is at its level.' })
 
-export const ConditionsShape = shape('Conditions', 'What a level asks for: any of these.', {
+export const ConditionsShape = shape('Conditions', 'Conditions of a level: any of these.', {
   percent: z.number().optional().describe('Usage in percent of the limit, at least.'),
   count: z.number().optional().describe('Usage, at least.'),
-  remaining: z.number().optional().describe('What is left, at most.'),
+  remaining: z.number().optional().describe('The rest to the limit, at most.'),
   daysLeft: z.number().optional().describe('Days until the limit, at most.'),
 })
 
@@ -178,7 +178,7 @@ export const AlertShape = shape('Alert', 'One transition of one alert, exactly a
       .describe('Those that the last message named and that are gone.'),
   }),
   because: BecauseShape.exactOptional(),
-  message: text('What happened, and what to do, of kinds that are not about a number.').exactOptional(),
+  message: text('The event and the remedy, for kinds that are not about a number.').exactOptional(),
   url: text('Its page.').exactOptional(),
 })
 
@@ -190,7 +190,7 @@ export const TransitionShape = shape('Transition', 'One change of an alert, and 
   at: isoMoment('When it was committed.'),
   transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
   fate,
-  why: outsideText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
+  why: outsideText('Why it ended, or is held back; absent where there is no reason.').exactOptional(),
   alert: AlertShape,
   receivers: z
     .array(
@@ -204,7 +204,7 @@ export const TransitionShape = shape('Transition', 'One change of an alert, and 
 })
 export type TransitionShape = z.infer<typeof TransitionShape>
 
-export const AcknowledgedShape = shape('Acknowledged', 'What came of acknowledging an alert.', {
+export const AcknowledgedShape = shape('Acknowledged', 'Outcome of acknowledging an alert.', {
   id: text("The alert's id, without the number of a transition."),
   hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
   outcome: z.enum(['acknowledged', 'already']).describe('`already`: it was acknowledged before.'),
@@ -212,28 +212,28 @@ export const AcknowledgedShape = shape('Acknowledged', 'What came of acknowledgi
 })
 export type AcknowledgedShape = z.infer<typeof AcknowledgedShape>
 
-export const UnacknowledgedShape = shape('Unacknowledged', 'What came of taking an acknowledgement back.', {
+export const UnacknowledgedShape = shape('Unacknowledged', 'Outcome of taking an acknowledgement back.', {
   ...{ id: AcknowledgedShape.shape.id, hubId: AcknowledgedShape.shape.hubId },
   outcome: z.enum(['withdrawn', 'not-acknowledged']).describe('`not-acknowledged`: there was nothing to take back.'),
 })
 
-const MatcherShape = shape('Matcher', 'What a silence asks of an alert.', {
+const MatcherShape = shape('Matcher', 'A condition of a silence.', {
   name: text('account, level, kind, rule, tag, series, objectType, from or to.'),
-  value: outsideText('What it must be; `*` matches any characters. Of account: a hub id or a domain.'),
+  value: outsideText('The value; `*` matches any characters. For account: a hub id or a domain.'),
 })
 
 export const SilenceShape = shape('Silence', 'Alerts that are held back for a while.', {
   id: text('Its id.').meta({ examples: ['s-4k7mp'] }),
-  match: outsideText('What it asks of an alert, in one line: `account=1234567 level=warning`.'),
+  match: outsideText('All conditions in one line: `account=1234567 level=warning`.'),
   matchers: z
     .array(MatcherShape)
     .describe('The same one by one. Several of one name mean any of them, different names all.'),
-  author: outsideText('Who made it.'),
+  author: outsideText('The person or token that made it.'),
   comment: outsideText('Why.'),
   createdAt: isoMoment('When it was made.'),
   startsAt: isoMoment('When it begins, or began.'),
   endsAt: isoMoment('When it ends, or ended.'),
-  active: z.boolean().describe('Whether it is in force now.'),
+  active: z.boolean().describe('True while it is in force.'),
   openAlerts: count('How many alerts that are open now it covers.'),
 })
 export type SilenceShape = z.infer<typeof SilenceShape>

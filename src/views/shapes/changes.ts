@@ -26,14 +26,14 @@ const ChangeShape = shape('Change', 'All that happened to one alert, limit or ac
   }),
   from: state.exactOptional().describe('The level, or the limit, before the first of it.'),
   to: state.exactOptional().describe('The level, or the limit, after the last of it.'),
-  via: state.exactOptional().describe('What was in between, where both are the same.'),
+  via: state.exactOptional().describe('The level or limit in between, where both are the same.'),
   before: change.exactOptional(),
   times: count('How many transitions or events these are.'),
   alert: AlertShape.exactOptional().describe('The last transition, without its records.'),
 })
 
-export const FleetChangesShape = shape('FleetChanges', 'What changed in all accounts between two moments.', {
-  since: isoMoment('From when on.'),
+export const FleetChangesShape = shape('FleetChanges', 'Changes in all accounts between two moments.', {
+  since: isoMoment('Start of the span.'),
   until: isoMoment('When it was read.'),
   keptSince: isoMoment('Not all changes before that are kept; absent where all are.').exactOptional(),
   counts: z.object(COUNTS).describe('How many changes of each name.'),

@@ -21,28 +21,28 @@ export const ReceiverShape = shape('Receiver', 'The state of a receiver.', {
     .enum(['delivers', 'failing', 'disabled', 'new'])
     .describe('`new`: nothing was tried yet; `failing`: every attempt since `failingSince` has failed.'),
   lastDeliveredAt: momentOrNull('When a message arrived last.'),
-  failingSince: momentOrNull('Since when every attempt has failed.'),
+  failingSince: momentOrNull('Start of the failures: every attempt since has failed.'),
   failedAttempts: count('How many have since.'),
   reason: outsideText('Of the last attempt that failed; of one that is disabled, its answer.').nullable(),
 })
 export type ReceiverShape = z.infer<typeof ReceiverShape>
 
-export const ReplayedShape = shape('Replayed', 'What came of sending again what was given up.', {
+export const ReplayedShape = shape('Replayed', 'Outcome of replaying given-up deliveries.', {
   replayed: count('Deliveries that are on their way again.'),
   disabled: z.array(z.string()).describe('Receivers that are switched off: nothing goes their way.'),
 })
 export type ReplayedShape = z.infer<typeof ReplayedShape>
 
-export const ReceiverTestShape = shape('ReceiverTest', 'What came of a test message.', {
+export const ReceiverTestShape = shape('ReceiverTest', 'Outcome of a test message.', {
   receiver: text('Its name in the config.'),
   outcome: z.enum(['delivered', 'failed', 'shown']).describe('shown: nothing was sent.'),
-  shown: outsideText('What would be sent, where that was asked for.').nullable(),
+  shown: outsideText('The message that would be sent, where that was asked for.').nullable(),
   reason: outsideText('The answer, or the fault; null where there was none.').nullable(),
   answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
   ms: z.number().min(0).describe('How long it took, milliseconds.'),
-  fix: text('What to do, where it failed.').nullable(),
-  noted: z.boolean().describe('Whether the log of deliveries has it: not while Redis is away.'),
-  enabled: z.boolean().describe('It was switched off, and gets messages again.'),
+  fix: text('The remedy, where it failed.').nullable(),
+  noted: z.boolean().describe('True where the log of deliveries has it: not while Redis is away.'),
+  enabled: z.boolean().describe('The receiver was switched off, and gets messages again.'),
 })
 export type ReceiverTestShape = z.infer<typeof ReceiverTestShape>
 
@@ -53,7 +53,7 @@ export const OutboxShape = shape('Outbox', 'How many alerts are on their way, fr
   deliveries: count('Messages on their way.'),
   dead: count('Messages that were given up.'),
   oldestPendingAt: momentOrNull('When the oldest of it happened.'),
-  lateSince: momentOrNull('Since when an overdue step is late.'),
+  lateSince: momentOrNull('Moment since which a step is late.'),
 })
 export type OutboxShape = z.infer<typeof OutboxShape>
 
@@ -64,7 +64,7 @@ export const OutboxProofShape = shape('OutboxProof', 'The same, and what each re
   balanced: z.boolean().describe('Nothing is `missing` or `unresolved`.'),
   open: count('Alerts that are open.'),
   waits: z
-    .array(z.object({ ...ofReceiver, why: text('What it waits for.') }))
+    .array(z.object({ ...ofReceiver, why: text('The reason of the wait.') }))
     .describe('Alerts that receivers do not know yet, and why.'),
   missing: z.array(z.object(ofReceiver)).describe('Open alerts that receivers were sent, and do not know.'),
   unresolved: z

@@ -4,9 +4,9 @@ import { AttemptShape } from './delivery.ts'
 import { SeriesShape } from './series.ts'
 import { AccountNameShape, isoMoment, level, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
 
-const HeldBackShape = shape('HeldBack', 'What holds messages back.', {
+const HeldBackShape = shape('HeldBack', 'A reason that holds messages back.', {
   is: z.enum(['silence', 'quiet-hours', 'acknowledged', 'fleet', 'first-run', 'waiting', 'no-route']),
-  until: momentOrNull('Until when, where that is known.'),
+  until: momentOrNull('Its end, where that is known.'),
   text: outsideText('The same for people.'),
 })
 
@@ -15,24 +15,24 @@ const ToldShape = shape('Notification', 'A transition with each attempt to deliv
   at: isoMoment('When it was committed.').nullable(),
   id: text('Of the transition, the same on every copy that is sent.'),
   ...{ kind: alertKind, level, reason: alertReason, fate },
-  why: outsideText('What it ended by; empty where there is no reason.'),
+  why: outsideText('Why it ended; empty where there is no reason.'),
   waiting: z
     .array(
       z.object({
-        receiver: text('Who waits for it; empty: it is not known yet.'),
+        receiver: text('The receiver that waits for it; empty: it is not known yet.'),
         where: z.enum(['outbox', 'group', 'digest', 'held', 'delivery']),
         until: momentOrNull('When that is checked again.'),
         because: text('Why it is held back.').exactOptional(),
       }),
     )
-    .describe('Who still waits for it, and where.'),
+    .describe('Receivers that still wait for it, and where.'),
   attempts: z.array(AttemptShape).describe('To deliver it.'),
 })
 
 const ExplainedAlert = {
   field: text("The series' id, `token` or `poll`."),
   kind: alertKind,
-  subject: outsideText('What it is about, for people.'),
+  subject: outsideText('The subject, for people.'),
   state: z
     .enum(['ok', 'pending', 'warning', 'critical', 'unknown', 'off', 'failing'])
     .describe('`failing`: tokens or polls fail, and no alert is open about it yet.'),
@@ -77,7 +77,7 @@ export const ExplanationShape = shape('Explanation', 'Why alerts of an account w
   ...AccountNameShape,
   standing: z
     .array(outsideText('A sentence.'))
-    .describe('What keeps the account as a whole from being read, judged or reported.'),
+    .describe('Reasons that keep the whole account from being read, judged or reported.'),
   polledAt: momentOrNull('When its limits were last read.'),
   nextPollAt: momentOrNull('When they are read next.'),
   nextPollBecause: outsideText('Why then, for people.').nullable(),

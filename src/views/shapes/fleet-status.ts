@@ -28,16 +28,18 @@ const QueueShape = shape('Queue', 'The jobs in a queue.', {
   active: count('Jobs that are worked on.'),
   delayed: count('Jobs that are not due yet.'),
   failed: count('Jobs that failed and are kept for inspection.'),
-  oldestWaitingAt: momentOrNull('Since when the next one could have been taken up; null where none waits.'),
+  oldestWaitingAt: momentOrNull('Moment since which the next one has waited; null where none waits.'),
 })
 
 export const DaemonShape = shape('Daemon', 'A daemon that runs, or did until a while ago.', {
   name: text('Its machine and process.'),
   version: text('Which version runs.'),
-  roles: z.array(z.enum(ROLES)).describe('What it does: tick, work, serve pages and the API.'),
+  roles: z.array(z.enum(ROLES)).describe('Its work: tick, work, serve pages and the API.'),
   startedAt: isoMoment('When it started.'),
   lastSeenAt: isoMoment('When it last reported.'),
-  silent: z.boolean().describe('It has not reported for so long that it must have died, or cannot reach Redis.'),
+  silent: z
+    .boolean()
+    .describe('True where it has not reported for so long that it must have died, or cannot reach Redis.'),
 })
 export type DaemonShape = z.infer<typeof DaemonShape>
 
@@ -51,10 +53,10 @@ export const TokenEndpointShape = shape(
     cause: z
       .enum(['credentials', 'refused', 'unreachable', 'throttled'] satisfies Cause[])
       .nullable()
-      .describe('What is wrong; null while closed.'),
+      .describe('The cause; null while closed.'),
     detail: outsideText("The provider's answer; null while closed.").nullable(),
-    since: momentOrNull('Since when it is not closed.'),
-    requestsPerSecond: z.number().describe('What the provider is believed to allow.'),
+    since: momentOrNull('Moment since which it is not closed.'),
+    requestsPerSecond: z.number().describe('The rate that the provider seems to allow.'),
     clockSkewMs: z
       .number()
       .nullable()
@@ -68,7 +70,7 @@ export const CoverageShape = shape('Coverage', 'How far the readings of the flee
     .number()
     .nullable()
     .describe('Share of the polled accounts with a fresh reading, 0 to 1; null: no account is polled.'),
-  objective: z.number().describe('What it should be (`limits.coverage`), 0 to 1.'),
+  objective: z.number().describe('The goal (`limits.coverage`), 0 to 1.'),
   polled: count('Accounts that are polled.'),
   stale: count('Their newest reading is older than `limits.freshness`.'),
   failing: count('Their last poll failed, wholly or in part.'),
@@ -83,7 +85,7 @@ const FailedCallsShape = shape(
     calls: count('Calls that were answered.'),
     failed: count('Those answered with status 400 or above.'),
     share: z.number().nullable().describe('Share that failed, 0 to 1; null: no call was answered.'),
-    limit: z.number().describe('What the provider allows certified apps, 0 to 1.'),
+    limit: z.number().describe('The share that the provider allows certified apps, 0 to 1.'),
     warning: z.number().describe('From this share on there is an alert (`provider.failedCalls.warning`).'),
     critical: z.number().describe('From this share on it is critical (`provider.failedCalls.critical`).'),
   },
@@ -92,11 +94,11 @@ export type FailedCallsShape = z.infer<typeof FailedCallsShape>
 
 export const PollBudgetShape = shape('PollBudget', "What is left of the fleet's calls to the limits endpoints.", {
   calls: z.int().describe('Calls that may be made right now; below 0 regular turns have overdrawn it.'),
-  callsPerPoll: z.number().describe('What a poll may take, on the average.'),
+  callsPerPoll: z.number().describe('Calls of a poll, on the average.'),
   short: objectOrNull('Regular turns have to wait: `limits.callsPerHour` is too small. Null: there is room for them.', {
-    since: momentOrNull('Since when.'),
+    since: momentOrNull('The start.'),
     polls: count('Turns that waited since.'),
-    latestSeconds: count('By how much the latest of them was late, seconds.'),
+    latestSeconds: count('Delay of the latest of them, seconds.'),
   }),
 })
 export type PollBudgetShape = z.infer<typeof PollBudgetShape>
@@ -105,9 +107,9 @@ export const HeartbeatShape = shape('Heartbeat', 'The last ping to the service o
   at: momentOrNull('When it was sent last.'),
   ok: z.boolean().describe('All was within bounds.'),
   late: z.boolean().describe('There should have been another one since.'),
-  since: momentOrNull('Since when it has been so.'),
-  reasons: z.array(z.string()).describe('What is out of bounds, a sentence each.'),
-  ping: objectOrNull('Whether it arrived outside, and if not why.', {
+  since: momentOrNull('Start of this state.'),
+  reasons: z.array(z.string()).describe('Values out of bounds, a sentence each.'),
+  ping: objectOrNull('The outcome: it arrived outside, or why it did not.', {
     sent: z.boolean(),
     reason: z.string().nullable(),
   }),
@@ -119,12 +121,12 @@ const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int(
   z.ZodInt
 >
 
-const VerdictShape = shape('Verdict', 'Whether Plimsoll and its accounts are all right.', {
+const VerdictShape = shape('Verdict', 'The state of Plimsoll and its accounts.', {
   level: z.enum(['ok', 'warning', 'critical']).describe('As bad as the worst trouble.'),
   says: outsideText('The same in one line, as every page shows it.'),
   troubles: z
-    .array(z.object({ level, verb: text('What to do.'), says: outsideText('What is wrong.') }))
-    .describe('What needs action, worst first.'),
+    .array(z.object({ level, verb: text('The remedy.'), says: outsideText('The trouble.') }))
+    .describe('Troubles that need action, worst first.'),
 })
 
 export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
@@ -163,6 +165,6 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   heartbeat: HeartbeatShape.nullable().describe('Null where there is none, or none yet.'),
   nearestLimits: z.array(NearLimitShape).describe('Up to ten accounts that are nearest to a limit, nearest first.'),
   queues: z.array(QueueShape),
-  daemons: z.array(DaemonShape).describe('Who is running.'),
+  daemons: z.array(DaemonShape).describe('The daemons that run.'),
 })
 export type FleetStatusShape = z.infer<typeof FleetStatusShape>

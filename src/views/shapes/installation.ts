@@ -1,21 +1,21 @@
 import * as z from 'zod'
 import { count, momentOrNull, shape, text } from './words.ts'
 
-export const FindingShape = shape('Finding', 'What one check of `plimsoll doctor` found.', {
-  name: text('What was checked.'),
+export const FindingShape = shape('Finding', 'Result of one check of `plimsoll doctor`.', {
+  name: text('Name of the check.'),
   level: z.enum(['ok', 'warn', 'fail']),
-  detail: text('What was found.'),
+  detail: text('The finding.'),
   fix: text('The way out; every `fail` has one.').exactOptional(),
 })
 
-const scopes = z.array(z.enum(['read', 'tokens', 'write', 'audit'])).describe('What it may do.')
+const scopes = z.array(z.enum(['read', 'tokens', 'write', 'audit'])).describe('Its scopes.')
 
 export const AdminTokenShape = shape('AdminToken', 'A named admin token; the token itself is kept nowhere.', {
   name: text('Its name.'),
   scopes,
   createdAt: momentOrNull('When it was made.'),
   lastUsedAt: momentOrNull('When it was used last.'),
-  ignored: z.boolean().describe('Whether it opens nothing, because no key of this installation sealed it.'),
+  ignored: z.boolean().describe('True where it opens nothing, because no key of this installation sealed it.'),
 })
 
 export const NewAdminTokenShape = shape('NewAdminToken', 'An admin token that was just made.', {
@@ -29,7 +29,7 @@ export const RemovedAdminTokenShape = shape('RemovedAdminToken', 'An admin token
   outcome: z.literal('removed'),
 })
 
-export const RekeyedShape = shape('Rekeyed', 'What came of encrypting all stored tokens anew.', {
+export const RekeyedShape = shape('Rekeyed', 'Outcome of encrypting all stored tokens anew.', {
   outcome: z
     .enum(['clean', 'writing', 'stopped'])
     .describe('`writing`: a daemon or a command still writes with another key; `stopped`: it was stopped.'),
@@ -53,7 +53,7 @@ export const RekeyedShape = shape('Rekeyed', 'What came of encrypting all stored
 
 const ProblemOfConfigShape = shape('ConfigProblem', 'A fault that keeps a config from being used, or a notice.', {
   path: text('Where in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
-  message: text('What is wrong and what is allowed.'),
+  message: text('The fault, and what is allowed.'),
   line: z.int().exactOptional(),
   column: z.int().exactOptional(),
 })
@@ -65,13 +65,13 @@ export const BadConfigShape = shape('BadConfig', 'A config that can not be used.
 
 export const CheckedConfigShape = z
   .discriminatedUnion('ok', [z.object({ ok: z.literal(true), notices: z.array(ProblemOfConfigShape) }), BadConfigShape])
-  .meta({ id: 'CheckedConfig', description: 'Whether a config can be used.' })
+  .meta({ id: 'CheckedConfig', description: 'The check of a config.' })
 
 export const AnyObjectShape = z
   .looseObject({})
   .meta({ id: 'AnyObject', description: 'An object whose fields another schema describes.' })
 
-export const DemoFactsShape = shape('DemoFacts', 'What a run of the demo did.', {
+export const DemoFactsShape = shape('DemoFacts', 'Facts of a run of the demo.', {
   accounts: count('Connected.'),
   refreshes: count('Refreshes that worked.'),
   refreshesPerAccountAtLeast: count('Of the account with the fewest.'),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { METRICS } from '../../limits/reports/all-reports.ts'
 import { AccountNameShape, count, momentOrNull, outsideText, shape, text } from './words.ts'
 
-const metric = z.enum(METRICS).describe('What is measured.')
+const metric = z.enum(METRICS).describe('The metric.')
 const objectTypeId = z.string().exactOptional().describe('Of a series of one object type: which.')
 const from = z
   .string()
@@ -12,7 +12,7 @@ const to = z.string().exactOptional().describe('Of a series of a pair: the objec
 const label = outsideText('Plural name of the object type.').exactOptional()
 
 const usage = count('How much is used.')
-const limit = z.number().nullable().describe('What may be used; null where there is no limit, or it is not known.')
+const limit = z.number().nullable().describe('The limit; null where there is none, or it is not known.')
 const percent = z
   .number()
   .nullable()

@@ -54,7 +54,7 @@ export const PlannedAccountShape = shape('PlannedAccount', 'An account in which 
   ...{ hubId, hubDomain },
   changes: z.array(
     SeriesShape.extend({
-      move: z.enum(MOVES).describe('What its next poll changes.'),
+      move: z.enum(MOVES).describe('Change at its next poll.'),
       before: z.object({ level: plannedLevel, rule: z.string().nullable() }),
       after: z.object({ level: plannedLevel, rule: z.string().nullable(), threshold: ConditionsShape.nullable() }),
     }).meta({ id: 'LevelChange', description: 'A series that would be at another level.' }),
@@ -88,13 +88,13 @@ export const PlanSummaryShape = z.object({
       to: isoMoment('It ended.').nullable(),
       knownFrom: momentOrNull('When the oldest poll was that is known.'),
       ...{ before: messages, after: messages },
-      notes: z.array(z.string()).describe('What the history does not show, for people.'),
+      notes: z.array(z.string()).describe('Gaps of the history, for people.'),
     })
-    .describe('What would have been sent over the stored history.'),
+    .describe('Messages that would have been sent over the stored history.'),
 })
 export type PlanSummaryShape = z.infer<typeof PlanSummaryShape>
 
-const PlanShape = shape('Plan', 'What another config would change.', {
+const PlanShape = shape('Plan', 'Effect of another config.', {
   ok: z.literal(true),
   at: momentOrNull('When it was compared.'),
   config: text('The config in force.'),
@@ -105,4 +105,4 @@ const PlanShape = shape('Plan', 'What another config would change.', {
 
 export const PlanOutcomeShape = z
   .discriminatedUnion('ok', [PlanShape, BadConfigShape])
-  .meta({ id: 'PlanOutcome', description: 'What another config would change, or why it can not be used.' })
+  .meta({ id: 'PlanOutcome', description: 'Effect of another config, or why it can not be used.' })

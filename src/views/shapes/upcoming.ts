@@ -38,7 +38,7 @@ export const UpcomingShape = shape('Upcoming', 'Accounts that reach a limit in t
       accounts: count('Accounts with a series at or over its limit.'),
       items: z.array(FullAccountShape).describe('As many as `limit`; all of them: `GET /accounts?sort=nearest`.'),
     })
-    .describe('What is full already.'),
+    .describe('Limits that are full already.'),
   forecasts: z
     .boolean()
     .describe(
