@@ -86,7 +86,7 @@ function refused(
   const text = wayOut === undefined ? message : `${message}: ${wayOut}`
   if (field === undefined) return new CommandError(text)
   const called = takes[field]?.option ?? field
-  return command.error(`error: ${names.includes(called) ? '' : `--${called} `}${text}`)
+  return command.error(`error: ${names.includes(called) ? called : `--${called}`} ${text}`)
 }
 
 /** What was written, with the hub ids of accounts that are named by their domain. */

@@ -1,8 +1,7 @@
-import { matchersText } from '../alerts/silence.ts'
 import { number, prose, spare, whole } from '../text/columns.ts'
 import { formatDistance } from '../text/format-number.ts'
 import { SilenceShape } from '../views/shapes/alert.ts'
-import { countCovered, silenceJson } from '../views/silenced.ts'
+import { silenceViews } from '../views/silenced.ts'
 import { flagField } from './field.ts'
 import { listing } from './operation.ts'
 import { numberAndId, pageOfList } from './searches.ts'
@@ -22,17 +21,17 @@ export const silenceList = listing({
     const [afterAt, afterId] = after === undefined ? [-1, ''] : numberAndId(after)
     const rest = found.filter(({ endsAt, id }) => endsAt > afterAt || (endsAt === afterAt && id > afterId))
     const { items, next } = pageOfList(rest, limit, (last) => `${last.endsAt}.${last.id}`)
-    const counts = await countCovered(deps, items)
-    return { next, items: items.map((silence) => ({ silence, openAlerts: counts.get(silence.id) ?? 0, now })) }
+    return { next, items: await silenceViews(deps, items, now) }
   },
-  json: ({ silence, openAlerts, now }) => silenceJson(silence, openAlerts, now),
+  json: (silence) => silence,
   show: ({ items }, { now }) => {
     if (items.length === 0) return ['no silences in force']
     const what = [whole('ID'), prose('WHAT'), 'BY', prose('WHY')]
     const columns = [...what, spare(whole('STARTS')), whole('ENDS'), number('OPEN ALERTS')]
-    const rows = items.map(({ silence: { startsAt = 0, ...one }, openAlerts }) => [
-      ...[one.id, matchersText(one.matchers), one.author, one.comment],
-      ...[startsAt <= now ? '' : formatDistance(startsAt - now), formatDistance(one.endsAt - now), String(openAlerts)],
+    const distance = (at: string) => formatDistance(Date.parse(at) - now)
+    const rows = items.map(({ id, match, author, comment, startsAt, endsAt, openAlerts }) => [
+      ...[id, match, author, comment],
+      ...[Date.parse(startsAt) <= now ? '' : distance(startsAt), distance(endsAt), String(openAlerts)],
     ])
     return [{ columns, rows }]
   },

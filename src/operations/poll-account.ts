@@ -1,7 +1,7 @@
 import { ageCell } from '../text/cells.ts'
 import { prose, spare, state, whole } from '../text/columns.ts'
 import { countOf } from '../text/format-number.ts'
-import { polledJson } from '../views/account-now-json.ts'
+import { iso } from '../text/format-time.ts'
 import { PolledShape } from '../views/shapes/account.ts'
 import { listOf } from '../views/shapes/words.ts'
 import { accountsField } from './field.ts'
@@ -26,10 +26,12 @@ const poll = operation({
     const hubIds = [given.hubId].flat()
     for (const hubId of hubIds) if ((await registry.get(hubId)) === undefined) throw noAccount(hubId)
     let done = 0
-    const pollOne = async (hubId: number) => {
+    const pollOne = async (hubId: number): Promise<PolledShape> => {
       const { account, reason } = await actions.poll(hubId, who)
       onlooker?.at(++done, hubIds.length)
-      return polledJson(hubId, account, reason)
+      const { hubDomain = '', state = null, polledAt = null } = account ?? {}
+      const outcome = reason === undefined ? 'read' : 'failed'
+      return { hubId, hubDomain, state, outcome, reason: reason ?? null, polledAt: iso(polledAt) }
     }
     return Promise.all(hubIds.map(pollOne))
   },

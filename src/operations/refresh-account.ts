@@ -1,5 +1,4 @@
-import { formatTime } from '../text/format-time.ts'
-import { refreshedJson } from '../views/account-now-json.ts'
+import { formatTime, iso } from '../text/format-time.ts'
 import { RefreshedShape } from '../views/shapes/account.ts'
 import { accountField, required } from './field.ts'
 import { operation } from './operation.ts'
@@ -26,9 +25,12 @@ export const accountRefresh = operation({
   examples: ['1234567'],
   writesTokens: true,
   busy: ({ hubId }) => `refreshing account ${hubId}`,
-  does: async ({ actions }, { given: { hubId }, who }) => {
+  does: async ({ actions }, { given: { hubId }, who }): Promise<RefreshedShape> => {
     const answer = await actions.refresh(hubId, who)
-    if (answer.is === 'refreshed') return refreshedJson(answer.account)
+    if (answer.is === 'refreshed') {
+      const { hubDomain, state, token } = answer.account
+      return { hubId, hubDomain, state, outcome: 'refreshed', expiresAt: iso(token.expiresAt) }
+    }
     if (answer.is === 'unknown') throw noAccount(hubId)
     const { is, why, until } = answer
     throw new Refusal(KINDS[is], `account ${hubId} was not refreshed: ${why}`, { until })

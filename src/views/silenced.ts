@@ -83,15 +83,24 @@ export async function unknownAccounts(
 /** A silence as pages and programs show it. Times in ISO 8601. */
 export type SilenceView = SilenceShape
 
+export async function silenceViews(
+  deps: Parameters<typeof countCovered>[0],
+  silences: readonly Silence[],
+  now: number,
+): Promise<SilenceView[]> {
+  const counts = await countCovered(deps, silences)
+  return silences.map((silence) => viewOf(silence, counts.get(silence.id) ?? 0, now))
+}
+
 export async function silenceView(
   deps: Parameters<typeof countCovered>[0],
   silence: Silence,
   now: number,
 ): Promise<SilenceView> {
-  return silenceJson(silence, (await countCovered(deps, [silence])).get(silence.id) ?? 0, now)
+  return viewOf(silence, (await countCovered(deps, [silence])).get(silence.id) ?? 0, now)
 }
 
-export function silenceJson(silence: Silence, openAlerts: number, now: number): SilenceView {
+function viewOf(silence: Silence, openAlerts: number, now: number): SilenceView {
   const { id, matchers, author, comment, createdAt, startsAt = createdAt, endsAt } = silence
   return {
     id,

@@ -16,7 +16,7 @@ import {
   readPlace,
 } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
-import { countCovered, type SilenceView, silenceJson } from '../../../views/silenced.ts'
+import { type SilenceView, silenceViews } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { check, oneOf } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -54,16 +54,16 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
   const silences = current.filter((one) => isInForce(one, now))
   const after = query.after === undefined ? undefined : readPlace(query.after)
   const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE }
-  const [{ counts, accounts, next }, covered] = await Promise.all([
+  const [{ counts, accounts, next }, views] = await Promise.all([
     findAlerts(deps, { ...query, silences }, page, now),
-    countCovered(deps, current),
+    silenceViews(deps, current, now),
   ])
   const body = alertsPage({
     counts,
     query,
     accounts: accounts.map((account) => accountAlertsJson(account, ALERTS_A_PAGE)),
     next: next === undefined ? undefined : alertPlaceText(next),
-    silences: current.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
+    silences: views,
     token: tokenOfWriter(request),
     reconnect: (hubId) => reconnectUrl(deps, hubId, request),
     now,
