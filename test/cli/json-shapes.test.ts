@@ -71,7 +71,11 @@ test('accounts: connected, imported, polled, refreshed, shown, exported, uninsta
   writeFileSync(fleet, `hubId,refreshToken\n${GLOBEX},${token}\nnonsense,\n`)
   expect(await told('accounts import', [fleet], 1)).toMatchObject({ imported: 1, bad: 1, badLines: [{ line: 3 }] })
   expect(await told('accounts poll', [ACME])).toMatchObject([{ hubId: 1, state: 'active', outcome: 'read' }])
-  expect((await plimsoll('accounts', 'poll', ACME, '42')).err).toContain('there is no account 42')
+  expect(await told('accounts poll', [ACME, '42'], 1)).toMatchObject([
+    { outcome: 'read' },
+    { hubId: 42, state: null, outcome: 'failed' },
+  ])
+  expect((await plimsoll('accounts', 'poll', '42')).err).toContain('there is no account 42')
   expect(await told('accounts reconnect-link', ['d1.example.com'])).toMatchObject({ hubId: 1 })
   expect(await told('accounts contact', ['d1.example.com', 'ada@d1.example.com'])).toEqual({
     ...{ hubId: 1, contact: 'ada@d1.example.com' },
