@@ -295,7 +295,7 @@ async function storeAccount(
       provedAfter = generation
       continue
     }
-    await deps.store.set(deps.keys.delivery.connectedAt, deps.clock.now())
+    await deps.store.set(deps.keys.delivery.lastConnectAt, deps.clock.now())
     deps.log.info({ code: 'account.connected', hubId, hubDomain, again: is === 'reconnected' }, 'account connected')
     return { is, hubId, hubDomain, scopes }
   }

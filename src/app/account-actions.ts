@@ -81,7 +81,7 @@ export async function importFleet(
   const { imported, replaced } = summary
   if (imported + replaced === 0) return summary
   const { store, keys, clock } = services
-  await Promise.all([store.set(keys.delivery.connectedAt, clock.now()), wakeNow(services, 'refresh-tokens')])
+  await Promise.all([store.set(keys.delivery.lastConnectAt, clock.now()), wakeNow(services, 'refresh-tokens')])
   const detail = `imported ${formatCount(imported)}, replaced ${formatCount(replaced)}`
   await audit.note({ action: 'accounts.imported', who, detail })
   return summary

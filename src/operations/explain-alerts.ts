@@ -96,7 +96,7 @@ function accountFacts({ account, standing, series }: AccountExplanation): Fact[]
   return [
     ['account', `${hubId} ${hubDomain} (${STATE_NAMES[state]})`],
     ...standing.map((note): Fact => ['note', note]),
-    ['last poll', polledAt === null ? 'never' : formatMoment(polledAt)],
+    ['limits read', polledAt === null ? 'never' : formatMoment(polledAt)],
     ['next poll', nextPollAt === null ? 'none' : formatMoment(nextPollAt) + moved],
     ['next refresh', nextRefreshAt === null ? 'none' : formatMoment(nextRefreshAt)],
   ]

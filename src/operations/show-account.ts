@@ -53,7 +53,7 @@ function factsOf(view: AccountView): Fact[] {
     ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
     ['next refresh', momentCell(account.nextRefreshAt)],
     ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
-    ['last poll', momentCell(account.polledAt)],
+    ['limits read', momentCell(account.polledAt)],
     ['next poll', momentCell(account.nextPollAt)],
     ['because', nextPollBecause(view) ?? ''],
     ['API calls', bucketText(account) ?? ''],

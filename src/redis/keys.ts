@@ -157,7 +157,7 @@ function deliveryKeys(out: string) {
     /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt, a mark of its address, pausedUntil */
     receiver: (name: string) => `${out}:receiver:${name}`,
     /** string: when an account was connected last, ms */
-    connectedAt: `${out}:connected-at`,
+    lastConnectAt: `${out}:connected-at`,
     /** hash: id -> a silence (JSON) */
     silences: `${out}:silences`,
     /** hash, expires: when a mail that asks to connect the account again was last made, ms, and its delivery */

@@ -57,7 +57,7 @@ describe('connecting with a code', () => {
     expect(refreshAt).toBeGreaterThanOrEqual(now + 900_000)
     expect(refreshAt).toBeLessThanOrEqual(now + 1_440_000)
     expect(await one.dueAt('poll')).toBe(now)
-    expect(await one.store.get(one.keys.delivery.connectedAt)).toBe(`${now}`)
+    expect(await one.store.get(one.keys.delivery.lastConnectAt)).toBe(`${now}`)
     for (const value of Object.values(await dump(one.store, one.keys))) {
       expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toMatch(/(access|refresh)-1|the-code/)
     }

@@ -118,7 +118,7 @@ test('an alert is explained by its reading, the rule that decides and where it s
   const alertId = id.slice(0, id.indexOf('-'))
   expect(code).toBe(0)
   expect(out).toBe(`account       1 full.example.com (active)
-last poll     2026-11-21 09:45 UTC
+limits read   2026-11-21 09:45 UTC
 next poll     2026-11-21 10:00 UTC
 next refresh  2026-11-21 09:18 UTC
 
@@ -164,7 +164,7 @@ test('an account that was never read is said to be so', async () => {
   const { code, out } = await explain(String(UNREAD))
   expect(code).toBe(0)
   expect(out).toContain('it was never read: there is nothing to judge yet')
-  expect(out).toContain('last poll     never\n')
+  expect(out).toContain('limits read   never\n')
 })
 
 test('what a rule turns off names the rule, and --all shows it in full', async () => {

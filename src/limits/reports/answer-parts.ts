@@ -4,7 +4,7 @@ import type { ReadReport, ReportedValue } from './report.ts'
 
 type Numbers = Pick<ReportedValue, 'usage' | 'limit' | 'reported'>
 
-/** `overallUsage` and its like. Only the usage must be there: of anything else that can't be read the rest does not suffer. */
+/** `overallUsage` and its like. An answer without a usage is refused; anything else that is missing is reported as a gap, and the rest is read. */
 export function overallOf(gaps: Gaps, answer: JsonObject): Numbers {
   const usage = readCount(answer, 'overallUsage')
   const limit = gaps.count(answer, 'overallLimit') ?? 0

@@ -1,4 +1,4 @@
--- Texts that are written only if unchanged since they were read.
+-- Small steps of an account, or of what all share: most write a text only if it is unchanged since it was read.
 
 --!step changeAlerts
 --!include account-step

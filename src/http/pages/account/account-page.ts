@@ -211,7 +211,7 @@ ${factList([
     'Scopes',
     scopes.length === 0 ? undefined : html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}`,
   ],
-  ['Last poll', when(polledAt, now)],
+  ['Limits read', when(polledAt, now)],
   ['API calls', apiCalls === undefined ? undefined : html`${apiCalls}`],
   ['Token expires', expiresAt === null || state === 'uninstalled' ? undefined : when(expiresAt, now)],
   ['Next refresh', nextRefreshAt === null ? undefined : when(nextRefreshAt, now)],
