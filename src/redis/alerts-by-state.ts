@@ -155,8 +155,8 @@ async function keepKnown(
     const [receiver, alert] = cut(field)
     const last = await store.hget(old['last-sent'], field)
     const [, delivery, group] = /^\S+ (\S+) ?(.*)$/.exec(last ?? '') ?? []
-    const untold = waiting.filter((one) => one.alert === alert && (one.receiver === receiver || one.receiver === ''))
-    const number = untold.length > 0 ? Math.min(...untold.map(({ first }) => first)) - 1 : (numbers.get(alert) ?? 0)
+    const unsent = waiting.filter((one) => one.alert === alert && (one.receiver === receiver || one.receiver === ''))
+    const number = unsent.length > 0 ? Math.min(...unsent.map(({ first }) => first)) - 1 : (numbers.get(alert) ?? 0)
     const was = lastSends.get(field)
     const sent = delivery === undefined ? {} : { delivery, group: cut(group ?? '')[1] }
     const one = waits.get(field)

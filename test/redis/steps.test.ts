@@ -63,7 +63,7 @@ test('the names that a step on an account makes for itself are those that everyb
 test('the names that a step on deliveries makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/delivery-step.lua', import.meta.url), 'utf8')
   const script = `${shared} return {DELIVERIES_DUE, DEAD, DELIVERED, WAITING, UNDER_WAY, ATTEMPTS, DISABLED, RECEIVERS, knownKey('a'),
-    overKey('a'), latelyKey('a'), deliveryKey('a'), receiverKey('a'), digestKey('a'),
+    overKey('a'), recentKey('a'), deliveryKey('a'), receiverKey('a'), digestKey('a'),
     DIGESTS_DUE, ACKNOWLEDGING}`
   for (const prefix of ['plimsoll', 'a:due']) {
     const { delivery: own, digests } = createKeys(prefix)

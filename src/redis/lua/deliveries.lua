@@ -300,7 +300,7 @@ return 0
 -- KEYS: deliveries due. ARGV: receiver, its moment as it was read ('' = none), its next moment, now, and of a delivery: id, message
 --   (JSON), alerts that it shows (with spaces between), what the next digest is compared with.
 -- Returns 'moved' | 'lost' (the moment is another one, or it shows what is over: it is made anew).
-local receiver, read, nextAt, now, id, message, shows, told = unpack(ARGV)
+local receiver, read, nextAt, now, id, message, shows, digest = unpack(ARGV)
 if tonumber(redis.call('ZSCORE', DIGESTS_DUE, receiver) or '') ~= tonumber(read) then return 'lost' end
 -- The message that says that an alert is over did not wait for a digest that was being made, and arrives before it. What has been over
 -- for a minute was read as open all the same: a failover brought it back.
@@ -313,6 +313,6 @@ if not id then return 'moved' end
 -- A digest carries no transition: each has a delivery of its own. But it shows alerts as firing.
 redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
   'createdAt', now, 'attempts', 0, 'shows', shows, 'after', redis.call('HGET', digestKey(receiver), 'delivery') or '')
-redis.call('HSET', digestKey(receiver), 'told', told, 'delivery', id)
+redis.call('HSET', digestKey(receiver), 'told', digest, 'delivery', id)
 redis.call('ZADD', DELIVERIES_DUE, now, id)
 return 'moved'

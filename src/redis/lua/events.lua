@@ -37,9 +37,9 @@ local now, id, receiver, alert, newest = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARG
 local field = receiver .. '|' .. alert
 
 if redis.call('EXISTS', deliveryKey(id)) == 1 then return 'known' end
-local told = sentLast(receiver, alert)
-if not told then return 'not-sent' end
-local last = redis.call('HMGET', deliveryKey(told.delivery or ''), 'message', 'state', 'transitions')
+local sent = sentLast(receiver, alert)
+if not sent then return 'not-sent' end
+local last = redis.call('HMGET', deliveryKey(sent.delivery or ''), 'message', 'state', 'transitions')
 if last[1] and not last[2] then return 'wait' end
 if newest ~= '' and last[3] then
   local isSent = false

@@ -62,9 +62,9 @@ return 0
 --   happened.
 -- Returns 'recorded' | 'lost'.
 local receiver, now, interval, kept = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local KNOWN, OVER, LATELY = knownKey(receiver), overKey(receiver), latelyKey(receiver)
-local lastLately = 5 + ARGV[5]
-local changes, firstDelivery = cmsgpack.unpack(ARGV[lastLately + 1]), lastLately + 2
+local KNOWN, OVER, RECENT = knownKey(receiver), overKey(receiver), recentKey(receiver)
+local lastRecent = 5 + ARGV[5]
+local changes, firstDelivery = cmsgpack.unpack(ARGV[lastRecent + 1]), lastRecent + 2
 
 for _, change in ipairs(changes) do
   if (redis.call('HGET', KNOWN, change[1]) or '') ~= change[2] then return 'lost' end
@@ -102,9 +102,9 @@ local function notArrived(ids)
   return table.concat(left, ' ')
 end
 
-for n = 6, lastLately do redis.call('ZADD', LATELY, now, ARGV[n]) end
-redis.call('ZREMRANGEBYSCORE', LATELY, '-inf', '(' .. now - interval)
-redis.call('PEXPIRE', LATELY, interval + 60000)
+for n = 6, lastRecent do redis.call('ZADD', RECENT, now, ARGV[n]) end
+redis.call('ZREMRANGEBYSCORE', RECENT, '-inf', '(' .. now - interval)
+redis.call('PEXPIRE', RECENT, interval + 60000)
 for n = firstDelivery, #ARGV, 6 do
   local id, type, message, transitions, after, happenedAt = unpack(ARGV, n, n + 5)
   redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', type, 'message', message, 'transitions', transitions,

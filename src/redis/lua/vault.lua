@@ -39,9 +39,9 @@ end
 if keyId ~= '' then
   -- Again with every report: a rekey that ended just before this process came may have taken it away.
   redis.call('SADD', KEYS[1], keyId)
-  local said = { now, keyId }
-  for n = 4, #ARGV do said[#said + 1] = ARGV[n] end
-  redis.call('HSET', KEYS[2], process, table.concat(said, ' '))
+  local report = { now, keyId }
+  for n = 4, #ARGV do report[#report + 1] = ARGV[n] end
+  redis.call('HSET', KEYS[2], process, table.concat(report, ' '))
 end
 -- The process counted as gone, as where the server's clock was set: its writes since then count as well.
 if process ~= '' and keyId == '' and ARGV[4] and redis.call('HEXISTS', KEYS[2], process) == 0 then
@@ -50,17 +50,17 @@ end
 local writers = {}
 local all = redis.call('HGETALL', KEYS[2])
 for n = 1, #all, 2 do
-  local said = {}
-  for word in string.gmatch(all[n + 1], '%S+') do said[#said + 1] = word end
-  local at, id = tonumber(said[1]) or 0, said[2]
+  local report = {}
+  for word in string.gmatch(all[n + 1], '%S+') do report[#report + 1] = word end
+  local at, id = tonumber(report[1]) or 0, report[2]
   if at > now then
     -- By a clock that was set back since: it counts for as long from now on, and no longer.
-    at, said[1] = now, now
-    redis.call('HSET', KEYS[2], all[n], table.concat(said, ' '))
+    at, report[1] = now, now
+    redis.call('HSET', KEYS[2], all[n], table.concat(report, ' '))
   end
   local leaves = all[n] == process and keyId == ''
   if leaves or now - at > silence then remove(all[n], id)
-  else writers[#writers + 1] = { all[n], unpack(said, 2) } end
+  else writers[#writers + 1] = { all[n], unpack(report, 2) } end
 end
 return writers
 
@@ -75,8 +75,8 @@ local keep, needed = {}, {}
 local goneBefore = cjson.decode(ARGV[1])
 for n = 2, #ARGV do keep[ARGV[n]] = true end
 
-for _, said in ipairs(redis.call('HVALS', KEYS[3])) do
-  local id, needs = string.match(said, '^%d+ (%S+)(.*)$')
+for _, report in ipairs(redis.call('HVALS', KEYS[3])) do
+  local id, needs = string.match(report, '^%d+ (%S+)(.*)$')
   if not keep[id] then return 'writing' end
   for need in string.gmatch(needs, '%S+') do needed[need] = true end
 end

@@ -2,8 +2,8 @@
 -- full.
 local MOST_LOGGED = 1000
 
--- A place in the log that none had before. A node that took over, with writes lost and its clock behind, comes by the same
--- millisecond again: what is said is part of the place. Of one millisecond they add up, far below 2^53.
+-- A place in the log that no entry had before. A node that took over, with writes lost and its clock behind, sees the
+-- same millisecond again: a hash of the entry is part of the place. Places of one millisecond add up, far below 2^53.
 local function placeInLog(log, entry)
   local at, n = redisNow(), tonumber(string.sub(redis.sha1hex(entry), 1, 6), 16)
   local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]

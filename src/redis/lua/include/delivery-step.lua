@@ -11,7 +11,7 @@ local CHUNK = 500
 
 local function knownKey(receiver) return AT .. ':known:' .. receiver end
 local function overKey(receiver) return AT .. ':over:' .. receiver end
-local function latelyKey(receiver) return AT .. ':lately:' .. receiver end
+local function recentKey(receiver) return AT .. ':lately:' .. receiver end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
 local function lastEventKey(receiver, hubId) return AT .. ':last-event:' .. receiver .. '|' .. hubId end
@@ -32,6 +32,6 @@ end
 -- The transition that a receiver was sent last of an alert, unless that was the end.
 local function sentLast(receiver, alert)
   local known = redis.call('HGET', knownKey(receiver), alert)
-  local told = known and cjson.decode(known).told
-  return told and not told.isOver and told or nil
+  local last = known and cjson.decode(known).told
+  return last and not last.isOver and last or nil
 end
