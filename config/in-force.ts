@@ -51,7 +51,7 @@ function isSame(before: unknown, after: unknown): boolean {
 }
 
 /**
- * Shows whether two configs are the same, secrets included, and gives nothing of them away to who lacks the key. What may
+ * Shows whether two configs are the same, secrets included, and gives nothing of them away without the key. What may
  * differ between daemons of one installation is left out.
  */
 export function configFingerprint(config: Config, key: Buffer): string {

@@ -49,7 +49,7 @@ export class Turns {
   }
 }
 
-/** One attempt to deliver one message; what comes of it decides when the next one is. */
+/** One attempt to deliver one message; its outcome decides on the next one. */
 export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
   const { deliveries, clock } = deps
   const sinceTaken = clock.stopwatch()

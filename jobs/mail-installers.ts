@@ -28,7 +28,7 @@ const PAGE = 500
 const REMEMBERED_MS = 14 * 86_400_000
 
 /**
- * Mails the link that connects an account again to its contact, or to who installed the app, where the config wants that. What
+ * Mails the link that connects an account again to its contact, or to the installer of the app, where the config wants that. What
  * is handled by an operator is left to them, and while no tokens can be refreshed at all nothing is asked of customers.
  */
 export async function mailInstallers(deps: InstallersWork): Promise<undefined> {

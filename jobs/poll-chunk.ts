@@ -33,7 +33,7 @@ export class PollChunk {
   readonly #rules: PollRules
   /** In the order in which they are begun. */
   readonly #hubIds: readonly number[]
-  /** Taken out by who asks for it: with its numbers it is large. */
+  /** Removed when it is used: with its numbers it is large. */
   readonly #begun = new Map<number, BegunOr>()
   readonly #beginning = new Map<number, Promise<void>>()
   #waiting: Waiting[] = []
@@ -88,7 +88,7 @@ export class PollChunk {
     return decidePoll(rules, poll, facts, deps.endpoint.mayRetry(), now)
   }
 
-  /** Committed with those that wait already; `done` is called with what came of it. */
+  /** Commits it with those that wait already; `done` gets its outcome. */
   async commit(waiting: Waiting): Promise<void> {
     this.#waiting.push(waiting)
     if (this.#waiting.length >= TOGETHER) await this.flush()

@@ -33,7 +33,7 @@ const SWEEP_AHEAD_AGAIN_MS = AHEAD_MS / 5
 
 /**
  * Between two sweeps of a fleet at rest: of its token's life, or its period, no account waits for more than a
- * hundredth, and who comes due meanwhile travels in the same chunk.
+ * hundredth, and accounts that come due meanwhile travel in the same chunk.
  */
 const REST_MS = 2_500
 const REST_SHARE = 0.01

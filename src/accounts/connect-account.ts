@@ -249,7 +249,7 @@ interface Connecting {
 /** More than any two clocks differ by. */
 const ANY_SLACK_MS = Number.MAX_SAFE_INTEGER
 
-/** `keep` gets what is to be proved, and what came of that, before anything else can fail. */
+/** `keep` gets the proof in question, and its outcome, before anything else can fail. */
 async function storeAccount(
   deps: ConnectDeps,
   { id, grant, whose, onlyKept, isLate, order }: Connecting,

@@ -42,7 +42,7 @@ function reachedBy({ to, contacts = [] }: Route, hasContact: boolean): readonly 
   return hasContact || contacts.length === 0 ? to : to.filter((receiver) => !contacts.includes(receiver))
 }
 
-/** The route by which a receiver gets an alert; whether the account has a contact shows by who that receiver is. */
+/** The route by which a receiver gets an alert; a receiver of contacts shows that the account has one. */
 export function routeTo(routes: readonly Route[], alert: Routable, receiver: string): Route | undefined {
   const route = routeOf(routes, alert, true)
   return route?.to.includes(receiver) ? route : routeOf(routes, alert)

@@ -65,7 +65,7 @@ export function alertSettings({ thresholds, alerts, tags }: Config) {
   }
 }
 
-/** How alerts are grouped, and who gets them. */
+/** Groups of alerts, and their receivers. */
 export function routingSettings({ alerts, routes, receivers, tags }: Config) {
   const { by, wait: waitMs, interval: intervalMs, max } = alerts.group
   const contacts = Object.keys(receivers).filter((name) => sendsToContacts(receivers[name]))

@@ -56,7 +56,7 @@ export async function showMessage(
   }
 }
 
-/** Sends one test message now, through the very receiver that the daemon sends through, and notes what came of it. */
+/** Sends one test message now, through the very receiver that the daemon sends through, and notes the outcome. */
 export async function testReceiver(
   { config, name, settings }: TestedReceiver,
   clock: Clock,

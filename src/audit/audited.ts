@@ -19,7 +19,7 @@ export const PART_NAMES = Object.keys(PARTS) as Part[]
 
 interface Audited {
   part: Part
-  /** After the name of who did it, for people. */
+  /** Text after the name of the person or program, for people. */
   did: string
   /** Code of its line in the log; undefined: the work that it belongs to has one. */
   code?: LogCode

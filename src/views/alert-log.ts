@@ -13,7 +13,7 @@ import { type FateSources, type ReceiverFate, readReceiverFates } from './receiv
 import type { TransitionShape } from './shapes/alert.ts'
 import type { ViewDeps } from './view-deps.ts'
 
-/** A transition that was committed, and what became of it. */
+/** A committed transition, and its outcome. */
 export interface LoggedTransition {
   transition: TransitionRef
   alert: Alert

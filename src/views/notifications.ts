@@ -95,7 +95,7 @@ export interface AccountFacts {
   log: readonly Notification[]
 }
 
-/** A transition with what became of it. */
+/** A transition with its outcome. */
 export interface Notification {
   /** Place in the alert log. */
   ref: TransitionRef

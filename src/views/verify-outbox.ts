@@ -16,7 +16,7 @@ interface Sources extends Pick<ViewDeps, 'store' | 'keys'> {
 }
 
 export interface OutboxProof extends OutboxBalance {
-  /** Every open alert is known to its receivers, or waits, and every end is known to who was sent the beginning. */
+  /** Every open alert was sent to its receivers, or waits, and every end was sent to those that had the beginning. */
   balanced: boolean
   /** Alerts that are open. */
   open: number

@@ -50,7 +50,7 @@ return before or ''
 -- after them. Reads only.
 -- KEYS: due set. ARGV: now, most to return, prefix of account keys.
 -- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, refreshedAt, 'active' or '', ..., the earliest
---   moment that is not due or '', how many accounts there are. Texts of their own cost who reads them three times as much.
+--   moment that is not due or '', how many accounts there are. Separate texts cost the reader three times as much.
 local due, now, most, accounts = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local chosen = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)

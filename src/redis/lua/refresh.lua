@@ -159,7 +159,7 @@ return 'stored'
 --!step recordRefreshFailure
 --!include account-step
 -- Notes a failed refresh and when to try again, if the tokens are still the ones it was tried with. Where another
--- worker has the lease since, what comes of its refresh counts: this one may have been refused because of it.
+-- worker has the lease since, the outcome of its refresh counts: this one may have been refused because of it.
 -- ARGV: hubId, owner of the lease, generation as read, state from now on, next refresh, next poll ('' = as it is,
 --   'never' = not until the account is well again), fields of the account (JSON), alert writes (JSON).
 -- Returns 'recorded' | 'lost'.

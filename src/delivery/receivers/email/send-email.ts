@@ -153,7 +153,7 @@ async function createTransport(
   })
 }
 
-/** A message as a mail, but for who gets it. */
+/** A message as a mail, without its recipients. */
 export function mailFor(
   { id, message, now }: OutgoingDelivery,
   from: string,

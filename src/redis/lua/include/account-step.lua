@@ -163,8 +163,8 @@ local function stopPolling(hubId)
   markWatch('s')
 end
 
--- The lease of an account is a note in it: who has its tokens in hand, since when (by the owner's clock), and until when if it
--- is not renewed (by the clock of Redis). It goes when what came of it is written: one that is over was left by a worker that
+-- The lease of an account is a note in it: the owner that works on its tokens, since when (by the owner's clock), and until when if it
+-- is not renewed (by the clock of Redis). It goes when its outcome is written: one that is over was left by a worker that
 -- died.
 local MOST_LEASED_MS = 60000
 
