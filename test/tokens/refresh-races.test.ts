@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
+import type { Admission } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { Lease, Leases } from '../../src/tokens/leases.ts'
 import type { TokensToStore } from '../../src/tokens/token-store.ts'
 import { dump, endLease, seedAccount, takeLease } from '../support/accounts.ts'
@@ -73,6 +74,23 @@ describe('of several workers', () => {
     expect(await refreshing).toMatchObject({ is: 'refreshed' })
     w.clock.move(2 * LIFE)
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
+
+  test('one that waited in line meanwhile does not begin anew either, though the lease ran out', async () => {
+    const slow = slowAnswer()
+    const w = await due(slow.refresh)
+    const { promise: admitted, resolve: admit } = Promise.withResolvers<Admission>()
+    const enter = vi.spyOn(w.services.endpoint, 'enter').mockReturnValueOnce(admitted)
+    onTestFinished(() => enter.mockRestore())
+    const waiting = w.refresh()
+    const refreshing = w.refresh()
+    await slow.asked
+    await endLease(w.store, w.keys)
+    admit({ is: 'admitted' })
+    expect(await waiting).toEqual({ is: 'held' })
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(w.provider.calls).toHaveLength(1)
   })
 })
 
