@@ -22,9 +22,12 @@ const told = (header: string) => ({ retryAfterMs: retryAfterMs(header, new HandC
 const DELETED = { ok: true, value: 'deleted' } as const
 
 /** A connected account with everything an account can have. */
-async function installed(deleteRefreshToken: ProviderClient['deleteRefreshToken'] = async () => DELETED) {
+async function installed(
+  deleteRefreshToken: ProviderClient['deleteRefreshToken'] = async () => DELETED,
+  settings: Record<string, object> = {},
+) {
   const does = { exchangeCode: async () => tokens('access-2', 'refresh-2'), metadata: async () => metadata() }
-  const w = await world({ provider: { deleteRefreshToken, ...does } })
+  const w = await world({ settings, provider: { deleteRefreshToken, ...does } })
   const account = await w.account()
   const { store, keys, clock, services } = w
   await store.hset(keys.own(HUB), { user: 'ada@acme.example.com' })
@@ -441,9 +444,9 @@ describe('an account that was uninstalled', () => {
   })
 
   test('is forgotten right away where nothing is to be kept', async () => {
-    const one = await installed()
+    const one = await installed(undefined, { uninstall: { keep: 0 } })
     await one.begin()
-    expect(await one.run({ uninstallKeepMs: 0 })).toEqual({ is: 'finished' })
+    expect(await one.run()).toEqual({ is: 'finished' })
     expect(await leftOf(one)).toEqual([])
   })
 

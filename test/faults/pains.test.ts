@@ -20,7 +20,7 @@ import { openScene, pauses, type Scene } from '../support/scene.ts'
  * | a 429 of the token endpoint | below; fleet-trouble.test.ts, 'a provider that is down changes no account for good' for a whole fleet that comes back |
  * | dead grants are retried for ever | below; e2e/main-job.test.ts, 'an uninstall on the provider side is confirmed and told once' |
  * | one blip kills an account | below; outages.test.ts, 'a provider that answers 500 changes nobody to reauthorize' |
- * | an uninstall on the provider's side goes unnoticed | below, with the dead grants; uninstall.test.ts, 'a refresh token that has been refused for as long as the config says' |
+ * | an uninstall on the provider's side goes unnoticed | below, with the dead grants; jobs/refresh-tokens.test.ts, 'is uninstalled by the first daily probe after the time that the config gives it' |
  * | a mass failure is mistaken for mass uninstall | below; fleet-trouble.test.ts, 'a wrong client secret is one alert and a trickle of requests' |
  * | a token expires during a run | below |
  * | a clock is wrong | below |
