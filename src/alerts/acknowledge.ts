@@ -13,7 +13,7 @@ import {
   withoutAcknowledgement,
 } from './alert-state.ts'
 import type { AlertsDeps } from './deps.ts'
-import { bucketFromLastSent } from './evaluation/judge-bucket.ts'
+import { sentBucket } from './evaluation/judge-bucket.ts'
 import { asReading, readingValues } from './evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from './open-alerts.ts'
 
@@ -46,7 +46,7 @@ export async function acknowledgeAlert(
     const before = currentAcknowledgement(open.state, now)
     if (before !== undefined) return { is: 'already', acknowledged: before }
     if (open.state.level === 'critical' && seen.level !== 'critical') return { is: 'gone-worse' }
-    const reading = bucketFromLastSent(open.field, open.state) ?? (await lastReading(deps, open.hubId, open.field))
+    const reading = sentBucket(open.field, open.state) ?? (await lastReading(deps, open.hubId, open.field))
     const after = acknowledgeState(open.state, { ...by, at: now, until: now + acknowledgeForMs }, reading)
     const writes: AlertWrites = { changes: [[open.field, open.stored, encodeState(after)]], entries: [] }
     // In the same step, so that receivers with `events` are notified whatever dies next.

@@ -12,7 +12,7 @@ import { isoOf } from '../text/format-time.ts'
 import type { Alert } from './alert.ts'
 import { kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
-import { bucketFromLastSent } from './evaluation/judge-bucket.ts'
+import { sentBucket } from './evaluation/judge-bucket.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
 import { storedStates, subjectOf } from './open-alerts.ts'
 import { seriesFields } from './series-name.ts'
@@ -66,12 +66,7 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
     return [
       {
         ...transitionOf(owner, field, state, sent),
-        ...bodyOf(
-          settings,
-          account,
-          { field, state, series: numbers.get(field) ?? bucketFromLastSent(field, state) },
-          now,
-        ),
+        ...bodyOf(settings, account, { field, state, series: numbers.get(field) ?? sentBucket(field, state) }, now),
       },
     ]
   })

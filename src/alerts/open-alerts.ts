@@ -8,7 +8,7 @@ import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type PollCause, type Ranked, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, kindOf, readableState, type SeriesState } from './alert-state.ts'
-import { bucketFromLastSent } from './evaluation/judge-bucket.ts'
+import { sentBucket } from './evaluation/judge-bucket.ts'
 import { ENDPOINT_CAUSE, type FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 import type { Silenceable } from './silence.ts'
@@ -80,7 +80,7 @@ function openAlert(
   numbers: ReturnType<typeof seriesById>,
 ): OpenAlert {
   const series = parseSeriesId(field)
-  const number = numbers.get(field) ?? bucketFromLastSent(field, state)
+  const number = numbers.get(field) ?? sentBucket(field, state)
   const percent = number?.percent ?? undefined
   return {
     ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field, since: state.since },

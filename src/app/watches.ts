@@ -78,7 +78,7 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
   const { store, keys, log } = current()
   const began = await markInstallation(store, keys, freshBytes(12).toString('base64url'))
   const evictedBefore = await evictedKeys(current())
-  await announce(current(), 'over', 'A daemon has begun to work with the data that Redis holds now.')
+  await send(current(), 'over', 'A daemon has begun to work with the data that Redis holds now.')
   void warnOfPerils(current())
   const watch = { trouble: undefined as DataTrouble | undefined, stop: () => end() }
   let samples: DiskSample[] = []
@@ -92,12 +92,12 @@ export async function startDataWatch(current: () => Services): Promise<DataWatch
     const low = disk === undefined ? undefined : ({ code: 'disk.low', isOurs: true, detail: disk } as const)
     watch.trouble = judgeData({ began, installation, evicted }) ?? low
     if (watch.trouble === undefined) {
-      if (before?.code === 'disk.low') await announce(current(), 'over', 'The disk of dataDir has room again.')
+      if (before?.code === 'disk.low') await send(current(), 'over', 'The disk of dataDir has room again.')
       else if (before !== undefined) log.info({ code: 'redis.data-back' }, 'Redis has its data again')
       return
     }
     if (before?.code !== watch.trouble.code) log.error({ code: watch.trouble.code }, describeData(watch.trouble))
-    await announce(current(), 'firing', describeData(watch.trouble))
+    await send(current(), 'firing', describeData(watch.trouble))
   }
   const end = atInterval(check, CHECK_EVERY_MS)
   return watch
@@ -118,11 +118,7 @@ async function evictedKeys({ store }: Services): Promise<number> {
 }
 
 /** In an emptied Redis an alert can be sent like any other: all that it takes is in the config. */
-async function announce(
-  { store, keys, announceFleet, clock, queues }: Services,
-  is: 'firing' | 'over',
-  message: string,
-) {
+async function send({ store, keys, announceFleet, clock, queues }: Services, is: 'firing' | 'over', message: string) {
   const stored = (await store.hget(keys.account(NO_ACCOUNT).alerts, DATA)) ?? ''
   const now = clock.now()
   const writes = announceFleet({ trouble: DATA, is, stored, message, now })

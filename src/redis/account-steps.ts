@@ -11,7 +11,7 @@ export interface AccountSteps {
   /** All partitions in one call, too. */
   readEvents(account: string, most: number): Promise<[id: string, fields: string[]][]>
   readNews(account: string, most: number): Promise<string[]>
-  recheckWaiting(account: string, now: number): Promise<number>
+  recheck(account: string, now: number): Promise<number>
 }
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
@@ -32,7 +32,7 @@ export function accountSteps(store: Store): AccountSteps {
     dueTokens: gathered((...call) => store.dueTokens(...call)),
     readEvents: gathered((...call) => store.readEvents(...call)),
     readNews: gathered((...call) => store.readNews(...call)),
-    recheckWaiting: gathered((...call) => store.recheckWaiting(...call)),
+    recheck: gathered((...call) => store.recheck(...call)),
   }
   OF_STORE.set(store, steps)
   return steps

@@ -88,7 +88,7 @@ const STEPS = {
   planAcknowledgement: on<'planned' | 'known' | 'wait' | 'older' | 'not-sent'>(1),
   readNews: OF_MANY,
   settleNews: on<number>(1),
-  recheckWaiting: OF_MANY,
+  recheck: OF_MANY,
   recordSends: on<'recorded' | 'lost'>(1),
   beginAttempt: on<string[] | 'held' | number>(1),
   handBackDelivery: on<number>(2),

@@ -65,7 +65,7 @@ function inOrder([cursor, elements]: [string, string[]]): [string, string[]] {
 }
 
 /** Steps that a sweep asks of each partition, with the same arguments. */
-const OF_EVERY_PARTITION = new Set(['claimDue', 'dueTokens', 'readNews', 'recheckWaiting', 'readEvents'])
+const OF_EVERY_PARTITION = new Set(['claimDue', 'dueTokens', 'readNews', 'recheck', 'readEvents'])
 
 /** One partition without accounts is asked for all of them. */
 function withoutEmpty(all: readonly unknown[]): { args: unknown[]; places: number[] } {

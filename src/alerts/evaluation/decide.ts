@@ -123,7 +123,7 @@ function withNames(state: SeriesState, series: Series, { after, samples }: Polle
 function closeVanished(poll: Poll, id: string, stored: string, previous: Series | undefined): void {
   const { settings, account, now, writes } = poll
   const before = decodeState(stored)
-  const series = previous ?? seriesFromLastSent(id, before)
+  const series = previous ?? sentSeries(id, before)
   writes.changes.push([id, stored, ''])
   if (before.level === 'ok' || series === undefined) return
   const rule = ruleFor(settings.rules, account, series)
@@ -134,7 +134,7 @@ function closeVanished(poll: Poll, id: string, stored: string, previous: Series 
 }
 
 /** The series by its last message, where no reading is left: a receiver that got the beginning gets the end. */
-function seriesFromLastSent(id: string, { lastSent }: SeriesState): Series | undefined {
+function sentSeries(id: string, { lastSent }: SeriesState): Series | undefined {
   const name = parseSeriesId(id)
   return name === undefined || lastSent === null ? undefined : { id, ...name, ...asReading(lastSent) }
 }

@@ -42,7 +42,7 @@ export function judgeBucket(settings: AlertSettings, { hubId, begun, bucket, at 
 }
 
 /** The bucket by the last message of its alert, since readings don't have it. Undefined for other alerts. */
-export function bucketFromLastSent(field: string, { lastSent }: Pick<SeriesState, 'lastSent'>): Series | undefined {
+export function sentBucket(field: string, { lastSent }: Pick<SeriesState, 'lastSent'>): Series | undefined {
   return field === FIELD && lastSent !== null ? { id: FIELD, ...BUCKET_SERIES, ...asReading(lastSent) } : undefined
 }
 

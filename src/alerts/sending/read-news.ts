@@ -60,21 +60,11 @@ export function decodeNews(partition: number, alert: string, stored: string): Al
   const [, place, settled, to = '', first, text = ''] = /^(\d+-\d+) (\d+) (\S+) ([01]) (.*)$/s.exec(stored) ?? []
   const entry = readableEntry(text)
   if (place === undefined || entry === undefined) return undefined
-  const knownTo = to === NO_RECEIVER ? [] : to.split(',')
-  return {
-    alert,
-    partition,
-    place,
-    settled: Number(settled),
-    beganWithFirstReading: first === '1',
-    notified: knownTo,
-    entry,
-  }
+  const notified = to === NO_RECEIVER ? [] : to.split(',')
+  return { alert, partition, place, settled: Number(settled), beganWithFirstReading: first === '1', notified, entry }
 }
 
 /** Makes all that waits due now: what held it back may be gone, as when a silence ends early or the config changed. */
 export async function recheckWaiting(deps: NewsStore, now: number): Promise<void> {
-  await everyPartition(deps.keys, (_, partition) =>
-    accountSteps(deps.store).recheckWaiting(deps.keys.own(partition), now),
-  )
+  await everyPartition(deps.keys, (_, partition) => accountSteps(deps.store).recheck(deps.keys.own(partition), now))
 }

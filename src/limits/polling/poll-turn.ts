@@ -30,17 +30,13 @@ export interface RisingSeries {
  * - `failed`: the last poll failed.
  * - `told`: the provider's answer named how long to wait.
  */
-type TurnReason =
-  | NearThreshold
-  | RisingSeries
-  | { is: 'changed'; at: number }
-  | { is: 'new' | 'still' | 'failed' | 'told' }
+type Reason = NearThreshold | RisingSeries | { is: 'changed'; at: number } | { is: 'new' | 'still' | 'failed' | 'told' }
 
 /** Why an account is polled next when it is. Times are ms since 1970, series by their id. */
 export type TurnBecause =
-  | TurnReason
+  | Reason
   /** The fleet's call budget had no room for it when it was due. */
-  | { is: 'budget'; instead: TurnReason }
+  | { is: 'budget'; instead: Reason }
 
 /** The next poll of an account beside its moment, which is in the due set. */
 export interface PollTurn {

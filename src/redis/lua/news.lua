@@ -42,7 +42,7 @@ for n = 1, #ARGV, 4 do
 end
 return settled
 
---!step recheckWaiting
+--!step recheck
 -- Makes all that waits in a partition due now: what held it back may be gone.
 -- KEYS: any account of the partition. ARGV: now.
 local DUE = string.match(KEYS[1], '^(.*}):account:') .. ':news-due'
