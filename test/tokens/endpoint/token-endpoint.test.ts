@@ -96,7 +96,9 @@ describe('two daemons', () => {
 
   test('open the breaker together, and tell it once', async () => {
     let woken = 0
-    const { daemon, outbox, fleetAlerts, keys } = installation({ alerted: async () => void woken++ })
+    const logged = logLines()
+    const given = { alerted: async () => void woken++, log: logged.log }
+    const { daemon, outbox, fleetAlerts, keys } = installation(given)
     const [one, two] = [daemon(), daemon()]
     await one.room(0, 1_000)
     const standings = await Promise.all(
@@ -108,6 +110,7 @@ describe('two daemons', () => {
     expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual(['0'])
     expect(woken).toBe(1)
     expect(JSON.stringify(await outbox())).toContain('The provider says transient')
+    expect(logged.lines()).toContainEqual(expect.objectContaining({ level: 'error', code: 'endpoint.open' }))
   })
 })
 
