@@ -10,7 +10,7 @@ const withHook = (hook: string, to = '[ops]') =>
 test.each([
   ['events: []', 'receivers.hook.events: must have at least one'],
   ['events: [alert]', 'receivers.hook.events[0]: "alert" is not one of alerts, accounts; did you mean "alerts"?'],
-  ['events: [accounts], format: alertmanager', 'receivers.hook.events: has no meaning in the format alertmanager'],
+  ['events: [accounts], format: alertmanager', "receivers.hook.events: has a meaning in Plimsoll's own format alone"],
 ])('%s is refused', (hook, problem) => {
   expect(problemsOf(withHook(hook)).join('\n')).toContain(problem)
 })

@@ -31,8 +31,12 @@ function loads(text: string): void {
   for (const secret of planted) expect(said.join('\n')).not.toContain(secret)
 }
 
-test('a value from the environment where one of a few words belongs is not quoted', () => {
-  loads(EXAMPLE.replace('reports: [', `reports: [ "\${PLIMSOLL_CLIENT_SECRET}", `))
+test.each([
+  ['reports: [', 'reports: [ "${PLIMSOLL_CLIENT_SECRET}", '],
+  ['format: plimsoll', 'format: "${PLIMSOLL_CLIENT_SECRET}"'],
+])('a value from the environment where one of a few words belongs is not quoted: %s', (before, now) => {
+  expect(EXAMPLE).toContain(before)
+  loads(EXAMPLE.replace(before, () => now))
 })
 
 type Step = string | number

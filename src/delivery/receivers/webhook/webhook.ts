@@ -55,7 +55,7 @@ const webhookSettings = posted(
       if (fault !== undefined) report(['headers', name], fault)
     }
     if (given.events !== undefined && given.format !== 'plimsoll')
-      report(['events'], `has no meaning in the format ${given.format}: leave format out, or events`)
+      report(['events'], "has a meaning in Plimsoll's own format alone: leave format out, or events")
     if (given.payload !== undefined && given.format !== 'plimsoll')
       report(['payload'], 'is a shape of its own: leave format out')
     if (
