@@ -26,14 +26,13 @@ const longRun = ['test/long-run/**/*.test.ts']
 const apart = [...worstDay, ...machines, ...longRun]
 
 /** Files that have the machine to themselves: one after the other, or so many at a time. */
-function alone(name: string, include: string[], groupOrder: number, minutes: number, files = 1) {
-  return {
-    extends: true as const,
-    test: {
-      ...{ name, include, maxWorkers: files, sequence: { groupOrder } },
-      ...{ testTimeout: minutes * 60_000, hookTimeout: 120_000 },
-    },
-  }
+function alone(
+  name: string,
+  include: string[],
+  groupOrder: number,
+  more: { maxWorkers?: number; testTimeout?: number },
+) {
+  return { extends: true as const, test: { name, include, maxWorkers: 1, sequence: { groupOrder }, ...more } }
 }
 
 export default defineConfig({
@@ -41,9 +40,9 @@ export default defineConfig({
   test: {
     reporters: [['default', { summary: false }], './test/support/plain-summary.ts'],
     sequence: { sequencer: SlowestFirst },
-    // What hangs is found out; a machine that others keep busy has time enough.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // What hangs is found out; a machine that others keep busy has time enough. No test has a shorter one of its own.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // Daemons and commands are started by the hundred: with their code compiled before, each takes half as long.
     env: { TZ: 'UTC', NODE_COMPILE_CACHE: join(tmpdir(), 'plimsoll-compile-cache') },
     projects: [
@@ -58,12 +57,12 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'first-daemons', include: first, maxWorkers: 4, testTimeout: 240_000 } },
+      { extends: true, test: { name: 'first-daemons', include: first, maxWorkers: 4 } },
       {
         extends: true,
         test: {
           ...{ name: 'daemons', include: [...whole, simulation], exclude: [...first, ...timed, ...apart] },
-          ...{ maxWorkers: 4, sequence: { groupOrder: 2 }, testTimeout: 240_000 },
+          ...{ maxWorkers: 4, sequence: { groupOrder: 2 } },
           globalSetup: 'test/support/redis-per-worker.ts',
           env: { PLIMSOLL_SEEDS: '300' },
         },
@@ -72,23 +71,22 @@ export default defineConfig({
         extends: true,
         test: {
           ...{ name: 'timed', include: timed, fileParallelism: false, sequence: { groupOrder: 3 } },
-          testTimeout: 240_000,
           // Of one file, where it says that they share a scene.
           maxConcurrency: 10,
         },
       },
-      alone('worst-day-thousands', thousands, 4, 5),
+      alone('worst-day-thousands', thousands, 4, {}),
       {
         extends: true,
         // Two at a time: each mostly waits for what it did to a daemon.
         test: {
           ...{ name: 'worst-day', include: worstDay, exclude: thousands, maxWorkers: 2 },
-          ...{ sequence: { groupOrder: 5 }, testTimeout: 5 * 60_000, hookTimeout: 120_000, maxConcurrency: 10 },
+          ...{ sequence: { groupOrder: 5 }, maxConcurrency: 10 },
         },
       },
       // Two at a time: they mostly wait, for tokens to come due and for nodes to notice that one is gone.
-      alone('machines', machines, 6, 5, 2),
-      alone('long-run', longRun, 7, 30),
+      alone('machines', machines, 6, { maxWorkers: 2 }),
+      alone('long-run', longRun, 7, { testTimeout: 30 * 60_000 }),
     ],
   },
 })

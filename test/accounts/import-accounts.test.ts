@@ -178,7 +178,7 @@ describe('an import', () => {
     expect(await store.hget(keys.account(1).account, 'generation')).toBe('1')
   })
 
-  test('takes 30,000 accounts and keeps few of them in memory', { timeout: 240_000 }, async () => {
+  test('takes 30,000 accounts and keeps few of them in memory', async () => {
     const { services, registry } = await installation()
     const ROWS = 30_000
     async function* bytes() {

@@ -133,9 +133,7 @@ describe('it is kept', () => {
     expect(entries.map(({ detail }) => detail)).toEqual(['left us'])
   })
 
-  test('in some megabytes: 5 as it is used, 58 where each text is as long as it may be', {
-    timeout: 60_000,
-  }, async () => {
+  test('in some megabytes: 5 as it is used, 58 where each text is as long as it may be', async () => {
     const bytes = async (deed: (n: number) => AuditedDeed) => {
       const { store, keys, audit } = open()
       for (let n = 0; n < 10; n++)

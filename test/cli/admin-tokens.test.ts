@@ -12,7 +12,7 @@ beforeAll(async () => {
   const [k1, k2] = [1, 2].map((n) => ({ id: `k${n}`, key: Buffer.alloc(32, n).toString('base64') }))
   const configFor = (...keys: unknown[]) => scene.configFile({ encryption: { keys } })
   configs = { old: await configFor(k1), both: await configFor(k2, k1), new: await configFor(k2) }
-}, 240_000)
+})
 afterAll(() => scene.close())
 
 const plimsoll = (config: string, ...args: string[]) => plimsollHere([...args, '--config', config], scene.folder)

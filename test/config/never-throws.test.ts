@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { printConfig } from '../../config/in-force.ts'
 import { renderProblem } from '../../config/problems.ts'
 import { KEY, load } from './load-text.ts'
 
-/** New ones each time: what few find today, others find tomorrow. A busy machine may take long over them. */
+/** New ones each time: what few find today, others find tomorrow.  */
 const RUNS = { numRuns: 60 }
-vi.setConfig({ testTimeout: 120_000 })
 
 const EXAMPLE = readFileSync('config/example.yaml', 'utf8')
 

@@ -101,7 +101,7 @@ describe('tokens of accounts, and named ones', () => {
       const polled = (await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'customProperties')
       return new Set(polled.map(({ hubId }) => hubId)).size === hubIds.length
     })
-  }, 240_000)
+  })
   afterAll(() => scene.close())
 
   interface Served {

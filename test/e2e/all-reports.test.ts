@@ -114,7 +114,7 @@ test('a series of each new metric is told, kept, drawn, explained and checked; w
   expect(await printed('check', String(LESS))).toContain('PLIMSOLL OK')
   const { items } = await getJson<{ items: { hubId: number | null }[] }>(`${url}/api/v1/alerts`)
   expect(items.filter(({ hubId }) => hubId !== FULL)).toEqual([])
-}, 120_000)
+})
 
 function matches(item: object, wanted: object): boolean {
   return Object.entries(wanted).every(([field, value]) => (item as Record<string, unknown>)[field] === value)

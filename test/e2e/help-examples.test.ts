@@ -99,7 +99,7 @@ test('every example in every --help works as it stands there', async () => {
   expect(count).toBeGreaterThan(30)
   expect([...here.values()].filter((value) => value === '')).toEqual([])
   expect([ALERT, SILENCE].filter((id) => !here.has(id))).toEqual([])
-}, 240_000)
+})
 
 test('what runs until it is told to stop ends with exit code 0 then', async () => {
   expect(running).toHaveLength(Object.keys(RUN_ON).length)

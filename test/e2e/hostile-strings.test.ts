@@ -31,7 +31,7 @@ beforeAll(async () => {
   pages = await openBrowserPages({ url: fleet.daemon.url, token: ADMIN_TOKEN })
   // The provider's page, and what ends in a file.
   crawled = await crawl(pages, ['/', ...ADDRESSES], { skip: /^\/install|\.csv\b|^\/api\// })
-}, 200_000)
+})
 afterAll(async () => {
   await pages?.close()
   await fleet?.close()

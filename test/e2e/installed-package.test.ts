@@ -51,9 +51,7 @@ test('every package whose code is in it comes with its license', () => {
   expect(named).not.toContain(undefined)
 })
 
-test('from an empty folder, without a registry: it is installed, and npx runs the demo', {
-  timeout: 240_000,
-}, async () => {
+test('from an empty folder, without a registry: it is installed, and npx runs the demo', async () => {
   const install = ['install', '--offline', '--no-audit', '--no-fund', packed.file]
   const installed = await run('npm', install, app, env)
   expect(installed, installed.err).toMatchObject({

@@ -94,4 +94,4 @@ test('however much is reported of one account, what is kept of it has a bound, a
     { code: 'poll.types-changed', appeared: 300, disappeared: 0 },
     { code: 'poll.types-changed', appeared: 0, disappeared: 300 },
   ])
-}, 240_000)
+})

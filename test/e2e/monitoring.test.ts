@@ -67,7 +67,7 @@ beforeAll(async () => {
     return wanted.every((count) => count > 0)
   })
   metrics = readExposition(text)
-}, 240_000)
+})
 afterAll(() => scene.close())
 
 describe('the metrics of a daemon that has lived', () => {

@@ -77,7 +77,7 @@ beforeAll(async () => {
   commands = await everyCommand()
   await reloadBadly()
   await runAsAService(settings)
-}, 240_000)
+})
 
 afterAll(async () => {
   await scene.close()

@@ -129,7 +129,7 @@ describe('text of strangers', () => {
       await send(`${scene.sandbox.url}/sandbox/accounts`, 'POST', { hubId: Number(hubId), hubDomain })
     }
     file = await scene.configFile()
-  }, 240_000)
+  })
   afterAll(async () => {
     await Promise.all(daemons.map((daemon) => daemon.stop()))
     await scene.close()

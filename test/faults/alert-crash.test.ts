@@ -29,9 +29,7 @@ const SERIES = 6
 
 const KEYS = createKeys('plimsoll')
 
-test('daemons killed at random moments, receivers that fail half the time: every transition arrives, and every receiver knows how it stands', {
-  timeout: 600_000,
-}, async (context) => {
+test('daemons killed at random moments, receivers that fail half the time: every transition arrives, and every receiver knows how it stands', async (context) => {
   say(`PLIMSOLL_SEED=${SEED}`)
   const [hook, mails] = await Promise.all([startRoughHook(dice(SEED)), startRoughMailServer(dice(SEED + 1))])
   context.onTestFinished(async () => {

@@ -124,9 +124,7 @@ async function startServices() {
   return { services, urlOf: (name: string) => `http://127.0.0.1:${port}/${name}` }
 }
 
-test('daemons killed while services take a message, after each has refused one as it does: all arrives, in its order', {
-  timeout: 300_000,
-}, async (context) => {
+test('daemons killed while services take a message, after each has refused one as it does: all arrives, in its order', async (context) => {
   say(`PLIMSOLL_SEED=${SEED}`)
   const begun = Date.now()
   const { services, urlOf } = await startServices()

@@ -47,9 +47,7 @@ const refreshedSince = (scene: Scene, hubIds: readonly number[], since: number) 
   return hubIds.every((hubId) => times.get(hubId)?.some((at) => at > since))
 }
 
-test.concurrent('a wrong client secret is one alert and a trickle of requests, and all accounts are well soon after the fix', {
-  timeout: 300_000,
-}, async (context) => {
+test.concurrent('a wrong client secret is one alert and a trickle of requests, and all accounts are well soon after the fix', async (context) => {
   const accounts = FULL ? 1_000 : 300
   const scene = await sceneFor(context, { accounts, tokenLifetimeMs: 30_000 })
   const daemon = await scene.daemon()

@@ -24,9 +24,7 @@ describe('forged', () => {
   const tokenCalls = async (scene: Scene) =>
     (await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'token')
 
-  test.concurrent('100 forged callbacks during a pause reach nobody before it is over, and hold up no refresh after it', {
-    timeout: 120_000,
-  }, async (context) => {
+  test.concurrent('100 forged callbacks during a pause reach nobody before it is over, and hold up no refresh after it', async (context) => {
     const scene = await sceneFor(context, { accounts: 20, tokenLifetimeMs: 60_000, rotateRefreshTokens: false })
     const daemon = await scene.daemon()
     const hubIds = await hubIdsOf(scene.sandbox.url)

@@ -23,9 +23,7 @@ const mostMessages = (crossedMs: number) => 4 + crossedMs / 1_000 / INTERVAL_S
 
 const KEYS = createKeys('plimsoll')
 
-test('a threshold that is lowered so that the whole fleet crosses it at once is a handful of messages, and each crossing is in the log', {
-  timeout: 600_000,
-}, async (context) => {
+test('a threshold that is lowered so that the whole fleet crosses it at once is a handful of messages, and each crossing is in the log', async (context) => {
   const provider = await startFarSide()
   provider.answer = limitsOfAll
   context.onTestFinished(() => provider.stop())

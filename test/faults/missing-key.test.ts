@@ -41,9 +41,7 @@ function sealUnderForgottenKey(scene: Scene, hubId: number): void {
   sealAnswers({ vault, log: logLines().log }, join(scene.folder, 'data'), [answer])
 }
 
-test('an account whose token no key opens fails as any other does, names the key, and is well once the key is there', {
-  timeout: 180_000,
-}, async (context) => {
+test('an account whose token no key opens fails as any other does, names the key, and is well once the key is there', async (context) => {
   const scene = await sceneFor(context, { accounts: 2, rotateRefreshTokens: false })
   const [locked = 0, open = 0] = await hubIdsOf(scene.sandbox.url)
   await importUnderForgottenKey(scene, locked)

@@ -73,9 +73,7 @@ async function startPagerDuty() {
   return Object.assign(far, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v2/enqueue` })
 }
 
-test('one incident lives through warning, critical, acknowledged, resolved, whatever dies or is away in between', {
-  timeout: 300_000,
-}, async (context) => {
+test('one incident lives through warning, critical, acknowledged, resolved, whatever dies or is away in between', async (context) => {
   const far = await startPagerDuty()
   const scene = await sceneFor(context, { accounts: 1, tokenLifetimeMs: 3_600_000, rotateRefreshTokens: false })
   const store = scene.redis.connect()

@@ -95,9 +95,7 @@ async function rekeyKilledMidway(file: string, store: Store, quiet: readonly num
   expect(await valuesByKey(store, quiet)).toMatchObject({ k1: expect.any(Number), k2: expect.any(Number) })
 }
 
-test('the key is changed under a fleet that is refreshed all the while, by a rekey that is killed midway and run again', {
-  timeout: 240_000,
-}, async () => {
+test('the key is changed under a fleet that is refreshed all the while, by a rekey that is killed midway and run again', async () => {
   scene = await openScene({ accounts: 100, tokenLifetimeMs: 18_000 })
   const { sandbox, redis } = scene
   const store = redis.connect()
@@ -147,9 +145,7 @@ test('the key is changed under a fleet that is refreshed all the while, by a rek
   }
 })
 
-test('two daemons change their key one after the other; a rekey waits for the one that was forgotten, and names it', {
-  timeout: 120_000,
-}, async () => {
+test('two daemons change their key one after the other; a rekey waits for the one that was forgotten, and names it', async () => {
   scene = await openScene({ accounts: 10 })
   const [fileA, fileB] = [await scene.configFile(), await scene.configFile()]
   const [a, b] = await Promise.all([start(fileA), start(fileB)])
@@ -177,9 +173,7 @@ test('two daemons change their key one after the other; a rekey waits for the on
   expect(Object.keys(await valuesByKey(scene.redis.connect(), hubIds))).toEqual(['k2'])
 })
 
-test('a rekey waits for an import that began under the old key, and what that brought is opened without the old key', {
-  timeout: 120_000,
-}, async () => {
+test('a rekey waits for an import that began under the old key, and what that brought is opened without the old key', async () => {
   scene = await openScene({ accounts: 2, rotateRefreshTokens: false })
   const { sandbox, redis, folder } = scene
   const store = redis.connect()
@@ -232,9 +226,7 @@ test('a reload is in force, and says so, although Redis refuses the report of it
   )
 })
 
-test('SIGHUP takes over credentials, and refuses keys that open nothing of what is stored', {
-  timeout: 120_000,
-}, async () => {
+test('SIGHUP takes over credentials, and refuses keys that open nothing of what is stored', async () => {
   scene = await openScene({ accounts: 3 })
   const file = await scene.configFile()
   const good = readFileSync(file, 'utf8')

@@ -35,9 +35,7 @@ test('two daemons on one Redis refresh each account once per life, and no reques
   expect(first.lines.concat(second.lines).filter((line) => /token\.expired/.test(line))).toEqual([])
 })
 
-test('when one of two daemons is killed no account misses its refresh and no alert is missing', {
-  timeout: 180_000,
-}, async () => {
+test('when one of two daemons is killed no account misses its refresh and no alert is missing', async () => {
   scene = await openScene({ accounts: 60, tokenLifetimeMs: LIFE_MS, scenario: 'climbing' })
   const { sandbox } = scene
   const [victim, survivor] = await Promise.all([scene.daemon(SETTINGS), scene.daemon(SETTINGS)])

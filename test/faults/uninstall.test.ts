@@ -62,9 +62,7 @@ describe('an account that is deleted', () => {
     (await getJson<{ tokenEndpoint: { breaker: string; cause: string | null } | null }>(`${url}/api/v1/status`))
       .tokenEndpoint
 
-  test("an account that was deleted at the provider must be connected again, and is nobody else's trouble", {
-    timeout: 120_000,
-  }, async (context) => {
+  test("an account that was deleted at the provider must be connected again, and is nobody else's trouble", async (context) => {
     const scene = await sceneFor(context, { accounts: 4 })
     const daemon = await scene.daemon()
     const hubIds = await hubIdsOf(scene.sandbox.url)
@@ -86,9 +84,7 @@ describe('an account that is deleted', () => {
     expect((await alertsOf(scene)).map(({ kind }) => kind)).not.toContain('fleet')
   })
 
-  test('all accounts deleted at once are one trouble of the fleet, and none is given up', {
-    timeout: 120_000,
-  }, async (context) => {
+  test('all accounts deleted at once are one trouble of the fleet, and none is given up', async (context) => {
     const scene = await sceneFor(context, { accounts: 12 })
     const daemon = await scene.daemon()
     const hubIds = await hubIdsOf(scene.sandbox.url)

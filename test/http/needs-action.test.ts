@@ -141,9 +141,7 @@ async function checkAlerts(server: Server, href: string, says: string, open: Rec
   expect(ascending(numbersIn(shown, /href="\/alerts\/[\da-f]{16}\?account=(\d+)"/g)), href).toEqual(expected)
 }
 
-test('whatever the fleet is, each line of "Needs action" names an account in that very state, and leads to all of them', {
-  timeout: 120_000,
-}, async () => {
+test('whatever the fleet is, each line of "Needs action" names an account in that very state, and leads to all of them', async () => {
   const server = await openLastingServer(redis)
   const check = async (fleet: GeneratedAccount[]) => {
     await seed(server, fleet)

@@ -60,7 +60,7 @@ beforeAll(async () => {
     await fleet.close()
     await redis.stop()
   }
-}, 300_000)
+})
 
 test('each account is polled: none waits for a claim to end that nobody works on', () => {
   expect(calls.size).toBe(ACCOUNTS)

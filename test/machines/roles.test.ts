@@ -40,7 +40,7 @@ beforeAll(async () => {
   workers.push(await start('worker'), await start('worker'))
   hubIds = await hubIdsOf(fleet.sandbox.url)
   await connectAll(web.url, hubIds)
-}, 240_000)
+})
 afterAll(async () => {
   await fleet?.close()
   await redis?.stop()

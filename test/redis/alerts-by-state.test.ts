@@ -39,7 +39,7 @@ async function kept() {
     .sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-test('alerts that are on their way are taken over, wherever whoever does it dies', { timeout: 120_000 }, async () => {
+test('alerts that are on their way are taken over, wherever whoever does it dies', async () => {
   await older()
   const all = { count: 0 }
   await keepAlertsByState(dyingAfter(Number.POSITIVE_INFINITY, all), keys)

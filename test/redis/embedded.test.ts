@@ -240,7 +240,7 @@ describe('the embedded Redis', () => {
     await expect(openEmbeddedRedis(dataDir, systemClock, logged.log)).rejects.toThrow(/did not start: .*redis\.log/)
   })
 
-  test('that is closed twice is closed once', { timeout: 240_000 }, async () => {
+  test('that is closed twice is closed once', async () => {
     const embedded = await openOn(dataFolder())
     await close(embedded)
     await expect(embedded.close()).resolves.toBeUndefined()

@@ -187,9 +187,7 @@ async function messages({ deps, keys, steps, clock }: World): Promise<Alert[]> {
   return accounts.flatMap((account) => openAlertMessages(settings, account, clock.now()))
 }
 
-test(`${FLEETS} fleets: page, API, command line, mail and Slack show the same values in the same order`, {
-  timeout: 120_000,
-}, async () => {
+test(`${FLEETS} fleets: page, API, command line, mail and Slack show the same values in the same order`, async () => {
   const world = await openServer(redis)
   const { get, deps, keys, clock, connectAccount } = world
   for (const hubId of HUB_IDS) await connectAccount({ hubId, hubDomain: `n${hubId}.example.com` })

@@ -306,7 +306,7 @@ test('a look at the outbox while it is at work finds it balanced', async () => {
   expect(looks).toBeGreaterThan(2)
 })
 
-test('ten thousand alerts of one moment are one message, and all of them are known', { timeout: 60_000 }, async () => {
+test('ten thousand alerts of one moment are one message, and all of them are known', async () => {
   const one = relay()
   for (let hubId = 0; hubId < 10_000; hubId += 500) {
     const more = Array.from({ length: 500 }, (_, n) => ({

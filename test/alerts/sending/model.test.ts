@@ -136,9 +136,6 @@ test.each([
   ['account', WAIT],
 ] as const)(
   'grouped by %s, whatever happens, and whoever dies at it, every receiver comes to know what it should',
-  {
-    timeout: 120_000,
-  },
   async (by, stepMs) => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 10, maxLength: 40 }), async (events) => {

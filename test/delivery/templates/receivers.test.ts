@@ -80,7 +80,7 @@ test('a template that fails for one message alone costs that message its words, 
   const { body, outcome } = await posted('telegram', { title }, aMessage(alerts))
   expect(outcome).toMatchObject({ detail: expect.stringContaining('sent without its template') })
   expect(body).toContain('3,000 accounts')
-}, 30_000)
+})
 
 describe('a mail', () => {
   async function mailed(template: object, message: Message, to: 'account' | string[] = ['ops@example.com']) {

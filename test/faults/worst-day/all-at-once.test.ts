@@ -93,9 +93,7 @@ function mostWithin(ms: number, times: readonly number[]): number {
   return most
 }
 
-test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers connect: paced, no older token expires, pages answer`, {
-  timeout: 290_000,
-}, async (context) => {
+test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers connect: paced, no older token expires, pages answer`, async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-many-'))
   const redis = await startRedis(folder)
   const provider = await startAnyProvider(context)

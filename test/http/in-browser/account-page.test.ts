@@ -89,7 +89,7 @@ test('without scripts the page shows the same', async () => {
   await context.close()
 })
 
-test('without scripts its buttons work, and an uninstall is confirmed', { timeout: 60_000 }, async () => {
+test('without scripts its buttons work, and an uninstall is confirmed', async () => {
   const context = await pages.browser.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   await server.connectAccount({ hubId: 4714, hubDomain: 'leaving.example.com' })
@@ -142,9 +142,7 @@ const SMALL = `[...document.querySelectorAll('main :is(button, summary, select, 
   .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44)
   .map((one) => one.outerHTML)`
 
-test('an account of 25 object types and four pairs is no longer than a look takes, on its worst day too', {
-  timeout: 60_000,
-}, async () => {
+test('an account of 25 object types and four pairs is no longer than a look takes, on its worst day too', async () => {
   const { steps, keys, clock } = server
   const own = keys.account(4711)
   const before = await steps.hgetall(own.alerts)

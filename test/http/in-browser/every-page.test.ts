@@ -50,7 +50,7 @@ beforeAll(async () => {
       'no such account': '/accounts/9',
     },
   }
-}, 240_000)
+})
 afterAll(async () => {
   await pages?.close()
   await server?.server.close(1_000)
@@ -62,7 +62,7 @@ const ALIKE = new Set(['accounts nearest', 'accounts failing', 'account for a ye
 /** Pictures are taken in all looks; between these two every width and every colour is seen. */
 const looks = process.env.PLIMSOLL_SCREENSHOTS === undefined ? [LOOKS[0], LOOKS[3]] : LOOKS
 
-test.each(looks)('every page is sound on a $device, $colorScheme', { timeout: 240_000 }, async (look) => {
+test.each(looks)('every page is sound on a $device, $colorScheme', async (look) => {
   const faults: Record<string, unknown> = {}
   for (const [name, path] of Object.entries(paths)) {
     const visited = await pages.visit(path, look)
@@ -75,7 +75,7 @@ test.each(looks)('every page is sound on a $device, $colorScheme', { timeout: 24
   expect(faults).toEqual({})
 })
 
-test('what a form complains about is read out with its field', { timeout: 240_000 }, async () => {
+test('what a form complains about is read out with its field', async () => {
   for (const look of looks) {
     const { page } = await pages.visit('/silences/new?level=high', look)
     await page.getByRole('textbox', { name: 'Why' }).fill('a planned import')

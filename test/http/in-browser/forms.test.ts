@@ -25,10 +25,7 @@ async function openScene(): Promise<{ world: World; pages: BrowserPages }> {
   return { world, pages }
 }
 
-/** Browsers have their patience on a machine that is busy. */
-const SLOW = { timeout: 240_000 }
-
-test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, all by keyboard', SLOW, async () => {
+test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, all by keyboard', async () => {
   const { world, pages } = await openScene()
   const { page, faults } = await pages.visit('/alerts')
   page.setDefaultTimeout(6_000)
@@ -82,7 +79,7 @@ test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, al
   expect(faults).toEqual([])
 })
 
-test('without JavaScript the same forms work', SLOW, async () => {
+test('without JavaScript the same forms work', async () => {
   const { world, pages } = await openScene()
   const context = await pages.browser.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
@@ -107,7 +104,7 @@ test('without JavaScript the same forms work', SLOW, async () => {
   expect(new URL(page.url()).pathname).toBe('/sign-in')
 })
 
-test('the jobs can be looked at, and nothing is loaded from elsewhere or against the policy', SLOW, async () => {
+test('the jobs can be looked at, and nothing is loaded from elsewhere or against the policy', async () => {
   const { pages } = await openScene()
   const { page, faults, status } = await pages.visit('/queues')
   expect(status).toBe(200)

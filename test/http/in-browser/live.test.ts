@@ -22,9 +22,7 @@ async function openFleet() {
   return { ...server, ...pages }
 }
 
-test('what a page shows is kept up to date, without a load, a lost focus or a lost word', {
-  timeout: 60_000,
-}, async () => {
+test('what a page shows is kept up to date, without a load, a lost focus or a lost word', async () => {
   const { visit, clock, poll } = await openFleet()
   const { page, faults } = await visit('/accounts?q=near&sort=nearest')
   await page.clock.install()
@@ -54,9 +52,7 @@ test('what a page shows is kept up to date, without a load, a lost focus or a lo
   await page.waitForSelector('.live-note', { state: 'hidden' })
 })
 
-test('"/" leads into the search, and is a letter where someone types; a domain or a number leads to its page', {
-  timeout: 60_000,
-}, async () => {
+test('"/" leads into the search, and is a letter where someone types; a domain or a number leads to its page', async () => {
   const { visit } = await openFleet()
   const { page, faults } = await visit('/')
   for (const typed of ['near-3.example.com', '990003']) {

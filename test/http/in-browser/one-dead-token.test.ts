@@ -67,9 +67,7 @@ test('among 87 alerts about limits the one dead token is the first line of every
   expect(items[0]).toMatchObject({ hubId: DEAD, kind: 'token' })
 })
 
-test('the status page of 25 accounts and 88 alerts is read without scrolling for long', {
-  timeout: 240_000,
-}, async () => {
+test('the status page of 25 accounts and 88 alerts is read without scrolling for long', async () => {
   for (const look of LOOKS) {
     const { page, faults } = await pages.visit('/', look)
     if (look.device === 'desktop') {
