@@ -29,11 +29,6 @@ export function holderFacts(holder: Holder): { hubId: number } | { grant: string
 /** Puts them where the next start finds them. Returns what takes them away there, once they are stored. */
 export type Seal = (answers: readonly TokensToStore[]) => (() => void) | undefined
 
-interface Kept {
-  answer: TokensToStore
-  age: () => number
-}
-
 /**
  * Accounts whose refresh token is with the provider, and what it has answered until Redis takes it: those tokens are
  * nowhere else, and the old ones may be dead. No other job of this process redeems a token of these accounts; a lease does
@@ -43,8 +38,8 @@ interface Kept {
 export class Unstored {
   /** How many are at work on each. */
   readonly #inHand = new Map<Holder, number>()
-  /** Neither stored nor sealed, and for how long. The oldest first. Mostly a few, for a moment; why no Map: see `UnderWay`. */
-  readonly #kept: Kept[] = []
+  /** Neither stored nor sealed, and for how long. The oldest first. */
+  readonly #kept = new Map<TokensToStore, () => number>()
   /** The latest tokens of each grant that is not stored, sealed or not. */
   readonly #grants = new Map<string, GrantToStore>()
   /** What takes those that are sealed away again. */
@@ -95,8 +90,7 @@ export class Unstored {
       this.#forgetGrant(answer.id)
       this.#grants.set(answer.id, answer)
     }
-    this.#dropKept(answer)
-    this.#kept.push({ answer, age: clock.stopwatch() })
+    this.#kept.set(answer, clock.stopwatch())
   }
 
   /** The latest tokens of a grant that Redis has not taken. */
@@ -114,24 +108,19 @@ export class Unstored {
   }
 
   #forgetGrant(id: string): void {
-    const all = [...this.#kept.map(({ answer }) => answer), ...this.#youngGrants.keys(), ...this.#sealed.keys()]
-    for (const one of all) if (isGrant(one) && one.id === id) this.#drop(one)
+    for (const its of [this.#kept, this.#youngGrants, this.#sealed]) {
+      for (const one of its.keys()) if (isGrant(one) && one.id === id) this.#drop(one)
+    }
     this.#grants.delete(id)
   }
 
   #drop(answer: TokensToStore): void {
-    this.#dropKept(answer)
+    this.#kept.delete(answer)
     if (isGrant(answer)) this.#youngGrants.delete(answer)
-    if (this.#sealed.size === 0) return
     const takeAway = this.#sealed.get(answer)
     this.#sealed.delete(answer)
     // They were sealed together, and go once all of them are stored.
     if (takeAway !== undefined && ![...this.#sealed.values()].includes(takeAway)) takeAway()
-  }
-
-  #dropKept(answer: TokensToStore): void {
-    const place = this.#kept.findIndex((one) => one.answer === answer)
-    if (place >= 0) this.#kept.splice(place, 1)
   }
 
   /**
@@ -178,11 +167,11 @@ export class Unstored {
 
   /** Unless it is sealed already. It is the next start's from then on. */
   seal(...answers: TokensToStore[]): void {
-    const own = answers.filter((answer) => this.#kept.some((one) => one.answer === answer))
+    const own = answers.filter((answer) => this.#kept.has(answer))
     if (own.length === 0) return
     const takeAway = this.#seal(own)
     for (const answer of own) {
-      this.#dropKept(answer)
+      this.#kept.delete(answer)
       if (isGrant(answer)) this.#youngGrants.delete(answer)
       const name = isGrant(answer) ? answer : this.#young.takeAway(answer)
       if (name !== undefined) this.#asked.delete(name)
@@ -205,7 +194,7 @@ export class Unstored {
    */
   sealOverdue({ clock, log }: { clock: Clock; log: Logger }): void {
     if (this.#sinceRefused !== undefined && this.#sinceRefused() < MINUTE_MS) return
-    const overdue = this.#kept.filter(({ age }) => age() >= SEALED_AFTER_MS).map(({ answer }) => answer)
+    const overdue = [...this.#kept].filter(([, age]) => age() >= SEALED_AFTER_MS).map(([answer]) => answer)
     if (overdue.length === 0) return
     for (const answer of overdue) {
       log.error(
@@ -221,6 +210,6 @@ export class Unstored {
     this.end()
     const until = clock.now() + atMostMs
     while (this.#inHand.size > 0 && clock.now() < until) await clock.wait(LOOK_EVERY_MS)
-    this.seal(...this.#kept.map(({ answer }) => answer))
+    this.seal(...this.#kept.keys())
   }
 }
