@@ -130,7 +130,10 @@ export class DueSets {
   async dueTokens(now: number): Promise<DueTokens> {
     const known = this.#backlog
     const isRecent = known !== undefined && now >= known.at && now - known.at < BACKLOG_KEPT_MS
-    if (isRecent && known.due.length > LONG_BACKLOG) return known
+    if (isRecent && known.due.length > LONG_BACKLOG) {
+      // What was planned since is found when it is read anew.
+      return { ...known, next: Math.min(known.next ?? Number.POSITIVE_INFINITY, known.at + BACKLOG_KEPT_MS) }
+    }
     const parts = await everyPartition(this.#keys, (partition) =>
       accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_COMPARED, partition.accountPrefix]),
     )

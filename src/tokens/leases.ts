@@ -73,10 +73,14 @@ export class Leases {
     const everyMs = lease.ms / TIMES_AS_OFTEN
     if (everyMs >= this.#everyMs) return
     this.#endRenewing()
+    // The others have waited for a part of their time: where one shorter lease came after another, none of them was ever renewed.
+    if (this.#kept.size > 1) void this.#renew()
     this.#everyMs = everyMs
-    this.#endRenewing = this.#clock.every(everyMs, async () => {
-      await Promise.all([...this.#kept].map((one) => one.renew(this.#store)))
-    })
+    this.#endRenewing = this.#clock.every(everyMs, () => this.#renew())
+  }
+
+  async #renew(): Promise<void> {
+    await Promise.all([...this.#kept].map((one) => one.renew(this.#store)))
   }
 
   /** Renews it no more. */

@@ -21,6 +21,11 @@ export function isGrant(tokens: TokensToStore): tokens is GrantToStore {
   return tokens.hubId === NO_ACCOUNT
 }
 
+/** Young answers are read from bytes: of one answer there may be several objects, of a grant there is one. */
+function nameOf(tokens: TokensToStore): GrantToStore | string {
+  return isGrant(tokens) ? tokens : tokens.owner
+}
+
 /** For logs. */
 export function holderFacts(holder: Holder): { hubId: number } | { grant: string } {
   return typeof holder === 'number' ? { hubId: holder } : { grant: holder }
@@ -28,6 +33,12 @@ export function holderFacts(holder: Holder): { hubId: number } | { grant: string
 
 /** Puts them where the next start finds them. Returns what takes them away there, once they are stored. */
 export type Seal = (answers: readonly TokensToStore[]) => (() => void) | undefined
+
+/** What is in one file of the data folder, which goes once all of it is stored. */
+interface SealedTogether {
+  left: number
+  takeAway: (() => void) | undefined
+}
 
 /**
  * Accounts whose refresh token is with the provider, and what it has answered until Redis takes it: those tokens are
@@ -42,14 +53,13 @@ export class Unstored {
   readonly #kept = new Map<TokensToStore, () => number>()
   /** The latest tokens of each grant that is not stored, sealed or not. */
   readonly #grants = new Map<string, GrantToStore>()
-  /** What takes those that are sealed away again. */
-  readonly #sealed = new Map<TokensToStore, (() => void) | undefined>()
+  readonly #sealed = new Map<TokensToStore, SealedTogether>()
   /** Redis has taken them, and may lose them still; of grants, how long ago. */
   readonly #young = new YoungAnswers()
   readonly #youngGrants = new Map<GrantToStore, () => number>()
-  /** Young ones that are to be stored again, and those that a job works on: grants, and answers by their numbers. */
-  readonly #asked = new Set<GrantToStore | number>()
-  readonly #running = new Set<GrantToStore | number>()
+  /** Young ones that are to be stored again, and those that a job works on: grants, and answers by the refresh that they are of. */
+  readonly #asked = new Set<GrantToStore | string>()
+  readonly #running = new Set<GrantToStore | string>()
   readonly #seal: Seal
   readonly #ending = new AbortController()
   /** How long ago the data folder last took nothing. */
@@ -117,10 +127,11 @@ export class Unstored {
   #drop(answer: TokensToStore): void {
     this.#kept.delete(answer)
     if (isGrant(answer)) this.#youngGrants.delete(answer)
-    const takeAway = this.#sealed.get(answer)
+    const file = this.#sealed.get(answer)
+    if (file === undefined) return
     this.#sealed.delete(answer)
-    // They were sealed together, and go once all of them are stored.
-    if (takeAway !== undefined && ![...this.#sealed.values()].includes(takeAway)) takeAway()
+    file.left--
+    if (file.left === 0) file.takeAway?.()
   }
 
   /**
@@ -140,20 +151,20 @@ export class Unstored {
   }
 
   get young(): TokensToStore[] {
-    return [...this.#young.all().map(([, answer]) => answer), ...this.#youngGrants.keys()]
+    return [...this.#young.all(), ...this.#youngGrants.keys()]
   }
 
   /** Never twice at once for an answer: asked for while it is under way, it is done once more after that. */
   async withYoung(work: (answer: TokensToStore) => Promise<void>): Promise<void> {
-    const run = async (name: GrantToStore | number, answer: TokensToStore) => {
+    const run = async (answer: TokensToStore) => {
+      const name = nameOf(answer)
       this.#asked.add(name)
       if (this.#running.has(name)) return
       this.#running.add(name)
       while (this.#asked.delete(name)) await this.hold(holderOf(answer), () => work(answer))
       this.#running.delete(name)
     }
-    const grants = [...this.#youngGrants.keys()].map((grant) => run(grant, grant))
-    await Promise.all([...this.#young.all().map(([number, answer]) => run(number, answer)), ...grants])
+    await Promise.all(this.young.map(run))
   }
 
   /** Aborted: the process ends, and what Redis refuses from now on is sealed in place of being tried again. */
@@ -169,13 +180,13 @@ export class Unstored {
   seal(...answers: TokensToStore[]): void {
     const own = answers.filter((answer) => this.#kept.has(answer))
     if (own.length === 0) return
-    const takeAway = this.#seal(own)
+    const file = { left: own.length, takeAway: this.#seal(own) }
     for (const answer of own) {
       this.#kept.delete(answer)
       if (isGrant(answer)) this.#youngGrants.delete(answer)
-      const name = isGrant(answer) ? answer : this.#young.takeAway(answer)
-      if (name !== undefined) this.#asked.delete(name)
-      this.#sealed.set(answer, takeAway)
+      else this.#young.remove(answer)
+      this.#asked.delete(nameOf(answer))
+      this.#sealed.set(answer, file)
     }
   }
 

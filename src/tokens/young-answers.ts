@@ -19,7 +19,7 @@ interface Pack {
   /** The texts, one behind the other, and where each ends. */
   bytes: Buffer
   ends: number[]
-  /** Numbers of those that were taken away. */
+  /** Numbers of those that were removed. */
   gone: Set<number>
 }
 
@@ -31,12 +31,12 @@ export class YoungAnswers {
   /** The oldest first. */
   readonly #packs: Pack[] = []
   #count = 0
-  /** Those that were handed out. */
+  /** Those that were handed out, by how many were stored before each. */
   readonly #numbers = new WeakMap<AnswerToStore, number>()
 
   /** One that was handed out is in its old place no more. */
   add(answer: AnswerToStore, clock: Clock): void {
-    if (this.takeAway(answer) !== undefined) this.#numbers.set(answer, this.#count)
+    if (this.remove(answer)) this.#numbers.set(answer, this.#count)
     const text = answerText(answer).reveal()
     const pack = this.#openPack(clock, 3 * text.length)
     const used = pack.ends.at(-1) ?? 0
@@ -61,23 +61,24 @@ export class YoungAnswers {
     while (this.#packs[0] !== undefined && this.#packs[0].age() >= DURABLE_MS + TOGETHER_MS) this.#packs.shift()
   }
 
-  /** All of them, by their numbers. */
-  all(): [number: number, answer: AnswerToStore][] {
+  /** All of them, read anew. */
+  all(): AnswerToStore[] {
     return this.#packs.flatMap(({ first, bytes, ends, gone }) =>
-      ends.flatMap((end, n): [number, AnswerToStore][] => {
+      ends.flatMap((end, n) => {
         if (gone.has(first + n)) return []
         const text = bytes.toString('utf8', ends[n - 1] ?? 0, end)
         const answer = answerIn(new Secret(text)) as AnswerToStore
         this.#numbers.set(answer, first + n)
-        return [[first + n, answer]]
+        return [answer]
       }),
     )
   }
 
-  /** Returns the number of one that was handed out. */
-  takeAway(answer: AnswerToStore): number | undefined {
+  /** One that was handed out; false: it was not. */
+  remove(answer: AnswerToStore): boolean {
     const number = this.#numbers.get(answer)
-    if (number !== undefined) this.#packs.findLast(({ first }) => first <= number)?.gone.add(number)
-    return number
+    if (number === undefined) return false
+    this.#packs.findLast(({ first }) => first <= number)?.gone.add(number)
+    return true
   }
 }

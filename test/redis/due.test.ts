@@ -188,6 +188,13 @@ describe('a long backlog', () => {
     expect([(await due.dueTokens(NOW + 1_000)).due.length, reads()]).toEqual([3_000, 2])
   })
 
+  test('that is chosen as a whole lets the next sweep rest no longer than until it is read anew', async () => {
+    const { due } = await backlog(5_000)
+    await due.claimTokens((await due.dueTokens(NOW)).due.slice(0, 1_000), NOW)
+    const { due: rest, next } = await due.dueTokens(NOW + 900)
+    expect([rest.length, next]).toEqual([4_000, NOW + 1_000])
+  })
+
   test('is read anew once it is short, and where the clock was set back', async () => {
     const { due, reads } = await backlog(2_500)
     const { due: all } = await due.dueTokens(NOW + 10)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Lease, Leases } from '../../src/tokens/leases.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -51,7 +52,8 @@ test('leases of one job are renewed in time for the shortest of them, each until
     await round()
     expect([long.isHeld(), short.isHeld()]).toEqual([true, true])
   }
-  expect(asked.filter((hubId) => hubId === 2)).toHaveLength(20)
+  // Once when the shorter one came, for all that had waited.
+  expect(asked.filter((hubId) => hubId === 2)).toHaveLength(21)
   leases.end(short)
   asked.length = 0
   for (let n = 0; n < 15; n++) await round()
@@ -83,4 +85,17 @@ test('while Redis does not answer a lease ends when it would have, and one that 
   says.next = async () => true
   await round()
   expect(lease.isHeld()).toBe(false)
+})
+
+test('leases that are each a little shorter than the one before do not put off the renewal of all', async () => {
+  const { clock } = rounds()
+  const leases = new Leases({ renewLease: async () => true }, clock)
+  const long = lasting(3_000, 1, clock)
+  leases.keep(long)
+  for (let n = 1; n <= 4; n++) {
+    clock.move(850)
+    leases.keep(lasting(3_000 - 20 * n, n + 1, clock))
+    await setImmediate()
+  }
+  expect(long.isHeld()).toBe(true)
 })

@@ -249,14 +249,14 @@ test('many are all there as they came, for a minute, and one that is stored agai
     ...others,
     ...{ access: access.reveal(), refresh: refresh?.reveal() },
   })
-  const all = () => young.all().map(([, one]) => inClear(one))
+  const all = () => young.all().map(inClear)
   const hubIds = Array.from({ length: 300 }, (_, n) => n)
   for (const hubId of hubIds) {
     young.add(answer(hubId), clock)
     clock.move(10)
   }
   expect(all()).toEqual(hubIds.map((hubId) => inClear(answer(hubId))))
-  const [[, again] = []] = young.all().filter(([, { hubId }]) => hubId === 7)
+  const again = young.all().find(({ hubId }) => hubId === 7)
   if (again === undefined) throw new Error('it is not there')
   for (let times = 0; times < 2; times++) young.add(again, clock)
   expect(all().map(({ hubId }) => hubId)).toEqual([...hubIds.filter((hubId) => hubId !== 7), 7])
@@ -271,4 +271,24 @@ test('many are all there as they came, for a minute, and one that is stored agai
   clock.move(3_000)
   young.forgetOld()
   expect(all()).toEqual([])
+})
+
+test('an answer that was stored again and is asked for once more is not begun beside itself', async () => {
+  const { deps, clock } = await lost()
+  const release = Promise.withResolvers<void>()
+  const running: number[] = []
+  let [now, runs] = [0, 0]
+  const work = async (young: TokensToStore) => {
+    running.push(++now)
+    runs++
+    // Redis had lost it: it is stored again, and young anew.
+    deps.unstored.settle(young, true, clock)
+    if (runs === 1) await release.promise
+    now--
+  }
+  const first = deps.unstored.withYoung(work)
+  const second = deps.unstored.withYoung(work)
+  release.resolve()
+  await Promise.all([first, second])
+  expect([running, deps.unstored.young.length]).toEqual([[1, 1], 1])
 })
