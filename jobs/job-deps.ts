@@ -94,7 +94,7 @@ export interface JobDeps
 }
 
 /** Services of a job on a chunk of accounts. */
-type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair'
+type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair' | 'inFlight'
 
 export type RefreshWork = Pick<
   JobDeps,

@@ -6,7 +6,8 @@ import type { Clock } from './clock.ts'
  * let in ahead of the rest: polls that hang never hold up a token.
  */
 export class InFlight {
-  readonly #limit: number
+  /** Places. */
+  readonly limit: number
   readonly #normalLimit: number
   #running = 0
   readonly #urgent: (() => void)[] = []
@@ -14,7 +15,7 @@ export class InFlight {
 
   /** `kept`: how many of the places normal work may not take. */
   constructor(limit: number, kept = 0) {
-    this.#limit = limit
+    this.limit = limit
     this.#normalLimit = limit - kept
   }
 
@@ -29,7 +30,7 @@ export class InFlight {
 
   /** Takes a place, at once where one is free. It is given back by `leave`. */
   enter(urgency: 'urgent' | 'normal'): Promise<void> | undefined {
-    if (this.#running >= (urgency === 'urgent' ? this.#limit : this.#normalLimit)) {
+    if (this.#running >= (urgency === 'urgent' ? this.limit : this.#normalLimit)) {
       return new Promise((enter) => (urgency === 'urgent' ? this.#urgent : this.#normal).push(enter))
     }
     this.#running++
