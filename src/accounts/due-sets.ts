@@ -131,7 +131,7 @@ export class DueSets {
     const known = this.#backlog
     const isRecent = known !== undefined && now >= known.at && now - known.at < BACKLOG_KEPT_MS
     if (isRecent && known.due.length > LONG_BACKLOG) {
-      // What was planned since is found when it is read anew.
+      // A newer plan is found when the backlog is read anew.
       return { ...known, next: Math.min(known.next ?? Number.POSITIVE_INFINITY, known.at + BACKLOG_KEPT_MS) }
     }
     const parts = await everyPartition(this.#keys, (partition) =>

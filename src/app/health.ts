@@ -42,15 +42,15 @@ export function processFactsOf(
       return []
     })
     const now = clock.now()
-    const [steady, evenMs, redisOk] = [clock.steady(), clockWatch.evenMs(), sweeps !== undefined]
+    const [steady, clockSteadyForMs, redisOk] = [clock.steady(), clockWatch.clockSteadyForMs(), sweeps !== undefined]
     if (redisOk !== redisState.ok) redisState = { ok: redisOk, since: steady }
     return {
       now,
       // A start after `now` means that the clock was set back: only the jump is known.
-      startedAt: startedAt !== undefined && startedAt > now ? now - evenMs : startedAt,
+      startedAt: startedAt !== undefined && startedAt > now ? now - clockSteadyForMs : startedAt,
       redisOk,
       // After a jump moments from before say nothing: all has its whole time again.
-      redisSince: now - Math.min(steady - redisState.since, evenMs),
+      redisSince: now - Math.min(steady - redisState.since, clockSteadyForMs),
       ...{ redisRefuses, dataTrouble, answersTrouble, receivers: receivers ?? [] },
       lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
       standstills: movement.standstills(),

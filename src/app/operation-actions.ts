@@ -4,19 +4,19 @@ import { type AccountJobs, pollNow, refreshNow } from './account-jobs.ts'
 import { acknowledge, replayGivenUp, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
 import type { Services } from './services.ts'
 
-/** Actions of operations; `asked`: the same services, on a connection that gives up. */
-export function operationActions(jobs: AccountJobs, services: Services, asked = services): Actions {
+/** Actions of operations; `failFast`: the same services, on a connection that gives up. */
+export function operationActions(jobs: AccountJobs, services: Services, failFast = services): Actions {
   // An account is read on the connection that waits, as its job does.
-  const noting = { registry: services.registry, audit: asked.audit }
+  const noting = { registry: services.registry, audit: failFast.audit }
   return {
-    uninstall: (hubId, reason, who) => startUninstall(asked, hubId, reason, who),
-    setContact: (hubId, address, who) => setContact(asked, hubId, address, who),
-    silence: (silence, who) => silenceAlerts(asked, silence, who),
-    unsilence: (id, who) => unsilence(asked, id, who),
-    acknowledge: (seen, by, who) => acknowledge(asked, seen, by, who),
-    unacknowledge: (seen, who) => unacknowledge(asked, seen, who),
+    uninstall: (hubId, reason, who) => startUninstall(failFast, hubId, reason, who),
+    setContact: (hubId, address, who) => setContact(failFast, hubId, address, who),
+    silence: (silence, who) => silenceAlerts(failFast, silence, who),
+    unsilence: (id, who) => unsilence(failFast, id, who),
+    acknowledge: (seen, by, who) => acknowledge(failFast, seen, by, who),
+    unacknowledge: (seen, who) => unacknowledge(failFast, seen, who),
     poll: (hubId, who) => pollNow(jobs, noting, hubId, who),
     refresh: (hubId, who) => refreshNow(jobs, noting, hubId, who),
-    replay: (wanted, who) => replayGivenUp(asked, wanted, who),
+    replay: (wanted, who) => replayGivenUp(failFast, wanted, who),
   }
 }

@@ -51,7 +51,7 @@ export function judgeAll(facts: StatusFacts): Trouble[] {
   const found: Trouble[] = []
   for (const check of CHECKS) {
     if (check.of === 'process') continue
-    found.push(...check.judge(facts, found).filter(({ onlyOutside }) => onlyOutside !== true))
+    found.push(...check.judge(facts, found).filter(({ heartbeatOnly }) => heartbeatOnly !== true))
   }
   return (['critical', 'warning'] as const).flatMap((level) => found.filter((one) => one.level === level))
 }

@@ -38,8 +38,8 @@ export interface Trouble {
    * is not Plimsoll's own.
    */
   outside?: true | string
-  /** Only counts what another check names account by account. */
-  onlyOutside?: true
+  /** The heartbeat alone shows it: it counts what another check names account by account. */
+  heartbeatOnly?: true
 }
 
 /** The place that shows a trouble, or its remedy. */

@@ -25,7 +25,7 @@ import type { ViewDeps } from '../views/view-deps.ts'
 export interface FleetFacts {
   now: number
   /** For how long this machine's clock has gone evenly: nothing is known to have waited for longer. */
-  evenMs: number
+  clockSteadyForMs: number
   /** A daemon asks, not a command: so one is at work. */
   isDaemon: boolean
   daemons: readonly Daemon[]
@@ -81,7 +81,7 @@ type OfViews = 'store' | 'keys' | 'clock' | 'registry' | 'due' | 'coverage' | 'r
 export type FleetSources = Pick<ViewDeps, OfViews> & {
   bounds: CheckBounds
   /** The daemon's watch over its clock; absent on the command line. */
-  daemon?: { evenMs(): number }
+  daemon?: { clockSteadyForMs(): number }
   /** A command that would load the queues for it does without them. */
   queueDepths?: ViewDeps['queueDepths']
 }
@@ -89,7 +89,7 @@ export type FleetSources = Pick<ViewDeps, OfViews> & {
 export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
   const { store, keys, due, bounds, daemon } = deps
   const now = deps.clock.now()
-  const evenMs = daemon?.evenMs() ?? Number.POSITIVE_INFINITY
+  const clockSteadyForMs = daemon?.clockSteadyForMs() ?? Number.POSITIVE_INFINITY
   const [daemons, sweeps, byState, kept, overdue, expiry, tokenEndpoint, coverage] = await Promise.all([
     new DaemonStore(store, keys).read(),
     store.hgetall(keys.progress),
@@ -109,7 +109,7 @@ export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
     readHeartbeat(new HeartbeatStore(store, keys), now),
   ])
   return {
-    ...{ now, evenMs, isDaemon: daemon !== undefined, daemons, byState, refreshes: { kept, overdue } },
+    ...{ now, clockSteadyForMs, isDaemon: daemon !== undefined, daemons, byState, refreshes: { kept, overdue } },
     ...{ nearestExpiryAt: expiry ?? null, tokenEndpoint, coverage, pollBudget, failedCalls, outbox, receivers },
     ...{ queues: queues ?? [], heartbeat, bounds, announced: new Set(), handled: new Set() },
     lastSweeps: Object.fromEntries(Object.entries(sweeps).map(([kind, at]) => [kind, Number(at)])),

@@ -8,9 +8,9 @@ const LOG = "See the daemon's log."
 export const outbox: Check = {
   name: 'outbox',
   of: 'fleet',
-  judge({ now, evenMs, outbox, bounds, receivers }) {
+  judge({ now, clockSteadyForMs, outbox, bounds, receivers }) {
     const late = (at: number | null, says: (span: string) => Trouble): Trouble[] =>
-      at !== null && Math.min(now - at, evenMs) > bounds.outboxAgeMs ? [says(formatSpan(now - at))] : []
+      at !== null && Math.min(now - at, clockSteadyForMs) > bounds.outboxAgeMs ? [says(formatSpan(now - at))] : []
     const stuck = (says: string): Trouble => ({ ...critical('Fix the daemon', says, STUCK), fix: LOG, outside: true })
     const { oldestEntryAt, groupDueAt, attemptDueAt, oldestDelivery } = outbox
     return [
@@ -24,7 +24,7 @@ export const outbox: Check = {
         const says = `the receiver ${cleanText(receiver, 64)} has not taken a message for ${span}`
         const fix = 'See its answers on the page of deliveries, or run plimsoll doctor.'
         const trouble = { ...warning('Fix the receiver', says, { is: 'receiver', receiver } as const), fix }
-        return { ...trouble, outside: true, ...(isKnown && { onlyOutside: true }) }
+        return { ...trouble, outside: true, ...(isKnown && { heartbeatOnly: true }) }
       }),
     ]
   },

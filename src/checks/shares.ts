@@ -12,20 +12,20 @@ function areTooMany(accounts: number, all: number, objective: number): boolean {
 
 /** The checks of accounts name them, also those within the bounds. */
 function outOfBounds(verb: string, says: string, of: TroubleOf, fix: string): Trouble {
-  return { ...warning(verb, says, of), fix, outside: true, onlyOutside: true }
+  return { ...warning(verb, says, of), fix, outside: true, heartbeatOnly: true }
 }
 
 /** Enough tokens are refreshed in time. */
 export const refreshes: Check = {
   name: 'refreshes',
   of: 'fleet',
-  judge({ evenMs, refreshes: { kept, overdue }, byState: { failing }, bounds }) {
+  judge({ clockSteadyForMs, refreshes: { kept, overdue }, byState: { failing }, bounds }) {
     const of = (accounts: number) => `token refreshes of ${formatCount(accounts)} of ${countOf(kept, 'account')}`
     const late = `${of(overdue)} have been overdue for ${formatSpan(bounds.overdueRefreshMs)} or longer`
     const log = "See plimsoll status for the token endpoint, and the daemon's log."
     const list = 'plimsoll accounts list --state failing names them.'
     return [
-      ...(evenMs > bounds.overdueRefreshMs && areTooMany(overdue, kept, bounds.tokens)
+      ...(clockSteadyForMs > bounds.overdueRefreshMs && areTooMany(overdue, kept, bounds.tokens)
         ? [outOfBounds('Check refreshes', late, { is: 'accounts', group: 'refresh' }, log)]
         : []),
       ...(areTooMany(failing, kept, bounds.tokens)

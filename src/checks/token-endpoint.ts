@@ -22,7 +22,7 @@ export const tokenEndpoint: Check = {
   name: 'token-endpoint',
   of: 'fleet',
   judge(facts) {
-    const { now, evenMs, tokenEndpoint, refreshes, nearestExpiryAt, handled, bounds } = facts
+    const { now, clockSteadyForMs, tokenEndpoint, refreshes, nearestExpiryAt, handled, bounds } = facts
     if (tokenEndpoint === null || !isFailing(facts)) return []
     const { breaker, since } = tokenEndpoint
     const isKnown = handled.has('token-endpoint')
@@ -30,7 +30,7 @@ export const tokenEndpoint: Check = {
     const what = breaker === 'open' ? FLEET_SUBJECT['token-endpoint'] : 'tokens are refreshed again, slowly'
     const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
     const cause = tokenEndpoint.cause ?? 'unreachable'
-    const troubledMs = Math.min(now - Date.parse(since ?? ''), evenMs)
+    const troubledMs = Math.min(now - Date.parse(since ?? ''), clockSteadyForMs)
     const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
     const fix = "See plimsoll status, and the provider's status page."
     const isLong = breaker === 'open' && troubledMs > bounds.overdueRefreshMs

@@ -34,7 +34,7 @@ export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   health: () => Promise<HealthReport>
   bounds: CheckBounds
   /** The watch over the clock of this daemon. */
-  daemon: { evenMs(): number }
+  daemon: { clockSteadyForMs(): number }
   /** Where sign-ins are noted; what `actions` do they note themselves. */
   audit: AuditLog
   metrics: Metrics

@@ -175,7 +175,7 @@ function partitionKeys(tag: string) {
   return {
     /** zset: hubId -> when it is due, ms */
     due: { refresh: `${tag}:due:refresh`, poll: `${tag}:due:poll`, uninstall: `${tag}:due:uninstall` },
-    /** zset: hubId of a polled account -> when it was read last, or polling it began, ms; as much later as its readings may be older than others'; not where no scope lets it be read */
+    /** zset: hubId of a polled account -> its last reading, or begin of polling, plus what its period is longer than others', ms: no moment of a poll; absent where no scope lets it be read */
     fresh: `${tag}:fresh`,
     /** zset: hubId of an imported account -> 1 while it waits for its first reading, then 0 until all have theirs */
     firstReadings: `${tag}:first-readings`,

@@ -86,7 +86,7 @@ export class ClockWatch {
   }
 
   /** Time without a jump, ms: ages by earlier moments are not known. Infinite where it never jumped. */
-  evenMs(): number {
+  clockSteadyForMs(): number {
     const ahead = this.#readAhead()
     if (Math.abs(ahead - this.#ahead) > TOLERATED_MS) {
       this.#ahead = ahead

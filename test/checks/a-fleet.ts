@@ -20,7 +20,7 @@ const STATES = { active: 3, failing: 0, parked: 0, reauthorize: 0, uninstalling:
 /** Three accounts that are all right, and what each row of a table changes. */
 export function fleetFacts(changed: Partial<FleetFacts> = {}): FleetFacts {
   return {
-    ...{ now: NOW, evenMs: Number.POSITIVE_INFINITY, isDaemon: true, daemons: [DAEMON], byState: STATES },
+    ...{ now: NOW, clockSteadyForMs: Number.POSITIVE_INFINITY, isDaemon: true, daemons: [DAEMON], byState: STATES },
     ...{ lastSweeps: { alerts: NOW - 5_000, coverage: NOW - 20_000 }, refreshes: { kept: 3, overdue: 0 } },
     ...{ nearestExpiryAt: NOW + 10 * MINUTE, tokenEndpoint: null, pollBudget: null, heartbeat: null },
     coverage: { share: 1, objective: 0.95, polled: 3, stale: 0, failing: 0, notWatched: 0 },

@@ -43,9 +43,9 @@ test('what one surface calls ill, all do', () => {
   expect(level).toBe('critical')
   const said = troubles.map(({ says }) => says).join('\n')
   for (const [check, found] of judgeFleet(ILL)) {
-    for (const { says, of, onlyOutside } of found) {
+    for (const { says, of, heartbeatOnly } of found) {
       // What only counts accounts is shown by the group that it counts, unless the endpoint fails for all of them.
-      if (onlyOutside !== true) expect(said, check).toContain(says)
+      if (heartbeatOnly !== true) expect(said, check).toContain(says)
       else if (check !== 'refreshes') expect(troubles, check).toContainEqual(expect.objectContaining({ of }))
     }
   }

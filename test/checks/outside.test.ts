@@ -8,14 +8,14 @@ interface More {
   tokens?: { kept?: number; overdue?: number; failing?: number; trouble?: number }
   alerts?: Partial<FleetFacts['outbox']>
   sweeps?: Record<string, number>
-  evenMs?: number
+  clockSteadyForMs?: number
 }
 
 /** A thousand accounts. */
-function facts({ coverage, tokens, alerts, sweeps = {}, evenMs }: More = {}): FleetFacts {
+function facts({ coverage, tokens, alerts, sweeps = {}, clockSteadyForMs }: More = {}): FleetFacts {
   const { polled = 1_000, stale = 0 } = coverage ?? {}
   const { kept = 1_000, overdue = 0, failing = 0, trouble } = tokens ?? {}
-  const well = fleetFacts(evenMs === undefined ? {} : { evenMs })
+  const well = fleetFacts(clockSteadyForMs === undefined ? {} : { clockSteadyForMs })
   return {
     ...well,
     coverage: { ...well.coverage, polled, stale, share: polled === 0 ? null : (polled - stale) / polled },
@@ -53,10 +53,10 @@ const JUST_WITHIN: [what: string, facts: More][] = [
   ['a group is due later', { alerts: { groupDueAt: NOW + 60 * MINUTE } }],
   ['an attempt is due', { alerts: { attemptDueAt: ago(15) } }],
   ['a receiver has not answered for a while', { alerts: { oldestDelivery: message(ago(15)) } }],
-  ['the clock was set ahead five minutes ago', { tokens: { overdue: 400, trouble: 0 }, evenMs: 5 * MINUTE }],
+  ['the clock was set ahead five minutes ago', { tokens: { overdue: 400, trouble: 0 }, clockSteadyForMs: 5 * MINUTE }],
   [
     'the clock was set ahead a while ago',
-    { alerts: { ...BEFORE_JUMP, oldestDelivery: message(0) }, evenMs: 15 * MINUTE },
+    { alerts: { ...BEFORE_JUMP, oldestDelivery: message(0) }, clockSteadyForMs: 15 * MINUTE },
   ],
   ['a sweep was missed', { sweeps: { alerts: 45_000 } }],
 ]

@@ -63,7 +63,7 @@ async function aFleet() {
       failedCalls: new FailedCalls(store, keys, { warning: 0.03, critical: 0.05 }),
     }
     const check = async () => {
-      const since = startedAt > clock.now() ? clock.now() - clockWatch.evenMs() : startedAt
+      const since = startedAt > clock.now() ? clock.now() - clockWatch.clockSteadyForMs() : startedAt
       // As each daemon does every few seconds.
       await new DaemonStore(store, keys).report({
         ...{ name: 'a pid 1', version: '1', config: 'c', roles: ROLES, startedAt, lastSeenAt: clock.now() },

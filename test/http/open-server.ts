@@ -107,7 +107,11 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const connect = { ...services, endpoint: door }
   const deps: HttpDeps = {
     ...asDaemon,
-    ...{ listen: { host: '127.0.0.1', port: 0 }, connect, daemon: { evenMs: () => Number.POSITIVE_INFINITY } },
+    ...{
+      listen: { host: '127.0.0.1', port: 0 },
+      connect,
+      daemon: { clockSteadyForMs: () => Number.POSITIVE_INFINITY },
+    },
     actions: {
       ...asDaemon.actions,
       poll: async (hubId) => ({ account: await registry.get(hubId), reason: undefined }),

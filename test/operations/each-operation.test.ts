@@ -46,8 +46,9 @@ describe.each(operations)('%s', (name, operation) => {
     expect(names).toEqual(expect.arrayContaining(['--json', ...options.map(([, , option]) => `--${option}`)]))
   })
 
-  // What gets tokens asks the provider.
-  test.skipIf(operation.writesTokens === true)('does its example, for people and as its schema has it', async () => {
+  // What gets tokens asks the provider: its own test has one.
+  if (operation.writesTokens === true) return
+  test('does its example, for people and as its schema has it', async () => {
     const args = [...name.split(' '), ...exampleArgs(operation)]
     const { code, out, err } = await installed.run(...args, '--json')
     expect({ args, code, err }).toEqual({ args, code: 0, err: '' })
