@@ -25,7 +25,7 @@ export type NoToken =
   /** `why` names the key that is missing. */
   | { is: 'unopened'; at: number; why: string }
 
-/** What to do for a request for an account's access token. */
+/** The answer to a request for an account's access token. */
 export function judgeToken(token: StoredToken | undefined, now: number): Judgement {
   if (token === undefined) return { is: 'unknown' }
   if (token.state === 'uninstalling' || token.state === 'uninstalled') return { is: 'gone' }
@@ -66,7 +66,9 @@ export interface AccessTokenDeps {
   vault: Vault
   /** Refreshes the account if its tokens are still of this generation. */
   refresh: (hubId: number, generation: string) => Promise<RefreshOutcome>
-  /** Asks the provider whose token it is, unless that is known by now; `later`: it can't be asked at the moment. */
+  /**
+   * Asks the provider for the token's account, unless it is known by now; `later`: the provider can't be asked at the moment.
+   */
   identify: (hubId: number) => Promise<'asked' | 'later'>
   clock: Clock
 }
@@ -79,7 +81,7 @@ const LOOK_EVERY_MS = 100
 /** A token may be replaced between reading it and handing it out, hardly ever twice. */
 const ATTEMPTS = 3
 
-/** Hands out access tokens that are valid, refreshed where needed: one refresh for all who ask at the same time. */
+/** Hands out access tokens that are valid, refreshed where needed: one refresh for all callers at the same time. */
 export class AccessTokens {
   readonly #deps: AccessTokenDeps
   readonly #underWay = new Map<number, Promise<RefreshOutcome>>()
@@ -91,7 +93,7 @@ export class AccessTokens {
     setMaxListeners(0, this.#stopping.signal) // One per account that is waited for.
   }
 
-  /** `to`: the name of who asks; it is noted before the token leaves. */
+  /** `to`: the name of the caller; it is noted before the token leaves. */
   async serve(hubId: number, to: string): Promise<AccessTokenAnswer> {
     const { tokens, vault, clock } = this.#deps
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -148,7 +150,7 @@ export class AccessTokens {
     return this.#shared(this.#asking, hubId, () => this.#deps.identify(hubId))
   }
 
-  /** Once for all who ask at the same time. Undefined: it takes longer than a request should wait. It goes on all the same. */
+  /** Runs `begin` once for all callers at the same time. Undefined: it takes longer than a request should wait, and goes on. */
   async #shared<T>(running: Map<number, Promise<T>>, hubId: number, begin: () => Promise<T>): Promise<T | undefined> {
     const work = running.get(hubId) ?? begin().finally(() => running.delete(hubId))
     running.set(hubId, work)
@@ -161,7 +163,7 @@ export class AccessTokens {
     }
   }
 
-  /** Its own refresh, or that of the worker with the lease; its own after all if that worker stored nothing. */
+  /** Refreshes, or waits for the worker with the lease; refreshes after all if that worker stored nothing. */
   async #refreshOrAwait(hubId: number, generation: string): Promise<RefreshOutcome> {
     const { tokens, refresh, clock } = this.#deps
     const until = clock.now() + LONGEST_WAIT_MS

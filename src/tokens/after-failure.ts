@@ -7,7 +7,7 @@ import type { Unopened } from './vault.ts'
 /** The provider's, or our own: then the current token, or the one before it, was never sent. */
 export type RefreshFailure = ProviderFailure | Unopened
 
-/** What is known of an account when a refresh of it failed. */
+/** An account whose refresh failed. */
 export interface FailedRefresh {
   hubId: number
   state: AccountState
@@ -17,7 +17,7 @@ export interface FailedRefresh {
   /** When the refresh token was first refused, or null. */
   rejectedAt: number | null
   failure: RefreshFailure
-  /** Whether other accounts work. */
+  /** The state of the other accounts: whether their refreshes work. */
   standing: EndpointVerdict
 }
 
@@ -42,8 +42,8 @@ const HOUR = 60 * MINUTE
 const FAILURES_TO_TELL = 3
 
 /**
- * What to do after a failed refresh. Every account keeps a next moment in any case: one that waits to be
- * authorised again is probed once a day, in case the refusal was the provider's mistake.
+ * Decides on the account after a failed refresh. Every account keeps a next moment in any case: one that must reconnect is
+ * probed once a day, in case the refusal was the provider's mistake.
  */
 export function afterFailure(
   failed: FailedRefresh,
@@ -81,7 +81,7 @@ export function afterFailure(
   }
 }
 
-/** Its token has been dead for a while: services that use it have noticed by now. */
+/** True where the token has been dead for a while: services that use it have noticed by now. */
 function failsForLong({ times }: FailedRefresh, failures: number, now: number): boolean {
   return failures >= FAILURES_TO_TELL && now >= times.expiresAt + graceOf(times)
 }
@@ -98,9 +98,9 @@ function parked({ failure, times }: FailedCall, now: number): Partial<AfterFailu
 }
 
 /**
- * A refused refresh token is believed when a second attempt, some time later, is refused too, and another account was
- * refreshed meanwhile: providers have answered so by mistake, so does a worker that lost a race, and so does an app whose
- * credentials are wrong. In a fleet without another refresh, a whole life of the token is waited for instead.
+ * A refused refresh token is believed when a second attempt, some time later, is refused too, and another account was refreshed
+ * since the first: providers have answered so by mistake, so does a worker that lost a race, and so does an app whose
+ * credentials are wrong. Where no other account is refreshed, a whole life of the token is waited for instead.
  */
 function rejected(failed: FailedRefresh, base: AfterFailure, now: number, random: number): Partial<AfterFailure> {
   const { standing, times } = failed
@@ -136,7 +136,7 @@ function transient(
   const told = now + Math.min(failed.failure.retryAfterMs ?? 0, longestPause(failed.times))
   // One try in the early window; the token is still good.
   if (now < lateAt) return { refreshAt: Math.max(lateAt, told), failures: failed.failures }
-  // Too many calls are the fleet's doing.
+  // Too many calls are the fault of all accounts, not of this one.
   if (failed.failure.status === 429) return { refreshAt: Math.max(base.refreshAt, told), failures: failed.failures }
   return { state: 'failing', refreshAt: Math.max(base.refreshAt, told) }
 }

@@ -3,11 +3,11 @@ import type { TokensToStore } from './token-store.ts'
 
 /** Tokens that are to be stored as one text, for memory or to be encrypted: they are in it in clear. */
 export function answerText(tokens: TokensToStore): Secret {
-  // Of the whole, and not of the rest of it: that takes twice as long.
+  // Parsed as a whole, and not without the tokens: that takes twice as long.
   return new Secret(JSON.stringify({ ...tokens, access: tokens.access.reveal(), refresh: tokens.refresh?.reveal() }))
 }
 
-/** From a text of `answerText`: whoever calls knows that it is one. */
+/** From a text of `answerText`: the caller knows that it is one. */
 export function answerIn(text: Secret): TokensToStore {
   const answer = JSON.parse(text.reveal()) as Omit<TokensToStore, 'access' | 'refresh'> & {
     access: string

@@ -1,8 +1,8 @@
-/** What is known of an account that must reconnect, ms. */
+/** An account that must reconnect. Times are ms. */
 export interface LostAccount {
   /** Since when its refresh token is refused. */
   since: number
-  /** Its contact is sent the alert about it by a route, or was. */
+  /** A route sends its contact the alert about it, or did. */
   isSentAlert: boolean
 }
 
@@ -15,8 +15,8 @@ const LEAST_MASS = 5
 const MASS_SHARE = 0.01
 
 /**
- * How long after the last one an account's next mail may be made, ms; undefined: none now. Every day in the first week, every
- * week after that. Accounts that were lost with many others wait for a day, in which operators can find out whose fault it is.
+ * Least time between two mails of an account, ms; undefined: none now. Every day in the first week, every week after that.
+ * Accounts that were lost with many others wait for a day, in which operators can find the cause.
  */
 export function reconnectMailEvery(
   { since, isSentAlert }: LostAccount,

@@ -5,7 +5,7 @@ import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
 const TIMES_AS_OFTEN = 3
 
 export interface LeaseStore {
-  /** False: somebody else has it, or nobody. */
+  /** False: another worker has it, or none has. */
   renewLease(lease: Pick<Lease, 'hubId' | 'owner' | 'ms'>): Promise<boolean>
 }
 
@@ -40,7 +40,7 @@ export class Lease implements OneUnderWay<Lease> {
     this.#steadyAt = steadyAt
   }
 
-  /** Whether it is sure to be held still: false once it was lost, or could not be renewed in time. */
+  /** True while it is sure to be held: false once it was lost, or could not be renewed in time. */
   isHeld(): boolean {
     const age = Math.max(this.#clock.now() - this.#at, this.#clock.steady() - this.#steadyAt)
     return !this.#isLost && age < this.ms

@@ -23,15 +23,15 @@ export interface Grant {
 }
 
 export interface ParkedGrant extends Grant {
-  /** Whose it is, while the account may have been stored with it, and the grant not yet taken out. */
+  /** The account that may have been stored with it, while the grant is not yet taken out. */
   hubId: number | undefined
-  /** Another grant of its account was stored meanwhile: the provider must name the one that counts. */
+  /** Another grant of its account was stored in between: the provider must name the one that counts. */
   isCrossing: boolean
-  /** Its tokens are newer than those of its code, which its account may have been stored with. */
+  /** The tokens are newer than those of its code, which its account may have been stored with. */
   isRenewed: boolean
-  /** Its deletion was begun: no account may be connected with it any more. */
+  /** The deletion was begun: no account may be connected with it any more. */
   isEnding: boolean
-  /** Its place in the order of grants and uninstalls; undefined: it has none. */
+  /** Place in the order of grants and uninstalls; undefined: it has none. */
   order: number | undefined
   /** Attempts to delete it that failed. */
   undeleted: number
@@ -44,19 +44,19 @@ export interface ParkDeps extends StoreAnswerDeps {
 
 type InRedis = Pick<ParkDeps, 'store' | 'keys'>
 
-/** Instead of whose it is: the account was stored with another one. */
+/** Value of `hubId` where the account was stored with another grant. */
 export const CROSSING = ''
 /** Grants of one sweep. */
 const MOST = 20
 
-/** As long as the state of an install, which may be its grant's id. */
+/** An id as long as the state of an install, which may be its grant's id. */
 export function newGrantId(): string {
   return randomBytes(16).toString('base64url')
 }
 
 /**
- * Stores a grant, sealed, or other tokens of one that is stored; it is let be for a while. Throws where Redis does not take it:
- * it is in hand then, and is tried again for as long as the process lives.
+ * Stores a grant, sealed, or other tokens of a stored one; no sweep tries it for a while. Throws where Redis does not take it:
+ * the process keeps it in memory then, and tries again for as long as it lives.
  */
 export function keepGrant(deps: ParkDeps, grant: Grant): Promise<void> {
   return parkGrant(deps, grantToStore(grant), deps.clock.now() + GRANT_CLAIM_MS)

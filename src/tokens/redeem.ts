@@ -17,22 +17,19 @@ export interface RedeemDeps extends StoreAnswerDeps {
   inFlight: InFlight
 }
 
-/** A refresh token that is to be redeemed, by the one who has the account's lease. */
+/** A refresh token to redeem, by the worker with the account's lease. */
 export interface RedeemJob {
   hubId: number
   owner: string
   context: Pick<RefreshContext, 'generation' | 'grants' | 'refreshToken' | 'previousToken' | 'state' | 'times'>
-  /** What is reported when it works. */
+  /** Alerts that are reported when it works. */
   recovered: AlertWrites
 }
 
-/** What came of it. */
+/** The outcome of redeeming a token. */
 export type Redeemed =
   | {
-      /**
-       * - `lost`: newer tokens were stored meanwhile; those count.
-       * - `uninstalled`: the account was, meanwhile.
-       */
+      /** - `lost`: newer tokens were stored first; those count.\n- `uninstalled`: the account was uninstalled first. */
       is: 'stored' | 'lost' | 'uninstalled'
       /** When the request went out. */
       sentAt: number
@@ -91,8 +88,8 @@ async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pic
   let sentAt: number
   let result: ProviderResult<TokenAnswer>
   try {
-    // It may have waited for its turn: a token that another worker has redeemed meanwhile must not be sent again. A
-    // provider may take that for theft, and end the account's whole grant.
+    // The call may have waited for its turn: a token that another worker has redeemed since must not be sent again. A provider
+    // may take that for theft, and end the account's whole grant.
     if (!lease.isHeld()) return { is: 'too-late' }
     sentAt = clock.now()
     result = await deps.provider.refresh(tokens.sent)

@@ -11,7 +11,7 @@ import type { BeginRefresh, RefreshContext } from './token-store.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
-  /** It has failed for long; it may come back by itself. */
+  /** The account has failed for long; its refreshes may work again without an operator. */
   failing(account: Omit<AnnouncedAccount, 'interruptedAt'>, reason: string): AlertWrites
   reauthorize(account: AnnouncedAccount, reason: string): AlertWrites
   recovered(account: AnnouncedSubject): AlertWrites
@@ -47,29 +47,29 @@ export interface RefreshDeps extends RedeemDeps {
 export type RefreshOutcome =
   | {
       is: 'refreshed'
-      /** It was imported: whose the new tokens are is to be asked next. */
+      /** The account was imported: the provider must name the account of its new tokens next. */
       isUnidentified: boolean
       lateMs: number
       expired: boolean
       /** From the provider's answer until it was stored, ms: a process that dies in between may take the answer along. */
       unstoredMs: number
-      /** What was left of the access token's life, ms, below 0: it had expired; null where none was kept alive. */
+      /** Time left in the access token's life, ms, below 0: it had expired; null where none was kept alive. */
       leftMs: number | null
     }
-  /** Not due: another worker was faster; or the question whose its tokens are got no answer. */
+  /** Not due: another worker was faster; or the provider did not name the account of its tokens. */
   | { is: 'fresh'; isUnidentified: boolean }
   /** Another worker is at it. */
   | { is: 'held' }
   /** Unknown, or being uninstalled. */
   | { is: 'gone' }
-  /** Newer tokens were stored meanwhile; those count. */
+  /** Newer tokens were stored first; those count. */
   | { is: 'lost' }
   /** The token endpoint is closed to all accounts until then. */
   | { is: 'waiting'; until: number }
   /** `alerted`: an alert was committed. */
   | { is: 'failed'; failure: RefreshFailure; state: AccountState; alerted: boolean; rejectedAt: number | null }
 
-/** How an account comes to be refreshed. */
+/** The reason for a refresh. */
 export interface Occasion {
   /** The generation of tokens that seem good still but were refused, or are about to expire: they are refreshed although not due. */
   refused?: string | undefined
@@ -131,7 +131,7 @@ async function redeem(deps: RefreshDeps, attempt: Attempt, lease: Lease): Promis
   }
 }
 
-/** The lease is given back where nothing is to be done, and the account is put where its plan says. */
+/** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
 async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt, planned: number, now: number) {
   deps.endpoint.leave()
   const isUnidentified = canBeIdentified(context) && deps.endpoint.mayRetry()
@@ -151,7 +151,10 @@ function canBeIdentified({ isUnidentified, times, retryAt }: RefreshContext): bo
   return isUnidentified && !hasNoTokenYet(times) && retryAt === null
 }
 
-/** An answer may take a while. Then as long again as there was none: not every account of a fleet is asked for all the time. */
+/**
+ * An answer may take a while. Later waits are as long as the time without an answer: not every account is asked for all the
+ * time.
+ */
 const LEAST_UNIDENTIFIED_MS = 15_000
 
 function askedAgainAt({ times }: RefreshContext, now: number): number {
@@ -164,7 +167,7 @@ interface Attempt {
   context: RefreshContext
   /** When its plan had it refreshed, ms. */
   dueAt: number
-  /** What is told of it when it works. */
+  /** Alerts that are reported when it works. */
   recovered: AlertWrites
 }
 

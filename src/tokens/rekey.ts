@@ -48,9 +48,9 @@ export interface Rekeyed {
   unopened: UnopenedTokens[]
   /** Configured keys that nothing is encrypted with any more. */
   removable: string[]
-  /** Keys that a process needs for what it keeps by itself, in its data folder. */
+  /** Keys that a process needs for the values in its data folder. */
   needed: { daemon: string; key: string }[]
-  /** With `writing`: who, where that is known, and with which keys. */
+  /** With `writing`: the processes, where they are known, and their keys. */
   writers: Writer[]
   writingKeys: string[]
 }
@@ -97,7 +97,7 @@ function withWriters(rekeyed: Rekeyed, writers: Writer[]): Rekeyed {
   return { ...rekeyed, writers, writingKeys: [...new Set(writers.map(({ keyId }) => keyId))] }
 }
 
-/** False if a process came meanwhile that writes with one of them, though it may be gone again. */
+/** False if a process has come since that writes with one of them, though it may be gone again. */
 async function retireOthers(
   { store, keys, vault }: RekeyDeps,
   before: Record<string, string>,
@@ -126,7 +126,7 @@ async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher): Promise<W
 interface Pass {
   accounts: number
   replaced: number
-  /** Ids of other keys, of values that this pass replaced, or that another process wrote meanwhile. */
+  /** Ids of other keys, of values that this pass replaced, or that another process wrote during it. */
   toReplace: Set<string>
   unopened: UnopenedTokens[]
   unopenedKeys: Set<string>
@@ -175,11 +175,11 @@ function sealedAs(name: string): TokenField | undefined {
   return name === 'refresh' || name.startsWith('previous') ? 'refresh' : undefined
 }
 
-/** Where tokens are stored, and whose they were sealed as. */
+/** A place of tokens, and the account that they were sealed for. */
 interface Holder {
   hubId: number
   key: string
-  /** Where an account's access token is: a grant has its own with the others. */
+  /** Key of an account's access token: a grant has its own with the others. */
   access?: string
 }
 
@@ -209,7 +209,7 @@ async function rekeyChunk({ store, vault }: RekeyDeps, holders: readonly Holder[
   pass.replaced += replaced.reduce((sum, count) => sum + count, 0)
 }
 
-/** Of accounts, which are all of one partition. What can't be read is no encrypted value. */
+/** Access tokens of accounts, which are all of one partition. An unreadable value is no encrypted value. */
 async function accessTokensOf(store: Store, holders: readonly Holder[]): Promise<Record<string, Buffer>[]> {
   const keys = holders.flatMap(({ access }) => access ?? [])
   const stored = keys.length === 0 ? [] : await store.mgetBuffer(keys)

@@ -22,7 +22,7 @@ import type { TokensToStore } from './token-store.ts'
 import { type Holder, holderFacts, holderOf, isGrant } from './unstored.ts'
 import { keyIdOf, openToken, type Vault } from './vault.ts'
 
-/** What a file is called once all of it is on the disk. */
+/** Ending of a file's name once all of it is on the disk. */
 const WHOLE = '.sealed'
 const HALF = '.half'
 /** Writing never takes this long. A younger unfinished file may belong to another process of this folder. */
@@ -83,7 +83,7 @@ export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promi
 /** An answer that stays as it is sealed. */
 export interface StuckAnswer {
   holder: Holder
-  /** The key without which nobody can ever open it; undefined: it is damaged. */
+  /** The key without which no process can ever open it; undefined: it is damaged. */
   needs: string | undefined
   reason: string
 }
@@ -127,7 +127,7 @@ export function describeStuck(stuck: readonly StuckAnswer[]): string | undefined
   return `new tokens ${whose} wait in dataDir/answers: ${first.reason}${others}`
 }
 
-/** Of one account, or one grant. Returns the lines that are left. */
+/** Stores lines of one account, or one grant. Returns the lines that are left. */
 async function storeOf(deps: StoreAnswerDeps, name: string, lines: readonly string[]): Promise<readonly string[]> {
   const holder = holderNamed(name)
   const isInHand = deps.unstored.has(holder) || deps.unstored.grant(name) !== undefined
@@ -145,7 +145,7 @@ async function storeLines(deps: StoreAnswerDeps, holder: Holder, lines: readonly
   return left
 }
 
-/** A grant that Redis does not take stays in hand, and in its file. */
+/** A grant that Redis does not take stays in memory, and in its file. */
 async function storeOne(deps: StoreAnswerDeps, answer: TokensToStore) {
   if (!isGrant(answer)) return storeAnswer(deps, answer)
   const is = await deps.tokens.parkGrant(answer, deps.vault, deps.clock.now()).catch(() => 'left' as const)
@@ -157,7 +157,7 @@ function sealed(vault: Vault, answer: TokensToStore): string {
   return vault.seal(answerText(answer), answer.hubId, 'answer').toString('base64')
 }
 
-/** Whose a line of a file is, and what is sealed in it. */
+/** Opens a line of a file: its account or grant, and the sealed text. */
 function openLine(vault: Vault, line: string) {
   const [name = '', text = ''] = line.split(' ')
   const holder = holderNamed(name)

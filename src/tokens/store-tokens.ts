@@ -24,12 +24,13 @@ const STORE_AGAIN_MS = 250
 
 type StoredAnswer = 'stored' | 'lost' | 'uninstalled'
 
-/** What came of trying to store an answer. */
+/** The outcome of an attempt to store an answer. */
 type Tried = { is: Awaited<ReturnType<TokenStore['storeTokens']>> } | { is: 'refused'; err: unknown }
 
 /**
- * For as long as the process lives. A connection that is lost is waited for by the store itself, without a word; a Redis
- * that refuses writes (out of memory, read-only, no replicas) is asked again, loudly. `again`: it was stored before, and may be lost. `left`: the process ended first, or Redis knows no such account.
+ * Tries for as long as the process lives. The store itself waits for a lost connection, without a word; a Redis that refuses
+ * writes (out of memory, read-only, no replicas) is asked again, loudly. `again`: it was stored before, and may be lost.
+ * `left`: the process ended first, or Redis knows no such account.
  */
 export async function storeAnswer(
   deps: StoreAnswerDeps,
@@ -74,7 +75,7 @@ async function keepStoring(
     if (tried.is === 'refused' && !unstored.ending.aborted && isToBeSaid()) {
       const { err } = tried
       log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
-      // It may be what is stored of the account that the step failed at: no refresh comes by to find that out.
+      // The step may have failed at the account's stored data: no refresh comes to find that out.
       if (!isRedisAway(err)) await deps.repair?.(hubId).catch(() => {})
     }
     const is = settled(deps, answer, tried)
@@ -106,8 +107,8 @@ function onceAMinute(clock: Clock): () => boolean {
 }
 
 /**
- * Throws where Redis does not take it: then it stays in hand, is tried again every second, and is sealed at the end. `nextAt`:
- * when its sweep may try it, ms.
+ * Stores a grant. Throws where Redis does not take it: the grant stays in memory then, is tried again every second, and is
+ * sealed at the end. `nextAt`: when its sweep may try it, ms.
  */
 export async function parkGrant(
   { tokens, vault, unstored, clock }: StoreAnswerDeps,

@@ -11,7 +11,7 @@ import type { TokenTimes } from './plan-refresh.ts'
 import { readAccess } from './stored-access.ts'
 import type { Vault } from './vault.ts'
 
-/** What a refresh reads together with taking its lease. */
+/** Facts that a refresh reads together with taking its lease. */
 export interface RefreshContext {
   leaseMs: number
   state: AccountState
@@ -33,23 +33,23 @@ export interface RefreshContext {
   tokenAlert: string
   /** When a refresh of this account broke off, its worker dead or the answer lost, and no refresh has succeeded since; else null. */
   interruptedAt: number | null
-  /** It was imported, and the provider was not asked yet whose its tokens are. */
+  /** The account was imported, and the provider was not asked yet for the account of its tokens. */
   isUnidentified: boolean
 }
 
 export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
 
-/** What the provider answered to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
+/** The provider's answer to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
 export interface AnswerToStore {
   hubId: number
-  /** Who has the account's lease. */
+  /** The worker with the account's lease. */
   owner: string
   generation: string
   grants: string
   access: Secret
   /** Absent: the one that is stored stays. */
   refresh: Secret | undefined
-  /** It came for the refresh token before the one that is stored, which was refused. */
+  /** The answer came for the refresh token before the stored one, which was refused. */
   isOfPrevious?: boolean
   /** When the tokens were read no refresh token before the one that is stored was kept. */
   hadNoPrevious?: boolean
@@ -70,14 +70,17 @@ export interface GrantToStore {
   grantedAt: number
   /** Asked for by a link for one account: of another one it is dropped. */
   only: number | undefined
-  /** Whose it is, once that is known; '' = its account was stored with another grant, and the provider must name the one that counts. */
+  /**
+   * The account, once it is known; '' = its account was stored with another grant, and the provider must name the one that
+   * counts.
+   */
   account: number | '' | undefined
 }
 
-/** What the provider has just given, and Redis has not: the answer to a refresh, or the grant of an install. */
+/** Tokens that the provider has just given, and Redis has not: the answer to a refresh, or the grant of an install. */
 export type TokensToStore = AnswerToStore | GrantToStore
 
-/** What is stored of an account's access token. Times are ms. */
+/** The stored access token of an account. Times are ms. */
 export interface StoredToken {
   state: AccountState
   generation: string
@@ -88,9 +91,9 @@ export interface StoredToken {
   /** Encrypted; null where there is none. */
   accessToken: Buffer | null
   scopes: string[]
-  /** The provider was not asked yet whose token it is: the account was imported. */
+  /** The provider was not asked yet for the token's account: the account was imported. */
   metadataDue: boolean
-  /** Whether a worker holds the lease of the account. */
+  /** True while a worker holds the lease of the account. */
   isHeld: boolean
 }
 
@@ -114,14 +117,17 @@ export class TokenStore implements LeaseStore {
     return { is: 'begun', context: readContext(text, answer[1], answer[2]) }
   }
 
-  /** Before the token is redeemed: what came of it could not be told from what others stored. Free for when it is fixed. */
+  /**
+   * Refuses an unreadable account before its token is redeemed: other stored values could not show the outcome. The lease is
+   * given back for when the record is fixed.
+   */
   async #refuseUnreadable(hubId: number, owner: string, now: number, unreadable: readonly string[]): Promise<void> {
     if (unreadable.length === 0) return
     await this.leave(hubId, owner, now)
     throw new UnreadableRecord(`account ${hubId}: its record has unreadable ${unreadable.join(', ')}`)
   }
 
-  /** Nothing to do after all: give the lease back and put the account where its plan says. */
+  /** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
   async leave(hubId: number, owner: string, refreshAt: number): Promise<void> {
     await this.#store.leaveRefresh(this.#keys.own(hubId), ...[hubId, owner, Math.round(refreshAt)])
   }
@@ -191,7 +197,7 @@ export class TokenStore implements LeaseStore {
     const [seconds, microseconds] = heldUntil === 0 ? [0, 0] : await this.#store.time()
     return {
       state: state as AccountState,
-      // Its own: it is handed out while that is the account's.
+      // The generation of this very token: it is handed out while that is the account's.
       generation: access?.generation ?? generation ?? '',
       obtainedAt: access?.times.obtainedAt ?? 0,
       expiresAt: access?.times.expiresAt ?? 0,
@@ -204,9 +210,9 @@ export class TokenStore implements LeaseStore {
   }
 
   /**
-   * Notes who gets the token of a generation; `stale` if that is not the account's any more. A Redis that takes no write has
-   * looked before it refused: the token is handed out all the same, and the log alone says to whom. Those who ask have
-   * customers waiting, and their tokens work.
+   * Notes the caller that gets the token of a generation; `stale` if that is not the account's any more. A Redis that takes no
+   * write has compared generations before it refused: the token is handed out all the same, and the log alone names the caller.
+   * Callers have customers waiting, and their tokens work.
    */
   async noteServed(hubId: number, generation: string, now: number, to: string): Promise<'noted' | 'stale'> {
     try {
@@ -218,7 +224,9 @@ export class TokenStore implements LeaseStore {
   }
 }
 
-/** Nearly all lines of the step `beginRefresh` are plainly what they should be: to tell so field by field took ten times as long. */
+/**
+ * Nearly all lines of the step `beginRefresh` are plainly what they should be: checking field by field took ten times as long.
+ */
 const READABLE = /^\d+\n(?:active|failing|parked|reauthorize)\n1?\d{1,15}(?:\n\d{0,15}){7}\n/
 
 /** Fields among the lines of the step `beginRefresh` that are not what they should be. A generation there always is. */

@@ -34,16 +34,16 @@ export function holderFacts(holder: Holder): { hubId: number } | { grant: string
 /** Puts them where the next start finds them. Returns what takes them away there, once they are stored. */
 export type Seal = (answers: readonly TokensToStore[]) => (() => void) | undefined
 
-/** What is in one file of the data folder, which goes once all of it is stored. */
+/** Answers in one file of the data folder, which goes once all of them are stored. */
 interface SealedTogether {
   left: number
   takeAway: (() => void) | undefined
 }
 
 /**
- * Accounts whose refresh token is with the provider, and what it has answered until Redis takes it: those tokens are
- * nowhere else, and the old ones may be dead. No other job of this process redeems a token of these accounts; a lease does
- * not protect them, because a Redis that refuses writes refuses to renew it as well. What Redis has taken is kept until it can't be
+ * Accounts whose refresh token is with the provider, and its answers until Redis takes them: those tokens are nowhere else, and
+ * the old ones may be dead. No other job of this process redeems a token of these accounts; a lease does not protect them,
+ * because a Redis that refuses writes refuses to renew it as well. Answers that Redis has taken are kept until they can't be
  * lost there any more. The same for the grants of installs.
  */
 export class Unstored {
@@ -74,7 +74,7 @@ export class Unstored {
     return this.#inHand.has(holder)
   }
 
-  /** It counts as busy for as long as this work is under way. */
+  /** Counts the account or grant as busy for as long as this work is under way. */
   async hold<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
     this.take(holder)
     try {
@@ -112,7 +112,7 @@ export class Unstored {
     return [...this.#grants.values()]
   }
 
-  /** Whose it is, for a grant that Redis may still lose. */
+  /** Notes the account of a grant that Redis may still lose. */
   noteGrant(id: string, account: number | ''): void {
     for (const one of this.#youngGrants.keys()) if (one.id === id) one.account = account
   }
@@ -216,7 +216,7 @@ export class Unstored {
     this.#sinceRefused = this.couldSeal(...overdue) ? undefined : clock.stopwatch()
   }
 
-  /** Waits a while for what is under way. What has come by then is sealed; what comes later is as well, as it comes. */
+  /** Waits a while for work under way. Answers that have come by then are sealed; later ones are sealed as they come. */
   async close(clock: Clock, atMostMs: number): Promise<void> {
     this.end()
     const until = clock.now() + atMostMs

@@ -21,7 +21,7 @@ export class KeysError extends VaultError {
   }
 }
 
-/** What is stored about keys. */
+/** The stored facts about keys. */
 interface KnownKeys {
   /** By key id: a known value, encrypted with that key. */
   canaries: ReadonlyMap<string, Buffer>
@@ -30,7 +30,7 @@ interface KnownKeys {
 }
 
 /**
- * Whether the configured keys open what is stored, tried on known values before any token is touched; keys that are new are then
+ * Checks whether the configured keys open the stored values, by known values before any token is touched; new keys are then
  * registered. A second key that no process has written with yet is registered but not used: a process without it goes on.
  * Throws KeysError. `missing`: whether a used key may be absent, as for a rekey, which repairs that.
  */
@@ -65,7 +65,7 @@ async function register(
       ]),
     )
   } catch (error) {
-    // Its disk is full, for one: what is stored can be read all the same.
+    // Redis may refuse writes, as when its disk is full: stored values can be read all the same.
     const [first = ''] = vault.keyIds
     const isKnown = known.used.includes(first) && vault.keyIds.every((id) => known.canaries.has(id))
     if (isKnown && refusesWrites(error)) return 'registered'
@@ -73,7 +73,7 @@ async function register(
   }
 }
 
-/** What is wrong with the keys of `vault`, one line each. */
+/** The problems of the keys in `vault`, one line each. */
 export function judgeKeys(known: KnownKeys, vault: Vault, missing: 'refused' | 'allowed'): string[] {
   const problems = new Set<string>()
   const canaries = vault.keyIds.flatMap((id) => known.canaries.get(id) ?? [])
@@ -118,8 +118,8 @@ export async function checkNothingIsSealed(store: Store, keys: Keys, file: strin
 }
 
 /**
- * The key of an installation whose config names none: made at the first start, in the data folder, for this user's eyes
- * only. With `made` the caller logs that it must be backed up.
+ * The key of an installation whose config names none: made at the first start, in the data folder, readable by this user only.
+ * With `made` the caller logs that it must be backed up.
  */
 export function ownKey(dataDir: string): { key: VaultKey; file: string; made: boolean } {
   const file = ownKeyFile(dataDir)
@@ -142,7 +142,7 @@ export interface Writer {
   /** The machine and the process; of one that is no daemon its command, too. */
   daemon: string
   keyId: string
-  /** Other keys that what it keeps by itself is under: none of them may go, whatever Redis holds. */
+  /** Other keys that encrypt values in its own data folder: none of them may go, whatever is in Redis. */
   needs: readonly string[]
 }
 
@@ -155,7 +155,7 @@ interface WriterDeps {
   keys: Keys
   vault: Vault
   log: Logger
-  /** Asked before each report: ids of other keys that what the process keeps by itself is under. */
+  /** Asked before each report: ids of other keys that encrypt values in the process's own data folder. */
   needs?: () => readonly string[]
 }
 

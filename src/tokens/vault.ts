@@ -67,7 +67,7 @@ export function createVault(keys: readonly VaultKey[]): Vault {
       const nonce = freshBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, nonce)
       cipher.setAAD(additionalData(hubId, field))
-      // As bytes: of a string it takes a third longer.
+      // Bytes: a string takes a third longer.
       const text = cipher.update(Buffer.from(value.reveal(), 'utf8'))
       cipher.final() // Adds nothing in this mode, and makes the tag.
       return Buffer.concat([head, nonce, cipher.getAuthTag(), text])

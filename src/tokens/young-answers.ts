@@ -5,16 +5,16 @@ import type { AnswerToStore } from './token-store.ts'
 
 /** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
 export const DURABLE_MS = 60_000
-/** What is stored within so long is kept, and goes, together. */
+/** Answers that are stored within so long are kept, and go, together. */
 const TOGETHER_MS = 1_000
-/** Of the first pack of such a time, and of those after it. */
+/** Size of the first pack of such a time, and of those after it. */
 const FIRST_BYTES = 2_048
 const MORE_BYTES = 65_536
 
 /** Answers that were stored in the same moment. */
 interface Pack {
   age: () => number
-  /** Of all answers that were ever stored, the number of the first one here. */
+  /** The number of the first answer here, counted over all that were ever stored. */
   first: number
   /** The texts, one behind the other, and where each ends. */
   bytes: Buffer
@@ -24,14 +24,14 @@ interface Pack {
 }
 
 /**
- * Answers to refreshes that Redis has taken, and may lose still. In a large fleet that is some ten thousand at a time: as objects
- * they were copied about by each collection of garbage, a sixth of what a refresh costs; as bytes they lie still.
+ * Answers to refreshes that Redis has taken, and may still lose. With many accounts those are some ten thousand at a time: as
+ * objects, each garbage collection copied them, a sixth of what a refresh costs; as bytes they stay in place.
  */
 export class YoungAnswers {
   /** The oldest first. */
   readonly #packs: Pack[] = []
   #count = 0
-  /** Those that were handed out, by how many were stored before each. */
+  /** Answers that were handed out, by how many were stored before each. */
   readonly #numbers = new WeakMap<AnswerToStore, number>()
 
   /** One that was handed out is in its old place no more. */
@@ -56,7 +56,7 @@ export class YoungAnswers {
     return pack
   }
 
-  /** What was taken a minute ago is safe. */
+  /** Answers that were taken a minute ago are safe. */
   forgetOld(): void {
     while (this.#packs[0] !== undefined && this.#packs[0].age() >= DURABLE_MS + TOGETHER_MS) this.#packs.shift()
   }

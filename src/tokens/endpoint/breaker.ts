@@ -40,7 +40,7 @@ const NO_SUSPECTS = { credentials: [], refused: [], unreachable: [], throttled: 
  */
 export const breakerSchema = z.strictObject({
   is: z.enum(['closed', 'open', 'half-open']).default('closed'),
-  /** What is wrong; null while closed. */
+  /** The failure that opened it; null while closed. */
   cause: CAUSE.nullable().default(null),
   /** The provider's last answer, one line without secrets. */
   detail: z.string().default(''),
@@ -83,7 +83,7 @@ export interface FailedCall {
   isNew?: boolean
 }
 
-/** `fleet`: how many accounts there are. In a small one fewer failures are enough. */
+/** `fleet`: the number of accounts. With few of them fewer failures are enough. */
 export function noteFailure(breaker: Breaker, failed: FailedCall, fleet: number, now: number): Breaker {
   const { hubId, failure, isNew = false } = failed
   const cause = causeOf(failure)
@@ -101,7 +101,7 @@ export function noteFailure(breaker: Breaker, failed: FailedCall, fleet: number,
     const probing = { probes: 0, probeAt: now + FIRST_PROBE_MS }
     return { ...breaker, ...probing, is: 'open', cause, detail, since, suspects: NO_SUSPECTS }
   }
-  // Half-open: it closes by itself only after a while in which nothing failed.
+  // Half-open: it closes only after a while without failures.
   return { ...breaker, suspects: { ...breaker.suspects, [cause]: found }, halfOpenAt: now }
 }
 
@@ -127,9 +127,11 @@ export function noteSuccesses(breaker: Breaker, count: number, now: number): Bre
   return settle({ ...better, worked: breaker.worked + count }, now)
 }
 
-/** What time alone brings: closed once enough has worked, or in a quiet fleet nothing has failed for a while. */
+/**
+ * Changes by time alone: the breaker closes once enough calls have worked, or, with few calls, nothing has failed for a while.
+ */
 export function settle(breaker: Breaker, now: number): Breaker {
-  // A probe further away than any pause comes of a clock that was set back: no account would be taken up for it.
+  // A probe further away than any pause comes from a clock that was set back: no account would be taken up for it.
   if (breaker.is === 'open' && breaker.probeAt > now + LONGEST_PROBE_MS) return { ...breaker, probeAt: now }
   if (breaker.is !== 'half-open') return breaker
   const quietFor = now - breaker.halfOpenAt
@@ -145,9 +147,9 @@ export function takeProbe(breaker: Breaker, now: number): { breaker: Breaker; gr
 }
 
 /**
- * Whether codes of installs wait for it to close. Not where refresh tokens are refused, because that is no evidence about
- * codes, and customers who connect again may be the only way out; nor where no account has been tried for long, because
- * none is left that could close it.
+ * True where codes of installs wait until it closes. Not where refresh tokens are refused, because that is no evidence about
+ * codes, and customers who connect again may be the only way out; nor where no account has been tried for long, because none is
+ * left that could close it.
  */
 export function holdsCodes({ is, cause, probeAt }: Breaker, now: number): boolean {
   return is === 'open' && cause !== 'refused' && now < probeAt + LONGEST_PROBE_MS

@@ -7,7 +7,7 @@ const LEAST_BURST = 8
 const BURST_SECONDS = 0.2
 /** One call in ten may be for a code. A flood of forged ones makes refreshes a tenth slower, and no more. */
 const CODE_SHARE = 0.1
-/** What may gather of it, in seconds of the share: customers come in groups. */
+/** Most of the share that may gather, in seconds of it: customers come in groups. */
 const CODE_BURST_SECONDS = 2
 /** After so long without a success nothing is known any more. */
 const QUIET_MS = 10 * SECOND
@@ -44,7 +44,7 @@ export const paceSchema = z.strictObject({
   ceilingBefore: z.number(),
   /** 429s in a row without a time to wait. */
   refusals: z.number().default(0),
-  /** What the provider allowed when it last refused, calls a second; null = it never has. */
+  /** The rate that the provider allowed when it last refused, calls a second; null = it never has. */
   knownLimit: z.number().nullable().default(null),
   lastSuccessAt: z.number().default(0),
   /** Calls that went through in the second `recentSecond` (of the clock) and in each of those before it. */
@@ -96,7 +96,7 @@ export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number,
     return { ...(measured > (pace.knownLimit ?? 0) ? limited(through, measured) : through), lastSuccessAt: now }
   }
   const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
-  // Only who runs into the ceiling has shown that it may be higher.
+  // Only a pace that runs into the ceiling has shown that it may be higher.
   const pushing = perSecond >= pace.ceiling * 0.95
   const ceiling = pushing ? Math.min(mostPerSecond, pace.ceiling * growth(pace, count)) : pace.ceiling
   return { ...through, perSecond, ceiling, refusals: 0, lastSuccessAt: now }
@@ -134,7 +134,7 @@ function limited(pace: Pace, rate: number): Pace {
 }
 
 /**
- * What the provider seems to allow, calls a second. It counts over a window that is at least as long as it makes us
+ * The rate that the provider seems to allow, calls a second. It counts over a window that is at least as long as it makes us
  * wait; of the possible windows, the one in which most went through is the one it refused for.
  */
 function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
@@ -147,7 +147,7 @@ function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
   return Math.max(...rates)
 }
 
-/** With calls that the provider did not answer with 429, whatever else it answered. */
+/** Counts calls that the provider did not answer with 429, whether they worked or not. */
 export function counted(pace: Pace, count: number, now: number): Pace {
   const second = Math.floor(now / SECOND)
   const passed = second - pace.recentSecond
@@ -175,7 +175,7 @@ export function nextAt(pace: Pace, of: 'permits' | 'codes', nth: number): number
   return Math.max(pace.closedUntil, pace.at) + Math.ceil((missing / perSecond) * SECOND)
 }
 
-/** How many calls the pace lets through within `ms` from `now`, about: it may get twice as fast meanwhile. */
+/** About how many calls the pace lets through within `ms` from `now`: it may double in that time. */
 export function callsWithin(pace: Pace, ms: number, now: number): number {
   const seconds = Math.max(0, ms - Math.max(0, pace.closedUntil - now)) / SECOND
   return Math.floor(pace.permits + seconds * Math.min(2 * pace.perSecond, pace.ceiling))

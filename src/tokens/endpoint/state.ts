@@ -27,7 +27,7 @@ const SKEW_KEPT_MS = 600_000
 /** While the breaker is open a code is worth sending again after so long. */
 const HELD_MS = 30_000
 
-/** What all daemons know together of the provider's token endpoint: one small document in Redis. */
+/** The common state of all daemons about the provider's token endpoint: one small document in Redis. */
 const stateSchema = z.object({
   shape: z.literal(SHAPE).default(SHAPE),
   pace: pace.paceSchema,
@@ -54,12 +54,12 @@ export interface EndpointSettings {
   errorCeiling: number
 }
 
-/** What one daemon has seen: its report is a list of these, in their order. */
+/** One observation of a daemon: its report is a list of these, in their order. */
 export interface Seen {
   /** Refreshes that worked. */
   worked?: number
   failed?: breaker.FailedCall
-  /** What came of a code of an install. */
+  /** The outcome of a code of an install. */
   code?: 'worked' | ProviderFailure
   /** Calls to the other endpoints. */
   others?: { worked: number; failed: number }

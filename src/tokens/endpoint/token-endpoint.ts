@@ -13,7 +13,7 @@ export interface EndpointDeps {
   announce(before: endpoint.EndpointState | undefined, after: endpoint.EndpointState, now: number): Promise<AlertWrites>
   /** How far the provider's clock is ahead of ours, ms, where an answer has shown it. */
   skewMs: () => number | undefined
-  /** Whose clock that is measured by: daemons of one machine have the same. */
+  /** The machine that measures it: daemons of one machine have the same clock. */
   machine: string
   /** An alert was committed: it need not wait for the clock. */
   alerted: () => Promise<void>
@@ -21,7 +21,7 @@ export interface EndpointDeps {
   log: Logger
 }
 
-/** How far the fleet's refreshes can be believed, as of a failure that was just reported. */
+/** How far refreshes of all accounts can be believed, as of a failure that was just reported. */
 export interface EndpointVerdict {
   /** The trouble concerns many accounts: this failure is no evidence about its account. */
   fleetTrouble: boolean
@@ -62,14 +62,14 @@ const MOST_CODES = 8
 const ADMITTED: Promise<Admission> = Promise.resolve({ is: 'admitted' })
 
 /**
- * This daemon's door to the token endpoint. Permits come from the state that all daemons share, several at a time, so
- * that a call costs no round trip of its own; what came of the calls is reported when the next ones are fetched. The
- * first failure gives back what is left: what was learnt elsewhere counts at once.
+ * This daemon's door to the token endpoint. Permits come from the state that all daemons share, several at a time, so that a
+ * call costs no round trip of its own; outcomes of calls are reported when the next ones are fetched. The first failure gives
+ * back the permits that are left: reports of other daemons count at once.
  */
 export class TokenEndpoint {
   readonly #deps: EndpointDeps
   #state: endpoint.EndpointState
-  /** What it wrote last, and as it meant it. */
+  /** The text that this daemon wrote last, and the state in it. */
   #written: { text: string; state: endpoint.EndpointState } | undefined
   #seen: endpoint.Seen[] = [{ started: true }]
   #permits = 0
@@ -161,12 +161,12 @@ export class TokenEndpoint {
     this.#reportSoon({ others: { worked, failed } })
   }
 
-  /** Whether a call that follows a failure may be made without pushing the share of errors over its ceiling. */
+  /** True where a call that follows a failure may be made without pushing the share of errors over its ceiling. */
   mayRetry(): boolean {
     return this.#state.budget.credit >= 1
   }
 
-  /** What is worth taking up for the next `ms`. */
+  /** Calls worth starting in the next `ms`. */
   async room(ms: number, fleet: number | undefined): Promise<Room> {
     if (fleet !== undefined) this.#seen.push({ fleet })
     await this.#exchange.fromNow()
@@ -178,13 +178,13 @@ export class TokenEndpoint {
     return { calls, retries: Math.floor(budget.credit), until, isProbe: false }
   }
 
-  /** What was wrong may have been put right just now: the next one to come is let through to see. */
+  /** The cause may have been fixed just now: the next call is let through to find out. */
   probe(): void {
     this.#seen.push({ started: true })
     void this.#exchange.now()
   }
 
-  /** Whether a refresh token is good for one refresh only, as far as is known. */
+  /** True where a refresh token is good for one refresh only, as far as is known. */
   get rotates(): boolean {
     return this.#hasRotated || this.#state.rotates
   }
@@ -216,7 +216,7 @@ export class TokenEndpoint {
     return breaker.is === 'open' ? breaker.probeAt : Math.max(this.#now(), pace.closedUntil)
   }
 
-  /** What is left is given back: it counts for all daemons at once. */
+  /** Reports a failure and gives back the permits that are left: it counts for all daemons at once. */
   async #reportTrouble(seen: endpoint.Seen): Promise<void> {
     this.#seen.push({ unused: this.#permits }, seen)
     this.#permits = 0
