@@ -24,7 +24,7 @@ export const acknowledgement = operation({
   examples: ['1f0c9a7be2d45a63 --comment "asked the customer"'],
   does: async (deps, { given, who }) => {
     const alert = await alertNamed(deps, given.id)
-    // They go into mails, pages and logs.
+    // Comment and author go into mails, pages and logs.
     const comment = cleanText(given.comment ?? '', LONGEST_COMMENT) || undefined
     const by = cleanText(given.by ?? '', LONGEST_AUTHOR) || who.name
     const { id, hubId, state } = alert

@@ -6,7 +6,7 @@ import type { EndedSilence } from '../alerts/silence-store.ts'
 import type { Who } from '../audit/audited.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
 
-/** What operations and pages may ask for, besides reading. Each notes in the audit who asked. */
+/** Actions of operations and pages, besides reading. Each notes its caller in the audit. */
 export interface Actions {
   uninstall(hubId: number, reason: string, who: Who): Promise<BegunUninstall>
   /** The account's own contact; null takes it away. */

@@ -4,7 +4,7 @@ import type { SilenceStore } from '../alerts/silence-store.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import type { Actions } from './actions.ts'
 
-/** What operations are made from, in a daemon and in the process of a command. A function takes what it uses of it. */
+/** Services of operations, in a daemon and in the process of a command. A function takes those that it uses. */
 export interface OperationDeps extends Omit<ViewDeps, 'queueDepths'> {
   /** The names of all accounts, for searching. */
   directory: Directory
@@ -13,7 +13,7 @@ export interface OperationDeps extends Omit<ViewDeps, 'queueDepths'> {
   silences: SilenceStore
 }
 
-/** The same, and what changes something. */
+/** The same, with the actions that change something. */
 export interface ActingDeps extends OperationDeps {
   actions: Actions
 }

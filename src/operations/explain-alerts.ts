@@ -80,7 +80,7 @@ function byUrgency(a: ExplainedSeries, b: ExplainedSeries): number {
   return RANK[a.state] - RANK[b.state] || (b.series.percent ?? -1) - (a.series.percent ?? -1)
 }
 
-/** What stands at a level, is on its way to one, or to somebody. */
+/** True for an alert at a level or on its way to one, and for one whose notifications are held back. */
 function isNotable(one: ExplainedAlert): boolean {
   return RANK[one.state] <= RANK.pending || one.held.length > 0
 }
@@ -125,7 +125,7 @@ function readingFacts(one: ExplainedSeries): Fact[] {
   ]
 }
 
-/** Where it waits need not be said beside what makes it wait there for as long. */
+/** True where the entry adds nothing: another one holds the alert back until the same moment, and shows why. */
 function isSaid({ is, until }: ExplainedAlert['held'][number], held: ExplainedAlert['held']): boolean {
   return is === 'waiting' && until !== null && held.some((other) => other.is !== 'waiting' && other.until === until)
 }

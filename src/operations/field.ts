@@ -17,28 +17,28 @@ export interface Field<T = unknown> {
   choices?: readonly string[]
   /** The longest text. */
   most?: number
-  /** Of a text: undefined for one that is none of its kind, which `must` says. */
+  /** Parses a text: undefined for a text of another kind, which `must` explains. */
   parse?(text: string): T | undefined
   must?: string
-  /** Of a text: a command may have it several times, and they make one line. */
+  /** For texts: a command may have it several times, and they make one line. */
   isLine?: true
-  /** Of an account: a command may have several. */
+  /** For accounts: a command may have several. */
   isMany?: true
-  /** Of a moment: never how long ago. */
+  /** For moments: never how long ago. */
   isAhead?: true
-  /** Of JSON. */
+  /** Schema of a JSON value. */
   schema?: Shape
-  /** As it would be written. */
+  /** The default, written as a caller would write it. */
   byDefault?: string | { api?: string; command?: string }
-  /** What the command line calls it, where that is another word. */
+  /** Name of the option on the command line, where that is another word. */
   option?: string
   only?: Surface
-  /** Of the type alone. */
+  /** For the type only: no field has a value here. */
   readonly reads?: T
 }
 
 export type Fields = Readonly<Record<string, Field>>
-/** What an operation is given: each of its fields, read. */
+/** The input of an operation: each of its fields, parsed. */
 export type Given<F extends Fields> = { [N in keyof F]: F[N] extends Field<infer T> ? T : never }
 
 type More = Pick<Field, 'most' | 'isLine' | 'option' | 'only' | 'byDefault'>
@@ -96,7 +96,7 @@ export function required<T>(field: Field<T>): Field<Exclude<T, undefined>> {
   return { ...(field as Field<Exclude<T, undefined>>), isRequired: true }
 }
 
-/** What a surface takes for a field that is not given. */
+/** The value that a surface takes for an absent field. */
 export function defaultOf({ byDefault }: Field, surface: Surface): string | undefined {
   return typeof byDefault === 'object' ? byDefault[surface] : byDefault
 }

@@ -15,7 +15,7 @@ import { accountField, choiceField, textField } from './field.ts'
 import { listing } from './operation.ts'
 import { ALERT_LEVELS, TAG, tagNamed } from './searches.ts'
 
-/** Of a list that has the worst first. */
+/** Orders of a list that has the worst first. */
 const ORDERS = {
   worst: () => 0,
   newest: (a: OpenAlert, b: OpenAlert) => b.since - a.since,
@@ -74,5 +74,5 @@ export const alertList = listing({
   },
 })
 
-/** As much of an id as `alerts ack` needs, where room is scarce. */
+/** The part of an id that `alerts ack` needs, where room is scarce. */
 const ID_BEGINNING = 8

@@ -68,7 +68,9 @@ function compare([at, one]: Place, [otherAt, other]: Place): number {
   return at - otherAt || byCommit(one, other) || (one < other ? -1 : Number(one > other))
 }
 
-/** As the list of open alerts calls it. Of the fleet and of receivers a transition has no other name than its rule's. */
+/**
+ * The name in the list of open alerts. A transition of an alert about all accounts or a receiver has no name but its rule's.
+ */
 function whatOf({ kind, level, rule, cause, series }: Alert): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet' || kind === 'delivery') return rule

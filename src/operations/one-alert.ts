@@ -35,7 +35,7 @@ export function justClosed(id: string): Refusal {
   return new Refusal('unknown', `alert ${id} has just been closed`)
 }
 
-/** Its id and its account, for programs. */
+/** The alert's id and its account, for programs. */
 export function idsOf({ id, hubId }: OpenState): { id: string; hubId: number | null } {
   return { id, hubId: hubId === NO_ACCOUNT ? null : hubId }
 }

@@ -6,7 +6,7 @@ import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.t
 import type { ActingDeps, OperationDeps } from './deps.ts'
 import type { Fields, Given } from './field.ts'
 
-/** What an operation is asked by. */
+/** One call of an operation. */
 export interface OperationCall<F extends Fields> {
   given: Given<F>
   who: Who
@@ -14,23 +14,23 @@ export interface OperationCall<F extends Fields> {
   page: Page
   /** Not for programs: what only `show` needs is read, too. */
   isForPeople: boolean
-  /** Of a command: who waits for it. */
+  /** The person who waits for a command. */
   onlooker?: Onlooker
 }
 
-/** Is shown how far it is, and may tell it to stop. */
+/** Shows the progress of an operation, and may stop it. */
 export interface Onlooker {
   at(done: number, of: number): void
   stop: AbortSignal
 }
 
-/** Of a list: at most so many items, from behind what the page before called `next`. */
+/** A page of a list: at most so many items, from behind `next` of the page before. */
 export interface Page {
   limit: number
   after?: string | undefined
 }
 
-/** What people are shown beside a value. */
+/** The context in which people read a value. */
 export interface Reader<F extends Fields> {
   given: Given<F>
   now: number
@@ -41,21 +41,21 @@ export interface Reader<F extends Fields> {
 interface Called<F extends Fields> {
   /** A word for programs that make clients from the API's document. */
   id: string
-  /** Method and path below /api/v1; a field whose name the path has is read from there. */
+  /** The same operation by other methods, with their own descriptions. */
   route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /** The same by other methods, with what these say. */
   also?: readonly (Pick<Called<F>, 'id' | 'route' | 'is'> & { given?: Partial<Given<F>> })[]
-  /** Of the command: `<account> [address]`; fields that it names are arguments, the others options. */
+  /** Arguments of the command: `<account> [address]`; fields that it names are arguments, the others options. */
   args?: string
-  /** What the admin token must be allowed to do; default: `read` for GET, else `write`. */
+  /** Scope that the admin token must have; default: `read` for GET, else `write`. */
   scope?: Scope
-  /** It gets new tokens: a rekey waits for its end, and so does whoever stops it. */
+  /** The operation gets new tokens: a rekey waits for its end, and so does a caller that stops it. */
   writesTokens?: true
-  /** A command that is told to stop waits for it: it ends soon. */
+  /** After a signal to stop, the command waits for the operation: it ends soon. */
   stops?: 'by itself'
-  /** Of one that takes its time: what is shown meanwhile. */
+  /** Text that is shown while a slow operation runs. */
   busy?(given: Given<F>): string | undefined
-  /** What it does: lower case, without a dot at the end. */
+  /** Description of the effect: lower case, without a dot at the end. */
   is: string
   /** More of that, for the document. */
   description?: string
@@ -64,11 +64,11 @@ interface Called<F extends Fields> {
   problems?: readonly number[]
   /** A request that works against the installation that tests seed. */
   example?: { params?: Readonly<Record<string, string>>; query?: Readonly<Record<string, string>>; body?: object }
-  /** What is behind the command's name. */
+  /** Examples: the text behind the command's name. */
   examples?: readonly string[]
 }
 
-/** What one surface answers programs with: its shape, and a value in it. */
+/** The answer of one surface to programs: its shape, and a value in it. */
 interface Answers<V> {
   shape: Shape
   json(value: V): unknown
@@ -81,7 +81,7 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
   statuses?: Statuses<V>
   /** `--watch` shows it again every few seconds. */
   isWatched?: true
-  /** Where not all is given at once. */
+  /** Paging, for a list that is given in parts. */
   pages?: Pages
   /** A list, which the command line prints whole for programs. */
   isList?: true
@@ -90,13 +90,13 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
   does?(deps: ActingDeps, call: OperationCall<F>): Promise<V>
   /** For people, in words and tables. */
   show(value: V, reader: Reader<F>): readonly Shown[]
-  /** What people should know beside it, also where a program reads it. */
+  /** Notes for people about the value, also where a program reads it. */
   notes?(value: V): readonly string[]
-  /** Why a command ends with 1, once it has shown what came of it. */
+  /** The reason why a command ends with 1, once it has shown the outcome. */
   fails?(value: V): string | undefined
 }
 
-/** Where the API answers with another status than 200: what each says, and which one a value has. */
+/** Statuses of the API, where they are others than 200: their descriptions, and the status of a value. */
 interface Statuses<V> {
   says: Readonly<Record<number, string>>
   /** `location`: of what was made, below /api/v1. */
@@ -104,11 +104,11 @@ interface Statuses<V> {
 }
 
 interface Pages {
-  /** What `next` looks like; absent: there is one page only. */
+  /** Pattern of `next`; absent: there is one page only. */
   cursor?: RegExp
-  /** What the API's `limit` is, where that needs a word. */
+  /** Description of the API's `limit`, where it needs one. */
   limit?: string
-  /** What the command's `--max` is; absent: it prints all. */
+  /** Description of the command's `--max`; absent: it prints all. */
   max?: string
 }
 

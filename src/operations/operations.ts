@@ -30,7 +30,7 @@ export function isOperation(name: string): name is OperationName {
   return Object.hasOwn(OPERATIONS, name)
 }
 
-/** Where it is only called by what it says of itself, nothing depends on what exactly it takes and gives. */
+/** Loads an operation for a caller that knows its name alone: no type depends on its fields and its value. */
 export async function loadOperation(name: OperationName): Promise<Operation> {
   return (await OPERATIONS[name]()) as unknown as Operation<Fields, unknown>
 }

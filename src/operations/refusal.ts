@@ -4,7 +4,7 @@ export type RefusalKind =
   'wrong' | 'unknown' | 'conflict' | 'ambiguous' | 'reauthorize' | 'gone' | 'provider-failed' | 'unavailable'
 
 interface More {
-  /** What to do about it, on the command line. */
+  /** Advice for the command line. */
   wayOut?: string
   /** The field that is wrong. */
   field?: string

@@ -52,7 +52,7 @@ export const accountUninstall = operation({
   },
 })
 
-/** What became of an uninstall: `proof` is absent where nothing of the account is kept. */
+/** The outcome of an uninstall: `proof` is absent where Redis keeps nothing of the account. */
 type Departure = { is: 'gone'; proof?: Uninstall } | { is: 'held'; by: string }
 
 const WAIT_MS = 60_000
