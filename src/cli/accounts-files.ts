@@ -150,7 +150,7 @@ async function writeAll(
   }
 }
 
-/** Written beside the file under another name and renamed: whoever reads it has all of it or what was there before. */
+/** Written beside the file under another name and renamed: a reader has all of it or the file before. */
 async function replaceFile<T>(file: string, name: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
   const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`
   let handle: FileHandle

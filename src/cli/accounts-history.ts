@@ -52,7 +52,7 @@ export async function history(
     if (asked.from > to) return command.error('--from must be before --to')
     const { accounts, count } = await chosenAccounts(parts, await hubIdsNamed(parts, names))
     const deps = { ...parts, historyKeep: historyKeep(parts.config) }
-    // Where people read along, the accounts themselves show how far it is.
+    // On a terminal, the accounts themselves show the progress.
     const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
     const printHistory = async (account: PlannedAccount) =>
       print.account(account, await readAccountHistory(deps, account, asked))

@@ -7,9 +7,9 @@ import type { Moment } from '../operations/field.ts'
 import { parseLocalTime, parseMoment } from '../text/format-time.ts'
 import type { Io } from './io.ts'
 
-/** What is written on the command line, read: each throws InvalidArgumentError, which is wrong usage. */
+/** Parsers of arguments and options: each throws InvalidArgumentError, which is wrong usage. */
 
-/** What most commands take. */
+/** Options of most commands. */
 export interface CommonOptions {
   config: string
   json?: boolean
@@ -20,17 +20,17 @@ export interface CommandSpec {
   is: string
   args?: readonly Argument[]
   options?: readonly Option[]
-  /** Whether it takes `--config`, and `--json`: it does, unless false. */
+  /** False: the command has no `--config`, or no `--json`. */
   config?: false
   json?: false
-  /** What is behind the command's name; default: nothing. */
+  /** Examples: the text behind the command's name; default: nothing. */
   examples?: readonly string[]
   notes?: string
   /** Loaded only when it runs: what all of them need together takes a second of CPU. */
   run: () => Promise<Run>
 }
 
-/** Its arguments, its options, commander's command, as they are declared here. */
+/** Runs a command with its arguments, its options and commander's command, in the order of their declaration. */
 export type Run = (io: Io, ...given: never[]) => Promise<void> | void
 
 export const option = (flags: string, is: string) => new Option(flags, is)

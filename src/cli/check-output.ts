@@ -19,11 +19,11 @@ import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
 import { keepWorst, printTable } from './table.ts'
 
-/** What a check writes: accounts as they are judged, and how it ended. */
+/** Output of a check: accounts as they are judged, and the totals at the end. */
 export interface CheckOutput {
   account(judged: JudgedAccount): void
   end(counts: CheckCounts): void
-  /** It could not be done, or not all of it; `why` is one line. */
+  /** Reports a check that failed, or was not complete; `why` is one line. */
   failed(why: string): void
 }
 
@@ -42,7 +42,7 @@ export function checkOutput(io: Io, at: number, options: OutputOptions): CheckOu
   return options.csv === true ? csvOutput(io, showAll) : tableOutput(io, at, showAll, options.max)
 }
 
-/** One line for whoever shows one line: what is wrong, then counts for programs behind the bar. */
+/** One line for monitoring that shows one line: the trouble, then counts for programs behind the bar. */
 function summaryLine(counts: CheckCounts): string {
   const { accounts, notOk, series, critical, warning, handled, unknown, reconnect, withoutLimit } = counts
   const status = statusOf(counts)
@@ -61,7 +61,7 @@ function summaryLine(counts: CheckCounts): string {
   }
 }
 
-/** The same line where it is not known how the fleet stands. */
+/** The same line where the state of the accounts is not known. */
 export function unknownLine(why: string): string {
   return `PLIMSOLL UNKNOWN - ${cleanText(why.replaceAll('|', '/'), 300)}\n`
 }
@@ -112,7 +112,7 @@ function isShown({ level, handled }: JudgedSeries, showAll: boolean): boolean {
   return showAll || (level !== 'ok' && !handled)
 }
 
-/** What is not known of an account is one row: its old readings say nothing more. */
+/** Unknown series of an account are one row, with the account's reason: their old readings add nothing. */
 function rowsOf(account: JudgedAccount, showAll: boolean): Row[] {
   const { ofAccount, reason, series } = account
   const shown = series.filter((one) => (one.level === 'unknown' ? reason === null : isShown(one, showAll)))

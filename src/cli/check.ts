@@ -25,7 +25,7 @@ interface CheckOptions extends CommonOptions, OutputOptions {
   live?: boolean
 }
 
-/** Wrong usage tells a monitoring system nothing about the accounts, so it is unknown too. */
+/** Wrong usage reports nothing about the accounts to a monitoring system, so it is unknown too. */
 export function checkUsage(io: Io, problem: string): number {
   io.out(unknownLine(`wrong usage: ${problem}`))
   return EXIT_CODES.unknown
@@ -61,7 +61,7 @@ async function judgeAll(
 ): Promise<void> {
   const hubIds = await hubIdsNamed(parts, names)
   const total = hubIds.length > 0 ? hubIds.length : await countLive(parts)
-  // Cron mails whatever is written: how far it is, is for who sits before it.
+  // Cron mails all output: progress is for a person at a terminal.
   const shown = io.errIsTerminal ? io : { ...io, err: () => {} }
   const progress = showProgress(shown, live === undefined ? 'accounts judged' : 'accounts polled', total)
   let polled = 0
@@ -103,7 +103,7 @@ function longestTurn({ everyMs, pairs: asked, pairsPerPoll }: AccountPollSetting
   return asked === 'auto' ? everyMs * Math.max(1, Math.ceil(pairs / pairsPerPoll)) : everyMs
 }
 
-/** What polls needs the queues and the provider: loaded where it is asked for. */
+/** Polling needs the queues and the provider: loaded where the caller asks for it. */
 async function livePoll(parts: Services, stop: AbortSignal, onPolled: () => void) {
   const { accountJobsUntil } = await import('../app/account-jobs.ts')
   const jobs = accountJobsUntil(parts, stop)

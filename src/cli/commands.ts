@@ -223,7 +223,7 @@ export function programOptions(): Option[] {
   ]
 }
 
-/** Those of a command, with what most of them take. */
+/** Options of a command, with those of most commands. */
 export function optionsOf({ options = [], config, json }: CommandSpec): Option[] {
   return [
     ...(config === false ? [] : [new Option('-c, --config <file>', 'config file').default(DEFAULT_CONFIG)]),

@@ -69,7 +69,7 @@ interface InitOptions extends Answers {
   force?: boolean
 }
 
-/** What is asked for on a terminal, in this order. Of mail and webhook one is enough. */
+/** Questions on a terminal, in this order. Of mail and webhook one is enough. */
 const QUESTIONS: readonly [keyof Answers, flag: string, question: string][] = [
   ['clientId', '--client-id', "The app's client id at the provider"],
   ['clientSecretFile', '--client-secret-file', 'The file with its client secret'],
@@ -136,7 +136,7 @@ async function ask(io: Io, given: Answers): Promise<Answers> {
   return answers
 }
 
-/** As an argument of a command it is in the list of processes, and in the history of a shell. */
+/** An argument of a command is in the list of processes, and in the history of a shell. */
 function hasPassword(address: string | undefined): boolean {
   return address !== undefined && (URL.parse(address)?.password ?? '') !== ''
 }

@@ -13,7 +13,7 @@ export interface DemoDaemon {
   bearer: { authorization: string }
 }
 
-/** What a demo run did, counted where it arrived: at the sandbox. */
+/** Facts of a demo run, counted where its requests arrive: at the sandbox. */
 type DemoFacts = JsonOf<'demo'>
 
 interface JournalEntry {
@@ -84,7 +84,7 @@ export function printDemoFacts(io: Io, facts: DemoFacts): void {
   )
 }
 
-/** What should have happened and did not. */
+/** Facts that a demo run should have, and has not. */
 export function missingFacts(facts: DemoFacts): string[] {
   const expected: [string, boolean][] = [
     ['no account was connected', facts.accounts > 0],

@@ -24,12 +24,12 @@ export function readConfig(io: Io, file: string): { config: Config; notices: Not
   throw new CommandError(result.problems.map((problem) => renderProblem(file, problem)).join('\n'))
 }
 
-/** What a command does where there is no installation yet. */
+/** `begins`: the command may start an installation where there is none yet. */
 export type WithoutData = 'refuses' | 'begins'
 
 /**
- * Throws CommandError where a command may not begin an installation: whoever is in a wrong folder would see an empty fleet.
- * Nobody may where older versions left one, which looked for it in the working directory.
+ * Throws CommandError where a command may not begin an installation: in a wrong folder it would show no accounts. No command
+ * may where older versions left data: they resolved `dataDir` from the working directory.
  */
 export function checkInstalled(io: Io, file: string, config: Config, without: WithoutData): void {
   const missing = missingData(config)

@@ -3,13 +3,13 @@ import { jsonText } from '../runtime/json-text.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { JsonCommand, JsonOf } from './json-shapes.ts'
 
-/** What a command sees of the world. */
+/** The environment of a command. */
 export interface Io {
   env: Readonly<Record<string, string | undefined>>
   cwd: string
   out(text: string): void
   err(text: string): void
-  /** Resolves once there is room for more: who writes as it reads waits for whoever reads along. */
+  /** Resolves once there is room for more: a command that writes while it reads waits for the reader of its output. */
   drained(): Promise<void>
   isTerminal: boolean
   /** Standard error is one: where progress is shown. */
@@ -17,11 +17,11 @@ export interface Io {
   columns: number
   /** How wide the terminal is where progress is shown. */
   errColumns: number
-  /** Whether levels and states are shown in colour. */
+  /** True where levels and states have colors. */
   hasColours: boolean
-  /** What is piped in, for `-` in place of a file. */
+  /** The piped input, for `-` in place of a file. */
   stdin(): AsyncIterable<Buffer>
-  /** Aborts when the process is told to stop. */
+  /** Aborts when the process gets a signal to stop. */
   stop: AbortSignal
   /** From now on SIGHUP does this instead of ending the process. */
   onHangUp(listener: () => void): void
@@ -41,7 +41,7 @@ export function waitOf({ waitMs }: Pick<Io, 'waitMs'>): number {
 /** A command that failed: one line why, with what to do. Exit code 1. */
 export class CommandError extends Error {}
 
-/** A command that has said all it has to say, and ends with another exit code than 0. */
+/** A command that has written all its output, and ends with another exit code than 0. */
 export class ExitCode extends Error {
   readonly code: number
 
@@ -51,7 +51,7 @@ export class ExitCode extends Error {
   }
 }
 
-/** What an error says to people, without secrets. */
+/** An error in words for people, without secrets. */
 export function describeError(error: unknown): string {
   if (error instanceof CommandError) return error.message
   if (!(error instanceof Error)) return String(error)
@@ -81,7 +81,7 @@ function describeDisk(error: unknown): string | undefined {
   return DISK[code]?.(typeof path === 'string' ? path : 'a file')
 }
 
-/** A port that somebody else has: the first thing that goes wrong where a demo or a daemon still runs. */
+/** A port that another process has: the first thing that goes wrong where a demo or a daemon still runs. */
 function describeTaken(error: unknown): string | undefined {
   const { code, address, port } = (error ?? {}) as { code?: unknown; address?: unknown; port?: unknown }
   if (code !== 'EADDRINUSE') return undefined
@@ -103,12 +103,12 @@ export function unreadable(name: string, error: unknown): CommandError {
   return new CommandError(WHY[code]?.(name) ?? `${name} can't be read (${code})`)
 }
 
-/** Lists and objects for programs: one line of JSON, of the shape that the command's schema says. */
+/** Lists and objects for programs: one line of JSON, of the shape in the command's schema. */
 export function printJson<C extends JsonCommand>(io: Io, _command: C, value: JsonOf<C>): void {
   io.out(`${jsonText(value)}\n`)
 }
 
-/** One object of accounts and more, written as they are found: of a large fleet not all is in memory at once. */
+/** One object of accounts and more, written as they are found: with many accounts not all is in memory at once. */
 export function accountsJson<A extends object, R extends object>(io: Io, head: object) {
   let before = `${jsonText(head).slice(0, -1)},"accounts":[`
   return {

@@ -16,7 +16,7 @@ import { AccountHistoryShape } from '../views/shapes/series.ts'
 import { CheckShape, PlanOutcomeShape } from '../views/shapes/thresholds.ts'
 import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
 
-/** What each command that is no operation prints with `--json`. */
+/** Shapes of `--json`, by command, for those that are no operations. */
 export const JSON_SHAPES = {
   demo: DemoFactsShape,
   status: FleetStatusShape,

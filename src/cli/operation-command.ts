@@ -16,7 +16,7 @@ import {
 } from './arguments.ts'
 import type { Io } from './io.ts'
 
-/** How what is written for a field is read, what help says of that, and what it calls the value. */
+/** A field on the command line: its parser, its hint in help, and the word for its value. */
 interface Reader {
   read?(text: string, before?: unknown): unknown
   hint?: string

@@ -4,20 +4,20 @@ import { styleText } from 'node:util'
 import type { Clock } from '../runtime/clock.ts'
 import type { Io } from './io.ts'
 
-/** Standard output and standard error: what is written gets there whole, however slow whoever reads it is. */
+/** Standard output and standard error: all text arrives whole, however slow its reader is. */
 export interface Output {
   out(text: string): void
   err(text: string): void
-  /** Resolves once there is room for more, and at once when the process is told to stop: who has much to write waits for it. */
+  /** Resolves once there is room for more, and at once on a signal to stop: a command with much output waits for it. */
   drained(): Promise<void>
-  /** Resolves once all is taken, with true; some time after the process was told to stop with false. */
+  /** Resolves once all is taken, with true; some time after a signal to stop with false. */
   flushed(): Promise<boolean>
 }
 
-/** What was said about the end still reaches whoever reads; nobody waits for one who doesn't. */
+/** The last lines after a signal to stop have so long to reach a slow reader; then the process ends without it. */
 const PATIENCE_MS = 1_000
 
-/** `onLost` is told once of what can't be written; from then on nothing is. */
+/** Calls `onLost` once, at the first text that can't be written; later texts are dropped. */
 export function openOutput(
   streams: { out: Writable; err: Writable },
   { stop, clock }: { stop: AbortSignal; clock: Pick<Clock, 'wait'> },
@@ -38,7 +38,7 @@ export function openOutput(
     err: writer(streams.err),
     drained: async () => {
       for (const stream of all) {
-        // What keeps it from ever draining is told to `onLost`, or is the signal to stop.
+        // A stream that never drains has failed, which `onLost` reports, or ends with the signal to stop.
         while (stream.writableNeedDrain && !stop.aborted)
           await once(stream, 'drain', { signal: stop }).catch(() => undefined)
       }
@@ -62,7 +62,9 @@ async function patience(stop: AbortSignal, clock: Pick<Clock, 'wait'>): Promise<
 
 type Colour = 'red' | 'yellow' | 'green' | 'gray'
 
-/** Levels, states and outcomes: one colour for what asks for somebody, for what may, for what is well, for what is over. */
+/**
+ * Levels, states and outcomes: one color for those that need an operator, for those that may, for good ones, for ended ones.
+ */
 const WORDS: Readonly<Record<Colour, readonly string[]>> = {
   red: ['critical', 'fail', 'failed', 'dead', 'must reconnect', 'refused'],
   yellow: ['warning', 'warn', 'failing', 'pending', 'unknown', 'paused by the provider', 'uninstalling'],
@@ -74,13 +76,13 @@ const COLOUR_OF = new Map(
   Object.entries(WORDS).flatMap(([colour, words]) => words.map((word) => [word, colour as Colour] as const)),
 )
 
-/** A level or state in its colour, where colours are wanted; `shown`: how it stands in its column. */
+/** A level or state in its color, where colors are wanted; `shown`: its text in the column. */
 export function coloured({ hasColours }: Pick<Io, 'hasColours'>, word: string, shown = word): string {
   const colour = COLOUR_OF.get(word)
   return hasColours && colour !== undefined ? styleText(colour, shown, { validateStream: false }) : shown
 }
 
-/** What the command line says decides, then the environment (no-color.org), then whether somebody can see them. */
+/** The command line decides, then the environment (no-color.org), then whether the output is a terminal. */
 export function wantsColours(args: readonly string[], env: Io['env'], isTerminal: boolean): boolean {
   const end = args.indexOf('--')
   const options = end === -1 ? args : args.slice(0, end)

@@ -2,18 +2,18 @@ import { cutToWidth } from '../text/display-width.ts'
 import { formatCount, formatSpan } from '../text/format-number.ts'
 import type { Io } from './io.ts'
 
-/** Work that is done sooner needs no word about how far it is; in a log it may take longer than before somebody's eyes. */
+/** Faster work shows no progress; a log waits longer than a terminal for its first line. */
 const QUIET_MS = 2_000
 const BAR_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
 const BAR_WIDTH = 30
-/** A rate is told once so much time shows what it is. */
+/** A rate is shown after so much time: before, it is too uncertain. */
 const RATE_AFTER_MS = 3_000
 
 export interface Progress {
-  /** `total` is undefined where nobody knows. */
+  /** `total` is undefined where it is not known. */
   at(done: number, total: number | undefined): void
-  /** Takes the bar away, before something else is written; it comes back if the work goes on. */
+  /** Removes the bar before other output; it comes back if the work goes on. */
   clear(): void
   /** The work is over, and no more of it is shown. */
   end(): void
@@ -64,7 +64,7 @@ export function showProgress(
     ended.abort()
     clear()
   }
-  // Whoever ends it finds a clean line, whatever is said next.
+  // The line is clean for the text that follows a signal to stop.
   io.stop.addEventListener('abort', end, { once: true, signal: ended.signal })
   return {
     at: (now, of) => {

@@ -67,7 +67,7 @@ export async function runOperation(
   })
 }
 
-/** Loaded for what changes something alone. */
+/** Loaded for operations that change something, and for no others. */
 async function actionsOf(services: Services, stop: AbortSignal): Promise<Actions> {
   const [{ accountJobsUntil }, { operationActions }] = await Promise.all([
     import('../app/account-jobs.ts'),
@@ -76,7 +76,7 @@ async function actionsOf(services: Services, stop: AbortSignal): Promise<Actions
   return operationActions(accountJobsUntil(services, stop), services)
 }
 
-/** What is wrong with a field is wrong usage. */
+/** A wrong field is wrong usage. */
 function refused(
   { message, wayOut, field }: Refusal,
   takes: Fields,
@@ -89,7 +89,7 @@ function refused(
   return command.error(`error: ${names.includes(called) ? called : `--${called}`} ${text}`)
 }
 
-/** What was written, with the hub ids of accounts that are named by their domain. */
+/** The written values, with hub ids in place of domains. */
 async function withHubIds(takes: Fields, written: Record<string, unknown>, stores: Stores): Promise<Given<Fields>> {
   const entries = fieldsOf(takes, 'command').map(async ([name, { kind, most = Number.POSITIVE_INFINITY }, called]) => {
     const value = kind === 'flag' ? written[called] === true : written[called]

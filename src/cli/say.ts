@@ -4,14 +4,14 @@ import type { Fact } from '../text/shown.ts'
 import type { Io } from './io.ts'
 import { coloured } from './output.ts'
 
-/** Where no terminal sets a width, nothing is cut: a reason that is cut off helps nobody who reads a mail. */
+/** Without a terminal nothing is cut: a reason that is cut off helps no reader of a mail. */
 const NO_TERMINAL = Number.POSITIVE_INFINITY
 
 export function roomOf({ isTerminal, columns }: Pick<Io, 'isTerminal' | 'columns'>): number {
   return isTerminal ? Math.max(columns, NARROWEST_TERMINAL) : NO_TERMINAL
 }
 
-/** What is narrower than this is no terminal that somebody reads on, or one that does not know its width. */
+/** A narrower terminal has no reader, or does not know its width. */
 const NARROWEST_TERMINAL = 20
 
 /** Sentences for people, a line each; on a terminal they are broken between words, and go on below their beginning. */
@@ -33,7 +33,10 @@ const LONGEST_FACT = 400
 /** With less room beside its name, a value goes on the line below it. */
 const READABLE = 16
 
-/** What is known, a line each, without what is empty: long values go on below, so that nothing of them is lost. Made harmless as in a table. */
+/**
+ * Facts, a line each, without empty ones: long values go on below, so that nothing of them is lost. Made harmless as in a
+ * table.
+ */
 export function printFacts(io: Io, all: readonly Fact[]): void {
   const facts = all.filter(([, value]) => value.trim() !== '')
   const widest = Math.max(...facts.map(([name]) => displayWidth(name))) + 2

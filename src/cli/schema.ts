@@ -10,7 +10,7 @@ const SHAPES: Readonly<Record<string, Shape>> = JSON_SHAPES
 /** Commands that print JSON. */
 export const JSON_COMMANDS = namesWith(Object.keys(SHAPES))
 
-/** What one of them prints. */
+/** The shape that a command prints. */
 export async function jsonShapeOf(name: string): Promise<Shape | undefined> {
   return isOperation(name) ? (await loadOperation(name)).cli.shape : SHAPES[name]
 }

@@ -5,9 +5,9 @@ import { findServiceManager, type ServiceManager } from '../runtime/service-mana
 import { countOf } from '../text/format-number.ts'
 import type { Io } from './io.ts'
 
-/** What the service manager hears of the daemon; without one nothing happens. */
+/** Reports of the daemon to the service manager; without one nothing happens. */
 export interface Service {
-  /** That the config file is being read, and after that whether it was taken over. */
+  /** Reports that the config file is being read, and then whether it was taken over. */
   reloading(work: () => Promise<'taken' | 'refused'>): Promise<void>
   stopping(): Promise<void>
 }
@@ -19,7 +19,7 @@ const START_WORD_MS = 15_000
 const FEEDS = 3
 const STATUS_MS = 60_000
 
-/** Tells of the start now, of each period from then on, until the daemon is told to stop. */
+/** Reports the start, and then the state in each period, until a signal stops the daemon. */
 export function serveServiceManager(io: Io, starting: Promise<App>, log: Logger): Service {
   const manager = findServiceManager(io.env, process.pid, log)
   if (manager === undefined) return { reloading: async (work) => void (await work()), stopping: async () => {} }
@@ -40,7 +40,7 @@ export function serveServiceManager(io: Io, starting: Promise<App>, log: Logger)
 interface Told {
   manager: ServiceManager
   isFileRefused: boolean
-  /** It was told nothing for want of progress. */
+  /** The last report did not feed the watchdog: no work moved. */
   isStarving: boolean
 }
 
@@ -65,7 +65,7 @@ async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger
   while (!stop.aborted) {
     await clock.wait(periodMs, stop)
     if (stop.aborted) return
-    // What can't be told is told next time: one that fell silent for good would be ended for it.
+    // A report that fails is sent in the next period: the service manager ends a daemon that stays silent.
     await tellOnce(told, app, log).catch((error: unknown) => {
       log.warn(
         { code: 'systemd.unheard', err: error },
@@ -81,7 +81,7 @@ async function tellOnce(told: Told, app: App, log: Logger): Promise<void> {
   await told.manager.send(...(health.alive ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
 }
 
-/** Who is not fed is ended by the service manager, and another one started. */
+/** Logs that work has stopped. The service manager ends a daemon that does not feed its watchdog, and starts another one. */
 function tellOfStarving(told: Told, health: HealthReport, log: Logger): void {
   if (!health.alive && !told.isStarving) {
     const reasons = troubles(health)

@@ -1,6 +1,6 @@
 import type { Io } from './io.ts'
 
-/** What a shell may offer: a word and what it means, divided by a tab; or files, which the shell knows better. */
+/** Completions for a shell: a word and its meaning, divided by a tab; or files, which the shell knows better. */
 export const FILES = '@files'
 
 /** The shell asks this program at each TAB; only what differs from shell to shell is theirs. */

@@ -19,7 +19,7 @@ import { explainStoreError } from './with-parts.ts'
 interface StartOptions extends CommonOptions {
   /** Undefined: all of them. */
   roles?: ReadonlySet<Role>
-  /** Of the private Redis' file what is damaged is cut off first. */
+  /** Cuts the damaged part off the private Redis' file first. */
   repair?: boolean
 }
 
@@ -102,8 +102,8 @@ function reopen(logFile: LogFile | undefined, log: Logger): void {
 }
 
 /**
- * SIGHUP: the daemon reads its file again and takes over what it can. A file that can't be used changes nothing. Never
- * throws; the log says what came of it.
+ * SIGHUP: the daemon reads its file again and takes over the settings that it can. A file that can't be used changes nothing.
+ * Never throws; the log has the outcome.
  */
 async function reloadConfig(io: Io, file: string, starting: Promise<App>, log: Logger): Promise<'taken' | 'refused'> {
   try {
@@ -116,7 +116,7 @@ async function reloadConfig(io: Io, file: string, starting: Promise<App>, log: L
     return 'taken'
   } catch (error) {
     if (!io.stop.aborted) tellRefused(log, error)
-    // Who is still starting has nothing in force yet that the file could differ from.
+    // A daemon that is still starting has nothing in force yet that the file could differ from.
     void starting.then((app) => app.refused()).catch(() => undefined)
     return 'refused'
   }

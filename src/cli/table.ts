@@ -69,12 +69,12 @@ function widthOf({ width }: Laid): number {
   return width
 }
 
-/** What a column takes at least, before a spare one must make room for it. */
+/** The least width of a column, before a spare one must make room for it. */
 function leastWidth({ width, isWhole, isNamed, isProse }: Laid): number {
   return isWhole ? width : Math.min(width, isProse ? PROSE : isNamed ? NAME : READABLE)
 }
 
-/** Names and sentences give way later than what says its thing in a word. */
+/** Names and sentences give way later than columns with a word each. */
 function toSpare({ width, isNamed, isProse }: Laid): number {
   return width - (isNamed || isProse ? PROSE : READABLE)
 }
@@ -121,7 +121,7 @@ function printRecords(io: Io, columns: readonly Laid[], count: number): void {
   }
 }
 
-/** Of any number of rows the worst `max`: not many more are ever in memory. */
+/** Keeps the worst `max` of any number of rows: not many more are ever in memory. */
 export function keepWorst<T>(max: number, worstFirst: (a: T, b: T) => number) {
   let rows: T[] = []
   const found = () => {

@@ -13,7 +13,7 @@ import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
 import { keepWorst, printTable } from './table.ts'
 
-/** What a plan writes: accounts as they are found, and what there is to say of all. */
+/** Output of a plan: accounts as they are found, and the totals at the end. */
 export interface PlanOutput {
   account(planned: AccountPlan): void
   end(summary: PlanSummary): void
@@ -29,7 +29,7 @@ export interface PlanContext {
   json: boolean
   /** From when on the history has every change, one an hour, one a day. */
   zones: Zones
-  /** Whether a rule of either config asks for daysLeft. */
+  /** True where a rule of either config asks for daysLeft. */
   asksForecasts: boolean
 }
 
@@ -49,7 +49,7 @@ function textOutput(io: Io, context: PlanContext): PlanOutput {
   }
 }
 
-/** A series whose level another set of rules would change. */
+/** A series whose level the other set of rules would change. */
 interface PlannedChange extends LevelChange {
   account: AccountPlan
 }
@@ -72,7 +72,7 @@ const MOVES: readonly [PlannedMove, one: string, many: string][] = [
   ['unknown', 'can no longer be judged', 'can no longer be judged'],
 ]
 
-/** What the next poll of each account would change. */
+/** Prints the changes that the next poll of each account would bring. */
 function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, worst: readonly PlannedChange[]): void {
   const { accounts, watched } = summary
   say(io, `${file} in place of ${config}, with the next poll of each account:`)
@@ -141,7 +141,7 @@ function printNotes(io: Io, context: PlanContext, summary: PlanSummary): void {
 const FORECASTS =
   "daysLeft is judged by forecasts made anew for each day, from the history as it was then, as from the day's start."
 
-/** What the history can't tell, and what the replay leaves out. */
+/** The limits of the history, and the parts that the replay leaves out. */
 function notesOf({ zones, asksForecasts }: PlanContext, { replay }: PlanSummary): string[] {
   const { from, knownFrom } = replay
   const { rawFrom, hourlyFrom } = zones

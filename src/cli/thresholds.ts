@@ -29,7 +29,7 @@ export async function planFile(io: Io, file: string, options: PlanOptions): Prom
   await withStore(io, { ...options, stops: 'by itself' }, (parts) => compare(io, parts, planned, { ...options, file }))
 }
 
-/** As `config check` says it: all problems, and exit code 1. */
+/** Prints all problems as `config check` does, with exit code 1. */
 function readPlanned(io: Io, file: string, json: boolean): Config {
   const result = load(io, file)
   if (result.ok) return result.config

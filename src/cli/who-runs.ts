@@ -3,8 +3,8 @@ import type { Who } from '../audit/audited.ts'
 import type { Io } from './io.ts'
 
 /**
- * The user of this machine who runs the command, for the audit; who became root by sudo is named, too. Another user than root
- * could set that variable to anybody's name.
+ * The user of this machine who runs the command, for the audit; a user who became root by sudo is named, too. Another user than
+ * root could set that variable to any name.
  */
 export function whoRuns({ env }: Pick<Io, 'env'>): Who {
   const id = process.getuid?.()

@@ -20,7 +20,10 @@ interface PartsOptions {
   reader?: FormatReader
   /** The name of a command that encrypts tokens: a rekey waits for its end. */
   writesAs?: string
-  /** What a signal to stop ends: the work by itself, soon; else it is left where it is, since it is one step or only reads. */
+  /**
+   * End of the work after a signal to stop: `by itself` soon; `at once` it is left where it is, since it is one step or only
+   * reads.
+   */
   stops?: 'at once' | 'by itself'
 }
 
@@ -72,7 +75,7 @@ async function run<P extends Stores, T>(
 /** Every few seconds. */
 const WATCH_MS = 3_000
 
-/** What a command reads, printed once; with --watch again and again, on a terminal in place of the last one. */
+/** Reads and prints once; with --watch again and again, on a terminal in place of the output before. */
 export async function showing<P, T>(
   io: Io,
   { config, json, watch }: CommonOptions & { watch?: boolean },
@@ -95,12 +98,12 @@ export async function showing<P, T>(
 /** The cursor to the top, the screen and what was scrolled out of it empty. */
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
 
-/** Only what somebody must act on; that Redis is away is told once, as the command's own error. */
+/** Only messages that need action; that Redis is away is reported once, as the command's own error. */
 export function commandLog(io: Io): Logger {
   return createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
 }
 
-/** Of what a command logs, what somebody must know who sees no log. */
+/** Codes of log lines that the user of a command must see, who sees no log. */
 const SAID = [
   'audit.not-written',
   'redis.unwell',
@@ -133,10 +136,10 @@ export function explainStoreError(error: unknown): unknown {
   return error
 }
 
-/** After a signal to stop, work in hand has so long: a little later the process is ended, with a code that means otherwise. */
+/** After a signal to stop, work in progress has so long: a little later the process ends, with a code that means otherwise. */
 const PATIENCE_MS = { 'by itself': 8_000, 'at once': 100 } as const
 
-/** What `work` comes to; it looks at the signal itself, and is left behind if it does not end soon after it. */
+/** The result of `work`; it checks the signal itself, and is left behind if it does not end soon after it. */
 async function untilStopped<T>(
   io: Pick<Io, 'stop' | 'clock'>,
   work: Promise<T>,
