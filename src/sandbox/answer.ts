@@ -46,7 +46,7 @@ export function dropMidway(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply
 }
 
-/** What a call answers while `fault` is set for it; nothing means that the connection is dropped. */
+/** The answer of a call while `fault` is set for it; undefined: the connection is dropped. */
 export async function throughFault(
   fault: Fault,
   work: () => Answer,

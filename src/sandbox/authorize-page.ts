@@ -4,7 +4,7 @@ import { markup, page } from './pages.ts'
 import { formOf, type RegisteredApp, type SandboxParts } from './provider-route.ts'
 import type { Hub, World } from './world.ts'
 
-/** What the app asks for by sending a person to the install page. */
+/** The app's request, when it sends a person to the install page. */
 interface InstallRequest {
   readonly redirectUri: string
   readonly scopes: readonly string[]

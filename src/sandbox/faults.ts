@@ -49,7 +49,7 @@ export class Faults {
     return met.fault
   }
 
-  /** Those with times left, in the order they are tried. */
+  /** Faults with times left, in the order they are tried. */
   list(): (Fault & { timesLeft?: number })[] {
     return this.#standing.map(({ fault, timesLeft }) => (Number.isFinite(timesLeft) ? { ...fault, timesLeft } : fault))
   }

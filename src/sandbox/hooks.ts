@@ -42,7 +42,7 @@ export class Hooks {
   }
 }
 
-/** Where webhooks are sent to: any path below `/sandbox/hooks` is a receiver of its own. */
+/** Serves the receivers of webhooks: any path below `/sandbox/hooks` is a receiver of its own. */
 export function serveHookSink(server: FastifyInstance, hooks: Hooks, parts: SandboxParts): void {
   const handler = (request: FastifyRequest, reply: Parameters<typeof send>[0]) => {
     const receive = () => {

@@ -14,7 +14,7 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** As in the header, with its angle brackets. */
+  /** The id in the header, with its angle brackets. */
   readonly messageId: string
   /** By lower-case name; several of a kind as an array. */
   readonly headers: Readonly<Record<string, string | string[]>>
@@ -47,7 +47,7 @@ export class Inbox {
       size: LARGEST_MAIL,
       authOptional: true,
       allowInsecureAuth: true,
-      // Its certificate would be made up, so that offering TLS could only make honest clients fail.
+      // The server's certificate would be made up, so that offering TLS could only make honest clients fail.
       disabledCommands: ['STARTTLS'],
       disableReverseLookup: true,
       closeTimeout: 1,
@@ -56,7 +56,7 @@ export class Inbox {
       onRcptTo: (_address, session, done) => this.#meetFault('rcpt', session).then(() => done(), done),
       onData: (stream, session, done) => this.#receive(stream, session).then(() => done(), done),
     })
-    // What clients do to their connections is theirs to notice: a reset must not end the sandbox.
+    // Clients notice a reset of their own connections: it must not end the sandbox.
     this.#server.on('error', () => {})
   }
 

@@ -4,7 +4,7 @@ import type { ServedReportName } from './limits/all-reports.ts'
 
 export type Endpoint = 'token' | 'metadata' | 'delete' | 'companion' | 'authorize' | 'other' | ServedReportName
 
-/** What each poll asks for, so that requests of it are polls. */
+/** The report that each poll asks for, so that its requests count polls. */
 export const EVERY_POLL: Endpoint = 'customProperties'
 
 export type GrantType = 'authorization_code' | 'refresh_token'

@@ -16,7 +16,7 @@ import { RATE_LIMIT, RateLimit } from './rate.ts'
 import type { AssociationTotals } from './reports.ts'
 import { FEWER_LIMIT_SCOPES, LIMIT_SCOPES, type ScopeRule } from './scopes.ts'
 
-/** Where the limits endpoints live: v3, and the dated versions, which are the same in all but the path and some scopes. */
+/** Paths of the limits endpoints: v3, and the dated versions, which are the same in all but the path and some scopes. */
 const LIMITS_BASES: readonly (readonly [base: string, scopes: ScopeRule])[] = [
   ['/crm/v3/limits', LIMIT_SCOPES],
   ['/crm/limits/2025-09', FEWER_LIMIT_SCOPES],

@@ -61,7 +61,7 @@ function serveToken(
   })
 }
 
-/** Whose code or refresh token this is. */
+/** Finds the account of a code or refresh token. */
 function grantCaller(request: FastifyRequest, world: World): Caller {
   const form = formOf(request)
   const grant = form?.get('grant_type')

@@ -46,7 +46,7 @@ export function recordOf(hubId: number, objectTypeId: string, place: number): { 
   return { label: recordLabel(objectTypeId, objectId), objectId }
 }
 
-/** What a person would see in the account as the name of this record; always the same for the same record. */
+/** The name that people see in the account for this record; always the same for the same record. */
 function recordLabel(objectTypeId: string, objectId: number): string {
   if (objectTypeId === CONTACTS.objectTypeId) return `${pick(FIRST_NAMES, objectId)} ${pick(LAST_NAMES, objectId, 7)}`
   if (objectTypeId === COMPANIES.objectTypeId) return companyName(objectId)

@@ -55,7 +55,7 @@ ${body}
   return { status, body: document.text, headers: PAGE_HEADERS }
 }
 
-/** Whether a person's browser is asking. Programs that accept anything, or JSON among other things, get JSON. */
+/** True where a person's browser is asking. Programs that accept anything, or JSON among other things, get JSON. */
 export function wantsPage(request: FastifyRequest): boolean {
   const accept = request.headers.accept ?? ''
   return accept.includes('text/html') && !accept.includes('application/json')
@@ -113,7 +113,7 @@ ${mail.text === '' ? '' : markup`<h2>As text</h2><pre>${mail.text}</pre>`}
 </details>`
 }
 
-/** What a stranger wrote stays in a frame without scripts, forms or an origin. */
+/** A mail is the text of a stranger: it stays in a frame without scripts, forms or an origin. */
 function htmlPart(mail: Mail): Html {
   return new Html(`<iframe sandbox="" loading="lazy" title="The mail" srcdoc="${escaped(mail.html)}"></iframe>`)
 }

@@ -13,7 +13,7 @@ export interface RegisteredApp {
   readonly clientSecret: string
 }
 
-/** What the sandbox consists of; each of its parts takes what it needs. */
+/** The parts of the sandbox; each takes those that it needs. */
 export interface SandboxParts {
   readonly app: RegisteredApp
   readonly clock: Clock
@@ -26,7 +26,7 @@ export interface SandboxParts {
   readonly closing: AbortSignal
 }
 
-/** Whom a request is about: read from it before anything is decided, changing nothing. */
+/** The account of a request: read from it before anything is decided, changing nothing. */
 export interface Caller {
   readonly hubId: number | null
   readonly grant?: GrantType | undefined

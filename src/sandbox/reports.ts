@@ -21,7 +21,7 @@ interface Written {
   readonly text: string
 }
 
-/** What was arranged for the reports of an account. Keys: a report's name and the object types that it is asked for. */
+/** The reports of an account that a test has arranged. Keys: a report's name and the object types that it is asked for. */
 interface Arranged {
   readonly put: Map<string, string>
   readonly set: Map<string, SetCounts>
@@ -54,7 +54,7 @@ export class Reports {
       const body = report.body(this.#momentOf(hubId, tick), asked, (counts) => set?.applied(counts, now) ?? counts)
       return JSON.stringify(body)
     }
-    // What was deleted is counted for a while, whatever the scenario does.
+    // Deleted objects count for a while, whatever the scenario does.
     if (set !== undefined || report.isKept?.(asked) === false) return write()
     const written = this.#written.get(`${hubId}/${key}`)
     if (written?.tick === tick) return written.text

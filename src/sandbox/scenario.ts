@@ -1,8 +1,8 @@
 export type Scenario = 'steady' | 'climbing'
 
 /**
- * What an account's usage does over time. `quiet` stays where common thresholds are silent, `full` is over them from the
- * start, `climbing` passes 80 and then 95 %, `receding` does so too and then falls back.
+ * The usage of an account over time. `quiet` stays where common thresholds are silent, `full` is over them from the start,
+ * `climbing` passes 80 and then 95 %, `receding` does so too and then falls back.
  */
 type Course = 'quiet' | 'full' | 'climbing' | 'receding'
 
@@ -25,14 +25,14 @@ const CLIMBING_COURSES: readonly Courses[] = [
   { properties: 'climbing', associations: 'full' },
 ]
 
-/** Of which account, and how long after the sandbox started. */
+/** An account, and the time since the sandbox started. */
 export interface AccountMoment {
   readonly scenario: Scenario
   readonly hubId: number
   readonly elapsedMs: number
 }
 
-/** Whatever else is counted has the course that the properties of some other account have. */
+/** Other counts have the course that the properties of some other account have. */
 function courseOf({ scenario, hubId }: AccountMoment, what: string): Course {
   if (scenario === 'steady') return 'quiet'
   const known = what === 'properties' || what === 'associations'

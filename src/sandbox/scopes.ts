@@ -8,12 +8,12 @@ const READ_ONLY = ['calls', 'emails', 'meetings', 'notes', 'tasks']
 
 /** Scopes of which any one is enough for a call. */
 export interface ScopeRule {
-  /** As an error names them, which leaves out most of the sensitive ones. */
+  /** Scopes that an error names, without most of the sensitive ones. */
   readonly named: readonly string[]
   allows(scopes: readonly string[]): boolean
 }
 
-/** Whether scopes fit is asked at every call, with the same few lists of them: remembered. */
+/** Remembers whether scopes fit: every call asks, with the same few lists of them. */
 function anyOf(named: readonly string[], orLike: RegExp): ScopeRule {
   const accepted = new Set(named)
   const known = new WeakMap<readonly string[], boolean>()
@@ -33,8 +33,9 @@ const OBJECTS = READ_AND_WRITE.flatMap((object) => [`crm.objects.${object}.read`
 const OTHERS = ['tickets', 'tickets.sensitive.v2', 'tickets.highly_sensitive.v2', 'e-commerce', 'media_bridge.read']
 
 /**
- * What nearly all limits endpoints want. `oauth` alone and `crm.schemas.*` are not among it.
- * Source: the provider's published OpenAPI descriptions of its limits endpoints, as is what some versions leave out.
+ * Scopes of nearly all limits endpoints. `oauth` alone and `crm.schemas.*` are not among them.
+ * Source: the provider's published OpenAPI descriptions of its limits endpoints, also for the scopes that some versions leave
+ * out.
  */
 export const LIMIT_SCOPES = anyOf(
   [...OBJECTS, ...READ_ONLY.map((object) => `crm.objects.${object}.read`), ...OTHERS],
@@ -42,13 +43,13 @@ export const LIMIT_SCOPES = anyOf(
   /^crm\.objects\.[a-z_-]+\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,
 )
 
-/** Those of 2025-09 and 2026-09: without what is only read, and without the sensitive ones of tickets. */
+/** Scopes of 2025-09 and 2026-09: without the read-only objects, and without the sensitive ones of tickets. */
 export const FEWER_LIMIT_SCOPES = anyOf(
   [...OBJECTS, ...OTHERS],
   /^crm\.objects\.(?!tickets\.)[a-z_-]+\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,
 )
 
-/** Of the number of custom object types, in every version. */
+/** Scopes for the number of custom object types, in every version. */
 export const CUSTOM_OBJECT_SCOPES = anyOf(
   ['objects', 'schemas'].flatMap((kind) => [`crm.${kind}.custom.read`, `crm.${kind}.custom.write`]),
   /^crm\.objects\.custom\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,

@@ -3,7 +3,7 @@ import type { ServedCount } from './limits/served-report.ts'
 
 const MOST = 1_000_000_000_000
 
-/** What is set of a count; null: there is none. What is left out stays as it was. */
+/** Values that are set for a count; null: there is none. An absent one stays unchanged. */
 export type SetCount = Partial<Pick<ServedCount, 'usage' | 'limit'>> | null
 
 /** The counts of one report of an account that were set by hand, and what the provider still counts of them. */

@@ -20,7 +20,7 @@ export interface Hub {
   epoch: number
 }
 
-/** What one approval of the install page allows. */
+/** One approval of the install page. */
 export interface Approval {
   readonly account: Hub
   readonly epoch: number
@@ -70,7 +70,7 @@ export class World {
   readonly #accessTokens = new Map<string, AccessToken>()
   readonly #accessTokensByAge = new Queue<AccessToken>()
   readonly #refreshTokens = new Map<string, Approval>()
-  /** Whose a refused refresh token was: so that a refusal still has its account. */
+  /** Accounts of refused refresh tokens: so that a refusal still has its account. */
   readonly #deadRefreshTokens = new Map<string, number>()
   readonly #deadRefreshTokensByAge = new Queue<string>()
   readonly #issued = new BoundedLog<string>({ entries: REMEMBERED_ISSUED_TOKENS })
@@ -108,7 +108,7 @@ export class World {
     return true
   }
 
-  /** What the Connect button does. Returns the code that goes to `redirectUri`. */
+  /** Approves the app, as the Connect button does. Returns the code that goes to `redirectUri`. */
   approve(account: Hub, scopes: readonly string[], redirectUri: string): string {
     this.#forgetOldCodes()
     account.installed = true

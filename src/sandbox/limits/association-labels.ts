@@ -6,7 +6,7 @@ import { writtenUse } from './written-counts.ts'
 
 const LABELS = 'Billing contact,Decision maker,Champion,Reseller,Former employer,Partner,Approver,Site owner'.split(',')
 
-/** However many labels a test says there are, an answer stays one that can be written. */
+/** Most labels in an answer, however many a test sets: it stays one that can be written. */
 const MOST_NAMED = 1_000
 
 export const servedAssociationLabels = servedCounts({

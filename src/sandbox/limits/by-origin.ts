@@ -6,7 +6,7 @@ import { countsByType, sharedOut, writtenOverall, writtenUse } from './written-c
 interface ByOrigin<Name extends string> {
   readonly name: Name
   readonly path: string
-  /** Of the provider's own object types, by their ids. */
+  /** Limits of the provider's own object types, by their ids. */
   readonly limits: Readonly<Record<string, number>>
   /** The one that all object types of the account share. */
   readonly customLimit: number

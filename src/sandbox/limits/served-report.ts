@@ -1,7 +1,7 @@
 import type { AccountMoment } from '../scenario.ts'
 import type { ScopeRule } from '../scopes.ts'
 
-/** What a request names: object types in its path, and its query as it came. */
+/** A requested report: object types in its path, and its query as it came. */
 export interface AskedReport {
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -31,7 +31,7 @@ export interface ServedReport<Name extends string = string> {
   readonly scopes?: ScopeRule
   /** False where what is asked is one of many, so that the text isn't worth keeping. */
   readonly isKept?: (asked: AskedReport) => boolean
-  /** What can be counted in the account; without it, only the whole report can be replaced. */
+  /** Counts in the account that can be set; without it, only the whole report can be replaced. */
   readonly counts?: (moment: AccountMoment) => readonly ServedCount[]
   /** How long the provider goes on counting what was deleted. */
   readonly deletedForMs?: number

@@ -34,7 +34,7 @@ export function countsByType(counts: readonly ServedCount[]): ServedCount[] {
   return counts.filter(({ key }) => /^\d/.test(key))
 }
 
-/** As even as it goes, for object types that have no limit of their own. */
+/** Shares of a sum, as even as possible, for object types that have no limit of their own. */
 export function sharedOut(sum: number, objectTypeIds: readonly string[]): ServedCount[] {
   return objectTypeIds.map((key, place) => ({ key, usage: Math.floor((sum + place) / objectTypeIds.length) }))
 }
