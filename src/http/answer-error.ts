@@ -106,7 +106,7 @@ const OF_CODE: Readonly<Record<string, [status: number, detail: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not come in time.'],
 }
 
-/** What is no HTTP request, or too much of one, never becomes a request: it is answered on the bare connection. */
+/** Answers a broken or oversized request on the bare connection: it never becomes a request. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

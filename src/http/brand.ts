@@ -13,7 +13,7 @@ export interface Brand {
 export const BRAND_STYLE = '/assets/brand.css'
 export const BRAND_LOGO = '/assets/logo'
 
-/** What plimsoll.css has behind links of a plain page, where they are hardest to read: by day, by night. */
+/** Backgrounds in plimsoll.css behind links of a plain page, where they are hardest to read: by day, by night. */
 const BACKGROUNDS = { light: '#f5f7f9', dark: '#18212a' }
 
 /** An SVG that is opened as a page of its own runs no script, and loads nothing. */

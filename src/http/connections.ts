@@ -7,7 +7,7 @@ const MOST_CONNECTIONS = 2_000
 /** So many more may arrive in one moment, before those that make room for them are closed. */
 const MOST_AT_ONCE = MOST_CONNECTIONS + 500
 
-/** Of one client, in the order in which they last did something, each with the request that is not answered yet. */
+/** Connections of one client, in the order in which they last did something, each with the request that is not answered yet. */
 type Own = Map<Socket, IncomingMessage | undefined>
 
 /**

@@ -64,7 +64,7 @@ function hintOf({ kind, isAhead }: Field): string {
   return kind === 'moment' ? `: ${A_MOMENT}${isAhead ? '' : AGO}` : ''
 }
 
-/** What the query of a page, or its form, asks an operation for; a form sends an empty text for what was not chosen. */
+/** Reads an operation by the query of a page, or its form; a form sends an empty text for an unset choice. */
 export function readForPage<F extends Fields, V>(
   operation: Operation<F, V>,
   deps: ActingDeps,

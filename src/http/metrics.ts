@@ -131,7 +131,7 @@ function registerReceiverGauges({ metrics }: WebDeps, facts: ReadFacts): void {
 
 const BREAKER = { closed: 0, 'half-open': 0.5, open: 1 }
 
-/** What all daemons know together of the provider, and what is left of the calls to it. */
+/** Gauges of the state that all daemons share about the provider, and of the calls that are left. */
 function registerProviderGauges({ metrics }: WebDeps, facts: ReadFacts): void {
   const endpoint = async () => (await facts()).tokenEndpoint
   const budget = async () => (await facts()).pollBudget

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What is wrong with a request, as every address under /api answers it (RFC 9457, `application/problem+json`). */
+/** A problem with a request, in the form that every address under /api answers with (RFC 9457, `application/problem+json`). */
 export const ProblemShape = z
   .object({
     type: z.string().meta({

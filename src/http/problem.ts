@@ -1,7 +1,7 @@
 import { STATUS_CODES } from '../runtime/node-http.ts'
 import type { ProblemShape } from './problem-shape.ts'
 
-/** What is wrong with one parameter or field of a request. */
+/** The fault of one parameter or field of a request. */
 export interface ParameterFault {
   parameter: string
   detail: string
@@ -80,7 +80,7 @@ export function unknownAccount(hubId: string | number): Problem {
   return new Problem(404, `There is no account ${hubId}.`)
 }
 
-/** What is wrong with one parameter or field, where no schema finds it. */
+/** A fault of one parameter or field that no schema finds. */
 export function wrongParameter(parameter: string, detail: string): Problem {
   return new Problem(400, `${parameter}: ${detail}`, {}, [{ parameter, detail }])
 }

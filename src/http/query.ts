@@ -62,7 +62,7 @@ export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, `must be one of ${values.filter((value) => value !== '').join(', ')}`)
 }
 
-/** What a list called `next`. Clients hand it back as it is. */
+/** The value of `next` in a list. Clients hand it back unchanged. */
 export function cursor<S extends z.ZodType>(schema: S): S {
   return written(schema, { type: 'string', description: 'Go on behind this: `next` of the answer before.' })
 }

@@ -12,7 +12,7 @@ declare module 'fastify' {
 /** Which methods each route takes, collected as they are made. */
 export type KnownRoutes = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Lets a request tell its route. */
+/** Gives each request its route. */
 export function knowRoutes(app: FastifyInstance): KnownRoutes {
   const known = new Map<string, Set<string>>()
   const patterns = new Map<string, RegExp>()
@@ -50,7 +50,7 @@ export function refuseOtherMethods(
   throw new Problem(405, `Only ${allow} works here.`, { allow })
 }
 
-/** As the router reads an address, with escapes or in full; nothing is ever served by it. */
+/** Path of an address, as the router reads it, with escapes or in full; nothing is ever served by it. */
 function readPath(address: string): string {
   const path = address.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/[?#].*$/s, '')
   const plain = path.length > 1 ? path.replace(/\/$/, '') : path

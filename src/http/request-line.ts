@@ -4,10 +4,10 @@ import { Problem } from './problem.ts'
 
 /** So many requests begin in one turn of the event loop: some 2 ms of small ones. */
 const PER_TURN = 8
-/** Of these, probes come first: a supervisor that waits for an answer takes a daemon under a flood for one that hangs. */
+/** Probes that come first in a turn: a supervisor that waits for an answer takes a daemon under a flood for one that hangs. */
 const PROBES_PER_TURN = 4
 const PROBE = /^\/(healthz|readyz)(\?|$)/
-/** As many as there are connections. */
+/** The line is as long as there may be connections. */
 const MOST_WAITING = 2_000
 /** Requests of one connection that were sent ahead of their answers. Thousands of them fit into one packet. */
 const MOST_AHEAD = 8

@@ -22,7 +22,7 @@ export async function pathOfNamed(
 
 const NARROWING = ['state', 'alert', 'tag', 'stale', 'overdue', 'after', 'before']
 
-/** Where a page begins or ends, by what the one beside it called it; '' = nowhere in particular. */
+/** Place at which a page begins or ends, by the name that the page beside it gave; '' = no place in particular. */
 export function placeInAccounts(parameter: string, text: string, sort: AccountSort | undefined): Place | undefined {
   if (text === '') return undefined
   const place = parsePlace(text, sort)

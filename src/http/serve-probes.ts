@@ -27,7 +27,7 @@ function answerAsWrittenOnly(scope: FastifyInstance): void {
 }
 
 function addProbes(scope: FastifyInstance, { health, metrics }: ProbeParts): void {
-  // Whoever asks in crowds costs no more than one.
+  // A crowd of callers costs no more than one.
   const report = sharedRead(health)
   const scrape = sharedRead(() => metrics.registry.metrics())
   scope.get('/healthz', async ({ mayRead }, reply) => {
@@ -41,7 +41,7 @@ function addProbes(scope: FastifyInstance, { health, metrics }: ProbeParts): voi
   scope.get('/metrics', async (_request, reply) => reply.type(metrics.registry.contentType).send(await scrape()))
 }
 
-/** A detail may name an account, a receiver, or what Redis said. */
+/** A detail may name an account or a receiver, or quote Redis. */
 function shown(findings: readonly OwnFinding[], mayRead: boolean) {
   return findings.map(({ name, level, says }) => ({ name, ok: level === 'ok', ...(mayRead && { detail: says }) }))
 }

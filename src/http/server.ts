@@ -32,10 +32,10 @@ export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   probesOnly: boolean
   /** Undefined: there are named ones only. */
   adminToken: AdminToken | undefined
-  /** Where it is kept which list of named ones was seen last. */
+  /** Folder that remembers which list of named tokens was seen last. */
   dataDir?: string
   openMetrics: boolean
-  /** Undefined: no proxy signs anybody in. */
+  /** Undefined: no proxy signs people in. */
   trusted: TrustedHeaders | undefined
   actions: {
     /** An account was just connected: its first poll should not wait. */
@@ -62,7 +62,7 @@ export interface HttpServer {
   close(atMostMs: number): Promise<void>
 }
 
-/** A request has ten seconds to arrive; node would look for late ones every thirty. */
+/** A request has ten seconds to arrive; node's default checks for late ones every thirty. */
 const TIMEOUTS = { requestTimeout: 10_000, connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 }
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
@@ -73,7 +73,7 @@ function refuseSchema(): never {
   throw new Error('schemas of routes are not compiled here: see api/route.ts')
 }
 
-/** The socket, and who is signed in or was refused, last as long as the process; what answers is built anew by each config. */
+/** The socket, sessions and refusals last as long as the process; each config builds the answering part anew. */
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const directory = new Directory(deps.store, deps.keys)
   const assets = deps.probesOnly ? [] : [...readAssets(), ...brandAssets(deps.brand)]
@@ -96,7 +96,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
         const { app: before } = answering
         answering = prepared
         registerGauges({ ...next, directory })
-        // It takes no request any more; those that it has go on to their end.
+        // The server before takes no request any more; those in progress run to their end.
         await before.close()
       }
     },
@@ -209,7 +209,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
   app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
-    // Where there are no pages, there is nothing to sign in for.
+    // A daemon without pages has nothing to sign in for.
     if (deps.probesOnly && request.route === undefined) return undefined
     const ended = await guardRequest(lasting.guard, deps.clock, request, reply)
     return ended ?? refuseOtherMethods(lasting.routes, request, reply)

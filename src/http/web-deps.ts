@@ -16,10 +16,10 @@ import type { ViewDeps } from '../views/view-deps.ts'
 import type { Brand } from './brand.ts'
 import type { AfterInstall } from './pages/install/after-install.ts'
 
-/** What pages, API and metrics are made from, and what they may ask for. A function takes what it uses of it. */
+/** Services and actions of pages, API and metrics. A function takes those that it uses. */
 export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   ackLinks: AckLinks
-  /** Where an alert leads to, as its mails have it. */
+  /** Links of an alert, as in its mails. */
   links: MailLinks
   queueBoard: QueueBoardRoutes
   install: InstallSettings
@@ -28,20 +28,20 @@ export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   /** How a code becomes an account, and what links are signed by. */
   connect: CodeDeps
   brand: Brand
-  /** Where people reach this server. */
+  /** The address at which people reach this server. */
   publicUrl: string
   actions: WebActions
   health: () => Promise<HealthReport>
   bounds: CheckBounds
   /** The watch over the clock of this daemon. */
   daemon: { clockSteadyForMs(): number }
-  /** Where sign-ins are noted; what `actions` do they note themselves. */
+  /** The audit of sign-ins; `actions` write to it themselves. */
   audit: AuditLog
   metrics: Metrics
   log: Logger
 }
 
-/** What shows the jobs of the queues, for the server: its files, its settings, and its reads. */
+/** The page of the jobs, for the server: its files, its settings, and its reads. */
 export interface QueueBoardRoutes {
   /** The page as it comes with the package. */
   page: string
@@ -55,7 +55,7 @@ export interface QueueBoardRoutes {
   }[]
 }
 
-/** What only a daemon does. */
+/** Actions that only a daemon does. */
 export interface WebActions extends Actions {
   /** The signed address that connects this account and no other. */
   reconnectLink(hubId: number, who: Who): { url: string }
@@ -70,6 +70,6 @@ export interface TestedReceiver {
   ms: number
   /** `enabled`: it was switched off before; `away`: without a Redis nothing could be noted. */
   noted: 'recorded' | 'enabled' | 'away'
-  /** What to do, where it failed. */
+  /** Advice after a failure. */
   fix: string | undefined
 }

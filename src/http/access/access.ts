@@ -3,10 +3,10 @@ import { BRAND_LOGO, BRAND_STYLE } from '../brand.ts'
 import { type AdminToken, ownerOf } from './admin-tokens.ts'
 import type { Scope } from './scopes.ts'
 
-/** Where customers come: what they read there, errors too, is theirs. */
+/** Routes of customers: the pages there, and their errors, are written for them. */
 const OF_CUSTOMERS: ReadonlySet<string> = new Set(['/install', '/oauth/callback'])
 
-/** The routes that ask for nothing. Looked up by the route that was found, never by the text of the address. */
+/** The routes that ask for no token. Matched by the route that was found, never by the text of the address. */
 const OPEN_ROUTES: ReadonlySet<string> = new Set([
   ...OF_CUSTOMERS,
   '/sign-in',
@@ -25,19 +25,22 @@ const TOKEN_ROUTE = '/api/v1/accounts/:hubId/token'
 
 const METRICS = '/metrics'
 
-/** Who did what, with addresses: more than a read. */
+/** The audit names people and addresses: more than a read. */
 const AUDIT_PAGE = '/audit'
 const AUDIT_ROUTE = '/api/v1/audit'
 
 /** A form of a page that needs no `write`: it ends the caller's own session. */
 const SIGN_OUT = '/sign-out'
 
-/** What a request is for: `probe` is open and shows more to a reader, `page` reads one, `action` is a form that was sent from one, the rest is for programs. */
+/**
+ * The kind of a request: `probe` is open and shows more to a reader, `page` reads one, `action` is a form that was sent from
+ * one, the rest is for programs.
+ */
 export type Area = 'open' | 'probe' | 'page' | 'audit-page' | 'action' | 'read' | 'tokens' | 'write' | 'audit'
 
 export type GuardedArea = Exclude<Area, 'open' | 'probe'>
 
-/** Whatever is not known to be open is protected, an address without a route too. */
+/** Every route that is not known to be open is protected, an address without a route too. */
 export function areaOf(route: string | undefined, method: string, address: string, openMetrics: boolean): Area {
   if (route !== undefined && OPEN_ROUTES.has(route)) return 'open'
   if (route !== undefined && PROBES.has(route)) return 'probe'
@@ -65,13 +68,13 @@ export function isForCustomer({ route }: { route: string | undefined }): boolean
 }
 
 export interface Credentials {
-  /** What the token that was sent may do. */
+  /** Scopes of the token in the request's header. */
   bearer: 'none' | 'wrong' | readonly Scope[]
-  /** What the token may do whose session cookie came along, if that is good. */
+  /** Scopes of the token behind the session cookie, if the session is good. */
   session: 'none' | readonly Scope[]
-  /** What the person may do whom a trusted proxy named. */
+  /** Scopes of the person whom a trusted proxy named. */
   person: 'none' | readonly Scope[]
-  /** Whether a page of a stranger can't have sent it: a page of ours did, or no browser. */
+  /** False where a page of a stranger may have sent it: else a page of ours did, or no browser. */
   isFromHere: boolean
 }
 
@@ -89,7 +92,7 @@ export type Verdict =
   /** By a person's browser, which the proxy signs in for any page: over the API the same holds. */
   | 'from-elsewhere'
 
-/** What a token must be allowed to do. */
+/** The scope that an area asks of a token. */
 export function scopeFor(area: GuardedArea): Scope {
   if (area === 'action') return 'write'
   if (area === 'audit-page') return 'audit'
@@ -111,7 +114,7 @@ export function judgeAccess(area: GuardedArea, { bearer, session, person, isFrom
   return session.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
 }
 
-/** Whose token was sent. */
+/** Finds the token that was sent. */
 export function readBearer<T extends AdminToken>(
   authorization: string | undefined,
   tokens: readonly T[],

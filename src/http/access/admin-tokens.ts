@@ -19,9 +19,9 @@ export interface AdminToken {
 export interface NamedToken extends AdminToken {
   createdAt: number
   lastUsedAt: number | null
-  /** As it is stored. */
+  /** The stored seal. */
   seal: string
-  /** Whether one of our keys made the seal: what is not ours opens nothing, and can be removed. */
+  /** True where one of our keys made the seal: a record without it opens nothing, and can be removed. */
   isOurs: boolean
 }
 
@@ -40,7 +40,7 @@ function makeToken(): Secret {
   return new Secret(`plm_${randomBytes(32).toString('base64url')}`)
 }
 
-/** What is wrong with a name for a token, if anything. */
+/** The fault of a name for a token, if it has one. */
 export function faultOfName(name: string): string | undefined {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/.test(name)) {
     return 'a name is 1 to 40 letters, digits, ., _ or -, and begins with a letter or digit'
@@ -52,7 +52,7 @@ export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** Whose token it is. Every one is compared, each in constant time, so that the time shows nothing about it. */
+/** Finds the token that was given. Every one is compared, each in constant time, so that the time shows nothing about it. */
 export function ownerOf<T extends AdminToken>(given: string, tokens: readonly T[]): T | undefined {
   const hash = hashOf(given)
   let owner: T | undefined
@@ -60,7 +60,7 @@ export function ownerOf<T extends AdminToken>(given: string, tokens: readonly T[
   return owner
 }
 
-/** What makes a record ours: all of it that counts, under a key that Redis does not have. */
+/** The seal that makes a record ours: all of it that counts, under a key that Redis does not have. */
 export function sealOf({ name, hash, scopes, createdAt }: SealedFacts, key: Buffer): string {
   const facts = JSON.stringify([name, hash.toString('base64url'), scopes, createdAt])
   return createHmac('sha256', key).update(facts).digest('base64url')
@@ -68,7 +68,7 @@ export function sealOf({ name, hash, scopes, createdAt }: SealedFacts, key: Buff
 
 type SealedFacts = Pick<NamedToken, 'name' | 'hash' | 'scopes' | 'createdAt'>
 
-/** As it is stored, beside its name. */
+/** The stored record of a token, beside its name. */
 export function encodeToken({ hash, scopes, createdAt, lastUsedAt, seal }: Omit<NamedToken, 'isOurs'>): string {
   return JSON.stringify({ hash: hash.toString('base64url'), scopes, createdAt, lastUsedAt, seal })
 }
@@ -97,17 +97,17 @@ function parse(stored: string): Record<string, unknown> {
   }
 }
 
-/** What is stored, and which of it counts. */
+/** The stored records, and those of them that count. */
 interface Stored {
   tokens: NamedToken[]
   list: TokenList
-  /** As it is stored ('' = there is none). */
+  /** Stored text of the list ('' = there is none). */
   listText: string
 }
 
 /**
  * The named admin tokens in Redis: their hashes, never the tokens. Each record is sealed with a key of the vault, and so is the
- * list of those that there are, so that who only writes to Redis lets nobody in, and nobody back in.
+ * list of tokens: an intruder who can only write to Redis lets no token in, and no removed one back in.
  */
 export class AdminTokenStore {
   readonly #store: Store
@@ -179,7 +179,7 @@ export class AdminTokenStore {
       if (hashes === undefined) return 'kept'
       const list = { count: stored.list.count + 1, hashes }
       const text = encodeList(list, this.#sealKeys()[0])
-      // Somebody else changed the list meanwhile.
+      // Another process changed the list in between.
       if ((await this.#store.changeAdminTokens(this.#key, stored.listText, text, name, record)) === 'stale') continue
       this.#seen.raise(list.count)
       return 'changed'
@@ -197,7 +197,7 @@ export class AdminTokenStore {
     for (const token of tokens) {
       const seal = sealOf(token, first)
       if (!token.isOurs || token.seal === seal) continue
-      // Its use was noted meanwhile: the rest is as it was.
+      // The token's use was noted in between: the rest is unchanged.
       if ((await this.#replace(token, { ...token, seal })) === 'stale') return this.sealAnew()
     }
     const text = encodeList(list, first)
@@ -218,7 +218,7 @@ function hashText({ hash }: Pick<AdminToken, 'hash'>): string {
   return hash.toString('base64url')
 }
 
-/** As of `http.adminToken`. */
+/** The same least length as that of `http.adminToken`. */
 const LEAST_LENGTH = 16
 
 export interface TokenFile {
@@ -235,8 +235,8 @@ export function tokenFileIn(dataDir: string): string {
 }
 
 /**
- * The admin token of an installation whose config names none: made at the first start, in the data folder, for this user's
- * eyes only. Throws where what is there is no token.
+ * The admin token of an installation whose config names none: made at the first start, in the data folder, readable by this
+ * user only. Throws where the file has no token.
  */
 export function openTokenFile(dataDir: string): TokenFile {
   const path = tokenFileIn(dataDir)

@@ -24,7 +24,7 @@ export function addressOf(request: FastifyRequest): string {
   return forwardedFor === undefined ? connected : `${forwardedFor} via ${connected}`
 }
 
-/** What the nearest proxy added to the header X-Forwarded-For; the text before that may be forged. */
+/** The address that the nearest proxy added to the header X-Forwarded-For; the text before that may be forged. */
 export function forwardedFor(header: string | readonly string[] | undefined): string | undefined {
   const last = [header ?? []].flat().join(',').split(',').at(-1)?.trim() ?? ''
   return last === '' ? undefined : last.slice(0, 64)
@@ -88,7 +88,7 @@ export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLo
     const reason = why === undefined ? {} : { reason: why }
     log.warn({ code, address: forwardedFor ?? peer, peer, ...reason, unlogged }, message)
     const more = unlogged === 0 ? '' : `; ${unlogged} more before`
-    // What was sent is a guess, or a secret of another service: neither has it.
+    // The credential itself is not noted: it is a guess, or a secret of another service.
     const detail = `${why === undefined ? wrong : `${wrong}: ${why}`}${more}`
     void audit.note({ action: 'sign-in.refused', who: { name: '', via, from: addressOf(request) }, detail })
   }

@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts'
 /** The field in which a form carries its token. */
 const FORM_TOKEN = 'csrf'
 
-/** What each form of a page begins with. */
+/** The first field of each form of a page. */
 export function formTokenField(token: string): Html {
   return html`<input type="hidden" name="${FORM_TOKEN}" value="${token}">`
 }
@@ -31,7 +31,10 @@ export function readForms(scope: FastifyInstance, most: number): void {
   })
 }
 
-/** A list where a field was given more than once; undefined: more fields than so many. In one pass, whatever was sent. */
+/**
+ * Fields of a form, in one pass over any input: a list where a field was given more than once; undefined: more fields than
+ * `most`.
+ */
 function formFields(body: string, most: number): Record<string, string | string[]> | undefined {
   const form = new URLSearchParams(body)
   if (form.size > most) return undefined
@@ -94,9 +97,9 @@ interface FormOrigin {
 }
 
 /**
- * Whether a form was sent from a page of this very server. A neighbouring port or host counts as the same site, cookie
- * and all, so only the same origin will do. Browsers send Sec-Fetch-Site to https and to this machine, Origin always;
- * a client with neither is no browser that a stranger's page could use.
+ * True where a form was sent from a page of this very server. A neighboring port or host counts as the same site, cookie and
+ * all, so only the same origin will do. Browsers send Sec-Fetch-Site to https and to this machine, Origin always; a client with
+ * neither is no browser that a stranger's page could use.
  */
 export function isFromOurPage({ site, origin, host, publicUrl }: FormOrigin): boolean {
   if (site !== undefined) return site === 'same-origin'

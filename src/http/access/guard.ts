@@ -17,12 +17,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** By a session cookie: the page has a button to sign out. */
     signedIn: boolean
-    /** The name of the admin token that asks, or of the person whom a trusted proxy named. */
+    /** The name of the admin token in the request, or of the person whom a trusted proxy named. */
     caller: string
     /** How it was let in. */
     via: Via
     mayRead: boolean
-    /** Whether the caller's token may write, were it not for the cookie. */
+    /** True where the caller's scopes include `write`: over the API a session still may not. */
     mayWrite: boolean
     mayAudit: boolean
     /** The token of forms on the pages of this session. */
@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-/** Stands in front of every request, those without a route included. Returns the reply where the request ends here. */
+/** Guards every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
   { known, sessions, noteRefusal, personOf, audit, openMetrics, publicUrl }: Guard,
   clock: Clock,
@@ -44,11 +44,11 @@ export async function guardRequest(
   const person = claim.is === 'person' ? claim.person : undefined
   const showsNothing = headers.authorization === undefined && headers.cookie === undefined && person === undefined
   if (area === 'open' || (area === 'probe' && showsNothing)) return undefined
-  // Forms are sent from these pages: without it browsers keep quiet about whose page it was.
+  // Forms are sent from these pages: without this header browsers keep quiet about the page of origin.
   if (area === 'page' || area === 'audit-page' || area === 'action') reply.header('referrer-policy', 'same-origin')
   const { bearer, tokens, ended, complete } = await readToken(known, authorizationOf(headers, person))
   const cookie = person === undefined ? sessions.textOf(headers.cookie) : ''
-  // As long as it is not known which sessions are over, none is good.
+  // While the ended sessions are not known, none is good.
   const isOver = cookie === '' || !complete || ended.has(endedAs(cookie))
   const session = isOver ? undefined : sessions.ownerOf(headers.cookie, tokens, clock.now())
   const owner = typeof bearer === 'object' ? bearer : (person ?? session)

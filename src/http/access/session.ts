@@ -9,10 +9,10 @@ import type { AdminToken } from './admin-tokens.ts'
 const SESSION_MS = 12 * 3_600_000
 
 /**
- * A session is the name of an admin token, a moment of expiry and a signature; nothing is kept of it. The token's hash
- * is signed with it: once the token is removed, or another one bears its name, its sessions are over. The key is derived
- * from the encryption key: every daemon of an installation has it, it survives a restart, and who reads Redis, where the
- * hashes are, can't sign with it.
+ * A session is the name of an admin token, a moment of expiry and a signature; nothing of it is stored. The token's hash is
+ * signed with it: once the token is removed, or another one bears its name, its sessions are over. The key is derived from the
+ * encryption key: every daemon of an installation has it, it survives a restart, and a reader of Redis, where the hashes are,
+ * can't sign with it.
  */
 export interface Sessions {
   /** The whole Set-Cookie header that signs in. */
@@ -21,11 +21,11 @@ export interface Sessions {
   end(): string
   /** The token that signed in, if the session is good still. */
   ownerOf<T extends AdminToken>(cookies: string | undefined, tokens: readonly T[], now: number): T | undefined
-  /** What makes this session unique. */
+  /** The text that makes this session unique. */
   textOf(cookies: string | undefined): string
   /**
-   * What proves that a form was ours: a stranger's page can make a browser send one, cookie and all, but it can't read what
-   * ours carry. Good for as long as the session is, at every daemon of the installation, and for no other session.
+   * The proof that a form was ours: a stranger's page can make a browser send one, cookie and all, but it can't read the token
+   * in ours. Good for as long as the session is, at every daemon of the installation, and for no other session.
    */
   formTokenOf(session: string): string
   /** The same for a person whom a proxy signs in, and who has no session here: good for as long as the key is. */
@@ -94,7 +94,7 @@ export class EndedSessions {
   }
 }
 
-/** How a session is named once it is over: who reads Redis must learn none from it. */
+/** The stored name of a session that is over: a reader of Redis must learn no session from it. */
 export function endedAs(session: string): string {
   return createHash('sha256').update(session).digest('base64url')
 }
@@ -108,7 +108,7 @@ export class SignInLink {
     return `/sign-in?code=${this.#code}`
   }
 
-  /** Whether this is its code; from then on it is none any more. */
+  /** True where this is the link's code, and for the first time: it works once. */
   use(code: unknown): boolean {
     if (this.#isUsed || !isSameText(code, this.#code)) return false
     this.#isUsed = true

@@ -8,7 +8,7 @@ import { isSameText } from '../../runtime/secret.ts'
 export interface TokenList {
   /** One higher with each change: an older list that is written back has a lower one. */
   count: number
-  /** Of the tokens, in base64url. */
+  /** Hashes of the tokens, in base64url. */
   hashes: readonly string[]
 }
 
@@ -39,7 +39,9 @@ export function decodeList(stored: string, sealKeys: readonly Buffer[]): TokenLi
 
 const SEEN_FILE = 'admin-token-count'
 
-/** The highest count that was seen. It is kept in the data folder, where there is one: who writes to Redis does not write there. */
+/**
+ * The highest count that was seen. It is kept in the data folder, where there is one: an intruder in Redis can't write there.
+ */
 export class SeenCount {
   readonly #file: string | undefined
   #seen = 0
@@ -62,7 +64,7 @@ export class SeenCount {
     try {
       replaceSecretFile(this.#file, `${count}\n`)
     } catch {
-      // A folder that takes nothing is told of elsewhere; this process knows it all the same.
+      // A folder that takes no files is reported elsewhere; this process knows the count all the same.
     }
   }
 }

@@ -3,7 +3,7 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { cleanText } from '../../text/clean-text.ts'
 import type { Scope } from './scopes.ts'
 
-/** Who a proxy says is signed in there (`http.trustedUserHeader` and its group). */
+/** Headers in which a proxy names the person who is signed in there (`http.trustedUserHeader` and its group). */
 export interface TrustedHeaders {
   userHeader: string
   /** Addresses and networks of the proxies that set it. */
@@ -13,7 +13,7 @@ export interface TrustedHeaders {
   groups: Readonly<Record<string, readonly Scope[]>>
 }
 
-/** Whom the proxy lets in, where no groups say more: an access token of a customer is for programs that are named. */
+/** Scopes of each person, where no groups narrow them: an access token of a customer is for programs with a name. */
 const EACH_PERSON: readonly Scope[] = ['read', 'write', 'audit']
 const LONGEST_NAME = 100
 
@@ -28,19 +28,19 @@ export type RefusedClaim = 'not from a trusted proxy' | 'given more than once' |
 export type Claim = { is: 'none' } | { is: 'person'; person: Person } | { is: 'refused'; why: RefusedClaim }
 
 interface Asking {
-  /** Of the machine that is connected. */
+  /** Address of the machine that is connected. */
   peer: string | undefined
-  /** What came in of a header that is not trusted is taken out of it. */
+  /** Headers of the request: an untrusted user or group header is removed from them. */
   headers: IncomingHttpHeaders
-  /** As they were sent: names and values in turns. Duplicates are joined into one value elsewhere. */
+  /** Headers in the order sent: names and values in turns. Duplicates are joined into one value elsewhere. */
   rawHeaders: readonly string[]
 }
 
 const NOBODY_CLAIMED: Claim = { is: 'none' }
 
 /**
- * Reads the person of a request. It trusts who is connected, by the address of the socket: what X-Forwarded-For names, any client
- * can write. A header that came twice was added to by its sender: a proxy that appends instead of replacing lets anybody in.
+ * Reads the person of a request. It trusts a proxy by the address of the socket: any client can write X-Forwarded-For. A header
+ * that came twice was added to by its sender: a proxy that appends instead of replacing lets any caller in.
  */
 export function createPersonReader(settings: TrustedHeaders | undefined): (asking: Asking) => Claim {
   if (settings === undefined) return () => NOBODY_CLAIMED
@@ -58,7 +58,7 @@ export function createPersonReader(settings: TrustedHeaders | undefined): (askin
   function personOf(users: readonly string[], groupTexts: readonly string[]): Claim {
     if (users.length > 1 || groupTexts.length > 1) return refused('given more than once')
     const [text = ''] = users
-    // A proxy sets it empty where nobody is signed in.
+    // A proxy sets it empty where no person is signed in.
     if (text.trim() === '') return NOBODY_CLAIMED
     const name = nameOf(text)
     if (name === undefined) return refused('no name on one line without commas')

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Who } from '../../audit/audited.ts'
 import { addressOf } from './client.ts'
 
-/** Whom the guard has found a request to be of, and the address that it came from. */
+/** The caller that the guard has found, and the address that the request came from. */
 export function whoOf(request: FastifyRequest): Who {
   return { name: request.caller, via: request.via, from: addressOf(request) }
 }

@@ -8,7 +8,7 @@ import { atMost, cursor } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
 import { nextOf, route } from './route.ts'
 
-/** Of an entry of the log, as Redis names it. */
+/** Id of an entry of the log in Redis. */
 const AFTER = z.string('must be given once').regex(/^\d{1,15}-\d{1,15}$/, 'must be what the list before called next')
 
 export const deliveryRoutes = [

@@ -7,7 +7,7 @@ import { type Described, NO_BODY } from './route.ts'
 
 type Json = Record<string, unknown>
 
-/** Of every route: no admin token, one without the scope, Redis away, a fault of ours. */
+/** Statuses of every route: no admin token, one without the scope, Redis away, a fault of ours. */
 const ALWAYS = [401, 403, 500, 503]
 const REFS = '#/components/schemas/'
 

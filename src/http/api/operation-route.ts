@@ -14,7 +14,7 @@ export function operationRoutes({ also = [], ...operation }: Operation): ApiRout
   return [{}, ...also].map((one) => operationRoute({ ...operation, ...one }))
 }
 
-/** Its route: what it takes is in the path, the query or the body. */
+/** Route of an operation: its fields are in the path, the query or the body. */
 function operationRoute(operation: Operation & { given?: object }): ApiRoute {
   const { id, is, description, takes, pages, api, statuses, problems = [], example = {} } = operation
   const [method, path] = operation.route.split(' ') as [ApiRoute['method'], string]
@@ -28,7 +28,7 @@ function operationRoute(operation: Operation & { given?: object }): ApiRoute {
   const rest = z.strictObject({ ...beside, ...paging })
   const takesMore = Object.keys(rest.shape).length > 0
   const hasBody = takesMore && method !== 'GET'
-  // Where nothing is taken, unread parameters and bodies are ignored.
+  // An operation without fields ignores parameters and bodies unread.
   const query = takesMore && !hasBody ? rest : z.object({})
   const body = hasBody ? bodyOf(rest) : NO_BODY
   return {
@@ -43,7 +43,7 @@ function operationRoute(operation: Operation & { given?: object }): ApiRoute {
     problems: problemsAt(path, [...problems, ...(takesMore ? [400] : [])]),
     answer: async (deps: WebDeps, request: FastifyRequest) => {
       const more = hasBody ? check(body, request.body ?? undefined) : check(query, firstPage(request.query))
-      // What the path names is no other for what stands beside it.
+      // Parameters of the path win over those beside it.
       const { limit = 100, after, ...given } = { ...(more as Read), ...readParams(params, request.params) }
       const asked = {
         given: { ...given, ...fixed },
@@ -60,7 +60,7 @@ function operationRoute(operation: Operation & { given?: object }): ApiRoute {
   }
 }
 
-/** What was asked for, with its place in a list. */
+/** The parsed request, with its place in a list. */
 type Read = Record<string, unknown> & { limit?: number; after?: string }
 
 function placed(takes: Fields, path: string, fixed: readonly string[]) {
@@ -87,7 +87,7 @@ function placeOf(pattern: RegExp): z.ZodType {
     .regex(pattern, 'must be what the list before called next')
 }
 
-/** Where nothing of it must be there, none of it need be. */
+/** A body without required fields may be absent. */
 function bodyOf(body: z.ZodType): z.ZodType {
   return body.safeParse({}).success ? body.optional() : body
 }

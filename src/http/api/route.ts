@@ -30,7 +30,7 @@ interface Example {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** What the document has about a route, and the schemas that requests are checked with: the same. */
+/** A route in the document, with the schemas that requests are checked with: the same. */
 export interface Described {
   /** A word for programs that make clients from the document. */
   id: string
@@ -39,7 +39,7 @@ export interface Described {
   path: string
   summary: string
   description?: string
-  /** What the admin token must be allowed to do. */
+  /** Scope that the admin token must have. */
   scope: Scope
   params: z.ZodObject
   query: z.ZodType
@@ -62,7 +62,10 @@ export interface ApiRoute extends Described {
 const NOTHING = z.object({})
 export const NO_BODY = z.unknown()
 
-/** What is left out takes nothing, needs the scope that the method says, and has no problems and no example of its own. */
+/**
+ * Declaration of a route. An absent part takes nothing, needs the scope of the method, and has no problems and no example of
+ * its own.
+ */
 interface Declared<P extends z.ZodObject, Q extends z.ZodType, S extends z.ZodType>
   extends Pick<Described, 'summary' | 'description'>,
     Partial<Pick<Described, 'scope' | 'problems' | 'example'>> {
@@ -104,7 +107,7 @@ export function problemsAt(path: string, own: readonly number[]): number[] {
   return [...new Set([...own, ...(path.includes('{hubId}') ? [409] : [])])].sort()
 }
 
-/** What no account can be named by leads nowhere: that is no fault of a parameter. */
+/** A name that can be no account's leads nowhere: that is no fault of a parameter. */
 export function readParams<P extends z.ZodObject>(schema: P, given: unknown): z.output<P> {
   const read = schema.safeParse(given)
   if (read.success) return read.data

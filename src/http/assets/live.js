@@ -75,7 +75,7 @@
   }
 
   function changeAttributes(old, next) {
-    // Whoever reads it has opened it.
+    // A reader has opened it.
     const isTheReaders = (name) => old.nodeName === 'DETAILS' && name === 'open'
     for (const { name } of [...old.attributes]) {
       if (!next.hasAttribute(name) && !isTheReaders(name)) old.removeAttribute(name)
@@ -85,7 +85,7 @@
     }
   }
 
-  /** Somebody is typing in it, or has. */
+  /** A reader is typing in it, or has. */
   function isInUse(form) {
     const isField = (element) => element.matches('input, select, textarea')
     if (form.contains(document.activeElement) && isField(document.activeElement)) return true
@@ -97,7 +97,7 @@
     )
   }
 
-  /** Text that somebody is about to copy. */
+  /** Text that a reader is about to copy. */
   function isSelected(region) {
     const selection = getSelection()
     return selection !== null && !selection.isCollapsed && region.contains(selection.anchorNode)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 
-/** What pages load beside themselves: all of it from here, as the Content-Security-Policy says. */
+/** Files that pages load: all of them from here, as the Content-Security-Policy asks. */
 export const ASSETS = {
   '/assets/plimsoll.css': {
     type: 'text/css; charset=utf-8',

@@ -87,7 +87,7 @@ ${pager(address, next, previous)}
   return { at: '/accounts', title: 'Accounts', body }
 }
 
-/** What the page is asked for, all of it in its address: a bookmark shows the same list. */
+/** Query of the page, all of it in the address: a bookmark shows the same list. */
 interface AccountsAddress {
   text: string
   state: AccountState | undefined

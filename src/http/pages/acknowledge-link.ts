@@ -40,7 +40,7 @@ interface Answer {
   body: Html
 }
 
-/** What a link shows is for its holder, and for no search engine. */
+/** A page behind a link is for the link's holder, and for no search engine. */
 function send(reply: FastifyReply, { status, title, body }: Answer): FastifyReply {
   reply.header('x-robots-tag', 'noindex, nofollow, noarchive')
   return sendPage(reply, status, plainPage({ title, body, noIndex: true }))
@@ -92,7 +92,7 @@ const FORM = z.object({ ...ACKNOWLEDGED_BY, level: z.enum(['warning', 'critical'
 async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Followed): Promise<Answer> {
   const { alert, hubId, address, now } = followed
   const { by: name, comment, level = alert.level } = check(FORM, request.body ?? undefined) ?? {}
-  // Whatever name was written: no admin token's name looks so, and a link proves nobody's.
+  // Marks the name as written by the holder: no admin token's name looks so, and a link proves no name.
   const by = name === undefined ? 'the holder of the link' : `${name}, by link`
   const who = { name: by, via: 'link', from: addressOf(request) } as const
   const outcome = await deps.actions.acknowledge({ id: alert.id, hubId, level }, { by, comment }, who)

@@ -12,7 +12,7 @@ import { htmlTable, nothing } from './parts/tables.ts'
 const A_PAGE = 50
 const SINCE = { '24h': '24 hours', '7d': '7 days', '90d': '90 days' }
 
-/** Who did what. */
+/** The audit: actions, with their authors. */
 export async function showAudit(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const page = await readForPage(auditList, deps, request, A_PAGE)
   const written = { since: '7d', ...(request.query as Record<string, string>) }
@@ -68,7 +68,7 @@ function auditTable(entries: readonly AuditEntry[]): Html {
   )
 }
 
-/** What it was done to, and the rest. */
+/** Object of an action, and its details. */
 function objectOf({ hubId, subject, detail }: AuditEntry): Html {
   const account = hubId === undefined ? undefined : html`<a href="/accounts/${hubId}">account ${hubId}</a> `
   return html`${account}${subject === undefined ? undefined : html`<code>${subject}</code> `}${detail}`

@@ -8,7 +8,7 @@ import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { htmlTable } from './parts/tables.ts'
 
-/** Of each group: most are folded. */
+/** Most accounts of each group: most are folded. */
 const CHANGES_A_PAGE = 500
 /** At once: accounts that are lost or gone come before those that were connected. */
 const ROWS_AT_ONCE = 25
@@ -16,7 +16,7 @@ const CONNECTED_AT_ONCE = 8
 
 const SINCE = { '1h': 'Last hour', '24h': '24 hours', '7d': '7 days' }
 
-/** What changed in all accounts since a moment. */
+/** Changes of all accounts since a moment. */
 export async function showChanges(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { line, note, more, groups } = describeChanges(await readForPage(changes, deps, request, CHANGES_A_PAGE))
   const chosen = (request.query as { since?: string }).since ?? '24h'

@@ -27,7 +27,7 @@ import { attemptTable, deliveryTable } from './parts/sent.ts'
 import { htmlTable, nothing } from './parts/tables.ts'
 
 const ATTEMPTS_A_PAGE = 25
-/** Of those that wait and of those that were given up. */
+/** Most waiting deliveries, and most that were given up. */
 const DELIVERIES_A_PAGE = 10
 /** `failed` is a test that did not arrive, and is not tried again; a newer message has what was `overtaken`. */
 const OUTCOMES = ['delivered', 'retry', 'dead', 'failed', 'overtaken'] as const
@@ -51,7 +51,7 @@ const QUERY = z.object({
   outcome: z.preprocess((given) => (given === '' ? undefined : given), oneOf(OUTCOMES).optional()),
 })
 
-/** What was sent, what waits, what was given up, and the state of each receiver. */
+/** Attempts, waiting deliveries, those that were given up, and the state of each receiver. */
 export async function showDeliveries(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { deliveries, receiverStore, clock } = deps
   const filter = check(QUERY, request.query)
@@ -109,7 +109,7 @@ interface DeliveriesPage {
   /** Given up, and still to be replayed. */
   dead: number
   receivers: readonly ReceiverStatus[]
-  /** Those of the daemon that answers: they can be tried out from here. */
+  /** Receivers of the daemon that answers: they can be tried out from here. */
   testable: ReadonlySet<string>
   waiting: readonly WaitingDelivery[]
   givenUp: readonly DeliveryHead[]
@@ -117,7 +117,7 @@ interface DeliveriesPage {
   /** By the deliveries' ids. */
   carried: ReadonlyMap<string, Carried>
   filter: AttemptFilter
-  /** Of the forms, for tokens with `write`. */
+  /** Token of the forms, for tokens with `write`. */
   token: string | undefined
   now: number
 }

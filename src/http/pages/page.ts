@@ -65,17 +65,17 @@ const MENU = [
 export interface OperatorPage extends PageContent {
   /** The entry of the menu that it belongs to. */
   at: (typeof MENU)[number][0]
-  /** 200 where it is not said. */
+  /** Default: 200. */
   status?: number
-  /** Why what a form asked for was not done. */
+  /** Why the action of a form was not done. */
   why?: Partial<Record<Done, string>>
   /** On all of Plimsoll, where the page is made of it. */
   verdict?: FleetVerdict
 }
 
-/** What an address of the operators shows, or the address that it leads to. */
+/** The page at an address of the operators, or the address that it leads to. */
 export type ShowPage = (deps: WebDeps, request: FastifyRequest) => Promise<OperatorPage | string>
-/** Does what a form asks for: then the address to go to, or the page that says what is wrong with the form. */
+/** Does the action of a form: then the address to go to, or the page with the form's faults. */
 export type DoForm = (deps: WebDeps, request: FastifyRequest) => Promise<string | OperatorPage>
 
 /** Answers an operator, who may be signed in. */

@@ -14,12 +14,12 @@ const OWN_STYLES =
   "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU=' 'sha256-kLmvWqfziFavKtqHqRsb90f006UAK2Dmd0It5Iz2KFA='"
 
 /**
- * As strict as for our own pages but for what the board is made of: its page names where its files are (base-uri), and its
- * pictures come partly as data. Nothing inline runs: the page's settings are data, not a script.
+ * Our own pages' policy, with two exceptions for the board: its page names where its files are (base-uri), and its pictures
+ * come partly as data. Nothing inline runs: the page's settings are data, not a script.
  */
 const POLICY = `default-src 'none'; style-src 'self' ${OWN_STYLES}; script-src 'self'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; form-action 'none'; base-uri 'self'; frame-ancestors 'none'`
 
-/** Its own routes, as its scripts know them. */
+/** Routes of the board's own scripts. */
 const VIEWS = ['', '/queue/:queueName', '/queue/:queueName/:jobId', '/job-schedulers', '/metrics-history']
 
 /** The jobs themselves, read-only. */
@@ -40,8 +40,8 @@ export function serveQueueBoard(app: FastifyInstance, deps: WebDeps): void {
 }
 
 /**
- * Its page without what our policy would have to allow for it: fonts from elsewhere, a style and styled elements that only
- * fill the moment until its scripts run. Of the template as it comes only the names of its files are taken.
+ * The board's page without the parts that our policy would have to allow for it: fonts from elsewhere, a style and styled
+ * elements that only fill the moment until its scripts run. Only the names of its files are taken from the package's template.
  */
 function boardPage(template: string, config: object): string {
   const styles = [...template.matchAll(/<link href="(static\/[\w./-]+\.css)" rel="stylesheet">/g)]

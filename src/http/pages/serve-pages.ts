@@ -37,7 +37,7 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
   '/audit': showAudit,
 }
 
-/** What their forms do: the same as the API and the command line. */
+/** Forms of the pages: the same actions as in the API and on the command line. */
 const FORMS: Readonly<Record<string, DoForm>> = {
   '/accounts/:hubId/poll': pollByForm,
   '/accounts/:hubId/refresh': refreshByForm,

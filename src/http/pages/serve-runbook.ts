@@ -89,7 +89,7 @@ function searchForm(sought: string): Html {
   return html`<form class="search" action="/runbook" role="search"><label class="wide">Search the runbook <input type="search" name="q" value="${sought}" maxlength="100" placeholder="alert, log code or words"></label><button>Search</button></form>`
 }
 
-/** Its ids are the anchors of the document, so that older links to them arrive at the right line. */
+/** List of the sections: their ids are the anchors of the document, so that older links to them arrive at the right line. */
 function listOf(sections: readonly Section[]): Html {
   const items = sections.map((section) => {
     const [, urgency] = /\*\*Urgency\*\*: (now|today|later)\b/.exec(section.text) ?? []

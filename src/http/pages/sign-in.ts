@@ -16,14 +16,14 @@ import { plainPage, sendPage } from './page.ts'
 export interface Guard {
   known: KnownTokens
   sessions: Sessions
-  /** Signs in whom the main token belongs to. */
+  /** Signs in the owner of the main token. */
   link: SignInLink
   noteRefusal: NoteRefusal
   audit: Pick<AuditLog, 'note' | 'noteFirstOfDay'>
-  /** Whom a trusted proxy says that it is. */
+  /** Reads the person whom a trusted proxy names. */
   personOf: ReturnType<typeof createPersonReader>
   publicUrl: string
-  /** Whether metrics ask for no token. */
+  /** True where metrics ask for no token. */
   openMetrics: boolean
 }
 
@@ -33,7 +33,7 @@ export function serveSignIn(app: FastifyInstance, deps: SignInParts): void {
   app.register((scope, _options, done) => {
     readForms(scope, FEW_FIELDS)
     refuseFormsFromElsewhere(scope, deps.publicUrl)
-    // The form's own page: without it browsers keep quiet about whose page it was.
+    // The form's own page: without this header browsers keep quiet about the page of origin.
     scope.addHook('onRequest', async (_request, reply) => {
       reply.header('referrer-policy', 'same-origin')
     })
@@ -79,7 +79,8 @@ async function signIn(
       : undefined
   if (owner === undefined) {
     if (!complete) throw redisAway()
-    // Counted, and not held up: no number of guesses finds a token, and a limit would keep out who has one.
+    // A refused sign-in is counted, and not slowed down: no number of guesses finds a token, and a limit would lock out its
+    // owner.
     metrics.signInFailures.inc()
     guard.noteRefusal('sign-in', request)
     return sendPage(reply, 401, signInPage(next, 'Wrong admin token.'))
@@ -113,12 +114,12 @@ export function signInPage(next: string, complaint?: string): Html {
 
 const HERE = 'http://here.invalid'
 
-/** Where to go on after signing in: a path of this server, or `/` for an address elsewhere. */
+/** Address after signing in: a path of this server, or `/` for an address elsewhere. */
 export function localPath(text: unknown): string {
   if (typeof text !== 'string' || !text.startsWith('/')) return '/'
   const url = URL.parse(text, HERE)
   if (url === null || url.origin !== HERE) return '/'
   const path = url.pathname + url.search
-  // What a parser makes of dots and backslashes may start with two slashes again, which is another host.
+  // A parser may turn dots and backslashes into two slashes at the start, which is another host.
   return path.startsWith('//') ? '/' : path
 }

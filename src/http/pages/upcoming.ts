@@ -14,7 +14,7 @@ import { htmlTable, nothing } from './parts/tables.ts'
 
 const ACCOUNTS_A_PAGE = 50
 
-/** Who reaches a limit next, and when; what is full already; how many forecasts came true. */
+/** Accounts that reach a limit next, and when; full limits; and how many forecasts came true. */
 export async function showUpcoming(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const found = await readForPage(upcoming, deps, request, ACCOUNTS_A_PAGE)
   const { accounts, items, next, record } = found

@@ -7,7 +7,7 @@ import type { WebDeps } from '../web-deps.ts'
 
 /** Pages come in quick succession: so long they share a verdict. */
 const SHARED_MS = 5_000
-/** A fleet on fire takes long to read: no more than this part of the time is spent on it. */
+/** An installation in trouble takes long to read: no more than this part of the time is spent on it. */
 const MOST_OF_TIME = 1 / 20
 
 export interface VerdictReader {

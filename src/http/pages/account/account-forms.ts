@@ -11,7 +11,7 @@ import type { DoForm, OperatorPage } from '../page.ts'
 import { accountTitle } from '../parts/cells.ts'
 import type { Done } from '../parts/forms.ts'
 
-/** What the buttons of an account do: the same as the API and the command line. */
+/** Buttons of an account: the same actions as in the API and on the command line. */
 export const pollByForm = ofAccount(async ({ actions }, hubId, request) => {
   const { reason } = await actions.poll(hubId, whoOf(request))
   return reason === undefined ? 'polled' : 'poll-failed'
@@ -48,7 +48,7 @@ function ofAccount(act: (deps: WebDeps, hubId: number, request: FastifyRequest) 
   }
 }
 
-/** What an uninstall does, before it is done. */
+/** The page before an uninstall: it lists the effects. */
 export async function confirmUninstall({ registry }: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   if (!request.mayWrite) throw new Problem(403, 'To uninstall an account takes an admin token with the scope write.')
   const hubId = hubIdOf(request)

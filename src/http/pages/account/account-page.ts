@@ -38,7 +38,7 @@ export const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...Range
 
 /** The page shows the newest notifications; `alerts explain` has all of them. */
 const MOST_TOLD = { transitions: 30, attempts: 1_000 }
-/** Where the account has no failure: its turn is another worker's, or the provider takes no call just now. */
+/** Advice where the account has no failure: another worker has its turn, or the provider takes no call just now. */
 const TRY_LATER = 'try again in a while; the verdict below and plimsoll status show what holds it up'
 
 /** An account with its series in a range, or in the usual one. Undefined: there is no such account. */
@@ -97,7 +97,10 @@ function facts(view: AccountView, now: number): Html {
   return html`<p class="soft">Hub id ${hubId}${next}</p>`
 }
 
-/** Each form works without a script, and the field with the link can be copied from. `token`: of who may change something. */
+/**
+ * Each form works without a script, and the field with the link can be copied from. `token`: of a reader who may change
+ * something.
+ */
 function actions(
   deps: WebDeps,
   account: AccountView['account'],
@@ -144,7 +147,7 @@ ${drawn.length <= FIRST_CHARTS ? undefined : html`<details><summary>${countOf(dr
 
 const MOST_NOTIFIED = 20
 
-/** What was sent about an account, or one series, newest first, with its outcome. */
+/** Notifications about an account, or one series, newest first, with their outcomes. */
 export function notifications(explained: readonly ExplainedAlert[], now: number): Html {
   const all = explained.flatMap(({ subject, transitions }) => transitions.map((one) => ({ ...one, subject })))
   const newest = all.toSorted((a, b) => b.at - a.at).slice(0, MOST_NOTIFIED)
@@ -155,7 +158,7 @@ ${notificationTable(newest, now)}</details>`
 const MOST_CHANGES = 30
 const WEEK_MS = 7 * 86_400_000
 
-/** What happened to the account, and what its polls found changed in the last week, newest first. */
+/** Events of the account, and changes that its polls found in the last week, newest first. */
 function history({ story }: AccountView, all: AccountSeries): Html {
   const rows = [
     ...story.map(({ at, event, detail }) => ({
@@ -173,7 +176,7 @@ ${htmlTable(
 )}</details>`
 }
 
-/** What the very first poll found is no change. */
+/** Values of the very first poll are no change. */
 function changes(all: AccountSeries) {
   const { series, polls } = all.timeline
   const after = Math.max(polls[0]?.at ?? 0, all.now - WEEK_MS - 1)
@@ -197,7 +200,7 @@ function amount(value: Value | undefined, absent: string): string {
   return `${formatCount(value.usage)}${value.limit === null ? '' : ` of ${formatCount(value.limit)}`}`
 }
 
-/** Who connected the account, with which scopes, and the life of its tokens: never a token. */
+/** The person who connected the account, the scopes, and the life of its tokens: never a token. */
 function connection({ account, scopes }: AccountView, formToken: string | undefined, now: number): Html {
   const { token, tokenServedAt, tokenServedTo, user, connectedAt, nextRefreshAt, polledAt, state } = account
   const { obtainedAt, expiresAt, driftMs } = token
@@ -226,7 +229,7 @@ ${factList([
 ${formToken === undefined ? undefined : contactForm(account, formToken)}</details>`
 }
 
-/** Who gets what a receiver with `to: account` sends; an empty field takes it away. */
+/** The address for messages of a receiver with `to: account`; an empty field removes it. */
 function contactForm({ hubId, contact }: AccountView['account'], token: string): Html {
   return html`<form method="post" action="/accounts/${hubId}/contact" class="own-end">${formTokenField(token)}
 <label>Contact <input type="email" name="contact" maxlength="254" autocomplete="off" value="${contact ?? ''}" placeholder="ada@example.com"></label> <button class="second">Save contact</button></form>`

@@ -52,7 +52,7 @@ export interface AccountSeries {
   range: RangeName
   now: number
   timeline: Timeline
-  /** As last read, with their names and alerts. */
+  /** Series as last read, with their names and alerts. */
   current: readonly ShownSeries[]
   /** `slotMs`: one point a slot, other than the range says. */
   dataOf: (series: ShownSeries, slotMs?: number) => ChartData
@@ -67,9 +67,9 @@ export interface ShownSeries {
   name: SeriesName
   /** Undefined for one that is no longer reported. */
   current: CurrentSeries | undefined
-  /** What its alert is, and why. */
+  /** The state of its alert, and the reason. */
   explained: ExplainedSeries | undefined
-  /** Of its open alert. */
+  /** Level of its open alert. */
   level: AlertLevel | undefined
 }
 
@@ -125,12 +125,15 @@ function past(timeline: Timeline, id: string): ShownSeries | undefined {
   return { id, title: seriesName(name), name, current: undefined, explained: undefined, level: undefined }
 }
 
-/** What usage of a series counts. */
+/** The unit that usage of a series counts. */
 export function unitOf({ metric }: SeriesName): string {
   return metricKind(metric)?.unit ?? ''
 }
 
-/** When its alert was opened, became another and was resolved, and when someone acknowledged it; repeats are no news. */
+/**
+ * Marks where its alert was opened, changed its level or was resolved, and where an operator acknowledged it; repeats are no
+ * news.
+ */
 function marksOf({ transitions, state, since, acknowledged }: ExplainedSeries): Mark[] {
   const told = transitions.flatMap(({ at, alert }): Mark[] => {
     if (alert.kind !== 'limit' || alert.reason === 'repeat' || alert.reason === 'worse') return []
@@ -182,12 +185,12 @@ export function seriesPath(
   return `/accounts/${hubId}/${page}?${new URLSearchParams({ id, range })}`
 }
 
-/** What a series is called, on the way to its own page. */
+/** Link to the page of a series, by its name. */
 export function seriesLink(all: AccountSeries, { id, title }: ShownSeries, shown = title): Html {
   return html`<a href="${seriesPath(all, id)}" title="${title}">${shown}</a>`
 }
 
-/** Points of a line in a table: more could not be told apart. */
+/** Points of a line in a table: more would not be visible. */
 const POINTS = 40
 
 export function sparklineOf(all: AccountSeries, series: ShownSeries): Html {

@@ -68,7 +68,7 @@ function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number)
   ])
 }
 
-/** What holds it back, or who is notified. */
+/** The reason why nothing is sent, or the receivers. */
 function notifies({ held, route }: ExplainedAlert): string {
   if (held.length > 0) return cleanText(held.map(({ text }) => text).join('; '), 300)
   return route === null ? 'no receiver: no route matches it' : `${route.to.join(', ')} (${route.at})`

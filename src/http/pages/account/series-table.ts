@@ -22,12 +22,12 @@ import {
 /** Rows at once of what has an alert, filled up with the nearest limits; all else is folded. */
 const AT_ONCE = 6
 const LEAST = 3
-/** What an account may have beyond those is the API's. */
+/** Most rows of the page: the API has the others. */
 const MOST = 300
 
 type Open = AccountView['alerts'][number]
 
-/** A series with what its row says of it. */
+/** A series with the content of its row. */
 interface Row extends ShownSeries {
   open: Open | undefined
   state: ExplainedAlert['state'] | undefined
@@ -90,7 +90,7 @@ function seriesTable(some: readonly Row[], all: AccountSeries, mayWrite: boolean
   )}</div>`
 }
 
-/** In one line, what tells it from the others first. */
+/** Short name of a series, its distinctive words first. */
 function shortName({ title }: ShownSeries): string {
   return title
     .replace(/^custom properties of (.*)$/, '$1: properties')
@@ -110,14 +110,17 @@ function daysLeft(current: CurrentSeries | undefined): Html {
   return forecast == null ? NONE : html`${formatDaysLeft(forecast.days, forecast)}`
 }
 
-/** Why there are no days left in the whole table, said once, of its first series with a limit. */
+/** The reason why the whole table has no days left, shown once, from its first series with a limit. */
 function noDaysLeft(rows: readonly ShownSeries[]): Html | undefined {
   if (rows.some(({ current }) => current?.forecast != null)) return undefined
   const reason = rows.find(({ current }) => current?.limit != null)?.current?.forecastReason
   return reason == null ? undefined : html`<p class="soft">No days left are shown: ${reason}.</p>`
 }
 
-/** Its state, on the way to the alert where one is open, since when or what keeps it from being sent; and its age where it is old. */
+/**
+ * State of the alert, with a link where one is open, and since when or why it is not sent; and the reading's age where it is
+ * old.
+ */
 function alertOf({ state, open, isOld, current }: Row, now: number): Html {
   if (state === undefined) return NONE
   const age = isOld ? html` <span class="is-warning">read ${when(current?.measuredAt ?? null, now)}</span>` : undefined
@@ -157,7 +160,7 @@ export function ruleText(rule: RulePlace | null): Html {
     : html`<span class="rule"><span>${rule.title}</span> <span class="soft">${ruleLineText(rule)}</span></span>`
 }
 
-/** The records behind the associations, per direction of a pair; it says where the provider shows only samples. */
+/** The records behind the associations, per direction of a pair; it shows where the provider gives only samples. */
 export function recordsPart(all: AccountSeries): Html {
   const pairs = all.current.filter(
     ({ name, current }) => countsRecords(name) === undefined && (current?.records?.total ?? 0) > 0,

@@ -5,9 +5,9 @@ import { defined } from '../../../runtime/defined.ts'
 import type { WebDeps } from '../../web-deps.ts'
 
 interface Known {
-  /** Its newest transition, where the log still has it. */
+  /** Newest transition of the alert, where the log still has it. */
   last: Alert | undefined
-  /** Those behind its series, as last read. */
+  /** Records behind its series, as last read. */
   records: Alert['records'] | undefined
 }
 
@@ -23,7 +23,7 @@ export async function alertNow(
   const stored = account?.states[field]
   if (account === undefined || stored === undefined) return undefined
   const [alert] = openAlertMessages(settings, { ...account, states: { [field]: stored } }, now)
-  // What happened in words, and what it was before, are known to the message that was sent alone.
+  // Only the message that was sent has the words of the event and the level before.
   const { message, previous } = last ?? {}
   const isLast = last?.measuredAt === alert?.measuredAt
   return (

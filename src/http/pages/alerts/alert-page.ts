@@ -32,7 +32,7 @@ import { notificationTable } from '../parts/sent.ts'
 import { htmlTable } from '../parts/tables.ts'
 import { alertNow } from './alert-now.ts'
 
-/** The full story of one alert, and what can be done about it. `?account=` says whose it is; without it all are looked through. */
+/** The full story of one alert, with its actions. `?account=` names its account; without it all accounts are searched. */
 export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const now = deps.clock.now()
   const { range } = check(RANGE, request.query)
@@ -90,7 +90,7 @@ interface AboutAlert {
   repeatFrom: number | null | undefined
   /** How its series moved, where it is about one. */
   chart?: Html
-  /** Those behind the series, as last read. */
+  /** Records behind the series, as last read. */
   records?: NonNullable<Alert['records']> | undefined
 }
 
@@ -175,7 +175,7 @@ function repeats(alert: TimedAlert, from: number | null | undefined, now: number
 `
 }
 
-/** What it is about. */
+/** Title of an alert: its subject, and its account. */
 function titleOf(alert: TimedAlert): string {
   const subject = subjectOf(alert)
   return alert.hubId === null ? subject : `${subject}, ${accountText(alert)}`

@@ -36,7 +36,7 @@ function optional<T extends z.ZodType>(schema: T) {
   return z.preprocess((given) => (given === '' ? undefined : given), schema.optional())
 }
 
-/** What of the open alerts the page shows. */
+/** Filter of the open alerts on the page. */
 const ALERT_QUERY = z.object({
   level: optional(oneOf(['warning', 'critical'])),
   kind: optional(oneOf(OPEN_KINDS)),
@@ -46,7 +46,7 @@ const ALERT_QUERY = z.object({
 })
 type AlertQuery = z.output<typeof ALERT_QUERY>
 
-/** What is open, and what is silenced. */
+/** Open alerts, and silences. */
 export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const query = check(ALERT_QUERY, request.query)
   const now = deps.clock.now()
@@ -73,14 +73,14 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
 
 interface AlertsPage {
   accounts: readonly AccountAlertsShape[]
-  /** Of all that fit but for the level. */
+  /** Counts of all alerts that match all but the level. */
   counts: AlertCounts
   query: AlertQuery
-  /** Where the next page begins. */
+  /** Place at which the next page begins. */
   next: string | undefined
   /** In force, or to begin. */
   silences: readonly SilenceView[]
-  /** Of the forms, for a reader who may change something. */
+  /** Token of the forms, for a reader who may change something. */
   token: string | undefined
   reconnect: (hubId: number) => string
   now: number
@@ -150,7 +150,7 @@ function pager(filter: FilterValues, after: string | undefined, next: string | u
   return html`<nav class="pager" aria-label="Pages">${after === undefined ? undefined : first}${next === undefined ? undefined : following}</nav>`
 }
 
-/** `token`: of the forms that end one, for a reader who may. */
+/** `token`: of the forms that end a silence, for a reader who may. */
 function silenceTable(silences: readonly SilenceView[], now: number, token?: string): Html {
   const mayEnd = token !== undefined
   return htmlTable(

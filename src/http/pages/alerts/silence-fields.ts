@@ -15,7 +15,7 @@ export const LENGTH_NAMES = Object.keys(SILENCE_LENGTHS) as [keyof typeof SILENC
 /** The choice that the field for the end belongs to. */
 export const OWN_END = 'until'
 
-/** A form of a silence as it was sent, or as it is filled in beforehand: whatever is missing is empty. */
+/** A form of a silence as it was sent, or as it is filled in beforehand: a missing field is empty. */
 const text = z.string().max(2_000).catch('')
 const FORM = z.object({
   match: text,
@@ -41,12 +41,12 @@ export function readSilenceForm(given: unknown): SilenceForm {
   return form.match === '' ? { ...form, match: earlier.map(([name, value]) => `${name}=${value}`).join(' ') } : form
 }
 
-/** What is wrong, by the field of the form that it stands beside. */
+/** Faults by the field of the form that shows them. */
 export type SilenceFaults = Partial<Record<'matchers' | 'startsAt' | 'endsAt' | 'comment', string>>
 
 type CheckedForm = Extract<NewSilence, { ok: true }> | { ok: false; faults: SilenceFaults }
 
-/** Every fault at once: nobody wants to be told them one by one. */
+/** Every fault at once: one by one they would take a round trip each. */
 export function checkForm(form: SilenceForm, author: string, tags: readonly string[], now: number): CheckedForm {
   const parsed = parseMatchers(form.match, tags)
   const matchers = parsed.ok ? parsed.matchers : []

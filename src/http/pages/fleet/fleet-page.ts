@@ -23,10 +23,10 @@ import { needsAction } from './needs-action.ts'
 import { handledLink, tiles } from './tiles.ts'
 
 const REFRESH_SECONDS = 10
-/** Of lists that have a page of their own. */
+/** Rows of lists that have a page of their own. */
 const FIRST = 3
 
-/** The fleet at a glance. */
+/** All accounts at a glance. */
 export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const now = deps.clock.now()
   const [{ status, verdict }, upcoming] = await Promise.all([
@@ -55,7 +55,7 @@ interface ShownLimit {
   spark: Html | undefined
 }
 
-/** Its bar has the color that it has among the open alerts. */
+/** The color of a limit's bar: the one that it has among the open alerts. */
 function levelOfLimit(limit: ShownLimit['limit'], alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
   const name = seriesName(limit)
   return alerts.find(
@@ -71,7 +71,7 @@ interface FleetPage {
   first: readonly ShownLimit[]
   /** The list of the open ones. */
   alerts: Html
-  /** What the newest deliveries are about, by their ids. */
+  /** Subjects of the newest deliveries, by their ids. */
   carried: ReadonlyMap<string, Carried>
 }
 
@@ -98,7 +98,7 @@ ${daemonPart(status, now)}
 </div>`
 }
 
-/** Of an installation without accounts: what is left to be done, instead of lists of nothing. */
+/** Steps that are left in an installation without accounts, instead of empty lists. */
 function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: FleetPage): Html {
   const now = Date.parse(status.at)
   const proven = status.deliveries.receivers.filter(({ lastDeliveredAt }) => lastDeliveredAt !== null)
@@ -146,7 +146,7 @@ function openAlerts(deps: WebDeps, request: FastifyRequest, { at, alerts }: Flee
 ${more > 0 ? html`<p><a href="/alerts?mark=active">${countOf(more, 'more alert')}</a></p>` : undefined}${known}`
 }
 
-/** Who is running; one that fell silent is shown for a day. */
+/** Running daemons; one that fell silent is shown for a day. */
 function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
   return htmlTable(
     'Running daemons',

@@ -6,7 +6,7 @@ import { type Html, html } from '../../../text/html.ts'
 
 const MOST = 7
 
-/** What needs action, what has the worst consequence first: seven lines, the others folded. Nothing where nothing does. */
+/** Troubles that need action, the worst consequence first: seven lines, the others folded. Nothing where there are none. */
 export function needsAction({ troubles }: FleetVerdict): Html | undefined {
   if (troubles.length === 0) return undefined
   const shown = troubles.length > MOST ? troubles.slice(0, MOST - 1) : troubles

@@ -17,7 +17,7 @@ import {
   skewText,
 } from '../../../views/fleet-health.ts'
 
-/** The figures of the fleet, one tile each. */
+/** Figures of all accounts, one tile each. */
 export function tiles(status: FleetStatus, now: number): Html {
   return html`<div class="tiles">
 ${accountsTile(status)}
@@ -102,7 +102,7 @@ function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
 
 function tokensTile({ tokens }: FleetStatus, now: number): Html {
   const { overdue, lateMs, nearestExpiryAt } = tokens
-  // Those that fail are overdue, and not late: each is due at its next attempt.
+  // Failing accounts are overdue, and not late: each is due at its next attempt.
   const late = overdue === 0 || lateMs < 1_000 ? '' : `, late by ${formatSpan(lateMs)}`
   const expiry = nearestExpiryAt === null ? [] : [expiryText(Date.parse(nearestExpiryAt) - now)]
   const note = [nextText('refresh', tokens, now), ...expiry].join('; ')
@@ -121,7 +121,7 @@ function overdue({ overdue }: DueStatus): string {
   return `${formatCount(overdue)} overdue`
 }
 
-/** What is planned, and how old that knowledge is. */
+/** The next planned moment, and the age of that plan. */
 function nextText(what: string, { nextAt, sweptAt }: DueStatus, now: number): string {
   const next = nextAt === null ? `no ${what} planned` : `next ${what} ${dueIn(Date.parse(nextAt) - now)}`
   return sweptAt === null ? next : `${next}, checked ${formatDistance(Date.parse(sweptAt) - now)}`

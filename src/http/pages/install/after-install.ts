@@ -1,7 +1,7 @@
 import type { Secret } from '../../../runtime/secret.ts'
 import { type SignedParameters, signedQuery } from '../../../runtime/signed-links.ts'
 
-/** Where customers go in place of a page that reports success: an address of the vendor's, from the config alone. */
+/** Page of the vendor that customers get in place of a page that reports success: its address comes from the config alone. */
 export interface AfterInstall {
   url: string
   /** The vendor checks by it that an address was made here. */

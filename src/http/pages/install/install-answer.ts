@@ -8,13 +8,13 @@ import { type Html, html } from '../../../text/html.ts'
 /** `too-many`: the client has sent too many codes that were refused. */
 export type CallbackOutcome = InstallOutcome | { is: 'too-many'; waitMs: number }
 
-/** What a customer reads after an install, or after an attempt. */
+/** Page for a customer after an install, or after an attempt. */
 export interface InstallAnswer {
   status: number
   title: string
   body: Html
   retryAfterSeconds?: number
-  /** The page asks again by itself by then. */
+  /** The page reloads by then. */
   asksAgain?: boolean
 }
 
@@ -77,7 +77,7 @@ ${again}`,
 
 type Connected = Extract<CallbackOutcome, { scopes: string[] }>
 
-/** As it is named to a customer. */
+/** Name of an account for a customer. */
 export function nameForCustomer(hubId: number, hubDomain: string): string {
   const domain = cleanText(hubDomain, 120)
   return domain === '' ? `account ${hubId}` : `${domain} (account ${hubId})`
@@ -164,7 +164,7 @@ function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000))
 }
 
-/** What the provider's refusal means for the customer at the page. Its own words are in the log. */
+/** Meaning of the provider's refusal for the customer at the page. The provider's own words are in the log. */
 function failed(failure: ProviderFailure, again: Html): InstallAnswer {
   switch (failure.class) {
     case 'rejected':
@@ -196,7 +196,7 @@ ${again}`,
   }
 }
 
-/** The install page connects any account: no way on for who came by a link for one. */
+/** The install page connects any account: a customer with a link for one account gets no link to it. */
 function startAgain({ state }: Redirect): Html {
   return isOfReconnectLink(state)
     ? html`<p>To start again, open the link that was sent to you.</p>`

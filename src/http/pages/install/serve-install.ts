@@ -73,7 +73,10 @@ function successOf(outcome: CallbackOutcome) {
   return shown.is === 'connected' || shown.is === 'reconnected' ? shown : undefined
 }
 
-/** An account is named to the holder of a state that was signed for it alone: no other may learn whose id it is. */
+/**
+ * The name of an account goes only to the holder of a state that was signed for that account: no other caller may learn the
+ * name behind an id.
+ */
 async function subjectOf(
   { connect, store, brand: { name: app }, clock }: InstallParts,
   redirect: Redirect,

@@ -11,7 +11,7 @@ export function alertPath({ id, hubId }: Pick<OpenAlert, 'id' | 'hubId'>): strin
   return `/alerts/${id}${hubId === null ? '' : `?account=${hubId}`}`
 }
 
-/** What a silence of this very alert matches by, each name once; to silence more, leave some out. */
+/** Matchers for a silence of this very alert, each name once; to silence more, leave some out. */
 export function matchersFor(
   alert: Pick<Alert, 'kind' | 'rule' | 'series' | 'level'> & Pick<OpenAlert, 'hubId'>,
 ): Matcher[] {

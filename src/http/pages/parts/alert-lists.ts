@@ -12,7 +12,7 @@ import { fullness, levelBadge, NONE, when } from './cells.ts'
 import { htmlTable } from './tables.ts'
 
 interface AlertListMore {
-  /** Whoever looks may acknowledge and silence. */
+  /** The reader may acknowledge and silence. */
   mayWrite: boolean
   /** Accounts and alerts can be chosen, for the form around them. */
   choose?: boolean
@@ -57,7 +57,7 @@ function asSeen({ hubId, id, level }: TimedAlert): string {
   return `${hubId ?? 0}/${id}/${level}`
 }
 
-/** Who knows of them already, and what is silenced. */
+/** Operators who acknowledged the alerts, and the number of silenced ones. */
 function quietText(alerts: readonly TimedAlert[], more: number): string {
   const all = alerts.length + more
   const known = alerts.flatMap(({ acknowledged }) => (acknowledged === undefined ? [] : [cleanText(acknowledged.by)]))
@@ -69,8 +69,8 @@ function quietText(alerts: readonly TimedAlert[], more: number): string {
 }
 
 /**
- * The alerts of one account; each leads to its own page. What keeps alerts from being sent is shown where something does; what
- * can be done about one is offered to whoever may.
+ * The alerts of one account; each leads to its own page. The reason why an alert is not sent is shown where there is one; its
+ * actions are offered to readers who may take them.
  */
 export function alertTable(
   alerts: readonly TimedAlert[],

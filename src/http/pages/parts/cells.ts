@@ -40,7 +40,7 @@ const STATE_LOOK: Record<AccountState, string> = {
   uninstalled: 'off',
 }
 
-/** Where something else is wrong, no state is a good one. */
+/** No state is a good one where the account has other trouble. */
 export function stateBadge(state: AccountState, isWell: boolean): Html {
   const look = STATE_LOOK[state]
   return badge(look === 'good' && !isWell ? 'off' : look, STATE_NAMES[state])

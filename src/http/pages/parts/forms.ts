@@ -10,11 +10,11 @@ export type FilterValues = Readonly<Record<string, string | undefined>>
 interface Choice {
   name: string
   label: string
-  /** What is chosen from, with the words for it; the first of the list is for everything. */
+  /** Values to choose from, with their words; the first of the list is for all. */
   of: readonly (readonly [value: string, text: string])[]
 }
 
-/** A choice whose words are its values. */
+/** A choice whose values are also its words. */
 export function choice(name: string, label: string, all: string, values: readonly string[]): Choice {
   return { name, label, of: [['', all], ...values.map((value) => [value, value] as const)] }
 }
@@ -38,7 +38,7 @@ export function withQuery(path: string, values: FilterValues): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
 }
 
-/** What a form has done, as the address of the page after it names it. Words of it never come from the address. */
+/** Outcomes of a form, as the address of the page after it names them. The words never come from the address. */
 const DONE = {
   acknowledged: 'Acknowledged: no notification until it gets worse or the acknowledgement ends.',
   already: 'It was acknowledged before, and still is.',
@@ -82,7 +82,10 @@ export function noteOnce(path: string): string {
   return `${DONE_COOKIE}=${encodeURIComponent(done)}; Max-Age=60; Path=/; HttpOnly; SameSite=Strict`
 }
 
-/** `?done=...` of a page that a form just led to; anything else says nothing. `why` follows what has no full stop of its own. */
+/**
+ * `?done=...` of a page that a form just led to; other values show nothing. `why` follows a text without a full stop of its
+ * own.
+ */
 export function doneNote(
   { query, headers }: Pick<FastifyRequest, 'query' | 'headers'>,
   why: Partial<Record<Done, string>> = {},

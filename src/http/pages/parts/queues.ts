@@ -4,7 +4,7 @@ import { type Html, html } from '../../../text/html.ts'
 import { when } from './cells.ts'
 import { htmlTable } from './tables.ts'
 
-/** Where the jobs themselves are shown. */
+/** Address of the page with the jobs themselves. */
 export const BOARD_PATH = '/queues'
 
 /** A line for each queue with what is in it, and nothing of what is not; each leads to its jobs. */

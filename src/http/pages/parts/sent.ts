@@ -100,7 +100,7 @@ function about({ kind, series, rule }: Pick<Alert, 'kind' | 'series' | 'rule'>):
   return kind === 'delivery' ? 'a receiver' : cleanText(rule, 60)
 }
 
-/** What was sent, newest first, with its outcome; `subject`: what it is about, on a page of several alerts. */
+/** Sent messages, newest first, with their outcomes; `subject`: of the alert, on a page of several alerts. */
 export function notificationTable(sent: readonly (Notification & { subject?: string })[], now: number): Html {
   if (sent.length === 0) return nothing('No notifications in the last 30 days.')
   const ofSeveral = sent.some(({ subject }) => subject !== undefined)

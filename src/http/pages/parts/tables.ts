@@ -4,7 +4,7 @@ export interface TableColumn {
   title: string
   /** Numbers stand on the right. */
   number?: boolean
-  /** Where the table is ordered by this column, and how it is ordered by it now. */
+  /** The address that orders the table by this column, and its order by it now. */
   sort?: { href: string; is: 'ascending' | 'descending' | undefined }
 }
 
@@ -44,7 +44,7 @@ function numeric(number: boolean | undefined): Html | undefined {
   return number === true ? html` class="number"` : undefined
 }
 
-/** What stands where a table would be empty. */
+/** Text in place of an empty table. */
 export function nothing(text: string): Html {
   return html`<p class="nothing">${text}</p>`
 }

@@ -14,18 +14,18 @@ export interface Chart {
   data: ChartData
   /** The same with fewer points: the numbers below the chart, which the read-out goes by, too. */
   numbers: Track
-  /** Of the plot, in pixels. */
+  /** Height of the plot, in pixels. */
   height: number
   /** How long the chart's time is, as in `in 30 days`. */
   span: string
-  /** Where all numbers are, as CSV. */
+  /** Address of all numbers, as CSV. */
   csv: string
 }
 
 /** Below the plot, for the names of times; above it, for the unit and the marks. */
 const FOOT = 22
 const HEAD = 20
-/** Of the numbers below a chart. */
+/** Most rows of numbers below a chart. */
 const MOST_ROWS = 300
 
 /**
@@ -87,13 +87,13 @@ ${last === undefined ? undefined : html`<circle class="last" cx="${percent(last.
 ${alerts.map(({ x, mark }) => html`<svg x="${percent(x)}" overflow="visible"><title>${mark.says}</title><path class="alert-line ${mark.is}" d="M0 0V${height}"/><path class="flag ${mark.is}" d="${FLAG[mark.is]}"/></svg>`)}`
 }
 
-/** Their shapes differ, for those who do not see their colors apart. */
+/** Their shapes differ, for readers who do not see their colors apart. */
 const FLAG = {
   ...{ critical: 'M-6-12h12l-6 11z', warning: 'M-6-1h12l-6-11z' },
   ...{ resolved: 'M-6-6l6-6l6 6l-6 6z', acknowledged: 'M-5-11h10v10h-10z' },
 } as const
 
-/** What each line is, with its number now. */
+/** Legend of the lines, with their numbers now. */
 function legend({ track, levels }: ChartData, geometry: Geometry): Html {
   const { warning, critical, limit, forecast, gaps, moved, marks: alerts, low } = geometry
   const last = track.flat().at(-1)

@@ -7,10 +7,10 @@ import type { Gap, Stand, Track } from './track.ts'
 /** Across, a chart is a thousand units wide, however wide it is shown; down, a unit is a pixel. */
 export const WIDTH = 1_000
 const DAY = 86_400_000
-/** Of an axis that begins at the first reading: a chart of the last seconds would be all noise. */
+/** Least span of an axis that begins at the first reading: a chart of the last seconds would be all noise. */
 const LEAST_SPAN = 60_000
 
-/** What a chart shows. */
+/** Data of a chart. */
 export interface ChartData {
   track: Track
   gaps: readonly Gap[]
@@ -19,12 +19,12 @@ export interface ChartData {
   now: number
   levels: Partial<Record<AlertLevel, Level | undefined>>
   forecast: DaysLeft | null
-  /** What usage counts. */
+  /** The unit that usage counts. */
   unit: string
   marks: readonly Mark[]
 }
 
-/** What happened to the alert of a series: it was opened or resolved, or someone acknowledged it. */
+/** An event of a series' alert: it was opened or resolved, or an operator acknowledged it. */
 export interface Mark {
   at: number
   is: AlertLevel | 'resolved' | 'acknowledged'
@@ -41,7 +41,7 @@ export interface Geometry {
   /** The way to the limit, and the range it lies in. */
   forecast: { line: string; range: string } | undefined
   gaps: { x: number; width: number }[]
-  /** Where the limit moved. */
+  /** Points where the limit moved. */
   moved: { x: number; y: number }[]
   marks: { x: number; mark: Mark }[]
   /** The last reading. */
@@ -142,7 +142,10 @@ export function thresholdUsage(level: Level | undefined, limit: number | null): 
   return usages.length === 0 ? undefined : Math.min(...usages)
 }
 
-/** Where the limit became another. One that was unknown for a while, as where no record is near it, has not moved by that. */
+/**
+ * Moments at which the limit changed. A limit that was unknown for a while, as where no record is near it, has not moved by
+ * that.
+ */
 export function limitMoves(stands: readonly Stand[]): { at: number; limit: number }[] {
   const known = stands.flatMap(({ from, limit }) => (limit === null ? [] : [{ at: from, limit }]))
   return known.filter(({ limit }, n) => n > 0 && known[n - 1]?.limit !== limit)

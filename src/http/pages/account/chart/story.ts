@@ -4,14 +4,14 @@ import { type ChartData, limitMoves, thresholdUsage } from './geometry.ts'
 import type { Stand, Track } from './track.ts'
 
 /**
- * What a chart shows, in a sentence or two: `From 720 to 960 of 1,000 in 30 days. Above warning (800) since ... .`;
- * `span` is how long that is, as in `in 30 days`.
+ * The story of a chart in a sentence or two: `From 720 to 960 of 1,000 in 30 days. Above warning (800) since ... .`; `span` is
+ * its length, as in `in 30 days`.
  */
 export function chartStory(data: ChartData, span: string): string {
   const stands = data.track.flat()
   const [first, last] = [stands[0], stands.at(-1)]
   if (first === undefined || last === undefined) return 'Nothing was read in this time.'
-  // What is known may begin within the time, and may end before now.
+  // Readings may begin within the time, and may end before now.
   const moved = `${movement(stands, first, last)} ${first.from > data.from ? `since ${formatMoment(first.from)}` : span}.`
   return [
     ...(isReadLately(data)

@@ -1,6 +1,6 @@
 import type { Timeline, TimelinePoll } from '../../../../limits/history/history.ts'
 
-/** What a series stood at, from when until when, ms. */
+/** Usage and limit of a series, unchanged from one moment to another. Times are ms. */
 export interface Stand {
   from: number
   to: number
@@ -30,7 +30,7 @@ export function trackOf(timeline: Timeline, gaps: readonly Gap[], seriesId: stri
   for (const [n, { from, value }] of stretches.entries()) {
     const until = stretches[n + 1]?.from ?? Number.POSITIVE_INFINITY
     const stand = { from: Math.max(from, knownFrom, span.from), to: Math.min(until, span.to) }
-    // What was read just now stands for no time yet.
+    // A reading of this moment has lasted for no time yet.
     if (value !== undefined && stand.from < until && stand.from <= stand.to)
       stands.push(...outsideGaps({ ...stand, ...value }, gaps))
   }
