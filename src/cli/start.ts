@@ -89,7 +89,7 @@ function openLogFile(io: Io, path: string | undefined): LogFile | undefined {
   }
 }
 
-/** It may have been moved away: that is why logrotate sends the signal. */
+/** logrotate moves the file away, and then sends the signal. */
 function reopen(logFile: LogFile | undefined, log: Logger): void {
   try {
     logFile?.reopen()
