@@ -30,7 +30,7 @@ export function judgeToken(token: StoredToken | undefined, now: number): Judgeme
   if (token === undefined) return { is: 'unknown' }
   if (token.state === 'uninstalling' || token.state === 'uninstalled') return { is: 'gone' }
   const waits = token.state === 'reauthorize' || (token.retryAt !== null && token.retryAt > now)
-  // While no refresh may be tried, what is left is served to its end: a refused refresh token ends no access token.
+  // While no refresh may be tried, a token is served to its end: a refused refresh token ends no access token.
   if (hasToken(token) && (waits ? token.expiresAt > now : hasTimeForACall(token, now))) return serving(token)
   if (token.state === 'reauthorize') return { is: 'reauthorize' }
   if (waits) return { is: 'later', at: token.retryAt ?? now }
@@ -40,7 +40,7 @@ export function judgeToken(token: StoredToken | undefined, now: number): Judgeme
 /** For as long as nothing better is known. */
 const ASK_AGAIN_MS = 2_000
 
-/** The same, once a refresh was tried: what is still valid is served, whether it worked or not. */
+/** The same, once a refresh was tried: a token that is still valid is served, whether the refresh worked or not. */
 export function judgeAfterRefresh(
   token: StoredToken | undefined,
   outcome: RefreshOutcome | undefined,

@@ -7,7 +7,7 @@ export interface RefreshSettings {
 }
 
 export interface TokenTimes {
-  /** When the request was sent that brought the token, ms: what the provider counts from can only be later. */
+  /** When the request was sent that brought the token, ms: the provider can only count from a later moment. */
   obtainedAt: number
   expiresAt: number
 }

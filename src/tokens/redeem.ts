@@ -44,7 +44,7 @@ export type Redeemed =
   /** The process ended before Redis took the answer: it is sealed, for the next start. */
   | { is: 'left' }
 
-/** From the refresh token to the stored answer: what must not be torn apart, or the account may be lost. */
+/** From the refresh token to the stored answer: a break in between may lose the account. */
 export function redeemAndStore(deps: RedeemDeps, job: RedeemJob, lease: Pick<Lease, 'isHeld'>): Promise<Redeemed> {
   const { refreshToken, previousToken } = job.context
   const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
@@ -67,7 +67,7 @@ async function redeemPrevious(
   const before = openToken(deps.vault, previousToken, job.hubId, 'refresh')
   if (!before.ok) return { is: 'failed', failure: before.failure }
   const second = await redeem(deps, job, { sent: before.value, current }, lease)
-  // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
+  // Only a refusal counts as refused; that the other token could not be tried just now is no answer.
   return isRefused(second) ? first : second
 }
 

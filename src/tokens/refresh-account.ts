@@ -31,7 +31,7 @@ export interface AnnouncedAccount extends AnnouncedSubject {
   /** When a refresh last worked. */
   refreshedAt: number
   expiresAt: number
-  /** When a refresh of it broke off: what the provider answered then may be lost. Null = never. */
+  /** When a refresh of it broke off: the provider's answer may be lost. Null = never. */
   interruptedAt: number | null
 }
 

@@ -62,8 +62,8 @@ const CHUNK = 200
 const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
 
 /**
- * Encrypts all stored tokens anew with the first key, while daemons run. What is done is not done again, so that a run
- * that was killed is simply run once more.
+ * Encrypts all stored tokens anew with the first key, while daemons run. No value is replaced twice, so that a run that was
+ * killed is simply run once more.
  */
 export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
   const [keyId] = deps.vault.keyIds
@@ -72,8 +72,8 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
     ...{ removable: [], needed: [], writers: [], writingKeys: [] },
   }
   while (rekeyed.passes < MOST_PASSES) {
-    // Before any pass: what they write behind its back would not be found, and a daemon that was never given the first
-    // key could read nothing any more, until its tokens die.
+    // Before any pass: values that they write behind it would not be found, and a daemon that was never given the first key
+    // could read nothing any more, until its tokens die.
     const writers = await waitForWriters(deps, watcher)
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
     if (writers.length > 0) return withWriters(rekeyed, writers)

@@ -31,8 +31,8 @@ const HALF_FOR_MS = 3_600_000
 type Sealing = Pick<StoreAnswerDeps, 'vault' | 'log'>
 
 /**
- * Puts answers that Redis did not take into a file of the data folder; returns what removes it. Throws where that can't be: they
- * are in memory alone then.
+ * Puts answers that Redis did not take into a file of the data folder; returns a function that removes it. Throws where that
+ * can't be: they are in memory alone then.
  */
 export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: readonly TokensToStore[]): () => void {
   const hubIds = answers.flatMap((answer) => (isGrant(answer) ? [] : [answer.hubId]))
@@ -58,9 +58,9 @@ export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: r
 }
 
 /**
- * Stores what an earlier process sealed, by the step that would have stored it then: if newer tokens were stored
- * since, those count. The accounts count as busy from this call on. What no key opens, or Redis knows no account of, stays.
- * Throws where the data folder can't be written: better now than when tokens are to be put there.
+ * Stores the answers that an earlier process sealed, by the step that would have stored them then: if newer tokens were stored
+ * since, those count. The accounts count as busy from this call on. Answers that no key opens, or whose account is not in
+ * Redis, stay. Throws where the data folder can't be written: better now than when tokens are to be put there.
  */
 export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promise<void> {
   const folder = openDataFolder(dataDir, 'answers')
@@ -182,7 +182,7 @@ function opened({ vault, log }: Sealing, line: string): TokensToStore | undefine
     log.error({ code: 'token.unopened', ...holderFacts(holder), reason: 'vault' }, stuck.reason)
     return undefined
   }
-  // Authenticated with its encryption: it is what `sealed` wrote.
+  // Authenticated with its encryption: it is the text that `sealed` wrote.
   return answerIn(text)
 }
 
@@ -192,7 +192,7 @@ function readFiles(folder: string): { file: string; lines: string[] }[] {
     try {
       return [{ file, lines: readFileSync(file, 'utf8').split('\n').filter(Boolean) }]
     } catch (error) {
-      // Another process of this folder stored what was in it.
+      // Another process of this folder stored its answers, and removed it.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error
     }

@@ -15,7 +15,7 @@ export interface StoreAnswerDeps {
   unstored: Unstored
   clock: Clock
   log: Logger
-  /** Puts aside what can't be read of an account. */
+  /** Puts aside the unreadable values of an account. */
   repair?: (hubId: number) => Promise<void>
 }
 
@@ -68,7 +68,7 @@ async function keepStoring(
   const { hubId } = answer
   const { unstored, clock, log } = deps
   const isToBeSaid = onceAMinute(clock)
-  // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
+  // A data folder that takes no files either is not asked all the time: it logs its refusals.
   const isToBeSealed = onceAMinute(clock)
   let tried = first
   for (let attempt = 1; ; attempt++) {
@@ -137,8 +137,8 @@ export async function storeGrantsInHand(deps: StoreAnswerDeps): Promise<void> {
 }
 
 /**
- * A Redis that took over, or was started again, may have lost what it had taken last. What has come in since wins: where
- * nothing was lost, this does nothing. Never throws: it is not awaited.
+ * A Redis that took over, or was started again, may have lost its last writes. Newer writes win: where nothing was lost, this
+ * does nothing. Never throws: it is not awaited.
  */
 export async function storeYoungAgain(deps: StoreAnswerDeps): Promise<void> {
   await deps.unstored.withYoung(async (young) => {

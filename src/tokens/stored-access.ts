@@ -21,7 +21,7 @@ export function formatAccess({ generation, times, hubDomain, sealed }: StoredAcc
   return Buffer.concat([Buffer.from(`${generation} ${times.obtainedAt} ${times.expiresAt} ${domain}\n`), sealed])
 }
 
-/** Undefined where there is none; what can't be read is none either: a refresh writes another one over it. */
+/** Undefined where there is none, or an unreadable one: a refresh writes another one over it. */
 export function parseAccess(stored: Buffer | null | undefined): StoredAccess | undefined {
   if (stored === null || stored === undefined) return undefined
   const end = stored.indexOf(LINE_END)
@@ -33,7 +33,7 @@ export function parseAccess(stored: Buffer | null | undefined): StoredAccess | u
 }
 
 export async function readAccess(store: Store, keys: Keys, hubId: number): Promise<StoredAccess | undefined> {
-  // Not GET: what is of another type is none, and no failure.
+  // Not GET: a value of another type is none, and no failure.
   const [stored] = await store.mgetBuffer(keys.account(hubId).access)
   return parseAccess(stored)
 }

@@ -31,7 +31,7 @@ export function holderFacts(holder: Holder): { hubId: number } | { grant: string
   return typeof holder === 'number' ? { hubId: holder } : { grant: holder }
 }
 
-/** Puts them where the next start finds them. Returns what takes them away there, once they are stored. */
+/** Puts answers where the next start finds them. Returns a function that removes them there, once they are stored. */
 export type Seal = (answers: readonly TokensToStore[]) => (() => void) | undefined
 
 /** Answers in one file of the data folder, which goes once all of them are stored. */
@@ -135,7 +135,7 @@ export class Unstored {
   }
 
   /**
-   * Redis has it, or newer tokens. What it took a minute before that goes: while Redis is away nothing is settled, and
+   * Redis has it, or newer tokens. Answers that it took a minute before that go: while Redis is away nothing is settled, and
    * nothing goes.
    */
   settle(answer: TokensToStore, isStored: boolean, clock: Clock): void {
@@ -167,7 +167,7 @@ export class Unstored {
     await Promise.all(this.young.map(run))
   }
 
-  /** Aborted: the process ends, and what Redis refuses from now on is sealed in place of being tried again. */
+  /** Aborted: the process ends, and answers that Redis refuses from now on are sealed in place of being tried again. */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
@@ -200,8 +200,8 @@ export class Unstored {
   }
 
   /**
-   * Asked once a second: a process that is killed while Redis is away, or refuses, loses no more than what has just come. A
-   * data folder that takes nothing either is asked once a minute: it logs that itself.
+   * Called once a second: a process that is killed while Redis is away, or refuses, loses only the answers that have just come.
+   * A data folder that takes no files either is tried once a minute: it logs that itself.
    */
   sealOverdue({ clock, log }: { clock: Clock; log: Logger }): void {
     if (this.#sinceRefused !== undefined && this.#sinceRefused() < MINUTE_MS) return

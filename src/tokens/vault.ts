@@ -18,7 +18,7 @@ export interface Vault {
   open(sealed: Buffer, hubId: number, field: TokenField): Secret
   /** A key for another purpose than tokens, from the key that writes: 32 bytes, the same wherever that key is. */
   derive(purpose: string): Buffer
-  /** The same from every key: for what a key that is no longer the first one may have signed. The one that writes first. */
+  /** The same from every key: a key that is no longer the first one may have signed. The one that writes comes first. */
   deriveEach(purpose: string): [Buffer, ...Buffer[]]
   /** Other keys from now on, for all users of this vault. */
   replace(keys: readonly VaultKey[]): void

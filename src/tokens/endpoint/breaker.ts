@@ -33,10 +33,9 @@ const suspects = z.array(z.tuple([z.number(), z.number()]))
 const NO_SUSPECTS = { credentials: [], refused: [], unreachable: [], throttled: [] }
 
 /**
- * Many accounts that fail the same way are one trouble: the client secret is wrong, the app is suspended, the provider is
- * down. Then the breaker opens: no account is blamed, one account at a time is tried as a probe, and one alert names what
- * is wrong. It closes over half-open: after a probe has worked, the pace starts from slow, and a few more failures open
- * it again.
+ * Many accounts that fail the same way are one trouble: the client secret is wrong, the app is suspended, the provider is down.
+ * Then the breaker opens: no account is blamed, one account at a time is tried as a probe, and one alert names the trouble. It
+ * closes over half-open: after a probe has worked, the pace starts from slow, and a few more failures open it again.
  */
 export const breakerSchema = z.strictObject({
   is: z.enum(['closed', 'open', 'half-open']).default('closed'),
@@ -48,7 +47,7 @@ export const breakerSchema = z.strictObject({
   since: z.number().default(0),
   probes: z.number().default(0),
   probeAt: z.number().default(0),
-  /** Half-open: what worked since, and when it began or a refresh failed last. */
+  /** Half-open: the refreshes that worked since, and when it began or a refresh failed last. */
   worked: z.number().default(0),
   halfOpenAt: z.number().default(0),
   /** Accounts that failed in a row, by how, each with when. A success clears them. */
@@ -155,7 +154,7 @@ export function holdsCodes({ is, cause, probeAt }: Breaker, now: number): boolea
   return is === 'open' && cause !== 'refused' && now < probeAt + LONGEST_PROBE_MS
 }
 
-/** A daemon that was just started may have been given what was wrong: it may ask at once. */
+/** The cause may have been fixed before a daemon started: it may ask at once. */
 export function probeNow(breaker: Breaker, now: number): Breaker {
   return breaker.is === 'open' ? { ...breaker, probes: 0, probeAt: now } : breaker
 }

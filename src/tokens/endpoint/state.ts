@@ -21,7 +21,7 @@ export const budgetSchema = z.strictObject({
 
 export type RetryBudget = z.infer<typeof budgetSchema>
 
-/** Moves on with the shape: what another version has learnt is learnt anew. */
+/** Moves on with the shape: a version learns anew, and reads no state of another one. */
 const SHAPE = 1
 const SKEW_KEPT_MS = 600_000
 /** While the breaker is open a code is worth sending again after so long. */
@@ -39,7 +39,7 @@ const stateSchema = z.object({
   skewMs: z.number().nullable().default(null),
   /** When that was seen last, ms. */
   skewAt: z.number().default(0),
-  /** The machine whose clock that is, as it names itself; null = not known. */
+  /** The machine of that clock, as it names itself; null = not known. */
   skewOf: z.string().nullable().default(null),
   /** How many accounts there are. */
   fleet: z.number().default(0),
@@ -153,7 +153,7 @@ export function codeAt(state: EndpointState, nth: number, now: number): number {
   return breaker.holdsCodes(state.breaker, now) ? Math.max(at, now + HELD_MS) : at
 }
 
-/** Undefined for what is none, or was written by another version: no word of it may stop the refreshes. */
+/** Undefined for no text, and for a text of another version: neither may stop the refreshes. */
 export function decodeEndpoint(stored: string): EndpointState | undefined {
   try {
     return stateSchema.parse(JSON.parse(stored))

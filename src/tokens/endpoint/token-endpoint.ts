@@ -130,7 +130,7 @@ export class TokenEndpoint {
     void this.#exchange.fromNow()
   }
 
-  /** Reports a failure at once, and returns what it means in the light of all others. `isNew`: it never worked so far. */
+  /** Reports a failure at once, and returns its meaning in the light of all others. `isNew`: the account has never worked. */
   async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<EndpointVerdict> {
     await this.#reportTrouble({ failed: { hubId, failure, isNew } })
     const { breaker, fleet } = this.#state
@@ -139,8 +139,8 @@ export class TokenEndpoint {
   }
 
   /**
-   * Sends a code of an install by the share that is kept for codes. Anyone can send one that is worth nothing, so what
-   * the provider answers counts for no other call, a 429 excepted.
+   * Sends a code of an install by the share that is kept for codes. Any caller can send a worthless one, so the provider's
+   * answers count for no other call, a 429 excepted.
    */
   async sendCode<S extends { answer: ProviderResult<unknown> }>(send: () => Promise<S>): Promise<SentCode<S>> {
     const admission = await this.#wait(this.#codes)
@@ -228,7 +228,7 @@ export class TokenEndpoint {
     this.#exchange.within(REPORT_AFTER_MS)
   }
 
-  /** Reports what was seen, takes permits for the calls that wait. */
+  /** Reports observations, takes permits for the calls that wait. */
   async #tell(seen: readonly endpoint.Seen[]): Promise<void> {
     const { log, machine } = this.#deps
     const skewMs = this.#deps.skewMs()
@@ -254,7 +254,7 @@ export class TokenEndpoint {
     const { text, settings, announce } = this.#deps
     const { before, state, after, granted, alerts } = await text.change(async (stored) => {
       const now = this.#now()
-      // Mostly it is what this daemon wrote last: reading that back was a fiftieth of a poll.
+      // Mostly it is the text that this daemon wrote last: reading that back was a fiftieth of a poll.
       const before = stored === this.#written?.text ? this.#written.state : endpoint.decodeEndpoint(stored)
       const reported = endpoint.afterReport(before ?? endpoint.newState(settings, now), seen, settings, now)
       const refreshes = this.#refreshes.length + Math.max(0, this.#used - this.#permits)
