@@ -23,7 +23,7 @@ export interface Actions {
     who: Who,
   ): Promise<AcknowledgeOutcome>
   unacknowledge(seen: Pick<AlertAtLevel, 'id' | 'hubId'>, who: Who): Promise<UnacknowledgeOutcome>
-  /** Sends again what was given up. */
+  /** Sends deliveries again that were given up. */
   replay(wanted: Replay, who: Who): Promise<Replayed>
 }
 

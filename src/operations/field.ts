@@ -1,9 +1,9 @@
 import type { DescribedShape, Shape } from '../views/shapes/words.ts'
 
-/** A moment that is given as a time, or as how long ago it was: ms, once it is known what time it is. */
+/** A moment that is given as a time, or as a time ago: ms, once the time now is known. */
 export type Moment = (now: number) => number
 
-/** How what is written for a field is read. The API and the command line have one reader each for every kind. */
+/** Kinds of fields: how a text is read. The API and the command line have one reader each for every kind. */
 export type FieldKind = 'text' | 'moment' | 'account' | 'flag' | 'json'
 
 export type Surface = 'api' | 'command'
@@ -55,7 +55,7 @@ export function choiceField<const C extends readonly string[]>(
   return { kind: 'text', is, choices, ...more }
 }
 
-/** A text that is read at once: both sides refuse what is none. */
+/** A text that is parsed at once: both sides refuse an invalid one. */
 export function parsedField<T>(
   is: string,
   parse: (text: string) => T | undefined,
@@ -101,7 +101,7 @@ export function defaultOf({ byDefault }: Field, surface: Surface): string | unde
   return typeof byDefault === 'object' ? byDefault[surface] : byDefault
 }
 
-/** The fields that a surface has, and what they are called there. */
+/** The fields of a surface, and their names there. */
 export function fieldsOf(fields: Fields, surface: Surface): [name: string, field: Field, called: string][] {
   return Object.entries(fields)
     .filter(([, { only }]) => only === undefined || only === surface)

@@ -5,7 +5,7 @@ import { cleanText } from '../text/clean-text.ts'
 import { required, textField } from './field.ts'
 import { Refusal } from './refusal.ts'
 
-/* What operations on one alert have in common. */
+/* Common parts of operations on one alert. */
 
 export const ALERT = required(textField('its id, or the first six characters of it, or more', { option: 'alert' }))
 

@@ -12,7 +12,7 @@ export interface OperationCall<F extends Fields> {
   who: Who
   now: number
   page: Page
-  /** Not for programs: what only `show` needs is read, too. */
+  /** True where the answer is for people: then the parts that only `show` needs are read, too. */
   isForPeople: boolean
   /** The person who waits for a command. */
   onlooker?: Onlooker
@@ -43,7 +43,7 @@ interface Called<F extends Fields> {
   id: string
   /** The same operation by other methods, with their own descriptions. */
   route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
-  /** The same by other methods, with what these say. */
+  /** The same by other methods, with their own descriptions. */
   also?: readonly (Pick<Called<F>, 'id' | 'route' | 'is'> & { given?: Partial<Given<F>> })[]
   /** Arguments of the command: `<account> [address]`; fields that it names are arguments, the others options. */
   args?: string
@@ -85,7 +85,7 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
   pages?: Pages
   /** A list, which the command line prints whole for programs. */
   isList?: true
-  /** Reads what is stored, and nothing else; or `does` what it is for. */
+  /** Reads stored values, and nothing else; or `does` its action. */
   reads?(deps: OperationDeps, call: OperationCall<F>): Promise<V>
   does?(deps: ActingDeps, call: OperationCall<F>): Promise<V>
   /** For people, in words and tables. */
@@ -99,7 +99,7 @@ export interface Operation<F extends Fields = Fields, V = unknown> extends Calle
 /** Statuses of the API, where they are others than 200: their descriptions, and the status of a value. */
 interface Statuses<V> {
   says: Readonly<Record<number, string>>
-  /** `location`: of what was made, below /api/v1. */
+  /** `location`: of a new item, below /api/v1. */
   of(value: V): { status: number; location?: string }
 }
 
@@ -124,7 +124,7 @@ interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
   fails?: NonNullable<Operation<F, V>['fails']>
 }
 
-/** An operation that gives one thing; `json` where that is not yet what programs are given. */
+/** An operation that gives one thing; `json` where that is not yet the value for programs. */
 export function operation<F extends Fields, S extends Shape, V>(
   described: Described<F, S, V> & { json(value: V): DescribedShape<S> },
 ): Operation<F, V>

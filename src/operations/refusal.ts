@@ -1,6 +1,6 @@
 /** Why an operation was not done; the API has a status for each, the command line an exit code. */
 export type RefusalKind =
-  /** A field can't be what it is. */
+  /** A field has a value that it can't have. */
   'wrong' | 'unknown' | 'conflict' | 'ambiguous' | 'reauthorize' | 'gone' | 'provider-failed' | 'unavailable'
 
 interface More {

@@ -5,7 +5,7 @@ import { textField } from './field.ts'
 import type { Listed } from './operation.ts'
 import { wrongField } from './refusal.ts'
 
-/* What several lists are searched by, and how their pages go on: the same words everywhere. */
+/* Searches of several lists, and how their pages go on: the same words everywhere. */
 
 export const ALERT_LEVELS = ['warning', 'critical'] as const
 
