@@ -15,7 +15,7 @@ export interface CommonOptions {
   json?: boolean
 }
 
-/** One command: how it is written, what its help shows, and what runs. */
+/** One command: its words, its help, and its function. */
 export interface CommandSpec {
   is: string
   args?: readonly Argument[]
@@ -26,7 +26,7 @@ export interface CommandSpec {
   /** Examples: the text behind the command's name; default: nothing. */
   examples?: readonly string[]
   notes?: string
-  /** Loaded only when it runs: what all of them need together takes a second of CPU. */
+  /** Loaded only when it runs: all of them together take a second of CPU to load. */
   run: () => Promise<Run>
 }
 

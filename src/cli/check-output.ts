@@ -30,7 +30,7 @@ export interface CheckOutput {
 export interface OutputOptions {
   json?: boolean
   csv?: boolean
-  /** Also what is ok. */
+  /** Also series that are ok. */
   all?: boolean
   /** Most rows of the table. */
   max: number
@@ -107,7 +107,7 @@ function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOu
   }
 }
 
-/** With --all everything; else what is ok or handled is left out. */
+/** With --all every series; else those that are ok or handled are left out. */
 function isShown({ level, handled }: JudgedSeries, showAll: boolean): boolean {
   return showAll || (level !== 'ok' && !handled)
 }

@@ -1,6 +1,6 @@
 import { OPERATION_NAMES } from '../operations/operations.ts'
 
-/** First words of commands in the order of the help; of groups, what they are. */
+/** First words of commands in the order of the help; of groups, their descriptions. */
 export const FIRST_WORDS: Readonly<Record<string, string | undefined>> = {
   init: undefined,
   start: undefined,

@@ -139,7 +139,7 @@ not make the exit code 3.`,
   },
 }
 
-/** Commands about what opens the installation, and about this program. */
+/** Commands about keys and admin tokens, and about this program. */
 const KEY_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   'admin-tokens add': {
     is: 'make a token and print it, this once',

@@ -8,14 +8,14 @@ import type { Io } from './io.ts'
 import { FILES } from './shell-scripts.ts'
 
 /**
- * `plimsoll __complete WORDS...`: what may be at the place of the last word. A shell asks while its user types: it is
- * made of the declarations alone, and empty where nothing is known.
+ * `plimsoll __complete WORDS...`: candidates for the last word. A shell asks while its user types: they come from the
+ * declarations alone, and are empty where nothing is known.
  */
 export async function completions(io: Place, given: readonly string[]): Promise<string[]> {
   // bash hands `--option=value` over in three words.
   const words = given.slice(0, -1).filter((word) => word !== '=')
   const last = given.at(-1) === '=' ? '' : (given.at(-1) ?? '')
-  // Groups say what they are themselves: of one, only what is below it need be known.
+  // A group carries its own description: only commands below a typed group are loaded.
   const commands = await loadCommands(
     COMMAND_NAMES.filter((name) => !name.includes(' ') || words.includes(firstWord(name))),
   )

@@ -114,7 +114,7 @@ export async function init(io: Io, { config: file, force, ...given }: InitOption
   say(io, `wrote ${file}; next: plimsoll start --config ${file}; while it runs: plimsoll doctor --config ${file}`)
 }
 
-/** Undefined where the input ended: what is missing then is wrong usage, as elsewhere. */
+/** Undefined where the input ended: missing answers are wrong usage then, as elsewhere. */
 async function ask(io: Io, given: Answers): Promise<Answers> {
   const answers = { ...given }
   const lines = linesOf(io.stdin())

@@ -35,7 +35,7 @@ function readerOf({ kind, parse, must = '', isLine, isAhead, isMany }: Field): R
   return kind === 'account' ? { read: parseAccount, hint: 'hub id or domain', word: 'account' } : {}
 }
 
-/** An operation as a command: what its words name are arguments, all else are options. */
+/** An operation as a command: the fields that `args` names are arguments, all others options. */
 export function operationCommand(name: string, operation: Operation): CommandSpec {
   const { is, args = '', takes, pages, isWatched, examples = [''] } = operation
   const words = args.split(' ').filter((word) => word !== '')

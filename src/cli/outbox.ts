@@ -12,7 +12,7 @@ import { showProgress } from './progress.ts'
 import { fact, printFacts } from './say.ts'
 import { withStore } from './with-parts.ts'
 
-/** Long enough for what is on the move to arrive. */
+/** Long enough for deliveries on the move to arrive. */
 const BETWEEN_LOOKS_MS = 300
 /** Named one by one. */
 const MOST_NAMED = 50

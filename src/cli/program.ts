@@ -22,7 +22,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
   }
 }
 
-/** The commands that the arguments may name; all of them where that is not clear, for help or what may have been meant. */
+/** The commands that the arguments may name; all of them where that is not clear, for help or a suggestion. */
 function namesIn(args: readonly string[]): readonly string[] {
   const given = args.filter((arg) => !arg.startsWith('-'))
   const words = ` ${given.join(' ')} `
@@ -82,7 +82,7 @@ function prepare(command: Command, io: Io): void {
   for (const child of command.commands) prepare(child, io)
 }
 
-/** Wrong usage in one line: what commander writes of it in up to three. */
+/** Wrong usage in one line: commander writes up to three. */
 function usageProblem(text: string): string {
   return text
     .trim()

@@ -15,7 +15,7 @@ export async function jsonShapeOf(name: string): Promise<Shape | undefined> {
   return isOperation(name) ? (await loadOperation(name)).cli.shape : SHAPES[name]
 }
 
-/** `plimsoll schema`: what programs may count on in the output of other commands. */
+/** `plimsoll schema`: the parts of other commands' output that programs may count on. */
 export async function printSchema(
   io: Io,
   words: readonly string[],

@@ -26,7 +26,7 @@ export function serveServiceManager(io: Io, starting: Promise<App>, log: Logger)
   const told: Told = { manager, isFileRefused: false, isStarving: false }
   void tellOfStart(io, told, starting)
     .then((app) => app && tellOfWork(io, told, app, log))
-    .catch(() => undefined) // A start that failed is the caller's to tell.
+    .catch(() => undefined) // The caller reports a start that failed.
   return {
     reloading: async (work) => {
       await manager.send('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)

@@ -3,7 +3,7 @@ import type { Io } from './io.ts'
 /** Completions for a shell: a word and its meaning, divided by a tab; or files, which the shell knows better. */
 export const FILES = '@files'
 
-/** The shell asks this program at each TAB; only what differs from shell to shell is theirs. */
+/** The shell asks this program at each TAB; only the differences between shells are in their scripts. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_plimsoll() {
   local line current=\${COMP_WORDS[COMP_CWORD]#=}

@@ -59,8 +59,8 @@ export async function start(io: Io, { config: file, roles, repair }: StartOption
     throw explainStoreError(error)
   } finally {
     await lifecycle.close()
-    // A start that was interrupted mostly fails because its parts were taken away; what it opened last is closed too. It
-    // may also wait for ever, on a connection that never was one.
+    // A start that was interrupted mostly fails because its parts were closed; parts that it opened last are closed too. It may
+    // also wait for ever, on a connection that never was one.
     await Promise.race([starting.catch(() => undefined), io.clock.wait(1_000)])
     await lifecycle.close()
   }

@@ -62,7 +62,7 @@ async function show(io: Io, options: StatusOptions, seen: (fleet: FleetStatus) =
   await showing(io, options, { open: withStore, read: readFleetStatus, print: shown((fleet) => print(io, fleet)) })
 }
 
-/** The verdict, what needs action, then everything else. */
+/** The verdict, troubles that need action, then everything else. */
 function print(io: Io, fleet: FleetStatus): void {
   const { worst, critical, warning } = fleet.alerts
   const { says, troubles } = fleet.verdict

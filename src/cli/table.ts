@@ -39,7 +39,7 @@ interface Laid extends KnownColumn {
   width: number
 }
 
-/** `least`: what each takes at least. */
+/** `least`: the least width of each column. */
 function chosen(all: readonly Laid[], room: number, least: (column: Laid) => number): Laid[] {
   if (fits(all, widthOf, room)) return [...all]
   const some = all.filter(({ cells }) => cells.length === 1 || cells.slice(1).some((cell) => cell !== ''))

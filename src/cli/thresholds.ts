@@ -79,7 +79,7 @@ function outputOf(io: Io, { config, clock }: Stores, planned: Config, options: P
   })
 }
 
-/** How accounts are polled, as it is and not as it may come: it is about what was. */
+/** How accounts are polled by the config in force, not by the planned one: the replay is about the past. */
 function readingOf({ limits, tags }: Config): PlanRequest['readingOf'] {
   const polling = { ...limits, accounts: withTags(limits.accounts, tags) }
   return (account) => {

@@ -30,10 +30,10 @@ interface PartsOptions {
 /** Runs a command on the same store as the daemon, whether that is running or not. */
 export type Open<P> = <T>(io: Io, options: PartsOptions, work: (parts: P) => Promise<T>) => Promise<T>
 
-/** For what only reads, or changes nothing but what is stored. */
+/** For commands that only read, or change nothing but stored values. */
 export const withStore: Open<Stores> = (io, options, work) => run(io, options, openStores, work)
 
-/** For what also calls the provider, or gives work to daemons. Loaded here: it is half of all that is loaded. */
+/** For commands that also call the provider, or give work to daemons. Loaded here: it is half of all that is loaded. */
 export const withParts: Open<Services> = (io, options, work) =>
   run(io, options, async (...given) => (await import('../app/services.ts')).openServices(...given), work)
 
@@ -95,7 +95,7 @@ export async function showing<P, T>(
   await open(io, { config, stops: 'by itself' }, repeat)
 }
 
-/** The cursor to the top, the screen and what was scrolled out of it empty. */
+/** The cursor to the top, the screen and its scrolled-out lines empty. */
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
 
 /** Only messages that need action; that Redis is away is reported once, as the command's own error. */
