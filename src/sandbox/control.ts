@@ -12,7 +12,7 @@ import { parseRate } from './rate.ts'
 import { type SetCount, setCountsProblem } from './set-counts.ts'
 import type { Hub } from './world.ts'
 
-/** The paths below `/sandbox` with which tests and people arrange the world and see what happened in it. */
+/** The paths below `/sandbox` with which tests and people arrange the world and see its events. */
 export function serveControl(
   server: FastifyInstance,
   parts: SandboxParts,

@@ -24,7 +24,7 @@ const LIMITS_BASES: readonly (readonly [base: string, scopes: ScopeRule])[] = [
   ['/crm/limits/2026-09', FEWER_LIMIT_SCOPES],
 ]
 
-/** A GET below each of these bases: how it is journalled, and what it answers a call with that may be made. */
+/** A GET below each of these bases: its name in the journal, and its answer to a call that may be made. */
 interface LimitsRoute {
   readonly path: string
   readonly endpoint: ProviderRoute['endpoint']

@@ -111,7 +111,7 @@ function httpServer({ journal }: SandboxParts): FastifyInstance {
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     frameworkErrors: (_error, _request, reply) => send(reply, badUrl()),
   })
-  // Bodies are read where they are used: what a client declares them to be is part of what is checked there.
+  // Bodies are read where they are used: the content type that a client declares is part of the check there.
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   server.setNotFoundHandler((request, reply) => {
@@ -127,7 +127,7 @@ function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** `/`: what this is and where everything in it is found. */
+/** `/`: an introduction to the sandbox, with links to its parts. */
 function serveFrontPage(server: FastifyInstance, { app, world }: SandboxParts, smtpUrl: () => string): void {
   server.get('/', (_request, reply) => {
     const accounts = [...world.accounts()]

@@ -6,13 +6,13 @@ const MOST = 1_000_000_000_000
 /** Values that are set for a count; null: there is none. An absent one stays unchanged. */
 export type SetCount = Partial<Pick<ServedCount, 'usage' | 'limit'>> | null
 
-/** The counts of one report of an account that were set by hand, and what the provider still counts of them. */
+/** The counts of one report of an account that were set by hand, and those deleted ones that the provider still counts. */
 export class SetCounts {
   readonly #deletedForMs: number
   readonly #set = new Map<string, SetCount>()
   #deleted: { key: string; usage: number; until: number }[] = []
 
-  /** `deletedForMs`: how long what was deleted is counted. */
+  /** `deletedForMs`: time in which deleted objects still count. */
   constructor(deletedForMs = 0) {
     this.#deletedForMs = deletedForMs
   }
@@ -45,7 +45,7 @@ export class SetCounts {
     this.#set.set(key, change === null ? null : { ...this.#set.get(key), ...change })
   }
 
-  /** By key, without what was deleted. */
+  /** By key, without deleted ones. */
   #without(counts: readonly ServedCount[]): Map<string, ServedCount> {
     const after = new Map(counts.map((count) => [count.key, count]))
     for (const [key, change] of this.#set) {

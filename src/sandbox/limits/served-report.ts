@@ -29,11 +29,11 @@ export interface ServedReport<Name extends string = string> {
   readonly controlPath?: string
   /** Without it: any of the scopes that the limits endpoints of this version want. */
   readonly scopes?: ScopeRule
-  /** False where what is asked is one of many, so that the text isn't worth keeping. */
+  /** False where the request is one of many, so that the text isn't worth keeping. */
   readonly isKept?: (asked: AskedReport) => boolean
   /** Counts in the account that can be set; without it, only the whole report can be replaced. */
   readonly counts?: (moment: AccountMoment) => readonly ServedCount[]
-  /** How long the provider goes on counting what was deleted. */
+  /** Time in which the provider goes on counting deleted objects. */
   readonly deletedForMs?: number
   readonly body: (moment: AccountMoment, asked: AskedReport, changed: ChangedCounts) => object
 }
