@@ -13,7 +13,7 @@ import { customerPage, plainPage, sendPage } from './pages/page.ts'
 import { Problem, wrongParameter } from './problem.ts'
 import { redisAway } from './redis-away.ts'
 
-/** Every error becomes an answer that shows what the caller can do, and nothing of the inside. */
+/** Every error becomes an answer that shows the caller's way on, and nothing of the inside. */
 export function answerError(
   { log, brand, clock }: Answering,
   error: unknown,

@@ -24,7 +24,7 @@ function textFault({ input }: { input?: unknown }): string {
   return Array.isArray(input) ? 'must be given once' : 'must be a text'
 }
 
-/** How what a request has of a field is read. */
+/** Schemas of a request's fields, by their kinds. */
 const SCHEMAS: Readonly<Record<FieldKind, (field: Field, byDefault: string | undefined) => z.ZodType>> = {
   text: ({ most = 200, choices, parse, must }) => {
     if (choices !== undefined) return oneOf(choices)
@@ -50,7 +50,7 @@ const SCHEMAS: Readonly<Record<FieldKind, (field: Field, byDefault: string | und
     ),
 }
 
-/** The schemas of what an operation takes over the API, by the names that they have there. */
+/** The schemas of an operation's fields over the API, by their names there. */
 export function fieldSchemas(fields: Fields): Record<string, z.ZodType> {
   return Object.fromEntries(
     fieldsOf(fields, 'api').map(([name, field]) => [

@@ -4,12 +4,12 @@ import { isMailbox, LONGEST_MAILBOX, MUST_BE_MAILBOX } from '../runtime/mailbox.
 import { parseMoment } from '../text/format-time.ts'
 import { type ParameterFault, Problem, unknownAccount } from './problem.ts'
 
-/** The same schema; documents say `json` of it: what is asked for, where the check reads a text to get at it. */
+/** The same schema with `json` for documents: the requested value, where the check reads a text to get at it. */
 export function written<S extends z.ZodType>(schema: S, json: object): S {
   return schema.meta({ [WRITTEN]: json })
 }
 
-/** Under which a schema keeps what documents say of it. */
+/** Under which a schema keeps its `json` for documents. */
 export const WRITTEN = 'written'
 
 /** A whole number in a query; repeated or otherwise odd values are refused by name. */
@@ -67,7 +67,7 @@ export function cursor<S extends z.ZodType>(schema: S): S {
   return written(schema, { type: 'string', description: 'Go on behind this: `next` of the answer before.' })
 }
 
-/** Checks a query or a body; what is wrong comes back as one 400 that names each parameter. */
+/** Checks a query or a body; its faults come back as one 400 that names each parameter. */
 export function check<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
   const result = schema.safeParse(given)
   if (result.success) return result.data
@@ -82,7 +82,7 @@ function faultsOf(issue: z.core.$ZodIssue): ParameterFault[] {
   return [{ parameter: issue.path.join('.') || 'body', detail: issue.message }]
 }
 
-/** The account of a route with `:hubId`; what can't be one is a 404. */
+/** The account of a route with `:hubId`; a name that can't be one is a 404. */
 export function hubIdOf(request: FastifyRequest): number {
   const { hubId: text } = request.params as { hubId: string }
   const hubId = parseHubId(text)
@@ -90,7 +90,7 @@ export function hubIdOf(request: FastifyRequest): number {
   return hubId
 }
 
-/** The account that a path names; undefined for what can't be an account at all. */
+/** The account that a path names; undefined for a name that can't be an account at all. */
 export function parseHubId(text: string): number | undefined {
   if (!/^[1-9]\d{0,15}$/.test(text)) return undefined
   const hubId = Number(text)

@@ -13,8 +13,8 @@ export function redisAway(): Problem {
 }
 
 /**
- * For what goes on with a connection that waits as long as it takes: while Redis is away it must not even begin, or
- * an operator waits at an empty page.
+ * For work on a connection that waits as long as it takes: while Redis is away it must not even begin, or an operator waits at
+ * an empty page.
  */
 export async function requireRedis(store: Store): Promise<void> {
   try {

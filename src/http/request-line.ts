@@ -37,7 +37,7 @@ export class RequestLine {
     this.#waitingOf.set(socket, ahead + 1)
     line.push(() => {
       this.#waitingOf.delete(socket)
-      // A client that went away meanwhile costs nothing more.
+      // A client that went away while it waited costs nothing more.
       if (!socket.destroyed) begin()
     })
     if (this.#isMoving) return

@@ -28,7 +28,7 @@ import type { WebActions, WebDeps } from './web-deps.ts'
 
 export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   listen: { host: string; port: number }
-  /** Nothing but what monitoring asks for: pages, API and installs are another daemon's. */
+  /** Nothing but the addresses for monitoring: pages, API and installs are another daemon's. */
   probesOnly: boolean
   /** Undefined: there are named ones only. */
   adminToken: AdminToken | undefined
@@ -51,8 +51,8 @@ export interface HttpServer {
   /** Which methods each address takes. */
   readonly routes: KnownRoutes
   /**
-   * Makes what answers by these. What it resolves with puts that in force: requests from then on are answered so, those under
-   * way end by what they began with.
+   * Makes the answering part by these. The resolved function puts it in force: it answers requests from then on, those in
+   * progress end by the part with which they began.
    */
   prepare(deps: HttpDeps): Promise<() => Promise<void>>
   /**
@@ -250,7 +250,7 @@ function harden(reply: FastifyReply): void {
   reply.headers(HEADERS)
 }
 
-/** Nothing but JSON, and no body at all where one is optional: what a form in a stranger's page can send is refused. */
+/** Nothing but JSON, and no body at all where one is optional: forms, which a stranger's page can send, are refused. */
 function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const parseJson = app.getDefaultJsonParser('error', 'error')

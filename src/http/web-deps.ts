@@ -25,7 +25,7 @@ export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   install: InstallSettings
   /** Undefined: a page reports the success. */
   afterInstall: AfterInstall | undefined
-  /** How a code becomes an account, and what links are signed by. */
+  /** Services that turn codes into accounts, and sign links. */
   connect: CodeDeps
   brand: Brand
   /** The address at which people reach this server. */

@@ -109,7 +109,7 @@ export function judgeAccess(area: GuardedArea, { bearer, session, person, isFrom
   const known = bearer === 'none' && typeof session === 'object' && session.includes('read')
   const isOfPage = area === 'page' || area === 'audit-page' || area === 'action'
   if (!known) return isOfPage ? 'sign-in' : 'unauthorized'
-  // Another page's script may send what changes nothing, and sees no answer.
+  // Another page's script may send a request that changes nothing, and sees no answer.
   if (area === 'write' || area === 'tokens') return 'bearer-only'
   return session.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
 }

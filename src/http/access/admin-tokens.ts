@@ -35,7 +35,7 @@ export function mainToken(name: string, token: Secret): AdminToken {
   return { name, hash: hashOf(token.reveal()), scopes: SCOPES }
 }
 
-/** The prefix is for people, and for what searches code for tokens that were left there. */
+/** The prefix is for people, and for scanners that search code for tokens. */
 function makeToken(): Secret {
   return new Secret(`plm_${randomBytes(32).toString('base64url')}`)
 }
@@ -84,7 +84,7 @@ export function decodeToken(name: string, stored: string, sealKeys: readonly Buf
     lastUsedAt: typeof lastUsedAt === 'number' ? lastUsedAt : null,
     seal: typeof seal === 'string' ? seal : '',
   }
-  // In one spelling only: what is compared with a stored record is the record.
+  // In one spelling only: the text that is compared with a stored record is the record.
   const isOurs = stored === encodeToken(token) && sealKeys.some((key) => isSameText(token.seal, sealOf(token, key)))
   return { ...token, isOurs }
 }

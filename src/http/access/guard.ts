@@ -84,7 +84,7 @@ export async function guardRequest(
   return refuse(verdict, request, reply)
 }
 
-/** A proxy that asks for a password itself hands on what it was sent: beside a person only a token of ours counts. */
+/** A proxy that asks for a password itself hands on the header with it: beside a person only a token of ours counts. */
 function authorizationOf({ authorization }: FastifyRequest['headers'], person: Person | undefined): string | undefined {
   return person === undefined || /^bearer /i.test(authorization ?? '') ? authorization : undefined
 }

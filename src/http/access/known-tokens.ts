@@ -21,8 +21,8 @@ const WAIT_MS = 500
 const NOTE_USE_EVERY_MS = 60_000
 
 /**
- * The admin tokens as this process knows them, and the sessions that are over: the main token, which needs no Redis, and
- * what was read last. While Redis can't be read that holds.
+ * The admin tokens as this process knows them, and the sessions that are over: the main token, which needs no Redis, and the
+ * list that was read last. While Redis can't be read that list holds.
  */
 export class KnownTokens {
   readonly main: AdminToken | undefined
@@ -75,7 +75,7 @@ export class KnownTokens {
     const last = Math.max(named?.lastUsedAt ?? 0, this.#notedAt.get(name) ?? 0)
     if (named === undefined || now - last < NOTE_USE_EVERY_MS) return
     this.#notedAt.set(name, now)
-    this.#store.noteUsed(named, now).catch(() => undefined) // Whoever asks must not wait for it, nor fail with it.
+    this.#store.noteUsed(named, now).catch(() => undefined) // The request must not wait for it, nor fail with it.
   }
 
   /** Here at once, at other daemons when they read again. */

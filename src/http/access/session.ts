@@ -54,7 +54,7 @@ export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string):
       const [, name, expires = '', signature = ''] =
         /^([\w.-]{1,40})\.(\d{1,16})\.([\w-]{43})$/.exec(cookieOf(cookies, cookie)) ?? []
       const owner = tokens.find((token) => token.name === name)
-      // The text itself: what is remembered of a session that was ended is its cookie.
+      // The text as sent, not its number: an ended session is remembered by its cookie.
       if (owner === undefined || !isSameText(signature, sign(owner, expires))) return undefined
       return Number(expires) > now ? owner : undefined
     },
@@ -87,7 +87,7 @@ export class EndedSessions {
   }
 
   async add(session: string, now: number): Promise<void> {
-    // First, so that what is added is in force however the rest ends.
+    // First, so that the addition is in force however the rest ends.
     await this.#store.zadd(this.#key, now + SESSION_MS, endedAs(session))
     await this.#store.zremrangebyscore(this.#key, '-inf', now)
     await this.#store.pexpire(this.#key, SESSION_MS)

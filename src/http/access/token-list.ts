@@ -25,7 +25,7 @@ export function encodeList({ count, hashes }: TokenList, key: Buffer): string {
   return JSON.stringify({ count, hashes, seal: sealOfList({ count, hashes }, key) })
 }
 
-/** Undefined for what none of the keys has sealed. */
+/** Undefined for a list that none of the keys has sealed. */
 export function decodeList(stored: string, sealKeys: readonly Buffer[]): TokenList | undefined {
   try {
     const { count, hashes, seal } = JSON.parse(stored) as Record<string, unknown>

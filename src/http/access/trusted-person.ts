@@ -80,7 +80,7 @@ function valuesOf(rawHeaders: readonly string[], wanted: string): string[] {
   return rawHeaders.filter((_, n) => n % 2 === 1 && rawHeaders[n - 1]?.toLowerCase() === wanted)
 }
 
-/** Undefined for what could be read as another name than it is: two that a proxy joined, or with characters that hide. */
+/** Undefined for a name that could be read as another one: two that a proxy joined, or one with characters that hide. */
 function nameOf(text: string): string | undefined {
   const name = decoded(text)?.trim()
   if (name === undefined || name.includes(',') || [...name].length > LONGEST_NAME) return undefined

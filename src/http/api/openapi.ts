@@ -134,7 +134,7 @@ function schemaOf(schemas: ReadonlyMap<string, Json>, route: Described, part: st
   return schemas.get(`${route.id} ${part}`) ?? {}
 }
 
-/** All at once, so that what several routes share is one component. As requests write it, and readers may take it. */
+/** All at once, so that a shape of several routes is one component. As requests write it, and readers may take it. */
 function jsonSchemas(routes: readonly Described[]): { schemas: Map<string, Json>; components: Json } {
   const parts = routes.flatMap((route): [string, z.ZodType][] => [
     [`${route.id} path`, route.params],

@@ -231,7 +231,7 @@ function accountRows(
   )}</div>`
 }
 
-/** How many alerts need someone, by level, and how many are handled. */
+/** Number of alerts that need an operator, by level, and of handled ones. */
 function alertsCell({ alerts: { critical, warning, handled } }: ListedAccount): Html {
   if (critical + warning + handled === 0) return NONE
   const some = (count: number, look: string, text: string) => (count === 0 ? undefined : html`${badge(look, text)} `)

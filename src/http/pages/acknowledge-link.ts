@@ -18,8 +18,8 @@ import { plainPage, sendPage } from './page.ts'
 import { levelBadge, when } from './parts/cells.ts'
 
 /**
- * For people, by a signed link: in a mail, or on the page of alerts. Programs that follow links to see what is behind them
- * send GET and HEAD, which change nothing. They don't press the page's button, which sends a POST.
+ * For people, by a signed link: in a mail, or on the page of alerts. Programs that follow links send GET and HEAD, which change
+ * nothing. They don't press the page's button, which sends a POST.
  */
 export function serveAcknowledgeLinks(app: FastifyInstance, deps: WebDeps): void {
   readForms(app, FEW_FIELDS)
@@ -69,7 +69,7 @@ async function answerLink(
   return alert === undefined ? NOT_OPEN : answer(deps, request, { alert, hubId, address: `?${query}`, now })
 }
 
-/** Before: what it is about, and one button. */
+/** The page before: the alert, and one button. */
 async function ask(_deps: WebDeps, _request: FastifyRequest, { alert, address, now }: Followed): Promise<Answer> {
   const { acknowledged } = alert
   if (acknowledged !== undefined && now < acknowledged.until) return already(alert, acknowledged, now)

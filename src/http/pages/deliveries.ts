@@ -29,7 +29,7 @@ import { htmlTable, nothing } from './parts/tables.ts'
 const ATTEMPTS_A_PAGE = 25
 /** Most waiting deliveries, and most that were given up. */
 const DELIVERIES_A_PAGE = 10
-/** `failed` is a test that did not arrive, and is not tried again; a newer message has what was `overtaken`. */
+/** `failed` is a test that did not arrive, and is not tried again; a newer message contains an `overtaken` one. */
 const OUTCOMES = ['delivered', 'retry', 'dead', 'failed', 'overtaken'] as const
 const HOUR_MS = 3_600_000
 /** How far back deliveries that were given up are sent again. They are kept for 30 days. */

@@ -12,7 +12,7 @@ export interface PageContent {
   body: Html
   /** Load the page again after so many seconds. */
   refreshSeconds?: number
-  /** The same where no script runs: with one, what is marked as live is kept up to date without loading. */
+  /** The same where no script runs: with one, the parts marked as live are kept up to date without loading. */
   refreshWithoutScript?: number
   /** Load this address instead. */
   goOnTo?: string

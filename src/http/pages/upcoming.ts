@@ -61,7 +61,7 @@ ${next === undefined ? undefined : html`<a rel="next" href="${withQuery('/upcomi
 </nav>`
 }
 
-/** Folded: they need no forecast, and alerts name them. A link to what is inside opens it. */
+/** Folded: full limits need no forecast, and alerts name them. A link to a row inside opens it. */
 function fullAccounts({ full }: Upcoming): Html | undefined {
   if (full.accounts === 0) return undefined
   const isMore = full.accounts > full.items.length

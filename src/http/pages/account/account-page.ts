@@ -64,7 +64,7 @@ export async function readAskedAccount(deps: WebDeps, request: FastifyRequest, r
   return read
 }
 
-/** One account but for its tokens: how it is, what can be done, how its limits moved; then everything else, folded. */
+/** One account but for its tokens: its state, its actions, how its limits moved; then everything else, folded. */
 export async function showAccount(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { range } = check(RANGE, request.query)
   const { view, explained, all } = await readAskedAccount(deps, request, range)

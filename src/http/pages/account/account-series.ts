@@ -37,7 +37,7 @@ export const RANGE_NAMES = Object.keys(RANGES) as RangeName[]
 const LONGEST_USUAL: RangeName = '30d'
 
 /**
- * The range of a page whose reader has chosen none: the shortest that has all there is.
+ * The range of a page whose reader has chosen none: the shortest that has all readings.
  *
  * @param since when the account was read first, as far as is known, ms
  */
@@ -157,7 +157,7 @@ function marksOf({ transitions, state, since, acknowledged }: ExplainedSeries): 
   ]
 }
 
-/** Alerts by their consequence, then what is full within a month, then the fullest; records at their limit are full. */
+/** Alerts by their consequence, then series that are full within a month, then the fullest; records at their limit are full. */
 export function nearestFirst(series: readonly ShownSeries[]): ShownSeries[] {
   const ranked = ({ level = 'warning', name, current }: ShownSeries): Ranked => ({
     ...{ kind: 'limit', level, series: name, usage: current?.usage ?? 0 },

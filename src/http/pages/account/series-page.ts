@@ -16,7 +16,7 @@ import { notifications, RANGE, readAskedAccount } from './account-page.ts'
 import { rangeChoice, type ShownSeries, seriesChart, seriesPath } from './account-series.ts'
 import { ruleText, stateOf } from './series-table.ts'
 
-/** One series: how it moved, its state and why, what was sent about it. */
+/** One series: how it moved, its state with the reason, its notifications. */
 export async function showSeries(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { view, all, series } = await readSeries(deps, request)
   const { hubId, now, range } = all

@@ -19,7 +19,7 @@ import {
   unitOf,
 } from './account-series.ts'
 
-/** Rows at once of what has an alert, filled up with the nearest limits; all else is folded. */
+/** Rows at once of series with an alert, filled up with the nearest limits; all others are folded. */
 const AT_ONCE = 6
 const LEAST = 3
 /** Most rows of the page: the API has the others. */

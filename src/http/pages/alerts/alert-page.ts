@@ -114,7 +114,10 @@ async function aboutAlert(
   }
 }
 
-/** The mail's own, of which the page has the rule in a row of its own; below them what holds it back. */
+/**
+ * The mail's own facts, but for the rule, which has a row of its own on the page; below them the reasons that hold the alert
+ * back.
+ */
 function facts(alert: TimedAlert, described: DescribedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
   const { level, silencedBy } = alert
   const rows = described.facts.filter(({ name }) => name !== 'Why now')

@@ -108,7 +108,7 @@ const FOR = {
   of: Object.entries(SILENCE_LENGTHS).map(([value, { text }]) => [value, text] as const),
 }
 
-/** Around the list: what is chosen in it is acknowledged or silenced at once. */
+/** Around the list: chosen alerts are acknowledged or silenced at once. */
 function selectionForm(list: Html, { level, kind }: FilterValues, token: string): Html {
   return html`<form method="post" action="/alerts/selected" class="selection">${formTokenField(token)}${hidden('level', level)}${hidden('kind', kind)}
 ${list}

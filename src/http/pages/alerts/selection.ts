@@ -58,7 +58,7 @@ const FORM = z.object({
 })
 type Form = z.output<typeof FORM>
 
-/** Acknowledges or silences what was chosen in the list of alerts: whole accounts, and single alerts. */
+/** Acknowledges or silences the choice in the list of alerts: whole accounts, and single alerts. */
 export async function actOnSelected(deps: WebDeps, request: FastifyRequest): Promise<string> {
   const form = check(FORM, request.body ?? {})
   const chosen = await chosenAlerts(deps, form)
@@ -103,7 +103,7 @@ async function acknowledge(
   return outcomes.some(({ is }) => is === 'gone-worse') ? 'some-worse' : 'acknowledged'
 }
 
-/** One silence for all accounts that were chosen whole, by what the list was narrowed to; one for each alert. */
+/** One silence for all accounts that were chosen whole, by the filter of the list; one for each alert. */
 async function silence({ actions, clock }: WebDeps, chosen: readonly Chosen[], form: Form, who: Who): Promise<Done> {
   const now = clock.now()
   const accounts = [...new Set(chosen.flatMap(({ hubId, withAccount }) => (withAccount ? [String(hubId)] : [])))]

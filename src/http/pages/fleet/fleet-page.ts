@@ -33,7 +33,7 @@ export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise
     readFleet(deps),
     readUpcoming(deps, { limit: FIRST }, now),
   ])
-  void deps.directory.warm().catch(() => undefined) // The search reports what fails.
+  void deps.directory.warm().catch(() => undefined) // The search reports failures.
   const first = upcoming.items.map(async (limit): Promise<ShownLimit> => {
     const level = levelOfLimit(limit, status.alerts.worst)
     return { limit, level, spark: await readSparkline(deps.history, limit, level, now) }

@@ -28,7 +28,7 @@ const LISTS: Readonly<Record<Group, string>> = {
   stale: 'stale=1',
 }
 
-/** The page of what is in trouble, or the list of exactly that. */
+/** The page of the trouble's subject, or the list of exactly those accounts or alerts. */
 export function troublePath(of: TroubleOf): string {
   switch (of.is) {
     case 'accounts':

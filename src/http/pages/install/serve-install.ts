@@ -45,7 +45,7 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
     const link = readReconnectLink(connect.vault, request.query as object, clock.now())
     if (link.is === 'expired' || link.is === 'forged') return send(reply, brand, BAD_LINKS[link.is])
-    // The callback needs it: no customer should grant what can't be stored.
+    // The callback needs it: no customer should grant tokens that can't be stored.
     await requireRedis(store)
     const only = link.is === 'good' ? link.hubId : undefined
     return reply.redirect(beginInstall(connect.vault, install, clock.now(), only), 302)

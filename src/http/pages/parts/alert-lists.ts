@@ -122,7 +122,7 @@ export function acknowledgedText({ acknowledged }: TimedAlert, now: number): Htm
   return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
 }
 
-/** For a reader who may: told apart by those who can't see which row they are in. */
+/** For a reader who may; the hidden text tells one alert's links from another's where the row can't be seen. */
 export function alertActions(alert: TimedAlert): Html {
   const which = html`<span class="unseen"> ${subjectOf(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
   const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`

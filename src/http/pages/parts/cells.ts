@@ -22,7 +22,7 @@ export function readAge(at: number, freshnessMs: number, now: number): Html {
   return now - at > freshnessMs ? html`<span class="is-warning">${when(at, now)}</span>` : when(at, now)
 }
 
-/** A word in a color: `good`, `warning`, `critical`, or `off` for what is neither. */
+/** A word in a color: `good`, `warning`, `critical`, or `off` for all others. */
 export function badge(look: string, text: string): Html {
   return html`<span class="badge ${look}">${text}</span>`
 }
@@ -58,7 +58,7 @@ export function accountLink({ hubId, hubDomain = '' }: Parameters<typeof account
   return cleanText(hubDomain, 80) === '' ? link : html`${link} <span class="soft">${hubId}</span>`
 }
 
-/** How full something is: a bar as long as the share, and the numbers beside it. */
+/** A bar as long as the used share, and the numbers beside it. */
 export function fullness(
   { usage, limit, percent }: { usage: number; limit: number | null; percent: number | null },
   level?: AlertLevel,

@@ -4,7 +4,7 @@ import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { cookieOf } from '../../access/session.ts'
 
-/** Values of the query that a filter is made of; what is left out narrows nothing. */
+/** Values of a filter's query; an absent one narrows nothing. */
 export type FilterValues = Readonly<Record<string, string | undefined>>
 
 interface Choice {
@@ -32,7 +32,7 @@ export function hidden(name: string, value: string | undefined): Html | undefine
   return value === undefined ? undefined : html`<input type="hidden" name="${name}" value="${value}">`
 }
 
-/** The address of a page with a filter: what is empty is left out. */
+/** The address of a page with a filter: empty values are left out. */
 export function withQuery(path: string, values: FilterValues): string {
   const given = Object.entries(values).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '')
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`

@@ -7,7 +7,7 @@ import { htmlTable } from './tables.ts'
 /** Address of the page with the jobs themselves. */
 export const BOARD_PATH = '/queues'
 
-/** A line for each queue with what is in it, and nothing of what is not; each leads to its jobs. */
+/** A line for each queue with its non-zero counts; each leads to its jobs. */
 export function queueTable(queues: FleetStatus['queues'], now: number): Html {
   return htmlTable(
     'Queues',

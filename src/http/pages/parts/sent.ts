@@ -11,7 +11,7 @@ import { htmlTable, nothing } from './tables.ts'
 
 const LOOK: Record<string, string> = { delivered: 'good', retry: 'warning', dead: 'critical', failed: 'critical' }
 
-/** `carried`: what each delivery is about, by its id. */
+/** `carried`: subjects of each delivery, by its id. */
 export function attemptTable(
   attempts: readonly TimedAttempt[],
   now: number,
@@ -42,13 +42,13 @@ interface DeliveryRow {
   receiver: string
   type: string
   outcome: Html | string
-  /** Folded; what is undefined is left out. */
+  /** Folded; undefined facts are left out. */
   details: readonly (readonly [name: string, value: Html | string | undefined])[]
   /** The form in its last cell. */
   form?: Html | undefined
 }
 
-/** Deliveries, a line each: when, to whom, what, with which outcome. All else of one is folded into its line. */
+/** Deliveries, a line each: time, receiver, subject, outcome. All else of one is folded into its line. */
 export function deliveryTable(
   caption: string,
   at: string,

@@ -49,7 +49,7 @@ export function nothing(text: string): Html {
   return html`<p class="nothing">${text}</p>`
 }
 
-/** Facts with their names; what is undefined is left out. */
+/** Facts with their names; undefined ones are left out. */
 export function factList(rows: readonly (readonly [name: string, value: Html | string | undefined])[]): Html {
   const shown = rows.filter(([, value]) => value !== undefined)
   return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`

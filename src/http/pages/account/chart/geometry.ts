@@ -79,7 +79,7 @@ export function geometryOf(data: ChartData, height: number): Geometry {
   }
 }
 
-/** How a moment and a number become a place. What lies outside is put on the edge. */
+/** Turns a moment and a number into a place. Places outside are put on the edge. */
 interface Frame {
   low: number
   high: number
@@ -120,7 +120,7 @@ function valueRange(least: number, most: number): { low: number; high: number } 
   return { low: low < most ? low : 0, high: most + 0.06 * (most - low) }
 }
 
-/** Room for what is to come: enough for the forecast to reach the limit, but not more than half of what was. */
+/** Room for the forecast: enough to reach the limit, but not more than half of the past. */
 function aheadMs(pastMs: number, forecast: DaysLeft | null): number {
   if (forecast === null || forecast.days === 0) return 0.03 * pastMs
   const wanted = 1.1 * (forecast.latest ?? forecast.days) * DAY
@@ -172,7 +172,7 @@ function runPath(run: readonly Stand[], { x, y }: Frame): string {
     .join('')
 }
 
-/** Straight from the last reading to the limit; what does not fit ends at the edge. */
+/** Straight from the last reading to the limit; a longer line ends at the edge. */
 function forecastOf({ now, forecast }: ChartData, { usage, limit }: Stand, { x, y, until }: Frame) {
   if (forecast === null || forecast.days <= 0 || limit === null) return undefined
   const reach = (days: number) => {
