@@ -182,7 +182,7 @@ function networkMessage(error: Error): string {
 
 /** Work under way with a deadline. */
 export interface Timed extends OneUnderWay<Timed> {
-  /** Its deadline, by the monotonic clock. */
+  /** The deadline, by the monotonic clock. */
   endsAt: number
   /** Too late: called once, unless it was ended before. */
   expire(): void
