@@ -41,7 +41,7 @@ export interface Reader<F extends Fields> {
 interface Called<F extends Fields> {
   /** A word for programs that make clients from the API's document. */
   id: string
-  /** The same operation by other methods, with their own descriptions. */
+  /** Method and path below /api/v1; a field that the path names is read from there. */
   route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /** The same by other methods, with their own descriptions. */
   also?: readonly (Pick<Called<F>, 'id' | 'route' | 'is'> & { given?: Partial<Given<F>> })[]

@@ -44,7 +44,7 @@ export interface ProviderRoute {
   usualError(status: number, caller: Caller): Answer
 }
 
-/** Serves one of the provider's endpoints: journalled, and open to faults. */
+/** Serves one of the provider's endpoints: journaled, and open to faults. */
 export function provide(server: FastifyInstance, parts: SandboxParts, route: ProviderRoute): void {
   const { faults, journal } = parts
   server.route({

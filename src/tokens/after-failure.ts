@@ -86,7 +86,7 @@ function failsForLong({ times }: FailedRefresh, failures: number, now: number): 
   return failures >= FAILURES_TO_TELL && now >= times.expiresAt + graceOf(times)
 }
 
-/** Until when to stay away from an account that moves to another data centre. */
+/** Until when to stay away from an account that moves to another data center. */
 export function parkedUntil({ retryAfterMs }: Pick<ProviderFailure, 'retryAfterMs'>, now: number): number {
   return now + (retryAfterMs ?? HOUR)
 }

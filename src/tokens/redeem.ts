@@ -29,7 +29,10 @@ export interface RedeemJob {
 /** The outcome of redeeming a token. */
 export type Redeemed =
   | {
-      /** - `lost`: newer tokens were stored first; those count.\n- `uninstalled`: the account was uninstalled first. */
+      /**
+       * - `lost`: newer tokens were stored first; those count.
+       * - `uninstalled`: the account was uninstalled first.
+       */
       is: 'stored' | 'lost' | 'uninstalled'
       /** When the request went out. */
       sentAt: number

@@ -35,7 +35,7 @@ export interface Sessions {
 /** The vault is asked for each signature: the encryption key may be another one after a SIGHUP. */
 export function createSessions(vault: Pick<Vault, 'derive'>, publicUrl: string): Sessions {
   const secure = publicUrl.startsWith('https:')
-  // The prefix makes browsers refuse a cookie of this name from any neighbouring host; it needs Secure.
+  // The prefix makes browsers refuse a cookie of this name from any neighboring host; it needs Secure.
   const cookie = secure ? '__Host-plimsoll' : 'plimsoll'
   const attributes = `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
   const sign = ({ name, hash }: AdminToken, expires: string) =>

@@ -9,7 +9,7 @@ import { BOARD_PATH } from './parts/queues.ts'
 /** Queues wait for their Redis as long as it takes; a page does not. */
 const TIMEOUT_MS = 5_000
 
-/** Two styles that its scripts make, each by the hash of its text: the colours of a picture, and lists without a scroll bar. */
+/** Two styles that its scripts make, each by the hash of its text: the colors of a picture, and lists without a scroll bar. */
 const OWN_STYLES =
   "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU=' 'sha256-kLmvWqfziFavKtqHqRsb90f006UAK2Dmd0It5Iz2KFA='"
 
