@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
 import { openQueueBoard } from '../jobs/queue-board.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'

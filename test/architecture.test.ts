@@ -58,7 +58,7 @@ const ROOMS: RoomTable = {
         (name) => `src/alerts/${name}.ts`,
       ),
       // What the settings of a receiver are made of.
-      ...['addresses', 'secrets', 'values'].map((name) => `config/${name}.ts`),
+      ...['addresses', 'secrets', 'values'].map((name) => `config/schema/${name}.ts`),
     ],
   },
   heartbeat: {
@@ -86,7 +86,7 @@ const ROOMS: RoomTable = {
       'runtime',
     ],
     types: ['tokens'],
-    files: ['src/http/access/scopes.ts', 'config/duration.ts'],
+    files: ['src/http/access/scopes.ts', 'config/schema/duration.ts'],
   },
   http: {
     of: [
@@ -200,7 +200,7 @@ describe('the house', () => {
       `\\bapi\\.bucket\\b|\\b(customProperties|associationLabels|calculatedProperties|customObjectTypes)\\b|${quoted}`,
     )
     // Defaults of the config, and its setting of pairs.
-    const mayName = /^(src\/limits\/reports|src\/sandbox)\/|^config\/(limits|schema|advice)\.ts$/
+    const mayName = /^(src\/limits\/reports|src\/sandbox)\/|^config\/schema\/(limits|schema|advice)\.ts$/
     expect(linesWith(files, pattern, (path) => mayName.test(path))).toEqual([])
   })
 
@@ -254,10 +254,10 @@ describe('the check finds', () => {
     ['src/sandbox/x.ts', `import { Secret } from '../tokens/vault.ts'`],
     ['src/app.ts', `import { startSandbox } from './sandbox/sandbox.ts'`],
     ['jobs/x.ts', `import { startHttpServer } from '../src/http/server.ts'`],
-    ['jobs/x.ts', `import type { Config } from '../config/schema.ts'`],
-    ['config/x.ts', `import { isCronExpression } from '../jobs/clock.ts'`],
-    ['config/x.ts', `import { History } from '../src/limits/history/history.ts'`],
-    ['config/x.ts', `import type { ProviderClient } from '../src/provider/client.ts'`],
+    ['jobs/x.ts', `import type { Config } from '../config/schema/schema.ts'`],
+    ['config/schema/x.ts', `import { isCronExpression } from '../../jobs/clock.ts'`],
+    ['config/schema/x.ts', `import { History } from '../../src/limits/history/history.ts'`],
+    ['config/schema/x.ts', `import type { ProviderClient } from '../../src/provider/client.ts'`],
     ['src/delivery/x.ts', `import { groupKey } from '../alerts/group.ts'`],
     ['src/views/x.ts', `import { whenText } from '../http/when.ts'`],
     ['src/views/x.ts', `import { refreshAccount } from '../tokens/refresh-account.ts'`],
@@ -276,8 +276,8 @@ describe('the check finds', () => {
     ['src/cli/x.ts', `import { startSandbox } from '../sandbox/sandbox.ts'`],
     ['src/delivery/email/x.ts', `import { seriesName } from '../../alerts/series-name.ts'`],
     ['src/http/x.ts', `import { opensLimits } from '../provider/dialects.ts'`],
-    ['config/x.ts', `import { opensLimits } from '../src/provider/dialects.ts'`],
-    ['config/x.ts', `import { METRICS } from '../src/limits/reports/all-reports.ts'`],
+    ['config/schema/x.ts', `import { opensLimits } from '../../src/provider/dialects.ts'`],
+    ['config/schema/x.ts', `import { METRICS } from '../../src/limits/reports/all-reports.ts'`],
     ['src/cli/x.ts', `import manifest from '../../package.json' with { type: 'json' }`],
     ['src/tokens/x.ts', `import { a } from './vault.ts'`],
     ['src/runtime/x.ts', `// import { a } from '../redis/keys.ts'\n/*\nimport { a } from '../redis/keys.ts'\n*/`],

@@ -1,4 +1,4 @@
-import { unknownName } from '../../config/problems.ts'
+import { unknownName } from '../../config/schema/problems.ts'
 import {
   type AcknowledgeOutcome,
   type AlertAtLevel,

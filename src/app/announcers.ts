@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import { closeAlerts } from '../alerts/kinds/notified-alert.ts'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { holdsEmbeddedRedis } from '../redis/embedded.ts'
 import type { VaultKey } from '../tokens/vault.ts'
 import { ownKey, ownKeyFile } from '../tokens/vault-keys.ts'

@@ -1,5 +1,5 @@
-import { logoOf, readLogoFile } from '../../config/logo.ts'
-import type { Config } from '../../config/schema.ts'
+import { logoOf, readLogoFile } from '../../config/schema/logo.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import type { QueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import type { HealthReport } from '../checks/health-report.ts'

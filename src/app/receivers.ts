@@ -1,5 +1,5 @@
-import type { Config } from '../../config/schema.ts'
-import { lineOf } from '../../config/thresholds.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { lineOf } from '../../config/schema/thresholds.ts'
 import { reconnectLink } from '../accounts/install.ts'
 import { AckLinks } from '../alerts/acknowledge.ts'
 import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'

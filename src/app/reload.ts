@@ -1,5 +1,5 @@
-import { changedPaths, takeOver } from '../../config/in-force.ts'
-import type { Config } from '../../config/schema.ts'
+import { changedPaths, takeOver } from '../../config/schema/in-force.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { recheckWaiting } from '../alerts/sending/read-news.ts'
 import { planSooner } from '../limits/polling/plan-poll.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { Turns } from '../../jobs/deliver.ts'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { DueSets } from '../accounts/due-sets.ts'

@@ -1,5 +1,5 @@
-import { unprovenAfter } from '../../config/alerts.ts'
-import type { Config } from '../../config/schema.ts'
+import { unprovenAfter } from '../../config/schema/alerts.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { repairAccount } from '../../jobs/repair-account.ts'
 import { addresseeFor } from '../accounts/contact.ts'
 import { withTags } from '../accounts/match-account.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silence-store.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { testMessage } from '../alerts/kinds/delivery-alert.ts'
 import { AuditLog } from '../audit/audit-log.ts'
 import type { Who } from '../audit/audited.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { unknownName } from '../../config/problems.ts'
+import { unknownName } from '../../config/schema/problems.ts'
 import { type ReceiverTest, showMessage, testBeside } from '../app/test-receiver.ts'
 import type { SampleName } from '../delivery/templates/sample-messages.ts'
 import { formatSeconds } from '../text/format-number.ts'

@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../../config/duration.ts'
+import { parseDuration } from '../../config/schema/duration.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/daemons.ts'
 import { faultOfName } from '../http/access/admin-tokens.ts'
 import { SCOPES, type Scope } from '../http/access/scopes.ts'

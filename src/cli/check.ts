@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
 import type { Services } from '../app/services.ts'
 import { coverageSettings } from '../app/settings.ts'

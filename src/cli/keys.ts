@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { addAdminToken, rekeyStored, removeAdminToken } from '../app/key-actions.ts'
 import type { Services } from '../app/services.ts'
 import { AdminTokenStore, tokenFileIn } from '../http/access/admin-tokens.ts'

@@ -1,5 +1,5 @@
-import { renderProblem } from '../../config/problems.ts'
-import type { Config } from '../../config/schema.ts'
+import { renderProblem } from '../../config/schema/problems.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { hasPrivateRedis } from '../app/data-folder.ts'
 import { type App, startApp } from '../app.ts'
 import type { Role } from '../heartbeat/daemons.ts'

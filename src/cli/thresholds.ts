@@ -1,5 +1,5 @@
-import { renderProblem } from '../../config/problems.ts'
-import type { Config } from '../../config/schema.ts'
+import { renderProblem } from '../../config/schema/problems.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { historyKeep, ruleSetOf } from '../app/settings.ts'
 import type { Stores } from '../app/stores.ts'

@@ -1,5 +1,5 @@
-import type { Notice } from '../../config/problems.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Notice } from '../../config/schema/problems.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'

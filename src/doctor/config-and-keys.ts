@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Notice } from '../../config/problems.ts'
+import type { Notice } from '../../config/schema/problems.ts'
 import { judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
 import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { Secret } from '../runtime/secret.ts'

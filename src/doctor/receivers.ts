@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
 import { type Finding, fail, ok } from './check.ts'
 

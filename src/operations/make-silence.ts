@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseDuration } from '../../config/duration.ts'
+import { parseDuration } from '../../config/schema/duration.ts'
 import {
   checkMatcher,
   LONGEST_AUTHOR,

@@ -1,5 +1,5 @@
 /**
- * Every section about alerts in config/runbook.md, by kind and cause. Mails and pages link to these: a name that is out
+ * Every section about alerts in config/guide/runbook.md, by kind and cause. Mails and pages link to these: a name that is out
  * stays.
  */
 export const RUNBOOK = {

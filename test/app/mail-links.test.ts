@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noteLines } from '../../config/thresholds.ts'
+import { noteLines } from '../../config/schema/thresholds.ts'
 import { readReconnectLink } from '../../src/accounts/install.ts'
 import { ackLinks, mailLinks } from '../../src/app/receivers.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'

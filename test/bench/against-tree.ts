@@ -10,7 +10,7 @@ import type { figuresFor, Sizes } from './figures.ts'
 export async function figuresOfBoth(own: readonly Figure[], folder: string, sizes: Sizes): Promise<Figure[] | string> {
   const file = join(folder, 'test/bench/figures.ts')
   if (!existsSync(file)) return `${folder} is no tree with this benchmark: it has no test/bench/figures.ts`
-  const { isBuilt } = (await import(join(folder, 'config/build.mjs'))) as { isBuilt(): boolean }
+  const { isBuilt } = (await import(join(folder, 'config/setup/build.mjs'))) as { isBuilt(): boolean }
   if (!isBuilt()) return `${folder} is not built as it is now: npm run build there`
   const others = ((await import(file)) as { figuresFor: typeof figuresFor }).figuresFor(sizes)
   const missing = own.filter((figure) => counterpart(figure, others) === undefined)

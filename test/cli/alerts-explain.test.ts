@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../config/load.ts'
+import { loadConfig } from '../../config/schema/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../config/load.ts'
+import { loadConfig } from '../../config/schema/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { decodeState, encodeState } from '../../src/alerts/alert-state.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'

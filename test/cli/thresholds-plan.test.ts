@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../config/load.ts'
+import { loadConfig } from '../../config/schema/load.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { associations, properties, readings } from '../limits/reports.ts'

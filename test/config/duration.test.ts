@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatDuration, parseDuration } from '../../config/duration.ts'
+import { formatDuration, parseDuration } from '../../config/schema/duration.ts'
 
 test.each([
   ['500ms', 500],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { changedPaths, configFingerprint, printConfig, takeOver } from '../../config/in-force.ts'
+import { changedPaths, configFingerprint, printConfig, takeOver } from '../../config/schema/in-force.ts'
 import { configOf, LOGO, SMALLEST, smallestWith } from './load-text.ts'
 
 const planted = (name: string) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { configJsonSchema } from '../../config/json-schema.ts'
+import { configJsonSchema } from '../../config/schema/json-schema.ts'
 
 type Json = Record<string, unknown>
 

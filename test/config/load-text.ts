@@ -1,6 +1,6 @@
-import { type LoadResult, loadConfig } from '../../config/load.ts'
-import { renderProblem } from '../../config/problems.ts'
-import type { Config } from '../../config/schema.ts'
+import { type LoadResult, loadConfig } from '../../config/schema/load.ts'
+import { renderProblem } from '../../config/schema/problems.ts'
+import type { Config } from '../../config/schema/schema.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 export const KEY = Buffer.alloc(32, 7).toString('base64')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../config/load.ts'
-import { lineOf } from '../../config/thresholds.ts'
+import { loadConfig } from '../../config/schema/load.ts'
+import { lineOf } from '../../config/schema/thresholds.ts'
 import { RECEIVER_SETTINGS } from '../../src/delivery/receivers/all-receivers.ts'
 import { REPORTS } from '../../src/limits/reports/all-reports.ts'
 import { configOf, KEY, load, problemsOf, SMALLEST, smallestWith } from './load-text.ts'

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { loadConfig } from '../../config/load.ts'
-import { logoOf } from '../../config/logo.ts'
+import { loadConfig } from '../../config/schema/load.ts'
+import { logoOf } from '../../config/schema/logo.ts'
 import { configOf, problemsOf, SMALLEST } from './load-text.ts'
 
 const svg = (inside = '', head = '') =>

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { printConfig } from '../../config/in-force.ts'
-import { renderProblem } from '../../config/problems.ts'
+import { printConfig } from '../../config/schema/in-force.ts'
+import { renderProblem } from '../../config/schema/problems.ts'
 import { KEY, load } from './load-text.ts'
 
 /** New ones each time: what few find today, others find tomorrow.  */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { renderPath, renderProblem } from '../../config/problems.ts'
+import { renderPath, renderProblem } from '../../config/schema/problems.ts'
 import { RECEIVER_SETTINGS } from '../../src/delivery/receivers/all-receivers.ts'
 import { METRICS, REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { KEY, load, problemsOf, SMALLEST, smallestWith } from './load-text.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { printConfig } from '../../config/in-force.ts'
+import { printConfig } from '../../config/schema/in-force.ts'
 import { configOf, noticesOf, problemsOf, smallestWith } from './load-text.ts'
 
 const routes = (...quiet: string[]) =>

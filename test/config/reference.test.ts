@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { configReference } from '../../config/reference.ts'
+import { configReference } from '../../config/schema/reference.ts'
 import { RECEIVER_SETTINGS } from '../../src/delivery/receivers/all-receivers.ts'
 import { configOf, KEY, LOGO } from './load-text.ts'
 

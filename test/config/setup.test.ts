@@ -4,14 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-const SETUP = new URL('../../config/setup.mjs', import.meta.url).pathname
+const SETUP = new URL('../../config/setup/setup.mjs', import.meta.url).pathname
 
 /** A checkout whose packages are installed, on a machine that has no command but those in its `bin`. */
 let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'setup-'))
-  await Promise.all(['config', 'bin', 'node_modules'].map((name) => mkdir(join(folder, name))))
-  await copyFile(SETUP, join(folder, 'config', 'setup.mjs'))
+  await Promise.all(
+    ['config/setup', 'bin', 'node_modules'].map((name) => mkdir(join(folder, name), { recursive: true })),
+  )
+  await copyFile(SETUP, join(folder, 'config', 'setup', 'setup.mjs'))
   const lock = JSON.stringify({ packages: {} })
   await writeFile(join(folder, 'package-lock.json'), lock)
   await writeFile(join(folder, 'node_modules', '.package-lock.json'), lock)
@@ -46,7 +48,7 @@ function setUp(args: string[], env: Record<string, string> = {}, user = 0) {
     const asUser = ['--import', `data:text/javascript,process.getuid=()=>${user}`]
     execFile(
       process.execPath,
-      [...asUser, join(folder, 'config', 'setup.mjs'), ...args],
+      [...asUser, join(folder, 'config', 'setup', 'setup.mjs'), ...args],
       options,
       (error, out, err) => {
         done({ code: error === null ? 0 : Number(error.code), out, err })

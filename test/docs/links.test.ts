@@ -71,14 +71,17 @@ test.each(folderReadmes.map(({ path }) => path))('%s names every folder beside i
   expect(unnamed).toEqual([])
 })
 
-test.each(['config', 'jobs', 'src/http'])('%s/README.md names every file beside it', (folder) => {
-  const readme = folderReadmes.find(({ path }) => path === `${folder}/README.md`)
-  const unnamed = readdirSync(join(ROOT, folder), { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== 'README.md' && !isMadeByYou(join(folder, entry.name)))
-    .filter(({ name }) => readme?.text.includes(`\`${name}\``) !== true)
-    .map(({ name }) => name)
-  expect(unnamed).toEqual([])
-})
+test.each(['config', 'config/schema', 'config/setup', 'jobs', 'src/http'])(
+  '%s/README.md names every file beside it',
+  (folder) => {
+    const readme = folderReadmes.find(({ path }) => path === `${folder}/README.md`)
+    const unnamed = readdirSync(join(ROOT, folder), { withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== 'README.md' && !isMadeByYou(join(folder, entry.name)))
+      .filter(({ name }) => readme?.text.includes(`\`${name}\``) !== true)
+      .map(({ name }) => name)
+    expect(unnamed).toEqual([])
+  },
+)
 
 test('the guide lists each of its pages', () => {
   const guide = documents.find(({ path }) => path === 'config/guide/README.md')

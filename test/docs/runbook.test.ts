@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
-import { KINDS } from '../../config/routes.ts'
+import { KINDS } from '../../config/schema/routes.ts'
 import type { PollCause } from '../../src/alerts/alert.ts'
 import type { ReceiverTrouble } from '../../src/delivery/receiver-health.ts'
 import type { COVERAGE } from '../../src/limits/coverage.ts'
@@ -13,7 +13,7 @@ import { RUNBOOK, runbookUrl } from '../../src/text/runbook.ts'
 import type { Cause } from '../../src/tokens/endpoint/breaker.ts'
 import { anchorsOf, ROOT } from '../support/documents.ts'
 
-const text = readFileSync(join(ROOT, 'config', 'runbook.md'), 'utf8')
+const text = readFileSync(join(ROOT, 'config', 'guide', 'runbook.md'), 'utf8')
 
 function part(heading: string): string {
   const [, after = ''] = text.split(`\n## ${heading}\n`)
@@ -124,6 +124,6 @@ const RULES = z.object({
 })
 
 test('its headings make names of their own, so that links to them last', () => {
-  const anchors = anchorsOf({ path: 'config/runbook.md', text })
+  const anchors = anchorsOf({ path: 'config/guide/runbook.md', text })
   expect(anchors.filter((anchor) => /-\d$/.test(anchor))).toEqual([])
 })

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { settings } from '../../config/schema.ts'
+import { settings } from '../../config/schema/schema.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { plimsoll, plimsollHere, run } from '../support/command.ts'

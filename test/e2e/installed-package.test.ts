@@ -35,7 +35,7 @@ test('the package has what runs, its documents, what deploys it, and the package
   expect(bundled).toEqual(expect.arrayContaining(['node_modules/@bull-board', 'node_modules/pino-pretty']))
   expect([...parts].filter((path) => !bundled.includes(path)).sort()).toEqual([
     ...['CHANGELOG.md', 'LICENSE', 'README.md'],
-    ...['deploy', 'example.yaml', 'guide', 'reference.md', 'runbook.md'].map((name) => `config/${name}`),
+    ...['deploy', 'example.yaml', 'guide', 'reference.md'].map((name) => `config/${name}`),
     ...['chunks', 'config', 'licenses.txt', 'package.json', 'src'].map((name) => `dist/${name}`),
     'package.json',
   ])

@@ -215,7 +215,7 @@ function asRow({ name, help, labelNames }: RegisteredMetric): string {
   return `|${cells.join('|')}|`
 }
 
-/** Where `config/setup.mjs` leaves the one that it has fetched. */
+/** Where `config/setup/setup.mjs` leaves the one that it has fetched. */
 const FETCHED = fileURLToPath(new URL('../../node_modules/.cache/plimsoll/promtool', import.meta.url))
 
 /** Runs Prometheus' own checker; `input` is what it reads from standard input. */

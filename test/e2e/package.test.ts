@@ -25,7 +25,7 @@ test('what was made of the sources runs, with its Lua steps, style sheet and con
 
 test('a build is skipped until something has changed; then what is new runs, and what ran before stays', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'plimsoll-build-'))
-  const build = (...more: string[]) => run(process.execPath, [join(copy, 'config/build.mjs'), ...more], copy)
+  const build = (...more: string[]) => run(process.execPath, [join(copy, 'config/setup/build.mjs'), ...more], copy)
   const version = async () => (await run(process.execPath, [join(copy, 'dist/src/main.js'), '--version'], copy)).out
   const made = () => statSync(join(copy, 'dist/src/main.js')).mtimeMs
   const chunks = () => readdirSync(join(copy, 'dist/chunks'))
@@ -75,7 +75,7 @@ test('the package brings the documents for whoever runs it', async () => {
     .filter(
       (path) => !/^(config|jobs|src|test)\/(.*\/)?README\.md$/.test(path) || /^config\/(guide|deploy)\//.test(path),
     )
-  expect(wanted).toContain('config/runbook.md')
+  expect(wanted).toContain('config/guide/runbook.md')
   expect([...wanted, 'config/example.yaml', 'LICENSE'].filter((path) => !paths.includes(path))).toEqual([])
   expect(brokenLinks(paths)).toEqual([])
   expect(paths.filter((path) => /^(test|src|jobs|dist\/\.)\//.test(path))).toEqual([])

@@ -79,7 +79,7 @@ describe('data of a newer version', () => {
 
 describe('SIGUSR1', () => {
   const ROOT = new URL('../../', import.meta.url).pathname
-  const SETUP = [join(ROOT, 'config/setup.mjs'), 'dist/src/main.js']
+  const SETUP = [join(ROOT, 'config/setup/setup.mjs'), 'dist/src/main.js']
   /** For set-up: a Node too old, beside which it starts the one of the packages. */
   const OLD_NODE = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.0.0'})"
 

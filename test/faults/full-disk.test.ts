@@ -57,7 +57,7 @@ function expectWholeFile(redisDir: string): void {
 }
 
 test('the section of the runbook about a full disk is followed on one', async ({ skip }) => {
-  const runbook = readDocuments().find(({ path }) => path === 'config/runbook.md')?.text ?? ''
+  const runbook = readDocuments().find(({ path }) => path === 'config/guide/runbook.md')?.text ?? ''
   const section = runbook.split(/^### /m).find((part) => part.startsWith('A disk is full\n')) ?? ''
   for (const said of ['`disk.low`', '`MISCONF`', '`redis.repaired`', '```sh\nplimsoll start --repair\n```'])
     expect(section).toContain(said)

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { loadConfig } from '../../config/load.ts'
+import { loadConfig } from '../../config/schema/load.ts'
 import { type App, startApp } from '../../src/app.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import { checkFormat, FORMAT, FormatError, OLDEST_FORMAT } from '../../src/redis/format.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { checkPlainHttp, secretAddress } from '../../../config/secrets.ts'
+import { checkPlainHttp, secretAddress } from '../../../config/schema/secrets.ts'
 import {
   forms,
   type IssueFacts,
@@ -10,7 +10,7 @@ import {
   toggle,
   type Unchecked,
   weekday,
-} from '../../../config/values.ts'
+} from '../../../config/schema/values.ts'
 import { faultOfTemplate } from '../templates/check-template.ts'
 
 export const digest = () =>

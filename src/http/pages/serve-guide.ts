@@ -32,14 +32,14 @@ function documentOf(markdown: string): { title: string; text: string } {
 /** path -> file */
 function documentsIn(folder: URL): Map<string, string> {
   const pages = existsSync(new URL('guide/', folder)) ? readdirSync(new URL('guide/', folder)) : []
-  const guide = pages.filter((name) => name.endsWith('.md') && name !== 'README.md')
+  const guide = pages.filter((name) => name.endsWith('.md') && !['README.md', 'runbook.md'].includes(name))
   return new Map([
     ['/guide', 'guide/README.md'],
     ...guide.map((name): [string, string] => [`/guide/${name.slice(0, -'.md'.length)}`, `guide/${name}`]),
     ['/guide/deploying', 'deploy/README.md'],
     ['/guide/monitoring', 'deploy/monitoring.md'],
     ['/reference', 'reference.md'],
-    ['/runbook', 'runbook.md'],
+    ['/runbook', 'guide/runbook.md'],
   ])
 }
 

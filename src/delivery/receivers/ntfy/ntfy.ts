@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { secret, webAddress } from '../../../../config/secrets.ts'
-import { plainText } from '../../../../config/values.ts'
+import { secret, webAddress } from '../../../../config/schema/secrets.ts'
+import { plainText } from '../../../../config/schema/values.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
 import { badgeOfMessage } from '../../describe/subject.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { secret, webAddress } from '../../../../config/secrets.ts'
+import { secret, webAddress } from '../../../../config/schema/secrets.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { chunksOf } from '../../../runtime/chunks-of.ts'
 import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { secret, webAddress } from '../../../../config/secrets.ts'
-import { plainText } from '../../../../config/values.ts'
+import { secret, webAddress } from '../../../../config/schema/secrets.ts'
+import { plainText } from '../../../../config/schema/values.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { retryAfterMs } from '../../../runtime/retry-after.ts'
 import { Secret } from '../../../runtime/secret.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { forms, isGroup } from '../../../../config/values.ts'
+import { forms, isGroup } from '../../../../config/schema/values.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { faultOfTemplate } from '../../templates/check-template.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { bytesInBase64, secret } from '../../../../config/secrets.ts'
-import { asGroup } from '../../../../config/values.ts'
+import { bytesInBase64, secret } from '../../../../config/schema/secrets.ts'
+import { asGroup } from '../../../../config/schema/values.ts'
 import type { Secret } from '../../../runtime/secret.ts'
 import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
 import { postWayOut, reachAddress } from '../http-post.ts'

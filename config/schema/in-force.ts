@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { stringify } from 'yaml'
 import type * as z from 'zod'
-import { Secret } from '../src/runtime/secret.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { type Path, renderPath } from './problems.ts'
 import { type Config, configSchema, settings } from './schema.ts'
 import { shapeOf } from './shape.ts'

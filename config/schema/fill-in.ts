@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type * as z from 'zod'
-import { Secret } from '../src/runtime/secret.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { type ConfigProblem, type Path, type Position, renderPath, unknownName } from './problems.ts'
 import { type ConfigShape, namesIn, secretForm, secretOfTwin, shapeOf } from './shape.ts'
 import { asYamlScalar, type Entry, type Environment, interpolate, type Node } from './yaml-source.ts'

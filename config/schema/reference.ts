@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
-import { TEMPLATE_FIELDS, TEMPLATE_FILTERS, TEMPLATE_TAGS } from '../src/delivery/templates/template-fields.ts'
+import { TEMPLATE_FIELDS, TEMPLATE_FILTERS, TEMPLATE_TAGS } from '../../src/delivery/templates/template-fields.ts'
 import { settings } from './schema.ts'
 import { twinOf } from './shape.ts'
 import { choices, forms, needsRestart } from './values.ts'
@@ -53,7 +53,7 @@ function childrenOf({ properties = {}, required = [], restart }: Setting): [name
 
 const HEAD = `# Every setting
 
-<!-- Written by \`plimsoll config schema --markdown > config/reference.md\`: change config/schema.ts, not this file. -->
+<!-- Written by \`plimsoll config schema --markdown > config/reference.md\`: change config/schema/schema.ts, not this file. -->
 
 One YAML file; what it leaves out has the default below. \`[]\` is each entry of a list, \`NAME\` for a name of yours. Durations are
 \`30s\`, \`15m\`, \`12h\`, \`7d\`; percentages 0 to 100; \`\${NAME}\` takes an environment variable. A secret may come from a file instead: then the

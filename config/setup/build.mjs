@@ -20,7 +20,7 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const DIST = join(ROOT, 'dist')
 const ENTRY = join('src', 'main.js')
 const ROOMS = ['src', 'jobs', 'config']
@@ -32,7 +32,7 @@ const CODE = /\.(ts|mjs)$/
  * operator's config is not among them.
  */
 const ASSETS =
-  /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|runbook|deploy\/(README|monitoring))\.md)$/
+  /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|deploy\/(README|monitoring))\.md)$/
 /** These bring files of their own that they look for beside their code. */
 const AS_PACKAGES = ['@bull-board/ui', 'liquidjs', 'pino-pretty']
 

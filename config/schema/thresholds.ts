@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { isAbout } from '../src/alerts/evaluation/rules.ts'
-import { METRICS, metricKind, REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
+import { isAbout } from '../../src/alerts/evaluation/rules.ts'
+import { METRICS, metricKind, REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
 import {
   asGroup,

@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parse, parseDocument } from 'yaml'
-import { suggest } from '../src/text/suggest.ts'
+import { suggest } from '../../src/text/suggest.ts'
 import { type ConfigProblem, type Path, type Position, renderPath } from './problems.ts'
 
 /** The file as it was written: plain nodes with their positions. Aliases are followed, doubles reported. */

@@ -1,4 +1,4 @@
-import { suggest } from '../src/text/suggest.ts'
+import { suggest } from '../../src/text/suggest.ts'
 import { maskAddress } from './addresses.ts'
 
 export interface Position {

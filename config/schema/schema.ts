@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { REPORTS } from '../src/limits/reports/all-reports.ts'
-import type { DeepReadonly } from '../src/runtime/deep-readonly.ts'
+import { REPORTS } from '../../src/limits/reports/all-reports.ts'
+import type { DeepReadonly } from '../../src/runtime/deep-readonly.ts'
 import { tags } from './account-match.ts'
 import { alerts } from './alerts.ts'
 import { heartbeat, http, logging } from './http.ts'

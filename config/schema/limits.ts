@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { namedReports, REPORT_NAMES } from '../src/limits/reports/all-reports.ts'
+import { namedReports, REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
 import {
   asGroup,

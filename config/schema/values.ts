@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { formatCount } from '../src/text/format-number.ts'
-import { suggest } from '../src/text/suggest.ts'
-import { WEEKDAYS } from '../src/text/wall-clock.ts'
+import { formatCount } from '../../src/text/format-number.ts'
+import { suggest } from '../../src/text/suggest.ts'
+import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
 import type { Path } from './problems.ts'
 

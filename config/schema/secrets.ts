@@ -1,4 +1,4 @@
-import { Secret } from '../src/runtime/secret.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { formatHostPort, isPlainHttpElsewhere, maskAddress, parseHostPort } from './addresses.ts'
 import { plainText, type ReportProblem, type Unchecked, value } from './values.ts'
 

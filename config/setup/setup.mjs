@@ -11,7 +11,7 @@ import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync
 import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const NODE_NEEDED = [22, 19]
 
 /** Programs that a machine may lack: any of the commands will do, or the one that the variable names. */
@@ -134,7 +134,7 @@ function findOrInstall({ what, variable, commands, aptPackage, isOptional = fals
 async function build() {
   const { isBuilt } = await import('./build.mjs')
   if (isBuilt()) return
-  const { status } = spawnSync(node, [join(ROOT, 'config', 'build.mjs')], { stdio: ['ignore', 2, 2] })
+  const { status } = spawnSync(node, [join(ROOT, 'config', 'setup', 'build.mjs')], { stdio: ['ignore', 2, 2] })
   if (status !== 0) stop('dist/ could not be made of the sources', 'npm run build')
 }
 

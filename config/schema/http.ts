@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { SCOPES } from '../src/http/access/scopes.ts'
+import { SCOPES } from '../../src/http/access/scopes.ts'
 import { faultOfNetwork } from './addresses.ts'
 import { checkPlainHttp, hostPort, secret, secretAddress, webAddress } from './secrets.ts'
 import {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { RECEIVER_SETTINGS } from '../src/delivery/receivers/all-receivers.ts'
+import { RECEIVER_SETTINGS } from '../../src/delivery/receivers/all-receivers.ts'
 import { choices, related } from './values.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
