@@ -50,7 +50,6 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     publicUrl: config.http.publicUrl,
     brand,
     adminToken,
-    dataDir: config.dataDir,
     openMetrics: config.http.metrics === 'open',
     trusted: trustedHeaders(config),
     install: config.provider,

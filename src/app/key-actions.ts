@@ -10,23 +10,23 @@ import type { Stores } from './stores.ts'
 /* What commands do to what opens the installation: here it is carried out, and noted in the audit. Each takes who asks. */
 
 export async function addAdminToken(
-  { store, keys, vault, config, clock, audit }: Stores,
+  { store, keys, vault, clock, audit }: Stores,
   name: string,
   scopes: readonly Scope[],
   who: Who,
 ): Promise<Secret | 'taken'> {
-  const token = await new AdminTokenStore(store, keys, vault, config.dataDir).add(name, scopes, clock.now())
+  const token = await new AdminTokenStore(store, keys, vault).add(name, scopes, clock.now())
   if (token !== 'taken')
     await audit.note({ action: 'admin-token.added', who, subject: name, detail: scopes.join(', ') }, { name, scopes })
   return token
 }
 
 export async function removeAdminToken(
-  { store, keys, vault, config, audit }: Stores,
+  { store, keys, vault, audit }: Stores,
   name: string,
   who: Who,
 ): Promise<'removed' | 'unknown'> {
-  const outcome = await new AdminTokenStore(store, keys, vault, config.dataDir).remove(name)
+  const outcome = await new AdminTokenStore(store, keys, vault).remove(name)
   if (outcome === 'removed') await audit.note({ action: 'admin-token.removed', who, subject: name }, { name })
   return outcome
 }
@@ -36,7 +36,7 @@ export async function rekeyStored(services: Services, watcher: RekeyWatcher, who
   const { store, keys, vault, config, audit } = services
   const rekeyed = await rekeyAll({ ...services, dataDir: config.dataDir }, watcher)
   // Every daemon has the first key by now: none takes an answer that is sealed with it for another installation's.
-  if (rekeyed.is === 'clean') await new AdminTokenStore(store, keys, vault, config.dataDir).sealAnew()
+  if (rekeyed.is === 'clean') await new AdminTokenStore(store, keys, vault).sealAnew()
   const detail = `${rekeyed.is}: ${countOf(rekeyed.replaced, 'value')} with key ${rekeyed.keyId}`
   await audit.note({ action: 'keys.rekeyed', who, detail })
   return rekeyed

@@ -102,8 +102,8 @@ export async function make(io: Io, name: string, options: CommonOptions & { scop
 }
 
 export async function listAdminTokens(io: Io, options: CommonOptions): Promise<void> {
-  const tokens = await withStore(io, options, ({ store, keys, vault, config }) =>
-    new AdminTokenStore(store, keys, vault, config.dataDir).list(),
+  const tokens = await withStore(io, options, ({ store, keys, vault }) =>
+    new AdminTokenStore(store, keys, vault).list(),
   )
   const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt, isOurs }) => ({
     ...{ name, scopes: [...scopes], createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt), ignored: !isOurs },
@@ -124,7 +124,7 @@ export async function listAdminTokens(io: Io, options: CommonOptions): Promise<v
   say(
     io,
     'What is ignored was not sealed with a key of this installation: it was made before tokens were sealed, under a key that is gone, or by ' +
-      'another program; or it was removed and written back. plimsoll admin-tokens remove NAME ends it, plimsoll admin-tokens add NAME makes another one',
+      'another program. plimsoll admin-tokens remove NAME ends it, plimsoll admin-tokens add NAME makes another one',
   )
 }
 
@@ -132,7 +132,7 @@ export async function remove(io: Io, name: string, options: CommonOptions): Prom
   const { outcome, left, opens } = await withStore(io, options, async (parts) => {
     const { config, store, keys, vault } = parts
     const outcome = await removeAdminToken(parts, name, whoRuns(io))
-    const tokens = new AdminTokenStore(store, keys, vault, config.dataDir)
+    const tokens = new AdminTokenStore(store, keys, vault)
     const left = (await tokens.list()).filter(({ isOurs }) => isOurs).length
     return { outcome, left, opens: mainTokenIn(config) }
   })

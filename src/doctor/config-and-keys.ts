@@ -81,7 +81,7 @@ export async function checkAdminTokens(installation: Installation): Promise<Find
   if (ring === undefined) return ok(ADMIN_TOKENS, 'there is no key yet to make one with')
   const vault = createVault(ring)
   const stored = await installation.redis.store
-    .then((store) => new AdminTokenStore(store, installation.keys, vault, installation.config.dataDir).list())
+    .then((store) => new AdminTokenStore(store, installation.keys, vault).list())
     .catch(() => undefined)
   if (stored === undefined) return warn(ADMIN_TOKENS, 'not known: Redis does not answer')
   const ignored = stored.filter(({ isOurs }) => !isOurs).length

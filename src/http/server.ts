@@ -32,8 +32,6 @@ export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   probesOnly: boolean
   /** Undefined: there are named ones only. */
   adminToken: AdminToken | undefined
-  /** Folder that remembers which list of named tokens was seen last. */
-  dataDir?: string
   openMetrics: boolean
   /** Undefined: no proxy signs people in. */
   trusted: TrustedHeaders | undefined
@@ -173,7 +171,6 @@ function servePeopleAndPrograms(
 
 function guardOf({
   adminToken,
-  dataDir,
   openMetrics,
   trusted,
   publicUrl,
@@ -184,7 +181,7 @@ function guardOf({
   clock,
   log,
 }: HttpDeps): Guard {
-  const named = new AdminTokenStore(store, keys, connect.vault, dataDir)
+  const named = new AdminTokenStore(store, keys, connect.vault)
   const stores = { named, ended: new EndedSessions(store, keys) }
   const known = new KnownTokens(adminToken, stores, { clock, log })
   void known.current() // So that there is a last list to hold on to from the start.

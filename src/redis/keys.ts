@@ -80,7 +80,7 @@ function sharedKeys(prefix: string) {
     providerCalls: `${prefix}:provider-calls`,
     /** hash: day and outcome -> how many forecasts ended so on that day; 30 days */
     forecastOutcomes: `${prefix}:forecast-outcomes`,
-    /** hash: name -> what is known of a named admin token, its hash among it; and the list of those that there are, see `token-list.ts` */
+    /** hash: name -> what is known of a named admin token, its hash among it */
     adminTokens: `${prefix}:admin-tokens`,
     /** stream, capped, expires: who did what in the last 90 days; a part of it */
     audit: (part: string) => `${prefix}:audit:${part}`,

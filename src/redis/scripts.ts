@@ -71,7 +71,6 @@ const STEPS = {
   changePollBudget: on<string | null>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),
   replaceAdminToken: on<'replaced' | 'stale'>(1),
-  changeAdminTokens: on<'changed' | 'stale'>(1),
   moveDigest: on<'moved' | 'lost'>(1),
   renewLease: on<number>(1),
   changeAlerts: on<'changed' | 'stale'>(1),

@@ -148,68 +148,21 @@ describe('a named admin token', () => {
     expect((await ask('GET', '/api/v1/status', bearer(ADMIN_TOKEN))).status).toBe(200)
   })
 
-  test('that is removed stays so though who writes to Redis puts its record back, or all as it was, also over a restart', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-token-'))
-    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
-    const { ask, addToken, clock, deps } = await openServer(redis, { dataDir })
-    const [ann, bob] = [bearer(await addToken('ann', 'read')), bearer(await addToken('bob', 'read'))]
-    const open = async () => {
-      clock.move(1_000)
-      return [(await ask('GET', '/api/v1/status', ann)).status, (await ask('GET', '/api/v1/status', bob)).status]
-    }
-    const { adminTokens } = deps.keys
-    const before = await deps.store.hgetall(adminTokens)
-    expect(await open()).toEqual([200, 200])
-    const tokens = () => new AdminTokenStore(deps.store, deps.keys, deps.connect.vault, dataDir)
-    expect(await tokens().remove('ann')).toBe('removed')
-    expect(await open()).toEqual([401, 200])
-    const after = await deps.store.hgetall(adminTokens)
-
-    await deps.store.hset(adminTokens, 'ann', before.ann ?? '')
-    expect(await open()).toEqual([401, 200])
-    await deps.store.hset(adminTokens, before)
-    expect(await open()).toEqual([401, 401])
-    await deps.store.hdel(adminTokens, '=list')
-    expect(await open()).toEqual([401, 401])
-    for (const stored of [before, { ann: before.ann ?? '' }]) {
-      await deps.store.del(adminTokens)
-      await deps.store.hset(adminTokens, stored)
-      expect((await tokens().list()).filter(({ isOurs }) => isOurs)).toEqual([])
-    }
-    await deps.store.hset(adminTokens, after)
-    expect((await tokens().list()).map(({ name, isOurs }) => [name, isOurs])).toEqual([
-      ['ann', false],
-      ['bob', true],
-    ])
-    expect(await tokens().remove('ann')).toBe('removed')
-    expect(await tokens().add('ann', ['read'], 1)).not.toBe('taken')
-    expect((await tokens().list()).map(({ isOurs }) => isOurs)).toEqual([true, true])
-  })
-
-  test('that was made before there was a list works, until it is removed', async () => {
+  test('works still where Redis lost the making of another one: as after a failover, or a kill before the file was written', async () => {
     const { ask, addToken, clock, deps } = await openServer(redis)
-    const [ann, bob] = [bearer(await addToken('ann', 'read')), bearer(await addToken('bob', 'read'))]
-    const { '=list': _, ...before } = await deps.store.hgetall(deps.keys.adminTokens)
-    const fresh = await openServer(redis)
-    await fresh.deps.store.hset(fresh.deps.keys.adminTokens, before)
-    const open = async () => {
-      fresh.clock.move(1_000)
-      return [
-        (await fresh.ask('GET', '/api/v1/status', ann)).status,
-        (await fresh.ask('GET', '/api/v1/status', bob)).status,
-      ]
+    const [billing, bob] = [bearer(await addToken('billing', 'read')), bearer(await addToken('bob', 'read'))]
+    const { adminTokens } = deps.keys
+    const status = async (headers: Record<string, string>) => {
+      clock.move(1_000)
+      return (await ask('GET', '/api/v1/status', headers)).status
     }
-    expect([clock.now() > 0, (await ask('GET', '/api/v1/status', ann)).status, await open()]).toEqual([
-      true,
-      200,
-      [200, 200],
-    ])
-    expect(await new AdminTokenStore(fresh.deps.store, fresh.deps.keys, fresh.deps.connect.vault).remove('ann')).toBe(
-      'removed',
-    )
-    expect(await open()).toEqual([401, 200])
-    await fresh.deps.store.hset(fresh.deps.keys.adminTokens, 'ann', before.ann ?? '')
-    expect(await open()).toEqual([401, 200])
+    const before = await deps.store.hgetall(adminTokens)
+    const ann = bearer(await addToken('ann', 'read'))
+    expect([await status(billing), await status(ann)]).toEqual([200, 200])
+    await deps.store.del(adminTokens)
+    await deps.store.hset(adminTokens, before)
+    expect([await status(billing), await status(bob), await status(ann)]).toEqual([200, 200, 401])
+    expect(await addToken('ann', 'read')).toMatch(/^plm_/)
   })
 
   test('of two that are made at once neither is lost', async () => {

@@ -6,7 +6,6 @@ import { openDataFolder, readOwnFile, writeOnce } from '../../runtime/data-folde
 import { isSameText, Secret } from '../../runtime/secret.ts'
 import type { Vault } from '../../tokens/vault.ts'
 import { SCOPES, type Scope } from './scopes.ts'
-import { decodeList, encodeList, LIST_FIELD, SeenCount, type TokenList } from './token-list.ts'
 
 export interface AdminToken {
   name: string
@@ -97,53 +96,28 @@ function parse(stored: string): Record<string, unknown> {
   }
 }
 
-/** The stored records, and those of them that count. */
-interface Stored {
-  tokens: NamedToken[]
-  list: TokenList
-  /** Stored text of the list ('' = there is none). */
-  listText: string
-}
-
 /**
- * The named admin tokens in Redis: their hashes, never the tokens. Each record is sealed with a key of the vault, and so is the
- * list of tokens: an intruder who can only write to Redis lets no token in, and no removed one back in.
+ * The named admin tokens in Redis, a row for each: their hashes, never the tokens. Each row is sealed with a key of the vault: an
+ * intruder who can only write to Redis makes no token. No row depends on another, so that a Redis that lost its last write loses
+ * that token only.
  */
 export class AdminTokenStore {
   readonly #store: Store
   readonly #key: string
   readonly #vault: Pick<Vault, 'deriveEach'>
-  readonly #seen: SeenCount
 
-  constructor(store: Store, keys: Keys, vault: Pick<Vault, 'deriveEach'>, dataDir?: string) {
+  constructor(store: Store, keys: Keys, vault: Pick<Vault, 'deriveEach'>) {
     this.#store = store
     this.#key = keys.adminTokens
     this.#vault = vault
-    this.#seen = new SeenCount(dataDir)
   }
 
   /** By name; those too that are not ours. */
   async list(): Promise<NamedToken[]> {
-    return (await this.#read()).tokens
-  }
-
-  async #read(): Promise<Stored> {
     const sealKeys = this.#sealKeys()
-    const { [LIST_FIELD]: listText = '', ...records } = await this.#store.hgetall(this.#key)
-    const sealed = Object.entries(records).map(([name, text]) => decodeToken(name, text, sealKeys))
-    const list = this.#listOf(listText, sealed, sealKeys)
-    const tokens = sealed.map((token) => ({ ...token, isOurs: token.isOurs && list.hashes.includes(hashText(token)) }))
-    return { tokens: tokens.sort((a, b) => (a.name < b.name ? -1 : 1)), list, listText }
-  }
-
-  /** Before the first change there is no list: then all that is sealed counts. One that was changed by hand, or is older, names none. */
-  #listOf(text: string, sealed: readonly NamedToken[], sealKeys: readonly Buffer[]): TokenList {
-    const seen = this.#seen.value
-    if (text === '' && seen === 0) return { count: 0, hashes: sealed.filter(({ isOurs }) => isOurs).map(hashText) }
-    const list = decodeList(text, sealKeys)
-    if (list === undefined || list.count < seen) return { count: seen, hashes: [] }
-    this.#seen.raise(list.count)
-    return list
+    const records = Object.entries(await this.#store.hgetall(this.#key))
+    const tokens = records.map(([name, text]) => decodeToken(name, text, sealKeys))
+    return tokens.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** The one moment at which the token itself is there. */
@@ -153,37 +127,13 @@ export class AdminTokenStore {
     const inOrder = SCOPES.filter((scope) => scopes.includes(scope))
     const facts = { name, hash: hashOf(token.reveal()), scopes: inOrder, createdAt: now }
     const record = encodeToken({ ...facts, lastUsedAt: null, seal: sealOf(facts, this.#sealKeys()[0]) })
-    const is = await this.#change(name, record, ({ tokens, list }) =>
-      tokens.some((one) => one.name === name) ? undefined : [...list.hashes, hashText(facts)],
-    )
-    return is === 'changed' ? token : 'taken'
+    const isNew = (await this.#store.hsetnx(this.#key, name, record)) === 1
+    // A command that was sent again, because its answer was lost, finds its own record.
+    return isNew || (await this.#store.hget(this.#key, name)) === record ? token : 'taken'
   }
 
   async remove(name: string): Promise<'removed' | 'unknown'> {
-    const is = await this.#change(name, '', ({ tokens, list }) => {
-      const token = tokens.find((one) => one.name === name)
-      return token && list.hashes.filter((hash) => hash !== hashText(token))
-    })
-    return is === 'changed' ? 'removed' : 'unknown'
-  }
-
-  /** `hashesAfter`: undefined, nothing is to be changed. `record`: '' takes it away. */
-  async #change(
-    name: string,
-    record: string,
-    hashesAfter: (stored: Stored) => readonly string[] | undefined,
-  ): Promise<'changed' | 'kept'> {
-    for (;;) {
-      const stored = await this.#read()
-      const hashes = hashesAfter(stored)
-      if (hashes === undefined) return 'kept'
-      const list = { count: stored.list.count + 1, hashes }
-      const text = encodeList(list, this.#sealKeys()[0])
-      // Another process changed the list in between.
-      if ((await this.#store.changeAdminTokens(this.#key, stored.listText, text, name, record)) === 'stale') continue
-      this.#seen.raise(list.count)
-      return 'changed'
-    }
+    return (await this.#store.hdel(this.#key, name)) === 1 ? 'removed' : 'unknown'
   }
 
   async noteUsed(token: NamedToken, now: number): Promise<void> {
@@ -193,16 +143,12 @@ export class AdminTokenStore {
   /** With the first key, before the others are taken away. */
   async sealAnew(): Promise<void> {
     const [first] = this.#sealKeys()
-    const { tokens, list, listText } = await this.#read()
-    for (const token of tokens) {
+    for (const token of await this.list()) {
       const seal = sealOf(token, first)
       if (!token.isOurs || token.seal === seal) continue
       // The token's use was noted in between: the rest is unchanged.
       if ((await this.#replace(token, { ...token, seal })) === 'stale') return this.sealAnew()
     }
-    const text = encodeList(list, first)
-    if (listText === '' || listText === text) return
-    if ((await this.#store.changeAdminTokens(this.#key, listText, text, '', '')) === 'stale') return this.sealAnew()
   }
 
   #replace(before: NamedToken, after: NamedToken): Promise<'replaced' | 'stale'> {
@@ -212,10 +158,6 @@ export class AdminTokenStore {
   #sealKeys(): [Buffer, ...Buffer[]] {
     return this.#vault.deriveEach('admin-tokens')
   }
-}
-
-function hashText({ hash }: Pick<AdminToken, 'hash'>): string {
-  return hash.toString('base64url')
 }
 
 /** The same least length as that of `http.adminToken`. */

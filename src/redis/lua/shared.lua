@@ -56,16 +56,6 @@ if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'stale' end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 'replaced'
 
---!step changeAdminTokens
--- Adds an admin token, or takes one away, with the list of those that there are, if that is the one that was read.
--- KEYS: hash of the admin tokens. ARGV: list as read ('' = none), list from now on, name ('' = only the list), record ('' = taken away).
--- Returns 'changed' | 'stale'.
-if (redis.call('HGET', KEYS[1], '=list') or '') ~= ARGV[1] then return 'stale' end
-redis.call('HSET', KEYS[1], '=list', ARGV[2])
-if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], ARGV[3], ARGV[4])
-elseif ARGV[3] ~= '' then redis.call('HDEL', KEYS[1], ARGV[3]) end
-return 'changed'
-
 --!step holdLock
 -- KEYS: the lock. ARGV: its owner, for how long from now on (ms; 0: not any more). Returns 1 while it is still the owner's.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
