@@ -2,10 +2,11 @@ import { parse } from 'csv-parse/sync'
 import { isMailbox } from '../runtime/mailbox.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cellAsWritten } from '../text/csv.ts'
+import { type FileLine, LinesAhead, LONGEST_LINE } from './lines-of-file.ts'
 
 /**
- * Accounts in a file, as `accounts export` writes it and other tools can: CSV with a header, or one JSON object a line.
- * One account a line in both, so that a quote that is never closed spoils its own line and no more.
+ * Accounts in a file, as `accounts export`, spreadsheets and other tools write it: CSV with a header, or one JSON object a line.
+ * Each line is in a good row, empty, or named; a quote that is never closed spoils its own line and no more.
  */
 export interface AccountRow {
   hubId: number
@@ -33,54 +34,83 @@ const WANTED = 'hubId, refreshToken (or sealedRefreshToken) and, if you have it,
 
 type Fields = Partial<Record<(typeof COLUMNS)[number], string>>
 
-/** No token is longer; a file without line ends must not fill the memory. */
-const LONGEST_LINE = 20_000
+/** Separators of cells: the first of them in the header counts, as no column has one in its name. */
+const SEPARATORS = [',', ';', '\t']
 
-/** Reads a file as it comes, a line at a time. Throws UnreadableFileError for one that is no list of accounts at all. */
+/** A file's kind: how the text of a row becomes fields, or a fault; undefined for a row of separators alone. */
+interface Format {
+  fieldsOf: (text: string) => Fields | string | undefined
+  /** True where a cell in quotes may have line breaks. */
+  hasQuotes: boolean
+}
+
+/** Reads a file as it comes. Throws UnreadableFileError for one that is no list of accounts, or that has none. */
 export async function* readRows(bytes: AsyncIterable<Buffer>, fileName: string): AsyncGenerator<ReadLine> {
-  let fieldsOf: ((text: string) => Fields | string) | undefined
-  for await (const { line, text } of linesOf(bytes)) {
-    if (text?.trim() === '') continue
-    if (fieldsOf === undefined) {
-      if (text === undefined) throw new UnreadableFileError('its first line is too long to be a list of accounts')
-      const isJson = text.trimStart().startsWith('{') || /\.(jsonl|ndjson|json)$/i.test(fileName)
-      fieldsOf = isJson ? jsonFields : csvFields(columnsOf(text))
-      if (!isJson) continue
+  const lines = new LinesAhead(bytes)
+  try {
+    const format = await readHead(lines, fileName)
+    let hasRows = false
+    for (let first = await lines.at(0); first !== undefined; first = await lines.at(0)) {
+      const { text, length } = format.hasQuotes ? await rowAt(lines, first) : { text: first.text, length: 1 }
+      const fields = text === undefined ? 'is too long' : text.trim() === '' ? undefined : format.fieldsOf(text)
+      const row = typeof fields === 'object' ? rowOf(fields) : fields
+      // Of several lines that make no good row, a quote in the first is at fault: the others are rows of their own.
+      lines.skip(typeof row === 'string' ? 1 : length)
+      if (row === undefined) continue
+      hasRows = true
+      yield { line: first.line, ...(typeof row === 'string' ? { problem: row } : { row }) }
+    }
+    if (!hasRows) throw new UnreadableFileError('it has a header and no accounts')
+  } finally {
+    await lines.close()
+  }
+}
+
+async function readHead(lines: LinesAhead, fileName: string): Promise<Format> {
+  let named: string | undefined
+  for (;;) {
+    const head = await lines.at(0)
+    if (head === undefined) throw new UnreadableFileError('it is empty')
+    const { text } = head
+    if (text === undefined) throw new UnreadableFileError('its first line is too long to be a list of accounts')
+    if (text.trim() === '') {
+      lines.skip(1)
+      continue
+    }
+    if (/\.(jsonl|ndjson|json)$/i.test(fileName) || text.trimStart().startsWith('{')) {
       if (text.trimStart().startsWith('[')) {
         throw new UnreadableFileError('it is a JSON list: one object a line is wanted, without brackets and commas')
       }
+      return { fieldsOf: jsonFields, hasQuotes: false }
     }
-    const fields = text === undefined ? 'is too long' : fieldsOf(text)
-    const row = typeof fields === 'string' ? fields : rowOf(fields)
-    yield typeof row === 'string' ? { line, problem: row } : { line, row }
-  }
-  if (fieldsOf === undefined) throw new UnreadableFileError('it is empty')
-}
-
-/** Lines by their number in the file, from 1; `text` is undefined for one that is too long. */
-async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<{ line: number; text: string | undefined }> {
-  const decoder = new TextDecoder() // Takes a byte order mark away.
-  let line = 0
-  let rest = ''
-  let isTooLong = false
-  for await (const chunk of bytes) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = parts.pop() ?? ''
-    for (const part of parts) {
-      yield { line: ++line, text: isTooLong || part.length > LONGEST_LINE ? undefined : part }
-      isTooLong = false
-    }
-    if (rest.length > LONGEST_LINE) {
-      isTooLong = true
-      rest = ''
+    lines.skip(1)
+    const [, separator] = /^"?sep=(.)"?$/i.exec(text) ?? []
+    if (separator !== undefined) named = separator
+    else {
+      const found = named ?? SEPARATORS.find((one) => text.includes(one)) ?? ','
+      return { fieldsOf: csvFields(columnsOf(text, found), found), hasQuotes: true }
     }
   }
-  rest += decoder.decode()
-  if (rest !== '' || isTooLong) yield { line: ++line, text: isTooLong ? undefined : rest }
 }
 
-function columnsOf(header: string): string[] {
-  const columns = splitCsv(header)
+/** The row that begins here: it has more lines while a quote in it is open. */
+async function rowAt(lines: LinesAhead, first: FileLine): Promise<{ text: string | undefined; length: number }> {
+  const alone = { text: first.text, length: 1 }
+  const texts: string[] = []
+  let size = 0
+  let isOpen = false
+  for (let line: FileLine | undefined = first; line?.text !== undefined; line = await lines.at(texts.length)) {
+    texts.push(line.text)
+    size += line.text.length
+    if (size > LONGEST_LINE) return alone
+    for (const letter of line.text) if (letter === '"') isOpen = !isOpen
+    if (!isOpen) return { text: texts.join('\n'), length: texts.length }
+  }
+  return alone
+}
+
+function columnsOf(header: string, separator: string): string[] {
+  const columns = splitCsv(header, separator, 0)
   if (columns === undefined) throw new UnreadableFileError(`its first line is no CSV header: ${WANTED}`)
   for (const [index, column] of columns.entries()) {
     if ((COLUMNS as readonly string[]).includes(column)) continue
@@ -104,19 +134,23 @@ function nameOf(text: string): string | undefined {
   return /^[A-Za-z][A-Za-z_ ]{0,24}$/.test(text) ? text : undefined
 }
 
-function csvFields(columns: readonly string[]): (text: string) => Fields | string {
+function csvFields(columns: readonly string[], separator: string): Format['fieldsOf'] {
   return (text) => {
-    const values = splitCsv(text)
+    const values = splitCsv(text, separator, columns.length)
     if (values === undefined) return 'is malformed CSV: a quote is in the wrong place or is not closed'
+    if (!text.includes('\n') && values.every((value) => value === '')) return undefined
     if (values.length !== columns.length) return `has ${values.length} columns where the header has ${columns.length}`
     return Object.fromEntries(columns.map((column, index) => [column, cellAsWritten(values[index] ?? '')]))
   }
 }
 
-function splitCsv(text: string): string[] | undefined {
+/** Cells as one line each: the empty ones that a sheet adds to the end of a row beyond `columns` are left out. */
+function splitCsv(text: string, delimiter: string, columns: number): string[] | undefined {
   try {
-    const [values] = parse(text, { trim: true })
-    return values ?? []
+    const [row = [], ...more] = parse(text, { trim: true, delimiter })
+    if (more.length > 0) return undefined
+    const cells = row.map((cell) => cell.replace(/\s*\n\s*/g, ' ').trim())
+    return cells.slice(0, Math.max(columns, cells.findLastIndex((cell) => cell !== '') + 1))
   } catch {
     return undefined // Its message quotes the line.
   }
@@ -142,10 +176,8 @@ function jsonFields(text: string): Fields | string {
 }
 
 function rowOf(fields: Fields): AccountRow | string {
-  const hubId = Number(fields.hubId)
-  if (!/^\d+$/.test(fields.hubId ?? '') || !Number.isSafeInteger(hubId) || hubId === 0) {
-    return fields.hubId === undefined || fields.hubId === '' ? 'has no hubId' : 'has a hubId that is no whole number'
-  }
+  const hubId = hubIdOf(fields.hubId ?? '')
+  if (typeof hubId === 'string') return hubId
   const token = tokenOf(fields)
   if (typeof token === 'string') return token
   const { hubDomain = '', user = '', contact = '', connectedAt = '' } = fields
@@ -155,6 +187,18 @@ function rowOf(fields: Fields): AccountRow | string {
   const at = connectedAt === '' ? null : Date.parse(connectedAt)
   if (Number.isNaN(at)) return 'has a connectedAt that is no time, such as 2026-11-21T10:00:00Z'
   return { hubId, token, hubDomain, user, ...(contact !== '' && { contact }), connectedAt: at }
+}
+
+/** A sheet may write 1000024 as 1000024.0 or 1.000024E+06, which is exact, or as 1.00E+06, which is not. */
+function hubIdOf(text: string): number | string {
+  if (text === '') return 'has no hubId'
+  const [, whole = '', fraction = '', power = '0'] = /^(\d+)(?:[.,](\d+))?(?:E\+?(\d{1,2}))?$/i.exec(text) ?? []
+  const places = Number(power)
+  if (places > fraction.length) {
+    return 'has a hubId that a spreadsheet rounded: give that column the format "text", and save the file again'
+  }
+  const hubId = /[1-9]/.test(fraction.slice(places)) ? Number.NaN : Number(whole + fraction.slice(0, places))
+  return Number.isSafeInteger(hubId) && hubId > 0 ? hubId : 'has a hubId that is no whole number'
 }
 
 function tokenOf({ refreshToken = '', sealedRefreshToken = '' }: Fields): AccountRow['token'] | string {

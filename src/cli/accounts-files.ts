@@ -77,11 +77,14 @@ async function countLines(file: string, name: string): Promise<number | undefine
     const stat = statSync(file)
     if (stat.isDirectory()) throw new CommandError(`${name} is a folder: it takes a file`)
     if (!stat.isFile()) return undefined
-    let lines = 0
+    let [feeds, returns] = [0, 0]
     for await (const chunk of createReadStream(file)) {
-      for (const byte of chunk as Buffer) if (byte === 10) lines++
+      for (const byte of chunk as Buffer) {
+        if (byte === 10) feeds++
+        else if (byte === 13) returns++
+      }
     }
-    return lines
+    return Math.max(feeds, returns)
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw unreadable(name, error)

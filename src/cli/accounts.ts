@@ -15,7 +15,7 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     args: [
       argument(
         '<file>',
-        'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line; - is standard input',
+        'CSV with a header (hubId,refreshToken,hubDomain) as spreadsheets save it, or one JSON object a line; - is standard input',
       ),
     ],
     options: [
