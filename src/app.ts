@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema/schema.ts'
 import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
-import { openQueueBoard } from '../jobs/queue-board.ts'
 import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
@@ -130,7 +129,7 @@ export async function startApp(
 /** Pages, API and probes, by the services of the moment. */
 async function serve(daemon: Daemon) {
   const { inForce, lifecycle, roles, pages } = daemon
-  const { config, log, budget, queues } = inForce.value
+  const { config, log, budget } = inForce.value
   const current = () => inForce.value
   const stopping = new AbortController()
   const accessTokens = createAccessTokens(current, pages)
@@ -147,7 +146,6 @@ async function serve(daemon: Daemon) {
     jobs: accountJobs(current, stopping.signal),
     adminToken: adminTokenOf(config, servesPages, log),
     brand: brandOf(config),
-    queueBoard: openQueueBoard(queues),
   }
   const server = await startHttpServer(httpDeps(web, inForce.value))
   const http = { ...server, prepare: async (services: Services) => server.prepare(httpDeps(web, services)) }

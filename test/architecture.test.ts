@@ -143,8 +143,6 @@ const LIBRARIES: LibraryTable = {
   bullmq: { of: ['jobs'] },
   'node-cron': { of: ['jobs'] },
   msgpackr: { of: ['limits', 'redis'] },
-  // Its adapter needs BullMQ; what it serves is handed to http as plain values.
-  '@bull-board/api': { of: ['jobs'] },
   ioredis: { of: ['redis'], types: ['jobs'] },
   undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'] },
   nodemailer: { of: ['delivery'] },

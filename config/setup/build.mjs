@@ -34,7 +34,7 @@ const CODE = /\.(ts|mjs)$/
 const ASSETS =
   /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|deploy\/(README|monitoring))\.md)$/
 /** These bring files of their own that they look for beside their code. */
-const AS_PACKAGES = ['@bull-board/ui', 'liquidjs', 'pino-pretty']
+const AS_PACKAGES = ['liquidjs', 'pino-pretty']
 
 /**
  * Each with all that it imports, in one file: to find and link a file takes a short command a millisecond. What comes first
@@ -61,13 +61,6 @@ const placesOfModules = {
   },
 }
 
-/** The board would search for its pages by `eval`, which no bundle can follow; jobs/queue-board.ts names their folder. */
-const boardWithoutEval = {
-  name: 'board-without-eval',
-  transform: (code, id) =>
-    /@bull-board\/api\/dist\/index\.js$/.test(id) ? code.replace(/eval\(`[^`]*`\)/, 'undefined') : null,
-}
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes('--anew')) rmSync(DIST, { recursive: true, force: true })
   if (!isBuilt()) await build()
@@ -90,7 +83,7 @@ async function build() {
       input: join(ROOT, 'src/main.ts'),
       platform: 'node',
       external: AS_PACKAGES,
-      plugins: [placesOfModules, boardWithoutEval],
+      plugins: [placesOfModules],
       logLevel: 'warn',
       output: {
         dir: made,

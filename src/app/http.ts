@@ -1,6 +1,5 @@
 import { logoOf, readLogoFile } from '../../config/schema/logo.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import type { QueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import type { HealthReport } from '../checks/health-report.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
@@ -31,7 +30,6 @@ export interface Web {
   jobs: AccountJobs
   adminToken: AdminToken | undefined
   brand: Brand
-  queueBoard: QueueBoard
   servesPages: boolean
   stop: AbortSignal
   health: () => Promise<HealthReport>
@@ -40,7 +38,7 @@ export interface Web {
 /** Parts of pages, API and probes, by the config of these services. */
 export function httpDeps(web: Web, services: Services): HttpDeps {
   const { config, vault, queues } = services
-  const { pages, servesPages, adminToken, brand, queueBoard, health } = web
+  const { pages, servesPages, adminToken, brand, health } = web
   const asked = { ...services, ...buildStores({ ...services, store: pages }, config) }
   return {
     ...asked,
@@ -58,7 +56,6 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     connect: services,
     ackLinks: ackLinks(vault, config),
     links: mailLinks(config, vault, services.clock),
-    queueBoard,
     queueDepths: () => readQueueDepths(queues, pages),
     actions: actionsOf(web, services, asked),
     health,

@@ -21,7 +21,6 @@ export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   ackLinks: AckLinks
   /** Links of an alert, as in its mails. */
   links: MailLinks
-  queueBoard: QueueBoardRoutes
   install: InstallSettings
   /** Undefined: a page reports the success. */
   afterInstall: AfterInstall | undefined
@@ -39,20 +38,6 @@ export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   audit: AuditLog
   metrics: Metrics
   log: Logger
-}
-
-/** The page of the jobs, for the server: its files, its settings, and its reads. */
-export interface QueueBoardRoutes {
-  /** The page as it comes with the package. */
-  page: string
-  /** Scripts, styles and pictures: where they are, and their names. */
-  files: { folder: string; names: readonly string[] }
-  config(): Promise<object>
-  reads: readonly {
-    /** Below the board's own address. */
-    path: string
-    answer(params: Record<string, string>, query: Record<string, string>): Promise<{ status: number; body: unknown }>
-  }[]
 }
 
 /** Actions that only a daemon does. */

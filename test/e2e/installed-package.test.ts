@@ -70,7 +70,7 @@ test('from an empty folder, without a registry: it is installed, and npx runs th
     await eventually('its accounts', async () => said.includes('25 accounts connected'), 60_000)
     const followed = await fetch(link, { redirect: 'manual' })
     const cookie = followed.headers.get('set-cookie')?.split(';')[0] ?? ''
-    for (const path of ['/', '/queues', '/guide/customers', '/assets/plimsoll.css']) {
+    for (const path of ['/', '/guide/customers', '/assets/plimsoll.css']) {
       expect((await fetch(new URL(path, link), { headers: { cookie } })).status, path).toBe(200)
     }
   } finally {

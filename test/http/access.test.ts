@@ -6,17 +6,7 @@ import { BEARER, FORM, JSON_BODY, openServer } from './open-server.ts'
 const redis = redisOfFile()
 
 const OPEN = ['/install', '/healthz', '/readyz', '/sign-in', '/assets/plimsoll.css', '/assets/mark.svg']
-const PAGES = [
-  '/',
-  '/accounts',
-  '/accounts/1',
-  '/upcoming',
-  '/alerts',
-  '/changes',
-  '/deliveries',
-  '/queues',
-  '/no-such-page',
-]
+const PAGES = ['/', '/accounts', '/accounts/1', '/upcoming', '/alerts', '/changes', '/deliveries', '/no-such-page']
 const READS = ['status', 'accounts', 'accounts/1', 'accounts/1/snapshots', 'alerts', 'silences', 'deliveries'].map(
   (path) => `/api/v1/${path}`,
 )
@@ -114,7 +104,6 @@ describe('with an admin token', () => {
     ['GET', '/sign-out', 401, 405],
     ['POST', '/accounts/1', 401, 405],
     ['POST', '/accounts/%ff', 400, 400],
-    ['POST', '/queues/static/js/main.js', 401, 404],
     ['PUT', '/api/v1/accounts/1/token', 401, 403],
     ['PUT', '/%61pi/v1/accounts/1/token/', 401, 403],
     ['OPTIONS', '/api/v1/accounts/1/token', 401, 403],

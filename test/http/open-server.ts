@@ -1,7 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import { openQueueBoard } from '../../jobs/queue-board.ts'
 import { identifyOne, refreshOne } from '../../jobs/refresh-tokens.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
@@ -94,7 +93,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     {
       ...{ pages, servesPages: true, stop: stopping.signal, jobs: accountJobs(() => services, stopping.signal) },
       ...{ adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)), brand: brandOf(world.config) },
-      ...{ queueBoard: openQueueBoard(queues), health: async () => ({ alive: true, ready: true, findings: [] }) },
+      health: async () => ({ alive: true, ready: true, findings: [] }),
       accessTokens: new AccessTokens({
         ...{ tokens: new TokenStore(pages, keys), vault, clock },
         refresh: (hubId, generation) => refreshOne(services, hubId, generation),

@@ -5,9 +5,8 @@ import { isSameText } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import { AWAY_MS, startRedis } from '../support/redis-server.ts'
 import { badDay } from './in-browser/scenes.ts'
-import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
+import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
 const redis = redisOfFile()
 
@@ -309,87 +308,6 @@ test('deliveries are narrowed by receiver and outcome, and each names its alerts
   expect(await rows('?outcome=retry&receiver=')).toEqual(['title="d-waits"'])
   expect(await rows('?outcome=delivered')).toBeNull()
   expect((await get('/deliveries?outcome=lost')).status).toBe(400)
-})
-
-describe('the queue board', () => {
-  const CHANGING = [
-    ...['PUT', 'POST', 'PATCH', 'DELETE'].flatMap((method) =>
-      [
-        ...['api/queues/pause', 'api/queues/resume', 'api/queues/sweep/pause', 'api/queues/sweep/empty'],
-        ...[
-          'api/queues/sweep/add',
-          'api/queues/sweep/obliterate',
-          'api/queues/refresh-tokens/1',
-          'api/queues/sweep/retry/failed',
-        ],
-        ...[
-          'api/queues/refresh-tokens/1/clean',
-          'api/queues/refresh-tokens/1/promote',
-          'api/queues',
-          'queue/sweep',
-          '',
-        ],
-      ].map((path) => [method, `/queues/${path}`] as const),
-    ),
-  ]
-
-  test('changes nothing, whoever asks', async () => {
-    const { ask, signIn, queues } = await badDay(redis)
-    const cookie = await signIn()
-    for (const [method, path] of CHANGING) {
-      for (const headers of [cookie, BEARER]) {
-        expect([403, 404, 405], `${method} ${path}`).toContain((await ask(method, path, headers)).status)
-      }
-    }
-    expect(await queues.refreshTokens.isPaused()).toBe(false)
-    expect(await queues.refreshTokens.getJobCounts('waiting')).toEqual({ waiting: 1 })
-  })
-
-  test('is for whoever is signed in, loads nothing from elsewhere, and shows ids only', async () => {
-    const { ask, get, signIn } = await badDay(redis)
-    for (const path of ['/queues', '/queues/api/queues', '/queues/static/js/main.js']) {
-      expect((await ask('GET', path)).status, path).toBe(401)
-    }
-    const cookie = await signIn()
-    const { text, headers } = await ask('GET', '/queues/queue/sweep', cookie)
-    expect(text).not.toMatch(
-      /https?:|<style|style=|<script(?! defer src="static\/| id="__UI_CONFIG__" type="application\/json")/,
-    )
-    expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/)
-    expect(headers['x-frame-options']).toBe('DENY')
-    const { status, json } = await get(
-      '/queues/api/queues?activeQueue=refresh-tokens&status=waiting&page=1&jobsPerPage=10',
-    )
-    expect(status).toBe(200)
-    const found = json.queues.find(({ name }: { name: string }) => name === 'refresh-tokens')
-    expect(found).toMatchObject({ readOnlyMode: true, allowRetries: false, jobs: [{ data: { hubIds: [1001, 1002] } }] })
-    expect((await get('/queues/static/../../package.json')).status).toBe(404)
-    expect((await get('/queues/static/%2e%2e/index.ejs')).status).toBe(404)
-  })
-
-  test('shows a hundred jobs at most at a time, and takes nothing else that a queue keeps for a job', async () => {
-    const { get, queues } = await openServer(redis)
-    await queues.deliver.addBulk(Array.from({ length: 120 }, () => ({ name: 'deliver', data: { deliveryId: 'd-1' } })))
-    const { json } = await get('/queues/api/queues?activeQueue=deliver&status=waiting&jobsPerPage=1e6')
-    const found = json.queues.find(({ name }: { name: string }) => name === 'deliver')
-    expect(found.jobs).toHaveLength(100)
-    for (const path of ['id', 'events', 'events/flow']) {
-      expect((await get(`/queues/api/queues/deliver/${path}`)).status, path).toBe(404)
-    }
-  })
-
-  test('says so while Redis is away, and does not hang', async () => {
-    const own = await startRedis(undefined, [], AWAY_MS)
-    try {
-      const { get } = await openServer(own)
-      expect((await get('/queues/api/queues')).status).toBe(200)
-      await own.end('SIGKILL')
-      const { status, text } = await get('/queues/api/queues')
-      expect([status, text.includes('Redis does not answer')]).toEqual([503, true])
-    } finally {
-      await own.stop()
-    }
-  })
 })
 
 test('the token of a form is good for one session and one key', () => {

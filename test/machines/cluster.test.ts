@@ -77,17 +77,7 @@ test('every command that reads, and every page, is answered', async () => {
   // Twelve accounts are at critical.
   expect((await command('check')).code).toBe(2)
   const search = `/accounts?q=${hubIds.at(-1)}`
-  const pages = [
-    '/',
-    '/accounts',
-    search,
-    `/accounts/${hubId}`,
-    '/alerts',
-    '/changes',
-    '/deliveries',
-    '/queues',
-    '/metrics',
-  ]
+  const pages = ['/', '/accounts', search, `/accounts/${hubId}`, '/alerts', '/changes', '/deliveries', '/metrics']
   for (const page of [...pages, `/api/v1${search}`, '/api/v1/status', `/api/v1/accounts/${hubId}/token`]) {
     expect({ page, status: (await ask(daemon.url + page)).status }).toEqual({ page, status: 200 })
   }

@@ -38,13 +38,11 @@ export async function crawl(
 
 /** Runs in the page: what it shows, and whatever of it our own markup never has. */
 const LOOK = `(() => {
-  // A program of others has pictures and styles of its own.
-  const isOurs = !location.pathname.startsWith('/queues')
   for (const details of document.querySelectorAll('details')) details.open = true
   const odd = []
   for (const element of document.querySelectorAll('*')) {
     for (const { name, value } of element.attributes) {
-      if (name.startsWith('on') || (name === 'style' && isOurs) || name === 'srcdoc') odd.push(element.localName + ' has ' + name + '=' + value)
+      if (name.startsWith('on') || name === 'style' || name === 'srcdoc') odd.push(element.localName + ' has ' + name + '=' + value)
       const isAddress = ['href', 'src', 'action', 'formaction', 'xlink:href'].includes(name)
       if (isAddress && /^\\s*(javascript|data|vbscript):/i.test(value)) odd.push(element.localName + ' has ' + name + '=' + value)
     }
@@ -52,7 +50,7 @@ const LOOK = `(() => {
     const isData = /json|plain/.test(element.getAttribute('type') ?? '')
     if (element.localName === 'script' && !isData && (element.src === '' || !isHere(element.src))) odd.push('a script of its own')
     if (element.localName === 'base' && !isHere(element.href)) odd.push('a base')
-    if (['iframe', 'object', 'embed', ...(isOurs ? ['img'] : [])].includes(element.localName)) odd.push('a ' + element.localName)
+    if (['iframe', 'object', 'embed', 'img'].includes(element.localName)) odd.push('a ' + element.localName)
   }
   if (window.ran !== undefined || document.title === 'ran') odd.push('a script ran')
   // What hides or reorders the words around it, or ends a line that is none of ours. What a field holds is sent back as it is.

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type BrowserPages, LOOKS, openBrowserPages, openChromium, screenshot } from '../../support/browser-pages.ts'
+import { type BrowserPages, openBrowserPages, openChromium } from '../../support/browser-pages.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN } from '../open-server.ts'
 import { badDay } from './scenes.ts'
@@ -102,20 +102,6 @@ test('without JavaScript the same forms work', async () => {
   expect(await page.textContent('dl')).not.toContain('config, ends')
   await page.getByRole('button', { name: 'Sign out' }).click()
   expect(new URL(page.url()).pathname).toBe('/sign-in')
-})
-
-test('the jobs can be looked at, and nothing is loaded from elsewhere or against the policy', async () => {
-  const { pages } = await openScene()
-  const { page, faults, status } = await pages.visit('/queues')
-  expect(status).toBe(200)
-  await page.getByText('refresh-tokens').first().waitFor()
-  await screenshot(page, 'queue board', LOOKS[2])
-  await page.goto(new URL('/queues/queue/refresh-tokens', page.url()).href)
-  await page.getByText('chunk').first().waitFor()
-  await page.goto(new URL('/queues/queue/refresh-tokens/1', page.url()).href)
-  await page.getByText('hubIds').first().waitFor()
-  await screenshot(page, 'queue board job', LOOKS[2])
-  expect(faults).toEqual([])
 })
 
 test("another server's page on this machine can send a form, cookie and all, and changes nothing", async () => {

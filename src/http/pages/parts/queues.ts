@@ -4,18 +4,12 @@ import { type Html, html } from '../../../text/html.ts'
 import { when } from './cells.ts'
 import { htmlTable } from './tables.ts'
 
-/** Address of the page with the jobs themselves. */
-export const BOARD_PATH = '/queues'
-
-/** A line for each queue with its non-zero counts; each leads to its jobs. */
+/** A line for each queue with its non-zero counts. */
 export function queueTable(queues: FleetStatus['queues'], now: number): Html {
   return htmlTable(
     'Queues',
     ['Queue', 'Jobs'],
-    queues.map((queue) => [
-      html`<a href="${BOARD_PATH}/queue/${queue.queue}">${queue.queue}</a>`,
-      jobsText(queue, now),
-    ]),
+    queues.map((queue) => [queue.queue, jobsText(queue, now)]),
   )
 }
 
