@@ -4,6 +4,7 @@ import { receiverKind } from '../../src/delivery/receivers/all-receivers.ts'
 import { mostCalls } from '../../src/limits/polling/poll-settings.ts'
 import { namedReports, reportOf } from '../../src/limits/reports/all-reports.ts'
 import { endOf, opensLimits } from '../../src/provider/dialects.ts'
+import type { Secret } from '../../src/runtime/secret.ts'
 import { isThisMachine } from './addresses.ts'
 import { formatDuration } from './duration.ts'
 import { lintRules } from './lint-rules.ts'
@@ -164,7 +165,20 @@ function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
   for (const [name, settings] of Object.entries(receivers)) {
     for (const { path, message } of receiverKind(settings).advise?.(settings) ?? [])
       yield { path: ['receivers', name, ...path], message }
+    const host = 'url' in settings ? deadHost(settings.url) : undefined
+    if (host !== undefined) {
+      const message =
+        `Microsoft has shut down ${host}: no message arrives there; make a new workflow in Teams (Workflows, "Send webhook ` +
+        'alerts to a channel"), the host of its address ends with .api.powerplatform.com'
+      yield { path: ['receivers', name, 'url'], message }
+    }
   }
+}
+
+/** Old addresses of Teams. */
+function deadHost(url: Secret | string): string | undefined {
+  const { hostname = '' } = URL.parse(typeof url === 'string' ? url : url.reveal()) ?? {}
+  return ['webhook.office.com', 'logic.azure.com'].find((dead) => hostname === dead || hostname.endsWith(`.${dead}`))
 }
 
 function* adviseAcknowledging({ alerts: { acknowledgeFor, repeatEvery } }: Config): Iterable<Advice> {

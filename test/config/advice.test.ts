@@ -161,6 +161,14 @@ test('what works as written and does nothing good at night gets a notice', () =>
   ])
   expect(noticesOf(hook('https://notslack.com/services/key', signed))).toEqual([])
 
+  const teams = (url: string) =>
+    noticesOf(quietWith(`receivers: { ops: { type: teams, url: "${url}" }, dba: { type: slack, url: https://a.b } }\n`))
+  for (const dead of ['acme.webhook.office.com', 'prod-01.westeurope.logic.azure.com:443'])
+    expect(teams(`https://${dead}/workflows/k`)).toEqual([
+      expect.stringMatching(/^receivers\.ops\.url: Microsoft has shut down/),
+    ])
+  expect(teams('https://1a.2b.environment.api.powerplatform.com:443/powerautomate/x?sig=k')).toEqual([])
+
   const heartbeat = (path: string) => noticesOf(`${QUIET}heartbeat: { url: "https://hc-ping.com/${path}" }\n`)
   expect(heartbeat('a-key/fail')).toEqual([
     'heartbeat.url: ends with /fail, which does not report success: leave it out, /fail is added where it is needed',

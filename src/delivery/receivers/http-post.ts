@@ -11,6 +11,7 @@ import { networkFailure } from '../network-failure.ts'
 import { type AttemptOutcome, markOf } from '../receiver.ts'
 import { splitCredentials } from '../url-credentials.ts'
 import type { Reach, Reached } from './receiver-kind.ts'
+import { readWords, secretsInAddress, type Words, withHalves } from './service-words.ts'
 
 const CONNECTIONS = 8
 const MAX_ANSWER_BYTES = 64 * 1024
@@ -19,6 +20,8 @@ export interface PostOptions {
   name: string
   /** One that carries a password or a key is a secret: nothing of it is ever shown. */
   url: Secret | string
+  /** Other secrets that it is sent, which its answer may repeat. */
+  repeated?: readonly Secret[]
   /** From connecting to the last byte of the answer. */
   timeoutMs?: number
   /** Connections to use instead of its own; the caller closes them. */
@@ -34,7 +37,7 @@ export interface Posted {
 }
 
 /** An answer of a far side; `body` has its first 64 kB, as far as they came. */
-export interface PostAnswer {
+export interface PostAnswer extends Words {
   status: number
   retryAfter: string | undefined
   body: string
@@ -44,7 +47,11 @@ export interface PostAnswer {
 /** Posts to one address and lets `meaningOf` judge the answer. Throws if the address can't be used. */
 export function createPost(options: PostOptions, meaningOf: (answer: PostAnswer) => AttemptOutcome = readAnswer) {
   const { name, timeoutMs = 15_000 } = options
-  const { url, authorization } = parseUrl(name, options.url)
+  const { url, password, authorization } = parseUrl(name, options.url)
+  const secrets = [
+    ...(options.url instanceof Secret ? secretsInAddress(url, password) : []),
+    ...withHalves(options.repeated ?? []),
+  ]
   // Now, and not with the first message: that may be an alert at night, on a disk that an upgrade is just writing to.
   const library = import('undici')
   library.catch(() => {}) // Each post fails by it.
@@ -71,7 +78,9 @@ export function createPost(options: PostOptions, meaningOf: (answer: PostAnswer)
         ...(dispatcher !== undefined && { dispatcher }),
       })
       const retryAfter = firstValue(answer.headers['retry-after'])
-      return meaningOf({ status: answer.statusCode, retryAfter, body: await beginningOf(answer.body), now })
+      const answered = await beginningOf(answer.body)
+      const words = readWords(answered, secrets)
+      return meaningOf({ status: answer.statusCode, retryAfter, body: answered, ...words, now })
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before there was an answer' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
@@ -83,14 +92,14 @@ export function createPost(options: PostOptions, meaningOf: (answer: PostAnswer)
 }
 
 /** Credentials of the URL become a header, as browsers and curl do it. */
-function parseUrl(name: string, given: Secret | string): { url: URL; authorization?: string } {
+function parseUrl(name: string, given: Secret | string): { url: URL; password: string; authorization?: string } {
   const parts = splitCredentials(secretOf(given))
   if (parts === null || !/^https?:$/.test(parts.url.protocol)) {
     throw new Error(`receiver ${name}: url must be an http(s) URL`)
   }
   const { url, user, password } = parts
-  if (user === '' && password === '') return { url }
-  return { url, authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
+  if (user === '' && password === '') return { url, password }
+  return { url, password, authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
 }
 
 function secretOf(given: Secret | string): Secret {
@@ -120,44 +129,62 @@ function firstValue(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }
 
-interface Meaning {
-  from: number
-  to: number
-  outcome: AttemptOutcome['outcome']
+/**
+ * One line of what answers mean: `final` switches the receiver off, `message` gives up this message alone, `later` tries
+ * again. The first line that fits decides.
+ */
+export interface Meaning {
+  /** One status, or from the first to the last. */
+  status: number | readonly [number, number]
+  /** Words that the service says then. */
+  says?: RegExp
+  is: 'delivered' | 'final' | 'message' | 'later'
   /** The next attempt waits for as long as `Retry-After` asks. */
   waits?: true
-  /** In place of the status' own name. */
+  /** Goes before the service's own words. */
   why?: string
 }
 
-/** Outcomes by status, after Standard Webhooks: the first row that has it decides. */
-const MEANINGS: readonly Meaning[] = [
-  { from: 100, to: 199, outcome: 'retry', why: 'no final answer' },
-  { from: 200, to: 299, outcome: 'delivered' },
-  { from: 300, to: 399, outcome: 'retry', why: 'redirects are not followed' },
-  { from: 410, to: 410, outcome: 'disable', why: 'this receiver wants no more messages' },
-  { from: 429, to: 429, outcome: 'retry', waits: true },
-  { from: 503, to: 503, outcome: 'retry', waits: true },
-  { from: 400, to: 599, outcome: 'retry' },
+/** By status alone, after Standard Webhooks. */
+const BY_STATUS: readonly Meaning[] = [
+  { status: [100, 199], is: 'later', why: 'no final answer' },
+  { status: [200, 299], is: 'delivered' },
+  { status: [300, 399], is: 'later', why: 'redirects are not followed' },
+  { status: 410, is: 'final' },
+  { status: 429, is: 'later', waits: true },
+  { status: 503, is: 'later', waits: true },
 ]
 
-export function readAnswer({ status, retryAfter, now }: Omit<PostAnswer, 'body'>): AttemptOutcome {
-  const meaning = MEANINGS.find(({ from, to }) => status >= from && status <= to)
-  if (meaning?.outcome === 'delivered') return { outcome: 'delivered', answer: status }
-  const why = meaning?.why ?? STATUS_CODES[status] ?? ''
-  const reason = why === '' ? `answered ${status}` : `answered ${status}: ${why}`
-  if (meaning?.outcome === 'disable') return { outcome: 'disable', answer: status, reason }
-  const wait = meaning?.waits === true ? retryAfterMs(retryAfter, now) : undefined
-  return { outcome: 'retry', answer: status, reason, ...(wait !== undefined && { retryAfterMs: wait }) }
+export function readAnswer(answer: PostAnswer): AttemptOutcome {
+  return outcomeOf(answer, BY_STATUS)
 }
 
-/** The same for a service that says with these statuses that the address is wrong for good. */
-export function goneFor(...statuses: readonly number[]): (answer: PostAnswer) => AttemptOutcome {
+/** The same for a service with words of its own. What a firewall or a proxy answers in its place is never final. */
+export function readService(...own: readonly Meaning[]): (answer: PostAnswer) => AttemptOutcome {
   return (answer) => {
-    const { status } = answer
-    if (!statuses.includes(status)) return readAnswer(answer)
-    return { outcome: 'disable', answer: status, reason: `answered ${status}: no messages are taken at this address` }
+    const { isPage, saysNo } = answer
+    const others = BY_STATUS.filter(({ is }) => is !== 'delivered' || !(isPage || saysNo))
+    return outcomeOf(answer, isPage ? others.filter(({ is }) => is !== 'final') : [...own, ...others])
   }
+}
+
+function outcomeOf(answer: PostAnswer, meanings: readonly Meaning[]): AttemptOutcome {
+  const { status } = answer
+  const meaning = meanings.find((one) => fits(one, answer))
+  if (meaning?.is === 'delivered') return { outcome: 'delivered', answer: status }
+  // A redirect's own page says nothing.
+  const words = status < 400 && meaning?.why !== undefined ? [meaning.why] : [meaning?.why, answer.says]
+  const why = words.filter((one) => one !== undefined && one !== '').join(': ') || STATUS_CODES[status]
+  const failed = { answer: status, reason: why === undefined ? `answered ${status}` : `answered ${status}: ${why}` }
+  if (meaning?.is === 'final') return { outcome: 'disable', ...failed }
+  if (meaning?.is === 'message') return { outcome: 'refuse', ...failed }
+  const wait = meaning?.waits === true ? retryAfterMs(answer.retryAfter, answer.now) : undefined
+  return { outcome: 'retry', ...failed, ...(wait !== undefined && { retryAfterMs: wait }) }
+}
+
+function fits({ status, says }: Meaning, answer: PostAnswer): boolean {
+  const [from, to] = typeof status === 'number' ? [status, status] : status
+  return answer.status >= from && answer.status <= to && (says === undefined || says.test(answer.says))
 }
 
 /** Connects as a delivery would, and hangs up: nothing is posted. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aMessage, anAlert, NOW, onAccount } from '../example-messages.ts'
-import { aFarSide, answers, expectNothingOf, never, openReceiver, sendThrough } from './far-side.ts'
+import { aFarSide, answers, never, openReceiver, sendThrough } from './far-side.ts'
 
 const TOKEN = '12345:s3cret-T0ken'
 const settings = (url: string) => ({ type: 'telegram', botToken: TOKEN, chat: '-100', url })
@@ -37,11 +37,4 @@ test('a group that became a supergroup is followed, and the new number is shown'
   await send(delivery, never)
   await close()
   expect(arrived.map(chatOf)).toEqual(['-100', '-1001234567890', '-1001234567890'])
-})
-
-test.each([400, 401, 403, 502])('%i is tried again, and no outcome has the token', async (status) => {
-  const { url } = await aFarSide(answers(status, { description: TOKEN, parameters: 'none' }))
-  const got = await sendThrough(settings(url))
-  expect(got).toMatchObject({ outcome: 'retry', answer: status })
-  expectNothingOf(got, TOKEN)
 })

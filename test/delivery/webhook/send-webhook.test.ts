@@ -319,7 +319,8 @@ test.each(['hooks.example.com/hunter2', 'ftp://ops:hunter2@example.com/', '', 'h
   },
 )
 
-const readAnswer = (status: number, retryAfter: string | undefined, now: number) => judge({ status, retryAfter, now })
+const readAnswer = (status: number, retryAfter: string | undefined, now: number) =>
+  judge({ status, retryAfter, body: '', says: '', isPage: false, saysNo: false, now })
 const AT = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 24 * 60 * 60 * 1000
 

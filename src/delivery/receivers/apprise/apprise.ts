@@ -2,11 +2,10 @@ import * as z from 'zod'
 import type { Message } from '../../../alerts/alert.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
 import { badgeOfMessage } from '../../describe/subject.ts'
-import type { AttemptOutcome } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, postAddress, posted } from '../common-settings.ts'
-import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
 import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** Some of the services behind it take far less, and split or cut it. */
@@ -52,18 +51,9 @@ function appriseBody(message: Message, { home, links = {} }: BodyContext, texts:
   })
 }
 
-/**
- * Apprise answers 204 where nothing was sent. A 424 may be all of its services: rather twice to some than never to all.
- */
-const FAILED: Record<number, string> = {
-  204: 'no configuration under this key, nothing was sent',
-  424: 'a service behind Apprise failed, others may have it',
-}
-
-function readApprise(answer: PostAnswer): AttemptOutcome {
-  const { status } = answer
-  const why = FAILED[status]
-  return why === undefined
-    ? readAnswer(answer)
-    : { outcome: 'retry', answer: status, reason: `answered ${status}: ${why}` }
-}
+/** A 424 may be all of its services: rather twice to some than never to all. */
+const readApprise = readService(
+  { status: 204, is: 'later', why: 'no configuration under this key, nothing was sent' },
+  { status: 424, is: 'later', why: 'a service behind Apprise failed, others may have it' },
+  { status: 413, is: 'message' },
+)

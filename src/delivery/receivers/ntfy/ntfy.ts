@@ -8,7 +8,7 @@ import { markOf } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, posted } from '../common-settings.ts'
-import { createPost, postWayOut, reachAddress } from '../http-post.ts'
+import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
 import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** A longer message becomes an attached file. */
@@ -32,13 +32,27 @@ export const ntfy = {
   create: ({ url, topic, token, template }, context) =>
     createBodyReceiver(context, {
       ...{ type: 'ntfy', template, texts: { mostBytes: MOST_BYTES - 1 } },
-      post: { ...createPost({ name: context.receiver, url: `${url}/` }), address: markOf(`${url}/${topic}`) },
+      post: {
+        ...createPost(
+          { name: context.receiver, url: `${url}/`, repeated: token === undefined ? [] : [token] },
+          readNtfy,
+        ),
+        address: markOf(`${url}/${topic}`),
+      },
       headers: token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` },
       bodyOf: (...shown) => ntfyBody(topic, ...shown),
     }),
   reach: reachAddress,
   wayOut: (place, answer) => postWayOut(place, answer, 'token'),
 } satisfies ReceiverKind<SettingsOf<typeof ntfySettings>>
+
+/** The numbers are ntfy's own: a proxy in front of it has none. */
+const readNtfy = readService(
+  { status: 401, says: /^401\d\d\b/, is: 'final' },
+  { status: 403, says: /^403\d\d\b/, is: 'final' },
+  { status: 400, says: /^400\d\d\b/, is: 'message' },
+  { status: 413, is: 'message' },
+)
 
 /** Plain text: ntfy reads no markup of its own accord. */
 function ntfyBody(topic: string, message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts): string {

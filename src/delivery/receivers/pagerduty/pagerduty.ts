@@ -5,7 +5,7 @@ import { chunksOf } from '../../../runtime/chunks-of.ts'
 import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'
 import { messageTemplate, withFault } from '../../templates/message-template.ts'
 import { insecureHttp, posted, templates } from '../common-settings.ts'
-import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
 import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 import { eventsOf, MOST_DETAIL } from './events.ts'
 
@@ -41,7 +41,10 @@ export const pagerduty = {
 } satisfies ReceiverKind<PagerDutySettings>
 
 function createPagerDuty({ url, routingKey, template }: PagerDutySettings, context: BodyContext): ShownReceiver {
-  const { post, ...asIs } = createPost({ name: context.receiver, url, timeoutMs: TIMEOUT_MS }, readEvents)
+  const { post, ...asIs } = createPost(
+    { name: context.receiver, url, repeated: [routingKey], timeoutMs: TIMEOUT_MS },
+    readEvents,
+  )
   const textsOf = messageTemplate(template, { mostBytes: MOST_DETAIL })
   const taken = new Map<string, Set<string>>()
   const eventsFor = (message: Message) => {
@@ -100,10 +103,8 @@ function createPagerDuty({ url, routingKey, template }: PagerDutySettings, conte
  * PagerDuty refuses an event with 400, and what it says of a wrong key is about every event. Any other refusal may be that of
  * a proxy on the way, which must not switch off who is to be woken.
  */
-function readEvents(answer: PostAnswer): AttemptOutcome {
-  const { status, body } = answer
-  if (status !== 400) return readAnswer(answer)
-  return /routing.?key/i.test(body)
-    ? { outcome: 'disable', answer: 400, reason: 'answered 400: the routing key is not valid' }
-    : { outcome: 'refuse', answer: 400, reason: 'answered 400: the event is not valid' }
-}
+const readEvents = readService(
+  { status: 400, says: /routing.?key/i, is: 'final' },
+  { status: 400, says: /./, is: 'message' },
+  { status: 413, is: 'message' },
+)

@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import type { AttemptOutcome } from '../../receiver.ts'
 import { escapeMarkup } from '../../templates/own-links.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, postAddress, posted } from '../common-settings.ts'
-import { createPost, goneFor, type PostAnswer, postWayOut, reachAddress } from '../http-post.ts'
+import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
 import type { ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 import { escaped, MOST_TEXT, slackBody } from './slack-body.ts'
 
@@ -28,7 +27,13 @@ export const slack = {
 } satisfies ReceiverKind<SettingsOf<typeof slackSettings>>
 
 /** A hook that was taken away never comes back; its channel may. */
-function readSlack(answer: PostAnswer): AttemptOutcome {
-  const isRevoked = answer.status === 400 && answer.body.includes('invalid_token')
-  return goneFor(404, 410, ...(isRevoked ? [400] : []))(answer)
-}
+const GONE =
+  /^(invalid_token|no_service(_id)?|no_active_hooks|no_team|team_disabled|action_prohibited|posting_to_general_channel_denied)$/
+
+const readSlack = readService(
+  { status: [400, 403], says: GONE, is: 'final' },
+  { status: 404, is: 'final' },
+  { status: 410, is: 'final' },
+  { status: 400, says: /^[a-z]+(_[a-z]+)+$/, is: 'message' },
+  { status: 413, is: 'message' },
+)

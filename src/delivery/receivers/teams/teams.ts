@@ -9,7 +9,7 @@ import type { TemplateTexts } from '../../templates/message-template.ts'
 import { escapeMarkup } from '../../templates/own-links.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, postAddress, posted } from '../common-settings.ts'
-import { createPost, type PostAnswer, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import { createPost, type PostAnswer, postWayOut, reachAddress, readService } from '../http-post.ts'
 import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** Teams refuses 28,672 bytes, counted after it has expanded what was sent by up to a fifth. */
@@ -38,11 +38,26 @@ export const teams = {
       texts: { escapeField: escapeMarkup(context.home), mostBytes: MOST_OWN_BODY },
     }),
   reach: reachAddress,
-  wayOut: postWayOut,
+  wayOut: (place, answer) =>
+    answer === 400
+      ? 'turn the workflow on in Teams'
+      : answer === 401 || answer === 404
+        ? `make a workflow in Teams, and put its address into ${place}.url`
+        : postWayOut(place, answer),
 } satisfies ReceiverKind<SettingsOf<typeof teamsSettings>>
 
+const meaningOf = readService(
+  { status: 404, says: /WorkflowNotFound/, is: 'final' },
+  { status: 400, says: /WorkflowTriggerIsNotEnabled/, is: 'final' },
+  { status: 401, is: 'final' },
+  { status: 400, says: /TriggerInputSchemaMismatch|InvalidRequestContent/, is: 'message' },
+  { status: 413, is: 'message' },
+  { status: [200, 299], says: /HTTP error 413/i, is: 'message' },
+  { status: [200, 299], says: /HTTP error \d{3}/i, is: 'later' },
+)
+
 function readTeams(answer: PostAnswer): AttemptOutcome {
-  const outcome = readAnswer(answer)
+  const outcome = meaningOf(answer)
   return outcome.outcome === 'delivered'
     ? { ...outcome, detail: 'accepted: the channel shows whether it arrived' }
     : outcome

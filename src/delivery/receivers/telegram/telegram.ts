@@ -9,7 +9,7 @@ import type { AttemptOutcome } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, posted } from '../common-settings.ts'
-import { createPost, type PostAnswer, type Posted, postWayOut, reachAddress, readAnswer } from '../http-post.ts'
+import { createPost, type PostAnswer, type Posted, postWayOut, reachAddress, readService } from '../http-post.ts'
 import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 
 const MOST_CHARACTERS = 4_096
@@ -36,18 +36,23 @@ export const telegram = {
   create: createTelegram,
   reach: reachAddress,
   wayOut: (place, answer) =>
-    answer === 400 ? `check ${place}.chat: the bot must be in it` : postWayOut(place, answer, 'botToken'),
+    answer === 400 || answer === 403
+      ? `check ${place}.chat: the bot must be in it`
+      : postWayOut(place, answer, 'botToken'),
 } satisfies ReceiverKind<TelegramSettings>
 
 function createTelegram({ url, botToken, chat, template }: TelegramSettings, context: BodyContext): ShownReceiver {
   let current = chat
   let moved: string | undefined
   const judge = (answer: PostAnswer) => {
-    moved = parametersOf(answer.body).migrate_to_chat_id?.toString() ?? moved
+    moved = answerOf(answer.body).parameters?.migrate_to_chat_id?.toString() ?? moved
     return readTelegram(answer)
   }
   const bot = `bot${encodeURIComponent(botToken.reveal()).replaceAll('%3A', ':')}`
-  const { post, ...asIs } = createPost({ name: context.receiver, url: new Secret(`${url}/${bot}/sendMessage`) }, judge)
+  const { post, ...asIs } = createPost(
+    { name: context.receiver, url: new Secret(`${url}/${bot}/sendMessage`), repeated: [botToken] },
+    judge,
+  )
 
   async function follow(posted: Posted): Promise<AttemptOutcome> {
     const first = await post(posted)
@@ -80,21 +85,35 @@ function telegramBody(
 }
 
 const answerShape = z.object({
-  parameters: z.object({ retry_after: z.number().optional(), migrate_to_chat_id: z.number().optional() }).optional(),
+  error_code: z.number().optional().catch(undefined),
+  parameters: z
+    .object({ retry_after: z.number().optional(), migrate_to_chat_id: z.number().optional() })
+    .optional()
+    .catch(undefined),
 })
 
-/** Telegram puts its pause into the body. */
+const meaningOf = readService(
+  { status: 401, says: /\bunauthorized/i, is: 'final' },
+  { status: 404, says: /^not found$/i, is: 'final' },
+  { status: 403, says: /blocked|kicked|deactivated|not a member|can't/i, is: 'final' },
+  { status: 400, says: /chat not found/i, is: 'final' },
+  { status: 400, says: /upgraded to a supergroup/i, is: 'later' },
+  { status: 400, says: /^bad request: /i, is: 'message' },
+  { status: 413, is: 'message' },
+)
+
+/** Telegram puts its pause into the body, and the status too where a server in between answers 200. */
 function readTelegram(answer: PostAnswer): AttemptOutcome {
-  const { retry_after } = parametersOf(answer.body)
-  const outcome = readAnswer(answer)
-  const wait = retry_after === undefined ? undefined : retryAfterMs(String(Math.ceil(retry_after)), answer.now)
+  const { error_code: status = answer.status, parameters } = answerOf(answer.body)
+  const outcome = meaningOf(answer.saysNo ? { ...answer, status } : answer)
+  const seconds = parameters?.retry_after
+  const wait = seconds === undefined ? undefined : retryAfterMs(String(Math.ceil(seconds)), answer.now)
   return outcome.outcome === 'retry' && wait !== undefined ? { ...outcome, retryAfterMs: wait } : outcome
 }
 
-/** Also the new number of a group that became a supergroup. */
-function parametersOf(body: string) {
+function answerOf(body: string): z.output<typeof answerShape> {
   try {
-    return answerShape.safeParse(JSON.parse(body)).data?.parameters ?? {}
+    return answerShape.safeParse(JSON.parse(body)).data ?? {}
   } catch {
     return {}
   }

@@ -29,7 +29,7 @@ export function createWebhookReceiver(options: WebhookOptions): ShownReceiver {
   const own = options.payload === undefined ? undefined : payloadBody(options.payload, context)
   const bodyOf = own?.body ?? ((message: Message) => BODIES[options.format](message, context))
   const shownOf = own?.shown ?? bodyOf
-  const { post, ...asIs } = createPost(options)
+  const { post, ...asIs } = createPost({ ...options, repeated: Object.values(options.headers ?? {}) })
   const keys = options.secrets.map(signingKey)
   const more = Object.entries(options.headers ?? {}).map(([header, value]) => [header.toLowerCase(), value.reveal()])
   return {
