@@ -61,13 +61,19 @@ const CAUTIOUS_LIFE_SECONDS = 300
  */
 function readLifetime(answer: JsonObject, bringsRefreshToken: boolean): number {
   try {
-    const expiresIn = readCount(answer, 'expires_in')
+    const expiresIn = readCount(withNumber(answer, 'expires_in'), 'expires_in')
     if (expiresIn === 0) throw new UnreadableError('expires_in is the number 0: expected seconds that are left')
     return Math.min(expiresIn, LONGEST_LIFE_SECONDS)
   } catch (error) {
     if (bringsRefreshToken && error instanceof UnreadableError) return CAUTIOUS_LIFE_SECONDS
     throw error
   }
+}
+
+/** Some servers write the number as a text. */
+function withNumber(answer: JsonObject, field: string): JsonObject {
+  const value = answer[field]
+  return typeof value === 'string' && /^\s*\d{1,10}\s*$/.test(value) ? { ...answer, [field]: Number(value) } : answer
 }
 
 export function readMetadata(json: unknown): TokenMetadata {

@@ -8,12 +8,18 @@ export type Family = 'token' | 'crm'
 
 /** An account that moves to another data center: a pause of up to a day. */
 const MIGRATING = 477
+/** An account that is in another data center than the one that was asked. */
+export const OTHER_DATA_CENTER = 488
+
+/** Code of a failure whose answer is not the provider's: the page of a firewall, of a proxy, of a captive portal. */
+export const INTERMEDIARY = 'intermediary'
 
 /**
  * The failure in an answer that is no success, by the provider's three shapes of error bodies: OAuth's (`error`,
  * `error_description`, `status`), the CRM's (`category`, `message`, `context`), the rate limit's (`errorType`,
- * `policyName`). Any field may be missing, the body may be HTML. `clean` takes out the secrets that were sent, which an
- * error text may repeat.
+ * `policyName`). Any field may be missing. An answer without a known word in one of these shapes is not the provider's: firewalls
+ * and proxies answer with any status, for all accounts alike, and nothing follows from it about an account or the app. `clean`
+ * takes out the secrets that were sent, which an error text may repeat.
  */
 export function classifyAnswer(
   family: Family,
@@ -21,17 +27,29 @@ export function classifyAnswer(
   now: number,
   clean: (text: string) => string,
 ): ProviderFailure {
+  const { status } = answer
   const body = readErrorBody(answer.body)
-  const wait = retryAfterMs(answer.headers['retry-after'], now) ?? waitOfPolicy(family, answer.status, body)
-  const detail = optionalString(body, 'error_description') ?? optionalString(body, 'message')
-  const kind = classOf(family, answer.status, body)
+  const said = family === 'token' ? tokenWord(body) : undefined
+  const wait = retryAfterMs(answer.headers['retry-after'], now) ?? waitOfPolicy(family, status, body)
+  const pause = wait === undefined ? {} : { retryAfterMs: wait }
+  const dataCenter = status === OTHER_DATA_CENTER ? dataCenterIn(body) : undefined
+  if (dataCenter !== undefined) {
+    const message = `the account is in data center ${dataCenter}: connect it again`
+    return { class: 'rejected', code: 'other-data-center', message, status }
+  }
+  const kind = classOf(family, status, body, said)
+  if (isPage(answer.body) || (kind === undefined && !asksForLater(status))) {
+    const code = asksForLater(status) ? String(status) : INTERMEDIARY
+    return { class: 'transient', code, message: describeStranger(answer, body, clean), status, ...pause }
+  }
+  const detail = detailOf(body)
   const scopes = kind === 'forbidden' ? readScopes(body, clean) : []
   return {
-    class: kind,
-    code: codeOf(answer.status, body, clean),
-    message: `the provider answered ${answer.status}${detail === undefined ? '' : `: ${shorten(clean(detail))}`}`,
-    status: answer.status,
-    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    class: kind ?? 'transient',
+    code: codeOf(status, body, said, clean),
+    message: `the provider answered ${status}${detail === undefined ? '' : `: ${shorten(clean(detail))}`}`,
+    status,
+    ...pause,
     ...(scopes.length === 0 ? {} : { scopes }),
   }
 }
@@ -45,30 +63,129 @@ export function classifyError(error: unknown): ProviderFailure {
   throw error
 }
 
-function classOf(family: Family, status: number, body: JsonObject): FailureClass {
-  if (status === MIGRATING) return 'parked'
-  if (status === 408 || status === 423 || status === 425 || status === 429 || status >= 500) return 'transient'
-  return family === 'token' ? tokenClass(status, body) : crmClass(status)
+/** True where the app itself is refused, by its id, its secret or its redirect address: no account has a part in it. */
+export function isAppRefused({ class: kind, code }: Pick<ProviderFailure, 'class' | 'code'>): boolean {
+  return kind === 'client' && (APP_REFUSED.has(code.toLowerCase()) || REDIRECT.test(code))
 }
 
-function tokenClass(status: number, body: JsonObject): FailureClass {
-  const words = [optionalString(body, 'status'), optionalString(body, 'error')]
-  const says = (...refusals: string[]) => words.some((word) => word !== undefined && refusals.includes(word))
-  if (status === 400 && says('BAD_REFRESH_TOKEN', 'BAD_AUTH_CODE', 'EXPIRED_AUTH_CODE', 'invalid_grant'))
-    return 'rejected'
-  // The account was deleted, or has disconnected the app; an older answer has 403.
-  if ((status === 400 || status === 403) && says('BAD_HUB')) return 'rejected'
-  return 'client'
+const APP_REFUSED: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'bad_client_id',
+  'bad_client_secret',
+])
+const REDIRECT = /redirect[_ ]ur[il]/i
+const GRANT_REFUSED: ReadonlySet<string> = new Set([
+  'invalid_grant',
+  'bad_refresh_token',
+  'bad_auth_code',
+  'expired_auth_code',
+  // The account was deleted, or has disconnected the app.
+  'bad_hub',
+])
+const LATER: ReadonlySet<string> = new Set(['temporarily_unavailable', 'server_error'])
+/** The request itself, in OAuth's words. */
+const REQUEST_REFUSED: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'bad_request',
+  'bad_grant_type',
+])
+
+interface TokenWord {
+  means: 'app' | 'grant' | 'later' | 'request'
+  word: string
 }
 
-function crmClass(status: number): FailureClass {
+const MISMATCH: TokenWord = { means: 'app', word: 'redirect_uri_mismatch' }
+
+/** The most telling word of an answer of the token endpoint: the app's own error may come as a kind of refused grant. */
+function tokenWord(body: JsonObject): TokenWord | undefined {
+  const words = [body.status, body.error].filter((word) => typeof word === 'string')
+  const find = (means: TokenWord['means'], known: (word: string) => boolean): TokenWord | undefined => {
+    const word = words.find((one) => known(one.toLowerCase()))
+    return word === undefined ? undefined : { means, word }
+  }
+  const refused = find('grant', (word) => GRANT_REFUSED.has(word))
+  return (
+    find('app', (word) => APP_REFUSED.has(word) || REDIRECT.test(word)) ??
+    // OAuth has no word of its own for it (RFC 6749, 5.2).
+    (refused !== undefined && REDIRECT.test(detailOf(body) ?? '') ? MISMATCH : refused) ??
+    find('later', (word) => LATER.has(word)) ??
+    find('request', (word) => REQUEST_REFUSED.has(word))
+  )
+}
+
+/** Undefined: the answer is not the provider's. */
+function classOf(
+  family: Family,
+  status: number,
+  body: JsonObject,
+  said: TokenWord | undefined,
+): FailureClass | undefined {
+  if (status === MIGRATING && optionalString(body, 'message') !== undefined) return 'parked'
+  if (status === 429 || isOfIntermediary(status)) return undefined
+  if (said?.means === 'app') return 'client'
+  if (said?.means === 'grant') return 'rejected'
+  if (said === undefined && !isCrmError(body)) return undefined
+  if (said?.means === 'later' || asksForLater(status)) return 'transient'
+  if (family === 'token') return 'client'
   if (status === 401) return 'unauthorized'
-  if (status === 403) return 'forbidden'
-  return 'client'
+  return status === 403 ? 'forbidden' : 'client'
 }
 
-function codeOf(status: number, body: JsonObject, clean: (text: string) => string): string {
+/** Statuses that mean the same whoever answers. */
+function asksForLater(status: number): boolean {
+  return status === 408 || status === 423 || status === 425 || status === 429 || status >= 500
+}
+
+/** Redirects, and statuses of proxies and load balancers: the provider has no others of its own than these two. */
+function isOfIntermediary(status: number): boolean {
+  if (status >= 460 && status <= 499) return status !== MIGRATING && status !== OTHER_DATA_CENTER
+  return (status >= 300 && status < 400) || status === 407 || status === 421 || status === 451
+}
+
+const CATEGORIES: ReadonlySet<unknown> = new Set([
+  'EXPIRED_AUTHENTICATION',
+  'INVALID_AUTHENTICATION',
+  'MISSING_SCOPES',
+  'FORBIDDEN',
+  'OBJECT_NOT_FOUND',
+  'VALIDATION_ERROR',
+  'RATE_LIMITS',
+  'LOCKED',
+  'INTERNAL_ERROR',
+])
+
+/** The form of the provider's errors outside OAuth; their categories are many, and each comes with `status` and `message`. */
+function isCrmError(body: JsonObject): boolean {
+  if (CATEGORIES.has(body.category)) return true
+  const status = optionalString(body, 'status')
+  const isKnown = status === 'error' || GRANT_REFUSED.has(status?.toLowerCase() ?? '')
+  return isKnown && optionalString(body, 'message') !== undefined
+}
+
+const DATA_CENTER = /\bHublet ([a-z]{2}\d{1,2})\b/g
+
+function dataCenterIn(body: JsonObject): string | undefined {
+  const named = optionalString(body, 'correctHublet')
+  if (named !== undefined && /^[a-z]{2}\d{1,2}$/.test(named)) return named
+  return [...(optionalString(body, 'message') ?? '').matchAll(DATA_CENTER)].at(-1)?.[1]
+}
+
+function detailOf(body: JsonObject): string | undefined {
+  return optionalString(body, 'error_description') ?? optionalString(body, 'message')
+}
+
+function codeOf(
+  status: number,
+  body: JsonObject,
+  said: TokenWord | undefined,
+  clean: (text: string) => string,
+): string {
   const word =
+    said?.word ??
     optionalString(body, 'category') ??
     optionalString(body, 'policyName') ??
     // "error" adds nothing to the number.
@@ -76,6 +193,50 @@ function codeOf(status: number, body: JsonObject, clean: (text: string) => strin
       (value) => value !== undefined && value !== 'error',
     )
   return word !== undefined && /^[A-Za-z_]{1,60}$/.test(word) && clean(word) === word ? word : String(status)
+}
+
+/** Part of a body in which a title may be: pages begin with it. */
+const HEAD_BYTES = 20_000
+
+/** True where a body is HTML or XML, whatever it is labeled: no answer of the provider is. */
+export function isPage(body: Buffer): boolean {
+  return /^\s*</.test(body.toString('latin1', 0, 1_000))
+}
+
+/** The failure of a page that came with a status of success. */
+export function classifyPage(answer: HttpResponse, clean: (text: string) => string): ProviderFailure {
+  return { class: 'transient', code: INTERMEDIARY, message: describeStranger(answer, {}, clean), status: answer.status }
+}
+
+function describeStranger({ status, body }: HttpResponse, json: JsonObject, clean: (text: string) => string): string {
+  const text = body.toString('utf8', 0, HEAD_BYTES)
+  if (isPage(body)) {
+    const title = titleOf(text, clean)
+    return `a page of a firewall or proxy (${status})${title === '' ? '' : `: ${title}`}`
+  }
+  if (status >= 300 && status < 400) return `a redirect by a firewall or proxy (${status})`
+  if (text.trim() === '') return `an empty answer of a firewall or proxy (${status})`
+  const detail = detailOf(json) ?? optionalString(json, 'error') ?? (/^\s*[[{]/.test(text) ? '' : text)
+  const said = shorten(clean(detail), MOST_TITLE).trim()
+  return `an answer of a firewall or proxy (${status})${said === '' ? '' : `: ${said}`}`
+}
+
+const MOST_TITLE = 80
+
+function titleOf(page: string, clean: (text: string) => string): string {
+  const [, title = ''] = /<title[^>]*>([^<]*)/i.exec(page) ?? /<h1[^>]*>([^<]*)/i.exec(page) ?? []
+  return shorten(clean(withoutEntities(title)), MOST_TITLE).trim()
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
+
+function withoutEntities(text: string): string {
+  return text.replace(/&(?:#(\d{1,6})|#x([\da-f]{1,5})|([a-z]{2,5}));/gi, (whole, decimal, hex, name) => {
+    const point = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+    return name === undefined
+      ? String.fromCodePoint(Math.min(point, 0x10ffff))
+      : (ENTITIES[name.toLowerCase()] ?? whole)
+  })
 }
 
 /** How long the window is of a rate limit that was reached, where the answer has no `Retry-After`. */
@@ -129,11 +290,11 @@ function readErrorBody(body: Buffer): JsonObject {
  * A sentence from outside, fit for logs and terminals. Every word with the form of a token is taken out: an answer may repeat
  * more than what we sent.
  */
-function shorten(text: string): string {
+function shorten(text: string, most = 200): string {
   const line = text
     .replace(/\p{Cf}/gu, '')
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .replace(/(?=\S*\d)[\w+/=~.%-]{20,}/g, '[removed]')
   // A cut may go through an emoji, and half of one is no text any more.
-  return line.length <= 200 ? line : `${line.slice(0, 199).toWellFormed()}…`
+  return line.length <= most ? line : `${line.slice(0, most - 1).toWellFormed()}…`
 }

@@ -2,7 +2,15 @@ import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import { type Secret, withoutSecrets } from '../runtime/secret.ts'
 import { readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
-import { classifyAnswer, classifyError, type Family } from './classify.ts'
+import {
+  classifyAnswer,
+  classifyError,
+  classifyPage,
+  type Family,
+  INTERMEDIARY,
+  isPage,
+  OTHER_DATA_CENTER,
+} from './classify.ts'
 import { type AppCredentials, DIALECTS, type Dialect, type DialectName } from './dialects.ts'
 import { type CrmResult, failed, type ProviderResult, readAccountBucket } from './failure.ts'
 import { CallError, createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
@@ -183,12 +191,15 @@ function resultOf<T>(
   answeredAt: number,
   clientSecret: Secret,
 ): ProviderResult<T> {
+  const clean = (text: string) => withoutSecrets(redactUrls(text), secret, clientSecret)
+  if (answer.status < 200 || answer.status >= 300) return failed(classifyAnswer(family, answer, answeredAt, clean))
+  if (isPage(answer.body)) return failed(classifyPage(answer, clean))
   try {
-    if (answer.status >= 200 && answer.status < 300) return { ok: true, value: read(answer.body) }
-    const clean = (text: string) => withoutSecrets(redactUrls(text), secret, clientSecret)
-    return failed(classifyAnswer(family, answer, answeredAt, clean))
+    return { ok: true, value: read(answer.body) }
   } catch (error) {
-    return failed(classifyError(error))
+    // An error of OAuth may come with a status of success.
+    const failure = error instanceof UnreadableError ? classifyAnswer(family, answer, answeredAt, clean) : undefined
+    return failed(failure === undefined || failure.code === INTERMEDIARY ? classifyError(error) : failure)
   }
 }
 
@@ -203,5 +214,6 @@ function readActiveMetadata(json: unknown): TokenMetadata {
 /** A deletion may be tried again after its answer was lost: what the token endpoint then doesn't know is gone. */
 function deletedAnyway(result: { ok: false } & ProviderResult<'deleted'>): ProviderResult<'deleted' | 'was-gone'> {
   const { status, class: kind } = result.failure
-  return status === 404 || kind === 'rejected' ? { ok: true, value: 'was-gone' } : result
+  const isUnknown = kind === 'rejected' && status !== OTHER_DATA_CENTER
+  return (kind === 'client' && status === 404) || isUnknown ? { ok: true, value: 'was-gone' } : result
 }

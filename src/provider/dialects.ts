@@ -26,7 +26,8 @@ export interface Dialect {
   limits(accessToken: string, path: string): HttpRequest
 }
 
-const ACCEPT_JSON = { accept: 'application/json' }
+/** Proxies that compress without being asked are known to forget to say so. */
+const ACCEPT_JSON = { accept: 'application/json', 'accept-encoding': 'identity' }
 
 export const DIALECTS: Record<DialectName, Dialect> = {
   v1: {
@@ -79,7 +80,7 @@ function getJson(accessToken: string, path: string): HttpRequest {
   return { method: 'GET', path, headers: { ...ACCEPT_JSON, authorization: `Bearer ${accessToken}` } }
 }
 
-const FORM_HEADERS = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' }
+const FORM_HEADERS = { ...ACCEPT_JSON, 'content-type': 'application/x-www-form-urlencoded' }
 
 function post(path: string, form: Record<string, string>): HttpRequest {
   return { method: 'POST', path, headers: FORM_HEADERS, body: encodeForm(form) }

@@ -1,13 +1,15 @@
 import type { HttpResponse } from './http.ts'
 
 /**
- * A failed call, as a value that decides what to do next:
- * - `transient`: it may work later. Overload, outage, a broken connection, an answer that can't be read.
+ * A failed call, as a value that decides what to do next. All but `transient` are the provider's own word:
+ * - `transient`: it may work later. Overload, outage, a broken connection, an answer that can't be read, the page of a firewall
+ *   or proxy (code `intermediary`).
  * - `parked`: the provider asks for a pause of `retryAfterMs` (an account that moves to another data center).
  * - `unauthorized`: the access token was not accepted. Refresh once, try once more.
  * - `forbidden`: the grant lacks a scope. Nothing to retry until the customer grants it.
- * - `rejected`: the refresh token (or the code) is refused, or its account is gone. To be confirmed before it is believed.
- * - `client`: the app itself is refused - its id, its secret, the request's form. No account is at fault.
+ * - `rejected`: the refresh token (or the code) is refused, its account is gone, or is in another data center (status 488). To be
+ *   confirmed before it is believed.
+ * - `client`: the request is refused, or the app itself (`isAppRefused`). No account is at fault.
  */
 export type FailureClass = 'transient' | 'parked' | 'unauthorized' | 'forbidden' | 'rejected' | 'client'
 

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 // Not the whole package: with its fetch, caches and mocks a process holds 10 MB more.
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
+import { plainBody, TooLargeError } from './body.ts'
 
 /**
  * Rules of one call, for all endpoints: one connection pool with HTTP/1.1 keep-alive, a deadline that covers everything
@@ -126,7 +127,17 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
     this.#deadlines.end(this)
     const [only] = this.#chunks
     const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks)
-    this.#end({ status: this.#status, headers: this.#headers, body })
+    this.#end(this.#plain(body))
+  }
+
+  #plain(body: Buffer): HttpResponse | CallError {
+    try {
+      const plain = plainBody(body, this.#headers['content-encoding'], this.#options.maxAnswerBytes)
+      return { status: this.#status, headers: this.#headers, body: plain }
+    } catch (error) {
+      if (error instanceof TooLargeError) return new CallError('too-large', error.message)
+      throw error
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

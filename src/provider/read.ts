@@ -19,12 +19,36 @@ export function parseJson(body: Buffer): unknown {
   const text = body.toString('utf8')
   let value: unknown
   try {
-    value = LONG_ID.test(text) ? parseWithLongIds(text) : JSON.parse(text)
+    value = parse(text)
   } catch {
-    if (text.trimStart().startsWith('<')) throw new UnreadableError('the answer is HTML, not JSON')
-    throw new UnreadableError(`the answer of ${body.length} bytes is not valid JSON`)
+    value = parseStart(text)
   }
+  if (value === undefined) throw new UnreadableError(`the answer of ${body.length} bytes is not valid JSON`)
   return hasHalfPairs(text) ? wellFormed(value) : value
+}
+
+function parse(text: string): unknown {
+  return LONG_ID.test(text) ? parseWithLongIds(text) : JSON.parse(text)
+}
+
+/** Without what a proxy wrote behind the object; undefined where that is not JSON either. */
+function parseStart(text: string): unknown {
+  try {
+    return parse(firstObject(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** The object at the start of a text; empty where none ends. */
+function firstObject(text: string): string {
+  if (!/^\s*\{/.test(text)) return ''
+  let depth = 0
+  for (const { 0: mark, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (mark === '{') depth++
+    else if (mark === '}' && --depth === 0) return text.slice(0, index + 1)
+  }
+  return ''
 }
 
 /** An id beyond 2^53 names another record once it is a number: it stays the text that it was. Hardly any answer has one. */

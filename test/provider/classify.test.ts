@@ -20,6 +20,7 @@ const oauth = (status: string, error?: string) => ({
   ...(error === undefined ? {} : { error }),
 })
 const crm = (category: string) => ({ status: 'error', message: 'a message', correlationId: 'c', category })
+const said = (message: string) => ({ status: 'error', message })
 const limited = (policyName: string) => ({
   status: 'error',
   message: `You have reached your ${policyName.toLowerCase()} limit.`,
@@ -29,7 +30,9 @@ const limited = (policyName: string) => ({
   groupName: 'publicapi:private-apps:6748263',
 })
 
-const TABLE: [family: Family | 'both', status: number, body: unknown, kind: FailureClass, code: string][] = [
+type Row = [family: Family | 'both', status: number, body: unknown, kind: FailureClass, code: string]
+
+const TABLE: Row[] = [
   ['both', 429, limited('TEN_SECONDLY_ROLLING'), 'transient', 'TEN_SECONDLY_ROLLING'],
   ['both', 429, limited('DAILY'), 'transient', 'DAILY'],
   ['both', 429, { message: 'You have reached your rate limit.' }, 'transient', '429'],
@@ -51,23 +54,58 @@ const TABLE: [family: Family | 'both', status: number, body: unknown, kind: Fail
   ['token', 400, oauth('EXPIRED_AUTH_CODE'), 'rejected', 'EXPIRED_AUTH_CODE'],
   ['token', 400, oauth('BAD_HUB', 'access_denied'), 'rejected', 'BAD_HUB'],
   ['token', 403, oauth('BAD_HUB'), 'rejected', 'BAD_HUB'],
-  ['token', 400, { error: 'access_denied' }, 'client', 'access_denied'],
-  ['token', 401, oauth('BAD_HUB'), 'client', 'BAD_HUB'],
+  // Whatever the status, in any case of the letters.
+  ['token', 401, oauth('BAD_HUB'), 'rejected', 'BAD_HUB'],
+  ['token', 403, oauth('bad_refresh_token'), 'rejected', 'bad_refresh_token'],
+  ['token', 500, { error: 'invalid_grant' }, 'rejected', 'invalid_grant'],
+  ['token', 200, { error: 'invalid_grant' }, 'rejected', 'invalid_grant'],
+  ['token', 400, { error: 'temporarily_unavailable' }, 'transient', 'temporarily_unavailable'],
+  ['token', 400, { error: 'server_error' }, 'transient', 'server_error'],
+  ['token', 401, { error: 'unauthorized_client' }, 'client', 'unauthorized_client'],
+  ['token', 400, oauth('MISMATCH_REDIRECT_URI_AUTH_CODE'), 'client', 'MISMATCH_REDIRECT_URI_AUTH_CODE'],
+  ['token', 400, oauth('BAD_REDIRECT_URI', 'invalid_grant'), 'client', 'BAD_REDIRECT_URI'],
+  [
+    'token',
+    400,
+    { error: 'invalid_grant', error_description: 'redirect_uri differs' },
+    'client',
+    'redirect_uri_mismatch',
+  ],
+  ['both', 488, { status: 'error', message: 'Hub 7', correctHublet: 'eu1' }, 'rejected', 'other-data-center'],
+  [
+    'both',
+    488,
+    { message: 'Hub 7 is unknown to this Hublet, but it appears to exist in Hublet eu1' },
+    'rejected',
+    'other-data-center',
+  ],
   ['token', 400, oauth('BAD_CLIENT_SECRET'), 'client', 'BAD_CLIENT_SECRET'],
   ['token', 400, oauth('BAD_CLIENT_ID', 'invalid_client'), 'client', 'BAD_CLIENT_ID'],
   ['token', 401, { error: 'invalid_client' }, 'client', 'invalid_client'],
   ['token', 400, { error: 'unsupported_grant_type' }, 'client', 'unsupported_grant_type'],
-  ['token', 400, HTML, 'client', '400'],
-  ['token', 400, '', 'client', '400'],
   ['token', 403, crm('MISSING_SCOPES'), 'client', 'MISSING_SCOPES'],
-  // A proxy, a wrong address, a redirect to a login page: nobody's account is at fault.
-  ['token', 404, HTML, 'client', '404'],
-  ['token', 302, '', 'client', '302'],
+  // A firewall, a proxy, a redirect to a login page: neither an account nor the app is at fault.
+  ['both', 400, HTML, 'transient', 'intermediary'],
+  ['both', 400, '', 'transient', 'intermediary'],
+  ['both', 401, '', 'transient', 'intermediary'],
+  ['both', 401, { message: 'Unauthorized' }, 'transient', 'intermediary'],
+  ['both', 403, HTML, 'transient', 'intermediary'],
+  ['both', 403, { error: 'access_denied' }, 'transient', 'intermediary'],
+  ['both', 403, { status: 403, message: 'Forbidden' }, 'transient', 'intermediary'],
+  ['both', 403, { error: { code: 7, message: 'blocked' } }, 'transient', 'intermediary'],
+  ['both', 403, '{"status":"error","mess', 'transient', 'intermediary'],
+  ['both', 404, HTML, 'transient', 'intermediary'],
+  ['both', 302, '', 'transient', 'intermediary'],
+  ['both', 477, HTML, 'transient', 'intermediary'],
+  ['both', 488, HTML, 'transient', 'intermediary'],
+  ['both', 488, crm('VALIDATION_ERROR'), 'client', 'VALIDATION_ERROR'],
+  ...[407, 421, 451, 460, 463, 494, 499].map((status) => {
+    const row: Row = ['both', status, crm('VALIDATION_ERROR'), 'transient', 'intermediary']
+    return row
+  }),
   ['crm', 401, crm('EXPIRED_AUTHENTICATION'), 'unauthorized', 'EXPIRED_AUTHENTICATION'],
   ['crm', 401, crm('INVALID_AUTHENTICATION'), 'unauthorized', 'INVALID_AUTHENTICATION'],
-  ['crm', 401, '', 'unauthorized', '401'],
   ['crm', 403, crm('MISSING_SCOPES'), 'forbidden', 'MISSING_SCOPES'],
-  ['crm', 403, HTML, 'forbidden', '403'],
   ['crm', 400, crm('VALIDATION_ERROR'), 'client', 'VALIDATION_ERROR'],
   ['crm', 404, { status: 'error', message: 'not found' }, 'client', '404'],
   // Only the token endpoint may say that a grant is no good.
@@ -87,22 +125,22 @@ describe('what an answer means', () => {
   })
 
   test('is told with the number and what the provider said, on one short line', () => {
-    expect(classify('token', 400, { message: 'missing or\n  invalid' }).message).toBe(
+    expect(classify('token', 400, said('missing or\n  invalid')).message).toBe(
       'the provider answered 400: missing or invalid',
     )
-    expect(classify('token', 400, { error_description: 'better', message: 'worse' }).message).toContain('better')
-    expect(classify('crm', 502, HTML).message).toBe('the provider answered 502')
+    expect(classify('token', 400, { error_description: 'better', ...said('worse') }).message).toContain('better')
+    expect(classify('crm', 502, '').message).toBe('the provider answered 502')
     expect(classify('crm', 500, { message: 'x'.repeat(5_000) }).message.length).toBeLessThan(300)
   })
 
   test('says nothing that a terminal obeys, or that reads backwards', () => {
     const message = 'go \u001b[31m\u0007\u009baway\u2028\u202enow\u200b'
-    expect(classify('token', 400, { message }).message).toBe('the provider answered 400: go [31m away now')
+    expect(classify('token', 400, said(message)).message).toBe('the provider answered 400: go [31m away now')
   })
 
   test('is cut without leaving half an emoji, which no store would take', () => {
     for (const before of [196, 197, 198, 199, 200]) {
-      const { message } = classify('token', 400, { message: `${'a '.repeat(before / 2).slice(0, before)}😀 and more` })
+      const { message } = classify('token', 400, said(`${'a '.repeat(before / 2).slice(0, before)}😀 and more`))
       expect(message.isWellFormed(), `${before} characters before it`).toBe(true)
     }
   })
@@ -110,18 +148,55 @@ describe('what an answer means', () => {
   test('does not depend on the kind of the fields: all are optional', () => {
     const odd = { status: 7, error: ['x'], message: { a: 1 }, category: null, policyName: false, errorType: 0 }
     expect(classify('token', 400, odd)).toEqual({
-      class: 'client',
-      code: '400',
-      message: 'the provider answered 400',
+      class: 'transient',
+      code: 'intermediary',
+      message: 'an answer of a firewall or proxy (400)',
       status: 400,
     })
   })
 
   test('has a code that is short and plain, whatever the provider sends', () => {
     for (const category of ['x y', 'a'.repeat(61), '<b>', 'na1-token', '']) {
-      expect(classify('crm', 401, { category }).code).toBe('401')
+      expect(classify('crm', 401, { ...said('a message'), category }).code).toBe('401')
     }
   })
+})
+
+describe('an answer that is not the provider’s is told as', () => {
+  const told = (status: number, body: unknown) => classify('token', status, body).message
+  const page = (title: string) => `<!DOCTYPE html>\n<html><head><title>${title}</title></head></html>`
+
+  test.each([
+    [
+      403,
+      page('Attention Required! | Cloudflare'),
+      'a page of a firewall or proxy (403): Attention Required! | Cloudflare',
+    ],
+    [502, HTML, 'a page of a firewall or proxy (502): 502 Bad Gateway'],
+    [429, page('Slow down'), 'a page of a firewall or proxy (429): Slow down'],
+    [404, '<xml/>', 'a page of a firewall or proxy (404)'],
+    [403, page('A &amp; B &lt;b&gt;&#33; \n\u202e x'), 'a page of a firewall or proxy (403): A & B <b>! x'],
+    [403, page('x'.repeat(500)), `a page of a firewall or proxy (403): ${'x'.repeat(79)}…`],
+    [403, page(`token abc${'d1'.repeat(20)}`), 'a page of a firewall or proxy (403): token [removed]'],
+    [407, '', 'an empty answer of a firewall or proxy (407)'],
+    [302, '', 'a redirect by a firewall or proxy (302)'],
+    [403, { message: 'Forbidden' }, 'an answer of a firewall or proxy (403): Forbidden'],
+    [403, { error: 'blocked' }, 'an answer of a firewall or proxy (403): blocked'],
+    [403, 'upstream connect error', 'an answer of a firewall or proxy (403): upstream connect error'],
+    [403, '[1,2', 'an answer of a firewall or proxy (403)'],
+  ])('%i %j', (status, body, sentence) => {
+    expect(told(status, body)).toBe(sentence)
+  })
+})
+
+test('an account in another data center is told as that, by the word of the provider alone', () => {
+  const message = 'Hub 7 is unknown to this Hublet, but it appears to exist in Hublet eu1'
+  for (const family of ['token', 'crm'] as const) {
+    expect(classify(family, 488, { status: 'error', message }).message).toBe(
+      'the account is in data center eu1: connect it again',
+    )
+  }
+  expect(classify('crm', 488, { ...said('Hub 7'), correctHublet: '<b>' })).toMatchObject({ class: 'client' })
 })
 
 describe('what must not be told', () => {
@@ -130,15 +205,15 @@ describe('what must not be told', () => {
     classifyAnswer('token', { status: 400, headers: {}, body: Buffer.from(JSON.stringify(body)) }, NOW, clean)
 
   test('is taken out of the message before it is cut short', () => {
-    expect(cleaned({ message: 'no hush here' }).message).toBe('the provider answered 400: no [secret] here')
-    const long = cleaned({ message: `${'x y '.repeat(49)}x hush` }).message
+    expect(cleaned(said('no hush here')).message).toBe('the provider answered 400: no [secret] here')
+    const long = cleaned(said(`${'x y '.repeat(49)}x hush`)).message
     expect(long).not.toMatch(/hu/)
   })
 
   test('makes no code', () => {
-    expect(cleaned({ status: 'hush' }).code).toBe('400')
-    expect(cleaned({ category: 'a_hush_b' }).code).toBe('400')
-    expect(cleaned({ category: 'BAD_REFRESH_TOKEN' }).code).toBe('BAD_REFRESH_TOKEN')
+    expect(cleaned({ ...said('no'), policyName: 'hush' }).code).toBe('400')
+    expect(cleaned({ ...said('no'), category: 'a_hush_b' }).code).toBe('400')
+    expect(cleaned({ ...said('no'), category: 'BAD_REFRESH_TOKEN' }).code).toBe('BAD_REFRESH_TOKEN')
   })
 })
 
@@ -235,7 +310,7 @@ describe('the scopes that a 403 names', () => {
   })
 
   test('lose what must not be told, and mean nothing beside another refusal', () => {
-    const body = JSON.stringify({ errors: [requires('hush', 'contacts')] })
+    const body = JSON.stringify({ ...said('no'), errors: [requires('hush', 'contacts')] })
     const clean = (text: string) => text.replaceAll('hush', '[secret]')
     const answer = (status: number) => ({ status, headers: {}, body: Buffer.from(body) })
     expect(classifyAnswer('crm', answer(403), NOW, clean).scopes).toEqual(['contacts'])

@@ -49,12 +49,12 @@ export const codes: ContractCase[] = [
     },
   },
   {
-    says: 'a redirect address that is not the one of the code is rejected, and the code stays good',
+    says: "a redirect address that is not the one of the code is the app's fault, and the code stays good",
     run: async ({ client, otherClient, approve }) => {
       const code = await approve()
       const other = otherClient({ redirectUri: 'https://elsewhere.example.com/callback' })
       expect(bad(await other.exchangeCode(code))).toEqual({
-        class: 'rejected',
+        class: 'client',
         code: 'BAD_REDIRECT_URI',
         message: 'the provider answered 400: redirect_uri is not the one that the auth code was issued for',
         status: 400,

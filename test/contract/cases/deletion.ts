@@ -60,7 +60,6 @@ export const deletion: ContractCase[] = [
   })),
   ...[
     [404, { status: 'error', message: 'not found' }],
-    [404, ''],
     [400, { status: 'BAD_REFRESH_TOKEN', message: 'missing or invalid refresh token' }],
     [400, { error: 'invalid_grant' }],
     [400, { status: 'BAD_HUB', error: 'access_denied', message: 'hub is deleted' }],

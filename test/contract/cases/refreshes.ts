@@ -77,7 +77,7 @@ export const refreshes: ContractCase[] = [
       expect(failure.message).toContain(`${field} is missing`)
     },
   })),
-  ...[undefined, null, 0, -5, 0.5, '1800', 1e300].map((lifetime) => ({
+  ...[undefined, null, 0, -5, 0.5, 'soon', 1e300].map((lifetime) => ({
     says: `a new refresh token is kept also where its lifetime is ${JSON.stringify(lifetime)}; it is refreshed again soon`,
     run: async (contract: Contract) => {
       const { refreshToken, lifetimeMs } = good(await refreshAnswered(contract, { ...TOKENS, expires_in: lifetime }))

@@ -227,7 +227,7 @@ export const wire: ContractCase[] = [
     says: `${endpoint.name}: a success that can't be read is a failure that says what came`,
     run: async (contract: Contract) => {
       const bodies: [body: string, message: RegExp][] = [
-        ['<!doctype html><title>Login</title>', /^the answer is HTML, not JSON$/],
+        ['<!doctype html><title>Login</title>', /^a page of a firewall or proxy \(200\): Login$/],
         ['{"access_token":"abc","hub_id":1,"lim', /^the answer of 37 bytes is not valid JSON$/],
         ['', /^the answer is empty$/],
         ['[]', /^the answer is a list: expected an object$/],
@@ -238,7 +238,7 @@ export const wire: ContractCase[] = [
       for (const [body, message] of bodies) {
         expect(bad(await meeting(contract, endpoint, { status: 200, body }))).toEqual({
           class: 'transient',
-          code: 'unreadable',
+          code: body.startsWith('<') ? 'intermediary' : 'unreadable',
           message: expect.stringMatching(message),
           status: 200,
         })
