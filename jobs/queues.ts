@@ -45,8 +45,6 @@ export interface Queues {
    * not or can't, it tries again, and its own ticks bring every sweep meanwhile.
    */
   listenForWakes(hearing: Store, look: (kind: SweepKind, at: number) => void): Promise<void>
-  /** Older versions had a queue of sweeps. */
-  forgetSweeps(): Promise<void>
   close(): Promise<void>
 }
 
@@ -87,10 +85,6 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   return {
     ...queues,
     ...wakes,
-    forgetSweeps: async () => {
-      const sweeps = new Queue('sweep', shared)
-      await sweeps.obliterate({ force: true }).finally(() => sweeps.close())
-    },
     close: async () => {
       close()
       await Promise.all(Object.values(queues).map((queue) => queue.close()))

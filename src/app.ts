@@ -240,7 +240,6 @@ function startWorkersOf(inForce: InForce<Services>, lifecycle: Lifecycle): Worke
   lifecycle.onClose('the connection for wake-ups', () => hearing.disconnect())
   // Not awaited: without a Redis the ticks still start every sweep.
   void queues.listenForWakes(hearing, workers.wake)
-  void queues.forgetSweeps().catch(() => undefined) // No version reads them any more.
   return workers
 }
 

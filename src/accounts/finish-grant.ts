@@ -76,7 +76,7 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
 
 /**
  * An account may be stored late, with a grant that was given before: `grantedAt` has that moment. An import has none. A clock that
- * was set back makes a newer grant look older: the order of Redis must say the same, where both have a place in it. `still`: and it
+ * was set back makes a newer grant look older: the order of Redis must say the same, where the account has a place in it. `still`: and it
  * was not uninstalled.
  */
 async function isConnectedSince(deps: FinishDeps, hubId: number, grant: ParkedGrant, still = false) {
@@ -87,7 +87,7 @@ async function isConnectedSince(deps: FinishDeps, hubId: number, grant: ParkedGr
   // The grant was kept once more, after Redis may have lost it.
   if (grants?.split(',').includes(grant.id)) return true
   const last = Math.max(...orders.map(Number))
-  if (grant.order !== undefined && last > 0 && last < grant.order) return false
+  if (last > 0 && last < grant.order) return false
   return Number(grantedAt ?? connectedAt) >= grant.grantedAt
 }
 

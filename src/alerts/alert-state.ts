@@ -42,7 +42,7 @@ export class UnreadableState extends Error {}
 
 const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
-/** A list as `encodeState` makes it; earlier versions left the last ones out. */
+/** A list as `encodeState` makes it: without the last ones where there are none. */
 type StoredState = [
   ...[level: SeriesState['level'], rule: string, since: number, transitions: number, sentAt: number],
   ...[lastSent: SeriesState['lastSent'], pending: SeriesState['pending']],

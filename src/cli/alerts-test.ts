@@ -22,7 +22,7 @@ export async function test(io: Io, name: string, options: TestOptions, command: 
   const { show = false, kind } = options
   if (kind !== undefined && !show) return command.error('error: --kind is for --show: a test has a text of its own')
   const { config } = readConfig(io, options.config)
-  if (!show) checkInstalled(io, options.config, config, 'refuses')
+  if (!show) checkInstalled(config, 'refuses')
   const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
   if (settings === undefined)
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)

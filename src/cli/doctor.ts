@@ -60,7 +60,7 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
   }
   const { config, notices } = loaded
   const path = resolve(cwd, file)
-  const redis = connect(io, file, config, lifecycle)
+  const redis = connect(io, config, lifecycle)
   const keys = createKeys(config.redis.prefix)
   const installation = {
     ...{ config, notices, clock, redis, keys },
@@ -90,12 +90,12 @@ async function readFleetOf(redis: RedisConnection, keys: Keys, config: Config, c
   }
 }
 
-function connect(io: Io, file: string, config: Config, lifecycle: Lifecycle): RedisConnection {
+function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection {
   const log = createLogger({ level: 'silent', pretty: false })
   const waitMs = waitOf(io)
   let lastError: Error | undefined
   const open = async () => {
-    if (lacksEmbeddedRedis(config)) checkInstalled(io, file, config, 'refuses')
+    if (lacksEmbeddedRedis(config)) checkInstalled(config, 'refuses')
     const store = connectRedis(
       await openRedis({ config, clock: io.clock, log, waitMs }, lifecycle),
       'pages',

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { loadConfig } from '../../config/schema/load.ts'
 import { type Notice, renderProblem } from '../../config/schema/problems.ts'
 import type { Config } from '../../config/schema/schema.ts'
@@ -27,25 +27,14 @@ export function readConfig(io: Io, file: string): { config: Config; notices: Not
 /** `begins`: the command may start an installation where there is none yet. */
 export type WithoutData = 'refuses' | 'begins'
 
-/**
- * Throws CommandError where a command may not begin an installation: in a wrong folder it would show no accounts. No command
- * may where older versions left data: they resolved `dataDir` from the working directory.
- */
-export function checkInstalled(io: Io, file: string, config: Config, without: WithoutData): void {
+/** Throws CommandError where a command may not begin an installation: in a wrong folder it would show no accounts. */
+export function checkInstalled(config: Config, without: WithoutData): void {
   const missing = missingData(config)
   if (missing === undefined) return
-  const said = `no Plimsoll data at ${missing}`
-  const former = resolve(io.cwd, relative(dirname(resolve(io.cwd, file)), config.dataDir))
-  if (missingData({ ...config, dataDir: former }) === undefined) {
-    throw new CommandError(
-      `${said}, but there is some at ${former}: paths in the config are relative to its folder, no longer to where ` +
-        'Plimsoll is started. Stop the daemon and move the folder, or have dataDir name it',
-    )
-  }
   if (without === 'begins') return
   const wayOut =
     missing === config.dataDir
       ? 'plimsoll start begins an installation there; the dataDir of the right config file leads to one that you have'
       : 'restore the key from a backup'
-  throw new CommandError(`${said}: ${wayOut}`)
+  throw new CommandError(`no Plimsoll data at ${missing}: ${wayOut}`)
 }

@@ -31,7 +31,7 @@ export async function start(io: Io, { config: file, roles, repair }: StartOption
   growHeapEvenly()
   collectYoungOnMainThread()
   const { config, notices } = readConfig(io, file)
-  checkInstalled(io, file, config, 'begins')
+  checkInstalled(config, 'begins')
   const logFile = openLogFile(io, config.log.file)
   const log = createLogger(config.log, logFile)
   for (const { path, message } of notices) log.warn({ code: 'config.notice', path }, message)

@@ -46,7 +46,7 @@ async function run<P extends Stores, T>(
   const { config: file, withoutData = 'refuses', missingKeys = 'refused', reader = 'command' } = options
   const { writesAs, stops = 'at once' } = options
   const { config } = readConfig(io, file)
-  checkInstalled(io, file, config, withoutData)
+  checkInstalled(config, withoutData)
   const lifecycle = new Lifecycle()
   const log = commandLog(io)
   const opened = async () => {

@@ -3,10 +3,9 @@ import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { asCount, asItems, asText, pack, readKey, UnreadableBytes, unpack, VERSION } from './history/packed-bytes.ts'
-import { type Fetched, isFailure, keyOf, type Readings, reportOfKey } from './readings.ts'
+import { asCount, asItems, asText, pack, readKey, UnreadableBytes, unpack } from './history/packed-bytes.ts'
+import { type Fetched, isFailure, keyOf, type Readings } from './readings.ts'
 import { metricKind } from './reports/all-reports.ts'
-import { samplesKeyOfVersion2 } from './reports/version-2.ts'
 import type { Series } from './series.ts'
 import { readWatch } from './watch/read-watch.ts'
 
@@ -145,7 +144,6 @@ export class SampleStore {
   }
 }
 
-/** Version of stored samples: before it each record was packed by itself, and nothing was compressed. */
 const SAMPLES_VERSION = 4
 /** Far more than the records of an account can be: what is larger was not written here. */
 const MOST_BYTES = 16 * 1024 * 1024
@@ -177,17 +175,16 @@ export function encodeSamples(samples: Samples): Buffer {
  * @throws UnreadableBytes
  */
 export function decodeSamples(stored: Buffer, readAt?: number): Samples {
-  const { at, value } = stored[0] === VERSION ? unpack(stored) : unpackColumns(stored)
+  const { at, value } = unpackColumns(stored)
   const last = readAt ?? at
   const reports = asItems(value).map((one): [string, ReportSamples] => {
     const [key, age, atLimit, nearLimit] = asItems(one)
-    const named = reportOfKey(asText(key)) === undefined ? samplesKeyOfVersion2(asText(key)) : asText(key)
-    return [named, { at: last - asCount(age), atLimit: readRecords(atLimit), nearLimit: readRecords(nearLimit) }]
+    return [asText(key), { at: last - asCount(age), atLimit: readRecords(atLimit), nearLimit: readRecords(nearLimit) }]
   })
   return Object.fromEntries(reports)
 }
 
-/** Samples of version 2: each report with its records. */
+/** Each report with its records. */
 function unpackColumns(stored: Buffer): { at: number; value: unknown } {
   const { at, value } = unpack(stored, SAMPLES_VERSION)
   const [heads, ids, labels, usages] = asItems(decompressed(value)).map(asItems)

@@ -2,8 +2,8 @@ import type { Store } from './connect.ts'
 import type { Keys } from './keys.ts'
 import { UPGRADES } from './upgrades.ts'
 
-/** The oldest data that a daemon brings up to date: that of 0.1.0. Before it, histories and outbox were written otherwise. */
-export const OLDEST_FORMAT = 2
+/** The oldest data that a daemon reads. Until the first release it is raised with each change of what is stored. */
+export const OLDEST_FORMAT = 7
 
 /** How what is stored is to be read: raised by each upgrade. What only adds keys or fields leaves it as it is. */
 export const FORMAT = OLDEST_FORMAT + UPGRADES.length
@@ -26,7 +26,7 @@ export function judgeFormat(stored: string, reader: FormatReader, newest = FORMA
   if (format < OLDEST_FORMAT) {
     if (reader === 'export') return undefined
     return (
-      `Redis holds data of a Plimsoll before 0.1.0 (format ${format}), which this one does not read. Take its accounts along: ` +
+      `Redis holds data of a development version (format ${format}), which this one does not read. Take its accounts along: ` +
       'plimsoll accounts export accounts.csv, then another redis.prefix in the config, then ' +
       'plimsoll accounts import accounts.csv (config/deploy/README.md, Upgrade)'
     )

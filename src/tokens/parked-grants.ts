@@ -31,8 +31,8 @@ export interface ParkedGrant extends Grant {
   isRenewed: boolean
   /** The deletion was begun: no account may be connected with it any more. */
   isEnding: boolean
-  /** Place in the order of grants and uninstalls; undefined: it has none. */
-  order: number | undefined
+  /** Place in the order of grants and uninstalls. */
+  order: number
   /** Attempts to delete it that failed. */
   undeleted: number
 }
@@ -88,7 +88,7 @@ export async function readGrant(
     isCrossing: stored.hubId?.toString() === CROSSING,
     isRenewed: obtainedAt > grantedAt,
     isEnding: stored.isEnding?.toString() === '1',
-    order: number('order') || undefined,
+    order: number('order'),
     undeleted: number('undeleted') || 0,
   }
 }

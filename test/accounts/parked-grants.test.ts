@@ -464,20 +464,3 @@ test('where Redis lost the numbers that order grants and uninstalls, an install 
   expect(await install()).toMatchObject({ is: 'reconnected' })
   expect(await account()).toMatchObject({ state: 'active' })
 })
-
-test.each(['the grant', 'the uninstall'])(
-  'a grant that waits counts as the newer one where %s is of a version that took no numbers',
-  async (old) => {
-    const { keys, clock, account, install, park, uninstall, works, pass, kept } = await begun()
-    expect(await install()).toMatchObject({ is: 'connected' })
-    clock.move(MINUTE)
-    await park()
-    await uninstall(false)
-    const [grant = ''] = (await kept()).filter((key) => key.includes(':grant:'))
-    if (old === 'the grant') await redis.store.hdel(grant, 'order')
-    else await redis.store.hdel(keys.account(HUB).account, 'order', 'uninstallOrder')
-    await works()
-    await pass(2 * MINUTE)
-    expect([await account(), await kept()]).toMatchObject([{ state: 'active' }, []])
-  },
-)

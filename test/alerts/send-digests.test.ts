@@ -240,24 +240,6 @@ describe('a digest that was missed', () => {
   })
 })
 
-test('of the version before is taken over: what was due comes once, and is compared with from then on', async () => {
-  const { daemon, arrived, opens, clock, keys, store } = await daemons()
-  await store.zadd(keys.digests.due, Date.parse('2026-11-21T07:00:00.000Z'), 'ops')
-  const told = JSON.stringify([clock.now() - DAY, 1, [['0123456789abcdef', 0, 850, 1_000]]])
-  await store.hset(keys.digests.of('ops'), { schedule: 'day 08:00 Europe/Berlin', told, delivery: 'msg_before' })
-  await opens(1, 'warning', 850)
-  for (const passed of [0, MINUTE, MINUTE]) {
-    clock.move(passed)
-    await daemon()()
-  }
-  const [first, ...others] = await arrived()
-  expect(others).toEqual([])
-  expect(first?.data).not.toHaveProperty('changes')
-  clock.move(DAY)
-  await daemon()()
-  expect((await arrived())[1]?.data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 0 })
-})
-
 describe('the config', () => {
   test('may put a digest at another time, or in another zone: the next one is there', async () => {
     const { daemon, arrived, clock, nextAt } = await daemons()

@@ -240,18 +240,5 @@ describe('who makes it', () => {
       renameSync(elsewhere('k1'), key)
       expect(await plimsollHere(['accounts', 'list', '-c', config], folder)).toMatchObject({ code: 0 })
     })
-
-    test('where they lie as before beside the working directory, nothing begins anew: both places are named', async () => {
-      const before = elsewhere('.plimsoll')
-      renameSync(data, before)
-      const paths = everything()
-      for (const command of [['start'], ['accounts', 'import', 'fleet.csv'], ['status']]) {
-        const { code, err } = await plimsoll([...command, '-c', config], elsewhere())
-        expect(code, command[0]).toBe(1)
-        expect(err).toContain(`no Plimsoll data at ${data}`)
-        expect(err).toContain(before)
-      }
-      expect(everything()).toEqual(paths)
-    })
   })
 })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -75,6 +75,30 @@ describe('data of a newer version', () => {
       expect(await stored()).toEqual([KEY])
     },
   )
+})
+
+test('data of a development version is refused by a daemon, and its accounts can be taken along', async () => {
+  const scene = await openScene({ accounts: 0 })
+  try {
+    const file = await scene.configFile()
+    const run = (args: string, config = file) => plimsoll([...args.split(' '), '--config', config], scene.folder)
+    const account = JSON.stringify({ hubId: 123, refreshToken: 'refresh-123' })
+    writeFileSync(join(scene.folder, 'one.jsonl'), account)
+    expect(await run('accounts import one.jsonl')).toMatchObject({ code: 0 })
+    await scene.redis.connect().set(createKeys('plimsoll').format, FORMAT - 1)
+    const daemon = spawnDaemon(file)
+    await daemon.line(/^plimsoll: Redis holds data of a development version .*accounts export accounts.csv/, 0)
+    await eventually('its end', async () => daemon.child.exitCode !== null)
+    expect(daemon.child.exitCode).toBe(1)
+    expect(await run('accounts list')).toMatchObject({ code: 1 })
+
+    expect(await run('accounts export accounts.csv')).toMatchObject({ code: 0 })
+    const other = await scene.configFile({ redis: { url: scene.redis.url, prefix: 'another' } })
+    expect(await run('accounts import accounts.csv', other)).toMatchObject({ code: 0 })
+    expect((await run('accounts list', other)).out).toContain('123')
+  } finally {
+    await scene.close()
+  }
 })
 
 describe('SIGUSR1', () => {

@@ -82,13 +82,6 @@ test('records read back as they were kept', () => {
   )
 })
 
-test('records of before they were compressed are read', () => {
-  const row = [KEY, 2, [[100, 'full 0', null]], [['200', null, 480]]]
-  expect(decodeSamples(pack(9, [row]))).toEqual({
-    [KEY]: { at: 7, atLimit: [{ objectId: 100, label: 'full 0' }], nearLimit: [{ objectId: '200', usage: 480 }] },
-  })
-})
-
 test('eighty records with names of people take less than 60 % of what they took', () => {
   const words = ['Amber', 'Bruno', 'Clara', 'Dorian', 'Edith', 'Fabian', 'Greta', 'Hugo', 'Irene', 'Jonas', 'Karla']
   const records = Array.from({ length: 80 }, (_, n) => ({

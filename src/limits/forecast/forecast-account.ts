@@ -143,7 +143,7 @@ export function decodeForecasts(stored: string | null): AccountForecasts | undef
   }
 }
 
-/** Earlier versions kept the first three numbers, then five; the fifth was a share, and so small that it is no leap. */
+/** The numbers of `encode`: without the last four where the pace does not bend. */
 function decodePace(numbers: readonly number[]): Forecast {
   if (!numbers.every(Number.isFinite)) throw new Error('not a pace')
   const [perDay = 0, perDayLow = 0, perDayHigh = 0, scatter = 0, leap = 0, ...bent] = numbers

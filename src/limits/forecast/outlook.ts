@@ -74,8 +74,6 @@ const WITHOUT_DAYS = 100
 const NOTHING_ELSE = 200
 /** Added for an account with a full series: it comes before all others, and its place still has what fills up next. */
 const FULL = -1_000
-/** An earlier version ranked every full account here; its next poll that finds anything new ranks it anew. */
-const FULL_BEFORE = 0
 const FURTHEST = WITHOUT_DAYS + 100 - LEAST_PERCENT
 
 /** Undefined where no limit is near. */
@@ -129,4 +127,4 @@ export function daysOf(place: number): number {
 }
 
 /** The range of the ranking that has the accounts with a full series. */
-export const FULL_RANGE = { from: FULL, to: FULL_BEFORE } as const
+export const FULL_RANGE = { from: FULL, to: FULL + NOTHING_ELSE + 1 } as const

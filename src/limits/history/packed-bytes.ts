@@ -26,8 +26,7 @@ export async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | '
   }
 }
 
-export const VERSION = 2
-/** Version of stored readings: before it they were fields of two reports. */
+const VERSION = 2
 export const READINGS_VERSION = 3
 
 /** A value with the moment that it is of, ms. */

@@ -3,7 +3,6 @@ import { type Pair, pairOf } from '../pair.ts'
 import { type Reading, type Readings, reportOfKey } from '../readings.ts'
 import { metricKind, metricsOf } from '../reports/all-reports.ts'
 import type { Report, ReportedValue, SeriesName } from '../reports/report.ts'
-import { readingsOfVersion2 } from '../reports/version-2.ts'
 import { lastReadAt } from './change.ts'
 import {
   asCount,
@@ -16,7 +15,6 @@ import {
   readKey,
   UnreadableBytes,
   unpack,
-  VERSION,
 } from './packed-bytes.ts'
 
 /**
@@ -58,7 +56,6 @@ function plainValue(value: ReportedValue, place: number, isOfPair: boolean): unk
 
 /** @throws UnreadableBytes */
 export function decodeReadings(stored: Buffer): Readings {
-  if (stored[0] === VERSION) return readingsOfVersion2(unpack(stored))
   const { at: last, value } = unpack(stored, READINGS_VERSION)
   return Object.fromEntries(
     asItems(value).map((item): [string, Reading] => {

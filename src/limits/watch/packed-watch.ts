@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
 import { UnreadableBytes } from '../history/packed-bytes.ts'
-import { VERSION_3, watchOfVersion3 } from './version-3.ts'
 import { afterGrant, NEW_WATCH, type Watch } from './watch.ts'
 
 /** The stored watch of an account, with its numbers, packed. */
@@ -58,11 +57,10 @@ function isEmpty(value: object): boolean {
 
 /** @throws UnreadableBytes */
 function readLine(packed: Buffer, end: number): Watch {
-  const sum = packed.toString('latin1', 1, HEAD_BYTES - 1)
-  const line = packed.toString('utf8', HEAD_BYTES, end)
-  if (sum === VERSION_3) return watchOfVersion3(line)
-  if (sum !== checksum(packed)) throw new UnreadableBytes('it is not what Plimsoll wrote')
-  return { ...NEW_WATCH, ...(JSON.parse(line) as Partial<Watch>) }
+  if (packed.toString('latin1', 1, HEAD_BYTES - 1) !== checksum(packed)) {
+    throw new UnreadableBytes('it is not what Plimsoll wrote')
+  }
+  return { ...NEW_WATCH, ...(JSON.parse(packed.toString('utf8', HEAD_BYTES, end)) as Partial<Watch>) }
 }
 
 /** @throws UnreadableBytes */

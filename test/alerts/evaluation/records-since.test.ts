@@ -106,7 +106,7 @@ describe('a message that names records', () => {
     expect(over).toMatchObject({ left: many(10).map(record), said: undefined })
   })
 
-  test('remembers ids alone where labels are not kept, and so knows those that an earlier version remembered', () => {
+  test('remembers ids alone where labels are not kept', () => {
     const [first, next] = story([report([1, 2]), report([2])], 'associations.atLimit', 'ids')
     expect(first?.said).toMatchObject({ records: [1, 2] })
     expect(next).toMatchObject({ isNew: [], left: [{ objectId: 1 }] })
