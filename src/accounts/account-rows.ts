@@ -54,7 +54,7 @@ export async function* readRows(bytes: AsyncIterable<Buffer>, fileName: string):
       const { text, length } = format.hasQuotes ? await rowAt(lines, first) : { text: first.text, length: 1 }
       const fields = text === undefined ? 'is too long' : text.trim() === '' ? undefined : format.fieldsOf(text)
       const row = typeof fields === 'object' ? rowOf(fields) : fields
-      // Of several lines that make no good row, a quote in the first is at fault: the others are rows of their own.
+      // Several lines that make no good row have a stray quote in the first: the others are rows of their own.
       lines.skip(typeof row === 'string' ? 1 : length)
       if (row === undefined) continue
       hasRows = true

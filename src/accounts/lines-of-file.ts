@@ -5,7 +5,7 @@ export const LONGEST_LINE = 20_000
 
 /** `text` is undefined for a line that is too long. */
 export interface FileLine {
-  /** Its number in the file, from 1. */
+  /** Number of the line in the file, from 1. */
   line: number
   text: string | undefined
 }
