@@ -32,18 +32,20 @@ const headerName = () =>
 /** Each header counts only from proxies that are named, and groups only beside a person. */
 function checkTrusted(given: Unchecked, report: ReportProblem): void {
   const { trustedUserHeader: user, trustedProxies: proxies, trustedGroupsHeader: groups, trustedGroups: table } = given
+  const { trustedGroupsSeparator: separator } = given
   const needs = (name: string, what: string) => report([name], `does nothing without ${what}: set both`)
   if (user !== undefined && proxies === undefined) needs('trustedUserHeader', 'trustedProxies')
   if (user === undefined && proxies !== undefined) needs('trustedProxies', 'trustedUserHeader')
   if (user === undefined && groups !== undefined) needs('trustedGroupsHeader', 'trustedUserHeader')
   if (groups !== undefined && table === undefined) needs('trustedGroupsHeader', 'trustedGroups')
   if (groups === undefined && table !== undefined) needs('trustedGroups', 'trustedGroupsHeader')
+  if (groups === undefined && separator !== undefined) needs('trustedGroupsSeparator', 'trustedGroupsHeader')
   if (typeof user === 'string' && typeof groups === 'string' && user.toLowerCase() === groups.toLowerCase()) {
     report(['trustedGroupsHeader'], 'must be another header than trustedUserHeader')
   }
   for (const name of Object.keys(asGroup(table))) {
-    if (!/^[^,\p{Cc}]{1,200}$/u.test(name) || name !== name.trim()) {
-      report(['trustedGroups', name], 'a group is text on one line, without commas')
+    if (!/^\P{Cc}{1,200}$/u.test(name) || name !== name.trim() || name.includes(String(separator ?? ','))) {
+      report(['trustedGroups', name], 'a group is text on one line, without the separator of groups')
     }
   }
 }
@@ -88,9 +90,11 @@ export const http = related(
       ),
     trustedGroupsHeader: headerName()
       .exactOptional()
-      .describe(
-        'The header with the groups of that person, with commas between them. Without it each person may do all but get tokens.',
-      ),
+      .describe('The header with the groups of that person. Without it each person may do all but get tokens.'),
+    trustedGroupsSeparator: z
+      .enum([',', '|', ';'], 'must be one of , | ;')
+      .exactOptional()
+      .describe('What is between two groups in that header: a comma (the default), | or ;'),
     trustedGroups: z
       .record(
         z.string(),

@@ -66,7 +66,13 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
 function trustedHeaders({ http }: Config): TrustedHeaders | undefined {
   const { trustedUserHeader: userHeader, trustedProxies: proxies = [] } = http
   if (userHeader === undefined) return undefined
-  return { userHeader, proxies, groupsHeader: http.trustedGroupsHeader, groups: http.trustedGroups ?? {} }
+  return {
+    userHeader,
+    proxies,
+    groupsHeader: http.trustedGroupsHeader,
+    groupsSeparator: http.trustedGroupsSeparator ?? ',',
+    groups: http.trustedGroups ?? {},
+  }
 }
 
 /** `asked`: the same services, on the connection that gives up. */

@@ -191,8 +191,10 @@ function guardOf({
     link: new SignInLink(),
     noteRefusal: createNoteRefusal(clock, log, audit),
     audit,
-    personOf: createPersonReader(trusted),
-    ...{ openMetrics, publicUrl },
+    personOf: createPersonReader(trusted, publicUrl),
+    trusted,
+    openMetrics,
+    publicUrl,
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, askServer, FORM } from '../http/open-server.ts'
 import type { Daemon } from '../support/daemon.ts'
@@ -15,7 +16,16 @@ const PEOPLE: Record<string, { email: string; groups: string }> = {
   'session=ann': { email: 'ann@example.com', groups: 'staff,ops' },
   'session=sue': { email: 'sue@example.com', groups: 'staff,support' },
   'session=max': { email: 'max@example.com', groups: 'staff' },
+  'session=eve': { email: 'eve@example.com', groups: `staff,${'g'.repeat(40_000)}` },
+  // As many as a directory has.
+  'session=lea': {
+    email: 'lea@example.com',
+    groups: [...Array.from({ length: 200 }, (_, n) => `directory-group-number-${n}`), 'ops'].join(','),
+  },
 }
+
+/** Cookies as oauth2-proxy sets them for a large session: more than a server takes that is not made for them. */
+const LARGE = Array.from({ length: 5 }, (_, n) => `_oauth2_proxy_${n}=${'x'.repeat(3_900)}`).join('; ')
 
 /** Proxies on this machine have an address of their own, so that calls from elsewhere are from another one. */
 const PROXY = '127.0.0.2'
@@ -27,6 +37,7 @@ describe.skipIf(NGINX === undefined)(
     let daemon: Daemon
     let hubId: number
     let url: string
+    let errorLog: string
     const ends: (() => unknown)[] = []
 
     beforeAll(async () => {
@@ -40,8 +51,8 @@ describe.skipIf(NGINX === undefined)(
           ...{ trustedProxies: [PROXY], trustedGroups: { ops: ['read', 'write'], support: ['read'] } },
         },
       })
-      const oauth2Proxy = createServer(({ headers }, answer) => {
-        const person = PEOPLE[headers.cookie ?? '']
+      const oauth2Proxy = createServer({ maxHeaderSize: 65_536 }, ({ headers }, answer) => {
+        const person = PEOPLE[/session=\w+/.exec(headers.cookie ?? '')?.[0] ?? '']
         if (person === undefined) return answer.writeHead(401).end()
         const { email, groups } = person
         return answer.writeHead(202, { 'x-auth-request-email': email, 'x-auth-request-groups': groups }).end()
@@ -54,6 +65,7 @@ describe.skipIf(NGINX === undefined)(
         .replaceAll('127.0.0.1:8088', new URL(daemon.url).host)
         .replaceAll('127.0.0.1:4180', `127.0.0.1:${(oauth2Proxy.address() as AddressInfo).port}`)
       const nginx = await startNginx(servers, `${url}/assets/mark.svg`)
+      errorLog = join(nginx.folder, 'plimsoll.error.log')
       ends.push(nginx.stop, () => oauth2Proxy.close())
       await connectAccount(url, hubId)
     })
@@ -62,7 +74,7 @@ describe.skipIf(NGINX === undefined)(
       await scene.close()
     })
 
-    const as = (who: 'ann' | 'sue' | 'max') => ({ cookie: `session=${who}` })
+    const as = (who: 'ann' | 'sue' | 'max' | 'eve' | 'lea') => ({ cookie: `session=${who}` })
     const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
       askServer(url, method, path, { host: new URL(url).host, ...headers }, body)
 
@@ -108,6 +120,31 @@ describe.skipIf(NGINX === undefined)(
     test('a person in no group of the config sees nothing, and is told why', async () => {
       const { status, words } = await ask('GET', '/accounts', as('max'))
       expect([status, words]).toEqual([403, expect.stringContaining('no group of max@example.com has here')])
+    })
+
+    test('a person with large cookies and many groups is let in, with the cookies of Plimsoll beside those of oauth2-proxy', async () => {
+      const cookie = `${LARGE}; ${as('lea').cookie}`
+      const page = await ask('GET', '/', { cookie })
+      expect([page.status, page.words]).toEqual([200, expect.stringContaining('Signed in as lea@example.com')])
+      const signedIn = await ask('POST', '/sign-in', { ...as('lea'), ...FORM, origin: url }, `token=${ADMIN_TOKEN}`)
+      const [own = ''] = String(signedIn.headers['set-cookie']).split(';')
+      const guest = await ask('POST', '/api/v1/accounts/1/poll', { cookie: `${LARGE}; ${own}` })
+      expect([guest.status, guest.words]).toEqual([403, expect.stringContaining('A session is not enough')])
+    })
+
+    test('what does not fit is in the error log of nginx; codes of customers are not', async () => {
+      expect((await ask('GET', '/', as('eve'))).status).toBe(500)
+      expect(readFileSync(errorLog, 'utf8')).toContain('upstream sent too big header')
+      const tooLong = 'x'.repeat(70_000)
+      expect((await ask('POST', '/oauth/callback?code=a-code-of-a-customer', {}, tooLong)).status).toBe(413)
+      expect((await ask('POST', '/alerts?q=of-a-person', as('ann'), tooLong)).status).toBe(413)
+      expect(readFileSync(errorLog, 'utf8')).toContain('of-a-person')
+      expect(readFileSync(errorLog, 'utf8')).not.toContain('a-code-of-a-customer')
+    })
+
+    test("a page of another host name is nobody's, though nginx asks oauth2-proxy", async () => {
+      const { status, words } = await ask('GET', '/', { ...as('ann'), host: 'evil.example' })
+      expect([status, words]).toEqual([403, expect.stringContaining(`works at ${url} (http.publicUrl) only`)])
     })
 
     test('customers and programs pass as before', async () => {

@@ -154,7 +154,7 @@ describe('reading it', () => {
 
 describe('signing in', () => {
   test('and out, a wrong token by form or header, and a forged person are in it, and none of what was sent', async () => {
-    const proxies = { proxies: ['192.0.2.0/24'], groupsHeader: undefined, groups: {} }
+    const proxies = { proxies: ['192.0.2.0/24'], groupsHeader: undefined, groupsSeparator: ',', groups: {} }
     const world = await openWith(0, { trusted: { userHeader: 'X-Forwarded-User', ...proxies } })
     const { ask, signedIn } = world
     const from = { 'x-forwarded-for': '203.0.113.9' }
@@ -179,9 +179,9 @@ describe('signing in', () => {
   })
 
   test('a person of a trusted proxy signs in once a day, as far as it is seen here', async () => {
-    const proxies = { proxies: ['127.0.0.1'], groupsHeader: undefined, groups: {} }
+    const proxies = { proxies: ['127.0.0.1'], groupsHeader: undefined, groupsSeparator: ',', groups: {} }
     const world = await openWith(0, { trusted: { userHeader: 'X-Forwarded-User', ...proxies } })
-    const ann = { 'x-forwarded-user': 'ann', 'x-forwarded-for': '203.0.113.9' }
+    const ann = { host: '127.0.0.1', 'x-forwarded-user': 'ann', 'x-forwarded-for': '203.0.113.9' }
     for (let n = 0; n < 5; n++) await world.ask('GET', '/accounts', ann)
     const { json } = await world.get('/api/v1/audit')
     expect(json.items).toMatchObject([

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
 const redis = redisOfFile()
 
 const HERE: TrustedHeaders = {
-  ...{ userHeader: 'X-Forwarded-User', groupsHeader: undefined, groups: {} },
+  ...{ userHeader: 'X-Forwarded-User', groupsHeader: undefined, groupsSeparator: ',', groups: {} },
   proxies: ['127.0.0.1', '::1'],
 }
 const ELSEWHERE = { ...HERE, proxies: ['192.0.2.0/24'] }
@@ -17,12 +17,14 @@ const GROUPS = {
   ...{ ...HERE, groupsHeader: 'X-Forwarded-Groups' },
   groups: { ops: ['read', 'write'], support: ['read'], billing: ['tokens'] } as const,
 }
-const ANN = { 'x-forwarded-user': 'ann@example.com' }
+/** What `publicUrl` of the servers here has. */
+const HOST = { host: '127.0.0.1' }
+const ANN = { ...HOST, 'x-forwarded-user': 'ann@example.com' }
 
 describe('who a request is of', () => {
   /** Headers as they come over the wire: names and values in turns. */
   const read = (settings: TrustedHeaders, peer: string | undefined, ...rawHeaders: string[]) =>
-    createPersonReader(settings)({ peer, rawHeaders, headers: {} })
+    createPersonReader(settings, 'http://127.0.0.1')({ peer, rawHeaders, headers: { ...HOST } })
   const named = (value: string) => read(HERE, '127.0.0.1', 'X-Forwarded-User', value)
 
   test.each([
@@ -107,7 +109,37 @@ describe('who a request is of', () => {
     ['', []],
   ])('members of %j may %j', (groups, scopes) => {
     const claim = read(GROUPS, '127.0.0.1', 'X-Forwarded-User', 'ann', 'X-Forwarded-Groups', groups)
-    expect(claim).toEqual({ is: 'person', person: { name: 'ann', scopes } })
+    expect(claim).toEqual({ is: 'person', person: { name: 'ann', scopes, groups } })
+  })
+
+  test.each([
+    ['|', 'staff|ops', ['read', 'write']],
+    [';', 'support; billing', ['read', 'tokens']],
+    ['|', 'support,ops', []],
+  ])('groups have %s between them: %j', (groupsSeparator, groups, scopes) => {
+    const headers = ['X-Forwarded-User', 'ann', 'X-Forwarded-Groups', groups]
+    expect(read({ ...GROUPS, groupsSeparator }, '127.0.0.1', ...headers)).toMatchObject({ person: { scopes } })
+  })
+
+  const AWAY = 'for another host than http.publicUrl'
+  const FOREIGN = 'from a page of another site'
+  test.each([
+    ['https://plimsoll.example.com', 'plimsoll.example.com', undefined, 'ann'],
+    ['https://plimsoll.example.com', 'Plimsoll.Example.com:443', 'https://plimsoll.example.com', 'ann'],
+    ['https://plimsoll.example.com:8443', 'plimsoll.example.com:8443', undefined, 'ann'],
+    ['https://plimsoll.example.com', 'plimsoll.example.com:8443', undefined, AWAY],
+    ['https://plimsoll.example.com', 'evil.example', 'https://evil.example', AWAY],
+    ['https://plimsoll.example.com', '127.0.0.1:8088', undefined, AWAY],
+    ['https://plimsoll.example.com', undefined, undefined, AWAY],
+    ['https://plimsoll.example.com', '@', undefined, AWAY],
+    ['https://plimsoll.example.com', 'plimsoll.example.com', 'http://plimsoll.example.com', FOREIGN],
+    ['https://plimsoll.example.com', 'plimsoll.example.com', 'https://plimsoll.example.com.evil.example', FOREIGN],
+    ['https://plimsoll.example.com', 'plimsoll.example.com', 'null', FOREIGN],
+  ])('at %s a request for %s from a page of %s is of %s', (publicUrl, host, origin, outcome) => {
+    const headers = { ...(host !== undefined && { host }), ...(origin !== undefined && { origin }) }
+    const rawHeaders = ['X-Forwarded-User', 'ann']
+    const claim = createPersonReader(HERE, publicUrl)({ peer: '127.0.0.1', rawHeaders, headers })
+    expect(claim.is === 'refused' ? claim.why : claim.is === 'person' && claim.person.name).toBe(outcome)
   })
 
   test('without a group header each person reads and writes, and gets no tokens; groups without a person are nobody', () => {
@@ -119,8 +151,11 @@ describe('who a request is of', () => {
   test('what is not trusted is taken out of the request', () => {
     const headers = { ...ANN, 'x-forwarded-groups': 'ops', accept: '*/*' }
     const rawHeaders = ['X-Forwarded-User', 'ann', 'X-Forwarded-Groups', 'ops']
-    createPersonReader({ ...GROUPS, proxies: ['192.0.2.1'] })({ peer: '127.0.0.1', headers, rawHeaders })
-    expect(headers).toEqual({ accept: '*/*' })
+    createPersonReader(
+      { ...GROUPS, proxies: ['192.0.2.1'] },
+      'http://127.0.0.1',
+    )({ peer: '127.0.0.1', headers, rawHeaders })
+    expect(headers).toEqual({ ...HOST, accept: '*/*' })
   })
 })
 
@@ -165,7 +200,7 @@ describe('behind a trusted proxy', () => {
       const { text } = await world.ask('GET', '/deliveries', { ...who })
       return /name="csrf" value="([\w-]{43})"/.exec(text)?.[1] ?? ''
     }
-    const [ann, bob] = [await csrfOf(ANN), await csrfOf({ 'x-forwarded-user': 'bob' })]
+    const [ann, bob] = [await csrfOf(ANN), await csrfOf({ ...ANN, 'x-forwarded-user': 'bob' })]
     expect(bob).not.toBe(ann)
     const send = (csrf: string, headers: object = {}) =>
       world.ask('POST', '/deliveries/replay', { ...ANN, ...FORM, ...headers }, `since=30d&csrf=${csrf}`)
@@ -199,6 +234,48 @@ describe('behind a trusted proxy', () => {
     expect((await world.ask('GET', token, { ...as('billing'), 'sec-fetch-site': 'cross-site' })).status).toBe(403)
   })
 
+  test('a person without a group of the config reads which groups came and which are known, as text and not at any length', async () => {
+    const { ask } = await openServer(redis, { trusted: { ...GROUPS, groupsSeparator: '|' } })
+    const as = (groups: string) => ask('GET', '/', { ...ANN, 'x-forwarded-groups': groups })
+    const refused = await as('staff,ops;<b>guests</b>')
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining(
+        'X-Forwarded-Groups came with &quot;staff,ops;&lt;b&gt;guests&lt;/b&gt;&quot; (groups are separated by &quot;|&quot;). ' +
+          'Groups with scopes: ops, support, billing.',
+      ),
+    ])
+    const many = await as(Array.from({ length: 400 }, (_, n) => `group-${n}`).join('|'))
+    expect([many.status, many.words]).toEqual([403, expect.stringContaining('group-1|group-2')])
+    expect(many.words.length).toBeLessThan(1_200)
+    expect((await as('')).words).toContain('X-Forwarded-Groups came without groups. Groups with scopes: ops')
+  })
+
+  test('a page of a stranger whose name leads to this server reads and changes nothing as a person', async () => {
+    const world = await openServer(redis, { trusted: HERE })
+    const name = 'evil.example:8088'
+    const headers = {
+      ...{ ...ANN, host: name, origin: `http://${name}`, 'sec-fetch-site': 'same-origin' },
+      'content-type': 'application/json',
+    }
+    const silence = JSON.stringify({ matchers: [{ name: 'account', value: '*' }], comment: 'x', for: '1h' })
+    for (const answer of [
+      await world.ask('GET', '/api/v1/accounts', headers),
+      await world.ask('POST', '/api/v1/silences', headers, silence),
+      await world.ask('GET', '/', { ...headers, 'content-type': '' }),
+    ]) {
+      expect([answer.status, answer.text]).toEqual([
+        403,
+        expect.stringContaining('works at http://127.0.0.1 (http.publicUrl) only'),
+      ])
+    }
+    expect(await world.deps.silences.active(world.clock.now())).toEqual([])
+    expect(world.logs.lines().filter(({ code }) => code === 'http.user-refused')).toMatchObject(
+      Array.from({ length: 3 }, () => ({ reason: 'for another host than http.publicUrl' })),
+    )
+    expect((await world.ask('GET', '/api/v1/accounts', { ...headers, ...BEARER })).status).toBe(200)
+  })
+
   test('an admin token counts before the person, another scheme of the proxy does not; a wrong one is refused', async () => {
     const { ask } = await openServer(redis, { trusted: GROUPS })
     const as = (authorization: string) => ({ ...ANN, 'x-forwarded-groups': 'ops', authorization })
@@ -216,7 +293,7 @@ describe('behind a trusted proxy', () => {
 
   test('a name with markup is text', async () => {
     const { ask } = await openServer(redis, { trusted: HERE })
-    const { text } = await ask('GET', '/', { 'x-forwarded-user': '<img src=x onerror=alert(1)>' })
+    const { text } = await ask('GET', '/', { ...ANN, 'x-forwarded-user': '<img src=x onerror=alert(1)>' })
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;')
     expect(text).not.toContain('<img src=x')
   })
@@ -275,7 +352,7 @@ test('lines that a proxy and Node may read differently end the connection, or na
   const { port } = new URL(server.url)
   const statusOf = async (lines: string) => {
     const socket = connect(Number(port), '127.0.0.1')
-    socket.write(`GET /accounts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n\r\n`)
+    socket.write(`GET /accounts HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${lines}\r\n\r\n`)
     return Number((await text(socket)).slice(9, 12))
   }
   expect(await statusOf('X-Forwarded-User: ann')).toBe(200)

@@ -10,7 +10,7 @@ import { areaOf, judgeAccess, readBearer, scopeFor, type Verdict } from './acces
 import { isFromOurPage, originOf } from './forms.ts'
 import type { Scope } from './scopes.ts'
 import { endedAs } from './session.ts'
-import type { Person } from './trusted-person.ts'
+import { groupsOf, type Person, type RefusedClaim } from './trusted-person.ts'
 import { whoOf } from './who.ts'
 
 declare module 'fastify' {
@@ -32,7 +32,7 @@ declare module 'fastify' {
 
 /** Guards every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
-  { known, sessions, noteRefusal, personOf, audit, openMetrics, publicUrl }: Guard,
+  { known, sessions, noteRefusal, personOf, trusted, audit, openMetrics, publicUrl }: Guard,
   clock: Clock,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -80,7 +80,10 @@ export async function guardRequest(
   const isShown = bearer !== 'none' || cookie !== ''
   if (verdict !== 'allowed' && isShown && !complete) throw redisAway()
   if (bearer === 'wrong') noteRefusal('bearer', request)
-  if (verdict === 'missing-scope') throw missingScope(request.caller, scopeFor(area), owner === person)
+  if (verdict === 'missing-scope') {
+    throw missingScope(request.caller, scopeFor(area), owner === person ? groupsOf(trusted, person) : undefined)
+  }
+  if (verdict !== 'allowed' && claim.is === 'refused') refuseElsewhere(claim.why, publicUrl)
   return refuse(verdict, request, reply)
 }
 
@@ -97,10 +100,26 @@ async function readToken(known: Guard['known'], authorization: string | undefine
   return { ...newest, bearer: readBearer(authorization, newest.tokens) }
 }
 
-function missingScope(name: string, scope: Scope, isPerson: boolean): Problem {
-  const why = isPerson
-    ? `This needs the scope ${scope}, which no group of ${name} has here (http.trustedGroups).`
-    : `This needs an admin token with the scope ${scope}, which ${name} does not have.`
+/** The proxy has signed a person in, so a page that asks for an admin token would lead nowhere. */
+function refuseElsewhere(why: RefusedClaim, publicUrl: string): void {
+  if (why === 'for another host than http.publicUrl') {
+    throw new Problem(
+      403,
+      `Single sign-on works at ${publicUrl} (http.publicUrl) only, and this request was for another host. Open that address. If you ` +
+        'did, the proxy must pass on the header Host unchanged.',
+    )
+  }
+  if (why === 'from a page of another site') {
+    throw new Problem(403, `This request came from a page of another site. Single sign-on works at ${publicUrl} only.`)
+  }
+}
+
+/** `groups`: of a person, which came and which are known. */
+function missingScope(name: string, scope: Scope, groups: string | undefined): Problem {
+  const why =
+    groups === undefined
+      ? `This needs an admin token with the scope ${scope}, which ${name} does not have.`
+      : `This needs the scope ${scope}, which no group of ${name} has here (http.trustedGroups).${groups}`
   return new Problem(403, why, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` })
 }
 

@@ -7,7 +7,7 @@ import { addressOf, type NoteRefusal } from '../access/client.ts'
 import { acceptOwnForms, FEW_FIELDS, OPEN_FORM, readForms, refuseFormsFromElsewhere } from '../access/forms.ts'
 import type { KnownTokens } from '../access/known-tokens.ts'
 import type { Sessions, SignInLink } from '../access/session.ts'
-import type { createPersonReader } from '../access/trusted-person.ts'
+import type { createPersonReader, TrustedHeaders } from '../access/trusted-person.ts'
 import { whoOf } from '../access/who.ts'
 import { redisAway } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -22,6 +22,8 @@ export interface Guard {
   audit: Pick<AuditLog, 'note' | 'noteFirstOfDay'>
   /** Reads the person whom a trusted proxy names. */
   personOf: ReturnType<typeof createPersonReader>
+  /** Undefined: no proxy signs people in. */
+  trusted: TrustedHeaders | undefined
   publicUrl: string
   /** True where metrics ask for no token. */
   openMetrics: boolean
