@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { Registry } from '../src/accounts/registry.ts'
 import { POLL_FIELD, readableState } from '../src/alerts/alert-state.ts'
 import type { UnreadableAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
@@ -41,6 +42,8 @@ const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
 
 /** Checks whether a key's value can be read, where its type is right. Fields of the hashes are reported one by one. */
 const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean>>> = {
+  // No step could replace an alert under such a name.
+  alerts: async ({ store, own }) => (await store.hkeysBuffer(own.alerts)).every(isUtf8),
   access: async ({ store, own }) => parseAccess(await store.getBuffer(own.access)) !== undefined,
   watch: ({ store, own }) => isPacked(store.getBuffer(own.watch), readWhole),
   samples: ({ store, own }) => isPacked(store.getBuffer(own.samples), decodeSamples),
@@ -111,7 +114,7 @@ async function findUnreadable(account: Account): Promise<Unreadable> {
   }
   const record = isOfType('account') ? await store.hgetall(own.account) : undefined
   const missing = NEVER_MISSING.filter((name) => record !== undefined && record[name] === undefined)
-  const alerts = isOfType('alerts') ? Object.entries(await store.hgetall(own.alerts)) : []
+  const alerts = isOfType('alerts') && !unreadable.has('alerts') ? Object.entries(await store.hgetall(own.alerts)) : []
   return {
     keys: [...unreadable],
     fields: record === undefined ? [] : [...unreadableFields(record), ...missing],

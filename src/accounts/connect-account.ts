@@ -3,7 +3,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
-import { type AlertWrites, bothWrites, newOperation, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, bothWrites, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
@@ -262,7 +262,7 @@ async function storeAccount(
     '',
     grant.previous === undefined ? '' : deps.vault.seal(grant.previous, hubId, 'refresh'),
   ]
-  for (;;) {
+  return untilWritten<ConnectOutcome | NotConnected>(`account ${hubId}`, async () => {
     const { pollAlert, hubDomain: known, generation, ...before } = await openAlerts(deps, hubId)
     const hubDomain = fields.hubDomain ?? known
     const account = { hubId, hubDomain, now: deps.clock.now() }
@@ -280,7 +280,7 @@ async function storeAccount(
       stepJson(alerts),
       ...[id, isLate ? ANY_SLACK_MS : CLOCK_SLACK_MS, provedAfter, previous, onlyKept ? 'kept' : '', order],
     )
-    if (is === 'stale') continue
+    if (is === 'stale') return 'stale'
     if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }
     if (is === 'crossing') {
       await keep({ accessToken, refreshToken, times })
@@ -293,12 +293,12 @@ async function storeAccount(
       }
       ;({ accessToken, refreshToken, times } = proof)
       provedAfter = generation
-      continue
+      return 'stale'
     }
     await deps.store.set(deps.keys.delivery.lastConnectAt, deps.clock.now())
     deps.log.info({ code: 'account.connected', hubId, hubDomain, again: is === 'reconnected' }, 'account connected')
     return { is, hubId, hubDomain, scopes }
-  }
+  })
 }
 
 /** Another grant of the account counts, or it is not known which does. */

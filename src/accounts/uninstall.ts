@@ -2,7 +2,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import { type AccountState, asideOf, type DueKind, type Keys } from '../redis/keys.ts'
-import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { RefreshFailure } from '../tokens/after-failure.ts'
@@ -81,7 +81,7 @@ export async function beginUninstall(
   const operation = newOperation()
   // A refused token says nothing about a grant that waits for its account.
   const order = refusedSince === undefined ? await deps.store.takeOrder(deps.keys.grants.order) : ''
-  for (;;) {
+  return untilWritten(`the uninstall of account ${hubId}`, async () => {
     const [[state, hubDomain], states] = await Promise.all([
       deps.store.hmget(account, 'state', 'hubDomain'),
       deps.store.hgetall(alerts),
@@ -95,10 +95,9 @@ export async function beginUninstall(
       stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
       ...[by, refusedSince ?? '', operation, order],
     )
-    if (begun === 'stale') continue
     if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, by, reason }, 'uninstall begun')
     return begun
-  }
+  })
 }
 
 /** Why the token could not be deleted: the provider's answer, or that no key opens the token. */

@@ -1,7 +1,7 @@
 import type { Registry } from '../accounts/registry.ts'
 import { readReadings } from '../limits/history/stored-readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
-import { type AlertWrites, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, stepJson, untilWritten } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
 import type { AlertLevel } from './alert.ts'
@@ -40,7 +40,7 @@ export async function acknowledgeAlert(
   now: number,
 ): Promise<AcknowledgeOutcome> {
   const { store, keys, acknowledgeForMs } = deps
-  for (;;) {
+  return untilWritten<AcknowledgeOutcome>(`alert ${seen.id} of account ${seen.hubId}`, async () => {
     const open = await findAlertOf(deps, seen.hubId, seen.id)
     if (open === undefined) return { is: 'not-open' }
     const before = currentAcknowledgement(open.state, now)
@@ -52,11 +52,10 @@ export async function acknowledgeAlert(
     // In the same step, so that receivers with `events` are notified whatever dies next.
     const details = stepJson({ field: open.field, alert: open.id, at: now })
     const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes), details)
-    if (outcome === 'changed' && after.acknowledged !== undefined) {
-      return { is: 'acknowledged', acknowledged: after.acknowledged }
-    }
-    // Another daemon changed the alert just before. Its write got through, so trying again always ends.
-  }
+    // Another daemon changed the alert just before.
+    if (outcome === 'stale' || after.acknowledged === undefined) return 'stale'
+    return { is: 'acknowledged', acknowledged: after.acknowledged }
+  })
 }
 
 export type UnacknowledgeOutcome = { is: 'withdrawn' | 'not-acknowledged' | 'not-open' }
@@ -67,7 +66,7 @@ export async function unacknowledgeAlert(
   { hubId, id }: Pick<AlertAtLevel, 'hubId' | 'id'>,
   now: number,
 ): Promise<UnacknowledgeOutcome> {
-  for (;;) {
+  return untilWritten<UnacknowledgeOutcome>(`alert ${id} of account ${hubId}`, async () => {
     const open = await findAlertOf({ store, keys }, hubId, id)
     if (open === undefined) return { is: 'not-open' }
     if (currentAcknowledgement(open.state, now) === undefined) return { is: 'not-acknowledged' }
@@ -77,8 +76,8 @@ export async function unacknowledgeAlert(
       hubId,
       stepJson({ changes, entries: [] } satisfies AlertWrites),
     )
-    if (outcome === 'changed') return { is: 'withdrawn' }
-  }
+    return outcome === 'changed' ? { is: 'withdrawn' } : 'stale'
+  })
 }
 
 async function lastReading({ store, keys }: StoreDeps, hubId: number, field: string): Promise<Series | undefined> {

@@ -48,6 +48,18 @@ export function bothWrites(one: AlertWrites, other: AlertWrites): AlertWrites {
 
 export const NO_ALERT_WRITES: AlertWrites = { changes: [], entries: [] }
 
+/** Each failed try is the write of another process: more of them in a row are a fault. */
+const MOST_TRIES = 1_000
+
+/** Repeats a change of what another process may have changed since it was read. Throws where that never ends. */
+export async function untilWritten<Result>(what: string, attempt: () => Promise<Result | 'stale'>): Promise<Result> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const result = await attempt()
+    if (result !== 'stale') return result
+  }
+  throw new Error(`${what} could not be written: each of ${MOST_TRIES} times it was not as it had just been read`)
+}
+
 interface StoredText {
   /** '' = there is none yet. */
   read(): Promise<string>
@@ -63,11 +75,13 @@ interface Decided<Result> {
 
 /** One text in Redis that all daemons decide on: it is written only as long as it is as it was read. */
 export class SharedText {
+  readonly #name: string
   readonly #stored: StoredText
   /** The text as this daemon last saw it: nearly always it is unchanged. */
   #known: string | undefined
 
-  constructor(stored: StoredText) {
+  constructor(name: string, stored: StoredText) {
+    this.#name = name
     this.#stored = stored
   }
 
@@ -78,22 +92,22 @@ export class SharedText {
   /** `decide` is asked again as often as another daemon was faster. */
   async change<Result>(decide: (stored: string) => Decided<Result> | Promise<Decided<Result>>): Promise<Result> {
     let stored = this.#known ?? (await this.#stored.read())
-    for (;;) {
+    const written = await untilWritten(this.#name, async () => {
       const { after, alerts = NO_ALERT_WRITES, result } = await decide(stored)
       const found = await this.#stored.replace(stored, after, alerts)
-      if (found === null) {
-        this.#known = after
-        return result
-      }
+      if (found === null) return { after, result }
       stored = found
-    }
+      return 'stale'
+    })
+    this.#known = written.after
+    return written.result
   }
 }
 
 /** State of the token endpoint, shared by all daemons; the alerts are those about all accounts. */
 export function endpointText(store: Store, keys: Keys): SharedText {
   const stepKeys = [keys.own(NO_ACCOUNT), keys.endpoint]
-  return new SharedText({
+  return new SharedText('the state of the token endpoint', {
     read: async () => (await store.get(keys.endpoint)) ?? '',
     replace: (before, after, alerts) => store.changeEndpoint(...stepKeys, before, after, stepJson(alerts)),
   })
@@ -104,7 +118,7 @@ const BUDGET_KEPT_MS = 2 * 3_600_000
 
 /** The budget of calls to the limits endpoints. */
 export function pollBudgetText(store: Store, keys: Keys): SharedText {
-  return new SharedText({
+  return new SharedText('the budget of calls', {
     read: async () => (await store.get(keys.pollBudget)) ?? '',
     replace: (before, after) => store.changePollBudget(keys.pollBudget, before, after, BUDGET_KEPT_MS),
   })

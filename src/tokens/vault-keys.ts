@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { NO_ACCOUNT } from '../redis/steps.ts'
+import { NO_ACCOUNT, untilWritten } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import { openDataFolder, readOwnFile, writeOnce } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -40,13 +40,12 @@ export async function checkKeys(
   vault: Vault,
   missing: 'refused' | 'allowed' = 'refused',
 ): Promise<void> {
-  for (;;) {
+  await untilWritten('the known keys', async () => {
     const known = await readKnownKeys(store, keys)
     const problems = judgeKeys(known, vault, missing)
     if (problems.length > 0) throw new KeysError(problems)
-    const registered = await register(store, keys, vault, { known, missing })
-    if (registered !== 'stale') return
-  }
+    return register(store, keys, vault, { known, missing })
+  })
 }
 
 async function register(

@@ -53,6 +53,7 @@ return 0
 
 --!step recordSends
 --!include delivery-step
+--!include is-as-read
 -- Writes the states of a receiver's alerts, and the deliveries that bring them: all or nothing. Of two runs at once the
 -- second reads again. Ends are kept for a while, for late runs.
 -- KEYS: deliveries due. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how many things it was sent lately
@@ -67,7 +68,7 @@ local lastRecent = 5 + ARGV[5]
 local changes, firstDelivery = cmsgpack.unpack(ARGV[lastRecent + 1]), lastRecent + 2
 
 for _, change in ipairs(changes) do
-  if (redis.call('HGET', KNOWN, change[1]) or '') ~= change[2] then return 'lost' end
+  if not isAsRead(redis.call('HGET', KNOWN, change[1]) or '', change[2]) then return 'lost' end
 end
 for _, change in ipairs(changes) do
   local alert, _, after, waitsSince, isOver = unpack(change)

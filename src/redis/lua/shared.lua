@@ -29,22 +29,20 @@ local STATE = KEYS[2]
 local before, after, writes = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
 
 local found = redis.call('GET', STATE) or ''
-if found ~= before then return found end
-for _, change in ipairs(writes.changes) do
-  if (redis.call('HGET', alertsKey(), change[1]) or '') ~= change[2] then return found end
-end
+if not isAsRead(found, before) or not alertsAreAsRead(writes.changes) then return found end
 redis.call('SET', STATE, after)
 writeAlerts(0, writes)
 return nil
 
 --!step changePollBudget
+--!include is-as-read
 -- Changes what is left of the fleet's calls, if it still is as it was read.
 -- KEYS: the budget. ARGV: budget as read ('' = none), budget from now on, how long it is kept (ms).
 -- Returns nil, or the budget that was found instead.
 local before, after, kept = ARGV[1], ARGV[2], ARGV[3]
 
 local found = redis.call('GET', KEYS[1]) or ''
-if found ~= before then return found end
+if not isAsRead(found, before) then return found end
 redis.call('SET', KEYS[1], after, 'PX', kept)
 return nil
 

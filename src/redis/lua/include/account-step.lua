@@ -1,5 +1,6 @@
 --!include redis-now
 --!include append-transitions
+--!include is-as-read
 -- Shared by every step on an account. KEYS[1] is the account's own, and declares the slot; the names of its others and
 -- of its partition's, all of that slot, are made here as `keys.ts` makes them. Each name is made where it is needed: a
 -- step needs six of them, and making all was a tenth of it.
@@ -207,7 +208,7 @@ end
 -- changes: { { field, state as it was read ('' = none), state from now on ('' = none) }, ... }
 local function alertsAreAsRead(changes)
   for _, change in ipairs(changes) do
-    if (redis.call('HGET', alertsKey(), change[1]) or '') ~= change[2] then return false end
+    if not isAsRead(redis.call('HGET', alertsKey(), change[1]) or '', change[2]) then return false end
   end
   return true
 end

@@ -29,9 +29,10 @@ local function alertOf(carried)
   return string.match(id, '^(.*)%-%d+$') or id
 end
 
--- The transition that a receiver was sent last of an alert, unless that was the end.
+-- The transition that a receiver was sent last of an alert, unless that was the end. Unreadable text counts as nothing sent.
 local function sentLast(receiver, alert)
   local known = redis.call('HGET', knownKey(receiver), alert)
-  local last = known and cjson.decode(known).told
-  return last and not last.isOver and last or nil
+  local isRead, sent = pcall(cjson.decode, known or '')
+  local last = isRead and type(sent) == 'table' and sent.told
+  return type(last) == 'table' and not last.isOver and last or nil
 end
