@@ -36,15 +36,8 @@ export function advise(config: Config, now: number): Advice[] {
 }
 
 function* adviseEnd({ provider: { api } }: Config, now: number): Iterable<Advice> {
-  const end = endOf(api, now)
-  if (end === undefined) return
-  const { day, daysLeft } = end
-  const left = `${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} left`
-  const message =
-    daysLeft < 0
-      ? `the provider switched the ${api} OAuth endpoints off on ${day}: set provider.api: 2026-03`
-      : `the provider switches the ${api} OAuth endpoints off on ${day}, ${left}; set provider.api: 2026-03 before`
-  yield { path: ['provider', 'api'], message }
+  const { is, says, fix } = endOf(api, now)
+  if (is !== 'far') yield { path: ['provider', 'api'], message: `${says}: ${fix}` }
 }
 
 function* adviseProvider({ provider }: Config): Iterable<Advice> {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DIALECT_NAMES } from '../../src/provider/dialects.ts'
 import { checkPlainHttp, secret, webAddress } from './secrets.ts'
 import { duration, plainText, related, share, toggle, untilRestart, wholeNumber } from './values.ts'
 
@@ -19,7 +20,10 @@ const failedCalls = related(
 
 export const provider = related(
   z.strictObject({
-    api: untilRestart(z.enum(['v1', '2026-03']).prefault('v1').describe('API version to use.')),
+    api: z
+      .enum(DIALECT_NAMES)
+      .prefault('2026-09')
+      .describe('API version to use. Each has an end date, which is named from 90 days before.'),
     baseUrl: untilRestart(webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is.")),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')

@@ -81,7 +81,7 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
     endpoint: openEndpoint({ ...stores, provider, queues }, followed),
     follow: (next, vaultKeys) => {
       stores.vault.replace(vaultKeys)
-      provider.replaceApp(next.provider)
+      provider.follow(providerOptions(next))
       log.level = next.log.level
       followed.config = next
     },

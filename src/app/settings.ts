@@ -32,6 +32,7 @@ export function checkBounds(config: Config): CheckBounds {
     freshnessMs: coverageSettings(config).freshnessMs,
     unprovenAfterMs: unprovenAfter(config.alerts),
     receivers: new Set(Object.keys(config.receivers)),
+    api: config.provider.api,
   }
 }
 

@@ -1,6 +1,7 @@
 import { accountPolls, accountTokens, accountUninstalls } from './account-groups.ts'
 import type { Check, OwnFinding, Trouble } from './check.ts'
 import { daemons } from './daemons.ts'
+import { endDate } from './end-date.ts'
 import type { FleetFacts } from './facts.ts'
 import { failedCalls } from './failed-calls.ts'
 import { heartbeatCheck } from './heartbeat.ts'
@@ -34,6 +35,7 @@ export const CHECKS: readonly Check[] = [
   readings,
   pollBudget,
   accountUninstalls,
+  endDate,
   openAlerts,
 ]
 

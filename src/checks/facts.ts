@@ -1,6 +1,7 @@
 import type { ReceiverHealth } from '../delivery/receiver-health.ts'
 import { type Daemon, DaemonStore } from '../heartbeat/daemons.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
+import type { DialectName } from '../provider/dialects.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { readNewsDue } from '../redis/news-due.ts'
@@ -74,6 +75,8 @@ export interface CheckBounds {
   unprovenAfterMs: number | 'never'
   /** Receivers of the config. */
   receivers: ReadonlySet<string>
+  /** Version of the provider's interface. */
+  api: DialectName
 }
 
 type OfViews = 'store' | 'keys' | 'clock' | 'registry' | 'due' | 'coverage' | 'receiverStore' | 'failedCalls'

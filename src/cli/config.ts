@@ -216,7 +216,6 @@ function configText(answers: Answers, folder: string, cwd: string): string {
   const receivers = Object.entries({ mail, hook }).filter(([, receiver]) => receiver !== undefined)
   return `# Made by plimsoll init. All settings, with what they are when left out: plimsoll config schema --markdown
 provider:
-  api: 2026-03
   clientId: ${quoted(clientId)}
   clientSecretFile: ${fileOf(clientSecretFile)}
   scopes: [oauth, crm.objects.contacts.read]

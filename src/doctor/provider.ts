@@ -48,17 +48,11 @@ export function judgeClock({ date, age }: HttpResponse['headers'], now: number):
   return Math.abs(skewMs) > SKEW_FAIL_MS ? fail('clock', detail, fix) : warn('clock', detail, fix)
 }
 
-const WARN_DAYS = 180
-
 /** How long the provider still answers in the configured version of its interface. */
 export function checkEndDate(api: DialectName, now: number): Finding {
-  const end = endOf(api, now)
-  if (end === undefined) return ok('end-date', `the provider has set no end to ${api}`)
-  const { day, daysLeft } = end
-  const fix = 'set provider.api: 2026-03 and restart'
-  if (daysLeft < 0) return fail('end-date', `the provider switched ${api} off on ${day}`, fix)
-  const detail = `the provider switches ${api} off on ${day}: ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} left`
-  return daysLeft < WARN_DAYS ? warn('end-date', detail, fix) : ok('end-date', detail)
+  const { is, says, fix } = endOf(api, now)
+  if (is === 'far') return ok('end-date', says)
+  return is === 'near' ? warn('end-date', says, fix) : fail('end-date', says, fix)
 }
 
 const PUBLIC_URL = 'public-url'

@@ -50,8 +50,8 @@ export interface LimitsCall<T> {
 /** The client and its credentials, which a reload may change. */
 export interface ConfiguredClient extends ProviderClient {
   readonly app: AppIdentity
-  /** Other credentials of the app, from the next call on. */
-  replaceApp(app: AppIdentity): void
+  /** Another dialect and other credentials of the app, from the next call on. */
+  follow(next: AppIdentity & { dialect: DialectName }): void
 }
 
 export interface AppIdentity {
@@ -88,8 +88,8 @@ interface Call<T> {
 class HttpProviderClient implements ConfiguredClient {
   readonly #options: ProviderOptions
   readonly #http: HttpClient
-  readonly #dialect: Dialect
   readonly #skew = new ClockSkew()
+  #dialect: Dialect
   #app: AppIdentity
 
   constructor(options: ProviderOptions) {
@@ -103,7 +103,8 @@ class HttpProviderClient implements ConfiguredClient {
     return this.#app
   }
 
-  replaceApp({ clientId, clientSecret }: AppIdentity): void {
+  follow({ dialect, clientId, clientSecret }: AppIdentity & { dialect: DialectName }): void {
+    this.#dialect = DIALECTS[dialect]
     this.#app = { clientId, clientSecret }
   }
 

@@ -1,11 +1,9 @@
 import type { Family } from './classify.ts'
 import type { HttpRequest } from './http.ts'
 
-/**
- * The two versions of the interface. `v1` is what is in force today, until the provider switches its OAuth endpoints off.
- * `2026-03` is the announced successor: tokens travel in bodies, no longer in paths.
- */
-export type DialectName = 'v1' | '2026-03'
+/** The versions of the interface. `v1` has tokens in paths; the dated ones have them in bodies, and each call names the app. */
+export const DIALECT_NAMES = ['2026-09', '2026-03', 'v1'] as const
+export type DialectName = (typeof DIALECT_NAMES)[number]
 
 export interface AppCredentials {
   clientId: string
@@ -14,8 +12,8 @@ export interface AppCredentials {
 
 /** How each call is written in one dialect. Tokens come in clear text here and nowhere else. */
 export interface Dialect {
-  /** The day on which the provider switches it off, ISO 8601. Source: its changelog. */
-  ends?: string
+  /** Last day, or the month of the end: the provider's changelog for v1, 18 months of support for a dated version. */
+  ends: string
   /** Form of a grant (interface 4.1, 4.2). */
   token(form: Record<string, string>): HttpRequest
   metadata(accessToken: string, app: AppCredentials): HttpRequest
@@ -46,34 +44,45 @@ export const DIALECTS: Record<DialectName, Dialect> = {
     }),
     limits: (accessToken, path) => getJson(accessToken, `/crm/v3/limits${path}`),
   },
-  '2026-03': {
-    token: (form) => post('/oauth/2026-03/token', form),
+  '2026-03': dated('2026-03', '2027-09'),
+  '2026-09': dated('2026-09', '2028-03'),
+}
+
+function dated(version: string, ends: string): Dialect {
+  const withToken = (path: string, app: AppCredentials, token: string, token_type_hint: string) =>
+    post(`/oauth/${version}/token${path}`, { ...credentials(app), token, token_type_hint })
+  return {
+    ends,
+    token: (form) => post(`/oauth/${version}/token`, form),
     metadataFamily: 'token',
-    metadata: (accessToken, app) =>
-      post('/oauth/2026-03/token/introspect', {
-        ...credentials(app),
-        token: accessToken,
-        token_type_hint: 'access_token',
-      }),
-    deleteRefreshToken: (refreshToken, app) =>
-      post('/oauth/2026-03/token/revoke', {
-        ...credentials(app),
-        token: refreshToken,
-        token_type_hint: 'refresh_token',
-      }),
-    limits: (accessToken, path) => getJson(accessToken, `/crm/limits/2026-03${path}`),
-  },
+    metadata: (accessToken, app) => withToken('/introspect', app, accessToken, 'access_token'),
+    deleteRefreshToken: (refreshToken, app) => withToken('/revoke', app, refreshToken, 'refresh_token'),
+    limits: (accessToken, path) => getJson(accessToken, `/crm/limits/${version}${path}`),
+  }
 }
 
 const DAY_MS = 24 * 3_600_000
+const NAMED_FROM_DAYS = 90
 
-/**
- * The day on which a dialect is switched off, and the whole days until then (below 0: since); undefined if no day is
- * set.
- */
-export function endOf(dialect: DialectName, now: number): { day: string; daysLeft: number } | undefined {
+/** The end of a dialect in words, and what to do about it. `near`: fewer than 90 days are left. */
+export interface DialectEnd {
+  is: 'far' | 'near' | 'over'
+  says: string
+  fix: string
+}
+
+export function endOf(dialect: DialectName, now: number): DialectEnd {
   const { ends } = DIALECTS[dialect]
-  return ends === undefined ? undefined : { day: ends, daysLeft: Math.floor((Date.parse(ends) - now) / DAY_MS) }
+  const [newest] = DIALECT_NAMES
+  const daysLeft = Math.floor((Date.parse(ends) - now) / DAY_MS)
+  const when = `${ends.length === 7 ? 'about' : 'on'} ${ends}`
+  const fix =
+    dialect === newest
+      ? 'install a version of Plimsoll that knows a newer API'
+      : `set provider.api: ${newest} and send SIGHUP`
+  if (daysLeft < 0) return { is: 'over', says: `API ${dialect} ended ${when}`, fix }
+  const left = daysLeft === 1 ? '1 day' : `${daysLeft} days`
+  return { is: daysLeft < NAMED_FROM_DAYS ? 'near' : 'far', says: `API ${dialect} ends ${when}, in ${left}`, fix }
 }
 
 function getJson(accessToken: string, path: string): HttpRequest {

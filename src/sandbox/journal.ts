@@ -18,6 +18,8 @@ export interface JournalEntry {
   /** 0: the connection was dropped. */
   readonly status: number
   readonly method: string
+  /** Version of the interface: the one in the path. */
+  readonly api?: string
   readonly grant?: GrantType
   readonly from?: string
   readonly to?: string
@@ -27,6 +29,7 @@ export interface Arrival {
   readonly endpoint: Endpoint
   readonly hubId: number | null
   readonly method: string
+  readonly api?: string | undefined
   readonly grant?: GrantType | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -77,13 +80,14 @@ function isWanted(entry: OpenEntry, { since, endpoint, hubId }: JournalFilter): 
   return hubId === undefined || entry.hubId === hubId
 }
 
-function finished({ at, endpoint, hubId, status = 0, method, grant, from, to }: OpenEntry): JournalEntry {
+function finished({ at, endpoint, hubId, status = 0, method, api, grant, from, to }: OpenEntry): JournalEntry {
   return {
     time: new Date(at).toISOString(),
     endpoint,
     hubId,
     status,
     method,
+    ...(api !== undefined && { api }),
     ...(grant !== undefined && { grant }),
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),

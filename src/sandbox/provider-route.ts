@@ -47,13 +47,15 @@ export interface ProviderRoute {
 /** Serves one of the provider's endpoints: journaled, and open to faults. */
 export function provide(server: FastifyInstance, parts: SandboxParts, route: ProviderRoute): void {
   const { faults, journal } = parts
+  const { endpoint, method, path } = route
+  const [, api] = /^\/(?:oauth|crm\/limits|crm)\/([^/]+)/.exec(path) ?? []
   server.route({
-    method: route.method,
-    url: route.path,
+    method,
+    url: path,
     handler: (request, reply) => {
       const caller = route.identify(request)
-      const entry = journal.open({ ...caller, endpoint: route.endpoint, method: route.method })
-      const fault = faults.take(route.endpoint, caller.hubId)
+      const entry = journal.open({ ...caller, endpoint, method, api })
+      const fault = faults.take(endpoint, caller.hubId)
       if (fault !== undefined) {
         return answerFaulted(fault, parts, reply, {
           work: () => route.answer(request, caller),

@@ -17,7 +17,6 @@ test('a config that leaves nothing to say gets no notices', () => {
 
 test('the smallest file is told what it goes without', () => {
   expect(noticesOf(SMALLEST)).toEqual([
-    'provider.api: the provider switches the v1 OAuth endpoints off on 2027-02-16, 86 days left; set provider.api: 2026-03 before',
     'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
@@ -26,18 +25,16 @@ test('the smallest file is told what it goes without', () => {
   ])
 })
 
+const V1 = SMALLEST.replace('provider: {', 'provider: { api: v1,')
+const WAY_OUT = 'set provider.api: 2026-09 and send SIGHUP'
+
 test.each([
-  [
-    '2027-02-14T09:00:00Z',
-    'switches the v1 OAuth endpoints off on 2027-02-16, 1 day left; set provider.api: 2026-03 before',
-  ],
-  [
-    '2027-02-15T09:00:00Z',
-    'switches the v1 OAuth endpoints off on 2027-02-16, 0 days left; set provider.api: 2026-03 before',
-  ],
-  ['2027-02-16T00:00:01Z', 'switched the v1 OAuth endpoints off on 2027-02-16: set provider.api: 2026-03'],
-])('at %s the notice about v1 says that the provider %s', (at, says) => {
-  expect(noticesOf(SMALLEST, { now: Date.parse(at) })[0]).toBe(`provider.api: the provider ${says}`)
+  ['2026-11-18T00:00:00Z', []],
+  ['2026-11-19T00:00:00Z', [`provider.api: API v1 ends on 2027-02-16, in 89 days: ${WAY_OUT}`]],
+  ['2027-02-14T09:00:00Z', [`provider.api: API v1 ends on 2027-02-16, in 1 day: ${WAY_OUT}`]],
+  ['2027-02-16T00:00:01Z', [`provider.api: API v1 ended on 2027-02-16: ${WAY_OUT}`]],
+])('at %s the notices about v1 are %j', (at, notices) => {
+  expect(noticesOf(V1, { now: Date.parse(at) }).filter((one) => one.startsWith('provider.api'))).toEqual(notices)
 })
 
 test.each([

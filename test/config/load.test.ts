@@ -13,7 +13,7 @@ test('fills in every default of the smallest file', () => {
   const { provider, receivers, ...config } = configOf(SMALLEST)
   expect(provider.clientSecret.reveal()).toBe('hush-hush')
   expect({ ...provider, clientSecret: '' }).toEqual({
-    api: 'v1',
+    api: '2026-09',
     baseUrl: 'https://api.hubapi.com',
     installUrl: 'https://app.hubspot.com/oauth/authorize',
     clientId: 'my-app',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { DIALECT_NAMES } from '../../src/provider/dialects.ts'
 import { associationCompanions, associations } from './cases/associations.ts'
 import { codes } from './cases/codes.ts'
 import { customProperties } from './cases/custom-properties.ts'
@@ -14,8 +15,8 @@ const CASES = [
   ...[associations, customProperties, associationCompanions, refusals, wire].flat(),
 ]
 
-/** The daemon's client against the sandbox over real HTTP, sentence by sentence, in both versions of the interface. */
-describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
+/** The daemon's client against the sandbox over real HTTP, sentence by sentence, in every version of the interface. */
+describe.each(DIALECT_NAMES)('in the dialect %s', (dialect) => {
   test.each(CASES)('$says', async ({ sandbox, run }) => {
     const contract = await openContract(dialect, sandbox)
     await run(contract)

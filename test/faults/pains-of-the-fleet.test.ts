@@ -1,6 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Daemon } from '../support/daemon.ts'
+import { type Daemon, startDaemon } from '../support/daemon.ts'
 import {
   ask,
   connectAccount,
@@ -137,39 +138,51 @@ describe('the whole fleet, lives of 12 seconds', () => {
   })
 })
 
-test.concurrent('v1 ends: the dialect is switched in the config, with the same stored fleet', async (context) => {
-  const scene = await sceneFor(context, { accounts: 5, tokenLifetimeMs: 30_000 })
-  const { control, requestsOf, inState, refreshedSince } = lookInto(() => scene)
-  const [leaving = 0, dead = 0, ...staying] = await hubIdsOf(scene.sandbox.url)
-  const newcomer = staying.pop() ?? 0
-  const before = await scene.daemon()
-  expect(await before.line(/"config\.notice".*"provider\.api"/, 0)).toContain('2027-02-16')
-  await connectAll(before.url, [leaving, dead, ...staying])
-  await control('DELETE', `accounts/${dead}`)
-  await inState(before, dead, 'reauthorize')
-  await before.stop()
+test.concurrent.for(['v1', '2026-03'] as const)(
+  '%s ends: the API version is changed by SIGHUP under load, and no token is lost or late',
+  async (api, context) => {
+    const ACCOUNTS = 40
+    const scene = await sceneFor(context, { accounts: ACCOUNTS, tokenLifetimeMs: 20_000 })
+    const { control, inState, refreshedSince } = lookInto(() => scene)
+    const [leaving = 0, dead = 0, newcomer = 0, ...staying] = await hubIdsOf(scene.sandbox.url)
+    const file = await scene.configFile({ provider: { api }, limits: { every: '2s' } })
+    const daemon = await startDaemon(file)
+    context.onTestFinished(() => daemon.stop().then(() => undefined))
+    await connectAll(daemon.url, [leaving, dead, ...staying])
+    await control('DELETE', `accounts/${dead}`)
+    await inState(daemon, dead, 'reauthorize')
+    await refreshedSince([leaving, ...staying], Date.now())
 
-  const since = Date.now()
-  const after = await scene.daemon({ provider: { api: '2026-03' } })
-  expect(after.lines.filter((line) => line.includes('provider.api'))).toEqual([])
-  await refreshedSince([leaving, ...staying], since)
-  await connectAccount(after.url, newcomer)
-  await ask(`${after.url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
-  await inState(after, leaving, 'uninstalled')
-  await eventually('a poll of the newcomer', async () =>
-    (await requestsOf(newcomer)).some(({ endpoint, status }) => endpoint === 'associations' && status === 200),
-  )
-  const journal = (await journalOf(scene.sandbox.url)).filter((entry) => at(entry) > since) as JournalEntry[]
-  expect(journal.filter(({ status }) => status >= 400)).toEqual([])
-  const asked = journal.filter(({ endpoint }) => endpoint === 'metadata' || endpoint === 'delete')
-  // Bodies instead of paths: that is what tells the two apart from outside.
-  expect([...new Set(asked.map(({ endpoint, method, hubId }) => `${endpoint} ${method} ${hubId}`))].sort()).toEqual([
-    `delete POST ${leaving}`,
-    `metadata POST ${newcomer}`,
-  ])
-  // A restart is no reason to ask for the dead one again.
-  expect(journal.filter(({ hubId }) => hubId === dead)).toEqual([])
-})
+    const since = Date.now()
+    writeFileSync(file, readFileSync(file, 'utf8').replace(`"api": "${api}"`, '"api": "2026-09"'))
+    daemon.child.kill('SIGHUP')
+    const reloaded = JSON.parse(await daemon.line(/"config\.(reloaded|refused)"/, 0))
+    expect(reloaded).toMatchObject({ applied: ['provider.api'], restart: [] })
+    await refreshedSince([leaving, ...staying], since, 2)
+    await connectAccount(daemon.url, newcomer)
+    await ask(`${daemon.url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
+    await inState(daemon, leaving, 'uninstalled')
+    await eventually('a poll of the newcomer', async () =>
+      (await journalOf(scene.sandbox.url)).some(
+        ({ hubId, endpoint }) => hubId === newcomer && endpoint === 'associations',
+      ),
+    )
+    const journal = (await journalOf(scene.sandbox.url)).filter(({ hubId }) => hubId !== dead) as JournalEntry[]
+    // An expired token answers 401, a refused one 400.
+    expect(journal.filter(({ status }) => status >= 400)).toEqual([])
+    // What is asked a moment later is asked in the new version.
+    const later = journal.filter((entry) => entry.api !== undefined && at(entry) > Date.parse(reloaded.time) + 1_000)
+    expect([...new Set(later.map((entry) => entry.api))]).toEqual(['2026-09'])
+    const deleted = journal
+      .filter(({ endpoint }) => endpoint === 'delete')
+      .map(({ hubId, ...entry }) => [hubId, entry.api])
+    expect(new Set(deleted.map(String))).toEqual(new Set([`${leaving},2026-09`]))
+    // A changed version is no reason to ask for the dead one again.
+    expect((await journalOf(scene.sandbox.url)).filter((entry) => entry.hubId === dead && at(entry) > since)).toEqual(
+      [],
+    )
+  },
+)
 
 test.concurrent('accounts that hang, fail or are dead do not starve the others', async (context) => {
   const LIFE_MS = 30_000

@@ -30,7 +30,7 @@ import { openScene, pauses, type Scene } from '../support/scene.ts'
  * | tokens in logs, mails, pages, Redis | e2e/secrets.test.ts, 'no log line holds a token or the client secret' and those after it |
  * | missing scopes found late, or taken for a dead token | below; e2e/import.test.ts, 'a fleet comes in beside a daemon at work' |
  * | an account moves to another data center (477) | below |
- * | the provider switches v1 off | below |
+ * | the provider ends an API version | pains-of-the-fleet.test.ts, 'ends: the API version is changed by SIGHUP under load' |
  * | failing accounts starve the others | below; outages.test.ts, 'limits endpoints that hang take no token with them' |
  * | an access token imported as refresh token | below, for one account; e2e/import.test.ts, 'a fleet comes in beside a daemon at work', for a file |
  * | a token imported for the wrong account | e2e/import.test.ts, 'a token of another account is told and not used under the wrong name' |

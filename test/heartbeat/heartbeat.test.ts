@@ -38,7 +38,7 @@ afterEach(() => service.stop())
 
 const bounds: CheckBounds = {
   ...{ tokens: 0.95, overdueRefreshMs: 5 * MINUTE, outboxAgeMs: 15 * MINUTE, freshnessMs: 26 * HOUR },
-  ...{ unprovenAfterMs: 'never', receivers: new Set(['ops-mail']) },
+  ...{ unprovenAfterMs: 'never', receivers: new Set(['ops-mail']), api: '2026-09' },
 }
 
 /** Accounts 1 to 4 that are well, and one daemon or several that share them. */

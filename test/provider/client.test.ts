@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { DIALECTS, type DialectName } from '../../src/provider/dialects.ts'
+import { DIALECT_NAMES, DIALECTS, type DialectName } from '../../src/provider/dialects.ts'
 import { type ProviderResult, readAccountBucket } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
@@ -84,24 +84,30 @@ const WIRE: Record<DialectName, Record<string, Sent>> = {
     associationSources: { method: 'GET', path: '/crm/v3/limits/associations/records/from', bearer: true },
     associationTargets: { method: 'GET', path: '/crm/v3/limits/associations/records/p%2F2%20x/to', bearer: true },
   },
-  '2026-03': {
-    exchangeCode: { method: 'POST', path: '/oauth/2026-03/token', form: CODE },
-    refresh: { method: 'POST', path: '/oauth/2026-03/token', form: REFRESH },
+  '2026-03': dated('2026-03'),
+  '2026-09': dated('2026-09'),
+}
+
+function dated(version: string): Record<string, Sent> {
+  const records = `/crm/limits/${version}/associations/records`
+  return {
+    exchangeCode: { method: 'POST', path: `/oauth/${version}/token`, form: CODE },
+    refresh: { method: 'POST', path: `/oauth/${version}/token`, form: REFRESH },
     metadata: {
       method: 'POST',
-      path: '/oauth/2026-03/token/introspect',
+      path: `/oauth/${version}/token/introspect`,
       form: { ...APP, token: TOKEN, token_type_hint: 'access_token' },
     },
     deleteRefreshToken: {
       method: 'POST',
-      path: '/oauth/2026-03/token/revoke',
+      path: `/oauth/${version}/token/revoke`,
       form: { ...APP, token: TOKEN, token_type_hint: 'refresh_token' },
     },
-    associations: { method: 'GET', path: '/crm/limits/2026-03/associations/records/0-1/p%2F2%20x', bearer: true },
-    customProperties: { method: 'GET', path: '/crm/limits/2026-03/custom-properties', bearer: true },
-    associationSources: { method: 'GET', path: '/crm/limits/2026-03/associations/records/from', bearer: true },
-    associationTargets: { method: 'GET', path: '/crm/limits/2026-03/associations/records/p%2F2%20x/to', bearer: true },
-  },
+    associations: { method: 'GET', path: `${records}/0-1/p%2F2%20x`, bearer: true },
+    customProperties: { method: 'GET', path: `/crm/limits/${version}/custom-properties`, bearer: true },
+    associationSources: { method: 'GET', path: `${records}/from`, bearer: true },
+    associationTargets: { method: 'GET', path: `${records}/p%2F2%20x/to`, bearer: true },
+  }
 }
 
 /** A header takes no ü: what bears a token is plain. */
@@ -114,7 +120,7 @@ const BEARING: Record<string, Call['send']> = {
   associationTargets: (c) => c.associationTargets(plain, 'p/2 x'),
 }
 
-describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
+describe.each(DIALECT_NAMES)('in the dialect %s', (dialect) => {
   test.each(CALLS)('$name sends its method, path, headers and form, and nothing else', async ({ name, send, good }) => {
     far.answer = json(200, good)
     const expected = WIRE[dialect][name] as Sent
@@ -138,7 +144,7 @@ describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
   })
 })
 
-test('other credentials of the app count from the next call on; an answer under way is still cleaned of the old', async () => {
+test('another dialect and other credentials of the app count from the next call on; an answer under way is still cleaned of the old', async () => {
   const one = connectClient(far.url, { dialect: '2026-03' })
   clients.push(one)
   const answered = Promise.withResolvers<void>()
@@ -147,7 +153,7 @@ test('other credentials of the app count from the next call on; an answer under 
   }
   const underWay = one.refresh(plain)
   await far.came(1)
-  one.replaceApp({ clientId: 'another-app', clientSecret: new Secret('another-secret') })
+  one.follow({ dialect: '2026-09', clientId: 'another-app', clientSecret: new Secret('another-secret') })
   answered.resolve()
   expect(JSON.stringify(await underWay)).not.toContain(CLIENT_SECRET)
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { DialectName } from '../../src/provider/dialects.ts'
+import { DIALECT_NAMES } from '../../src/provider/dialects.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type Answer, type FarSide, json, startFarSide } from '../support/far-side.ts'
@@ -53,7 +53,7 @@ const SECRETS: Record<string, { token: string; clientSecret: string }> = {
   long: { token: 'A1-b2_'.repeat(60), clientSecret: 'Q9-z8_'.repeat(10) },
 }
 
-describe.each(['v1', '2026-03'] as DialectName[])('no failure in the dialect %s', (dialect) => {
+describe.each(DIALECT_NAMES)('no failure in the dialect %s', (dialect) => {
   describe.each(Object.entries(SECRETS))('with secrets %s', (_, { token, clientSecret }) => {
     test.each(Object.entries(ECHOES))(
       'contains a token or the client secret that the far side repeats %s',

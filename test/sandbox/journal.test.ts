@@ -14,23 +14,25 @@ test('lists every request to the provider, oldest first', async () => {
   await refresh(tokens.refresh_token)
   await call('GET', '/nowhere')
   const at = { time: '2026-11-21T10:00:01.234Z', hubId: HUB }
+  const [v1, v3] = [{ api: 'v1' }, { api: 'v3' }]
   expect(await journal()).toEqual([
     { time: '2026-11-21T10:00:00.000Z', endpoint: 'authorize', hubId: HUB, status: 302, method: 'POST' },
     {
       time: '2026-11-21T10:00:00.000Z',
       endpoint: 'token',
+      api: 'v1',
       hubId: HUB,
       status: 200,
       method: 'POST',
       grant: 'authorization_code',
     },
-    { ...at, endpoint: 'token', status: 200, method: 'POST', grant: 'refresh_token' },
-    { ...at, endpoint: 'customProperties', status: 200, method: 'GET' },
-    { ...at, endpoint: 'associations', status: 200, method: 'GET', from: '0-1', to: '0-2' },
-    { ...at, endpoint: 'companion', status: 200, method: 'GET', from: '0-1' },
-    { ...at, endpoint: 'metadata', status: 200, method: 'GET' },
-    { ...at, endpoint: 'delete', status: 204, method: 'DELETE' },
-    { ...at, endpoint: 'token', status: 400, method: 'POST', grant: 'refresh_token' },
+    { ...at, ...v1, endpoint: 'token', status: 200, method: 'POST', grant: 'refresh_token' },
+    { ...at, ...v3, endpoint: 'customProperties', status: 200, method: 'GET' },
+    { ...at, ...v3, endpoint: 'associations', status: 200, method: 'GET', from: '0-1', to: '0-2' },
+    { ...at, ...v3, endpoint: 'companion', status: 200, method: 'GET', from: '0-1' },
+    { ...at, ...v1, endpoint: 'metadata', status: 200, method: 'GET' },
+    { ...at, ...v1, endpoint: 'delete', status: 204, method: 'DELETE' },
+    { ...at, ...v1, endpoint: 'token', status: 400, method: 'POST', grant: 'refresh_token' },
     { ...at, hubId: null, endpoint: 'other', status: 404, method: 'GET' },
   ])
 })

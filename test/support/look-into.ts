@@ -13,6 +13,7 @@ import { refreshTimes, type Scene } from './scene.ts'
 
 export interface JournalEntry extends Entry {
   method: string
+  api?: string
 }
 
 export interface Account {

@@ -75,7 +75,7 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
   lifecycle.onClose('the door to the token endpoint', () => opened.endpoint.close())
   const resources: Resources = {
     ...opened,
-    provider: { ...provider, app: opened.provider.app, replaceApp: () => {} },
+    provider: { ...provider, app: opened.provider.app, follow: () => {} },
     queues: { ...opened.queues, wake: async (kind) => void woken.push(kind) },
     unstored: new Unstored(options.seal ?? (() => undefined)),
   }

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { bad, type Contract, type ContractCase, good, NOBODY } from '../contract.ts'
 
-/** v1 answers 404 for a token that it doesn't know, its successor 200 (RFC 7009, section 2.2). */
-const UNKNOWN = { v1: 'was-gone', '2026-03': 'deleted' } as const
+/** v1 answers 404 for a token that it doesn't know, its successors 200 (RFC 7009, section 2.2). */
+const UNKNOWN = { v1: 'was-gone', '2026-03': 'deleted', '2026-09': 'deleted' } as const
 
 /** Interface 4.4. */
 export const deletion: ContractCase[] = [

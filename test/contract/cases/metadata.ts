@@ -30,7 +30,14 @@ async function metadataAnswered({ client, connect, fault }: Contract, body: unkn
   return client.metadata(access)
 }
 
-/** v1 answers 404, its successor 200 with `active: false`. Neither says anything about the account. */
+const NOT_ACTIVE: ProviderFailure = {
+  class: 'transient',
+  code: 'unreadable',
+  message: 'the provider reports that the access token is not active',
+  status: 200,
+}
+
+/** v1 answers 404, its successors 200 with `active: false`. Neither says anything about the account. */
 const NO_LIVE_TOKEN: Record<Contract['dialect'], ProviderFailure> = {
   v1: {
     class: 'client',
@@ -38,12 +45,8 @@ const NO_LIVE_TOKEN: Record<Contract['dialect'], ProviderFailure> = {
     message: 'the provider answered 404: The token is unknown, was deleted or has expired.',
     status: 404,
   },
-  '2026-03': {
-    class: 'transient',
-    code: 'unreadable',
-    message: 'the provider reports that the access token is not active',
-    status: 200,
-  },
+  '2026-03': NOT_ACTIVE,
+  '2026-09': NOT_ACTIVE,
 }
 
 /** Interface 4.3. */
@@ -95,7 +98,7 @@ export const metadata: ContractCase[] = [
   {
     says: 'an answer of active: false is a failure whatever else it says',
     run: async (contract) => {
-      expect(bad(await metadataAnswered(contract, { ...METADATA, active: false }))).toEqual(NO_LIVE_TOKEN['2026-03'])
+      expect(bad(await metadataAnswered(contract, { ...METADATA, active: false }))).toEqual(NOT_ACTIVE)
     },
   },
   {

@@ -26,7 +26,7 @@ async function startAnyProvider(context: TestContext) {
     void text(request).then((body) => {
       const { url = '' } = request
       const hubId = Number(/(?:refresh|code|access)-(\d+)/.exec(body + url)?.[1] ?? 0)
-      const answer = url === '/oauth/v1/token' ? grant(hubId) : url.startsWith('/oauth/') ? about(hubId) : report(url)
+      const answer = url.endsWith('/token') ? grant(hubId) : url.startsWith('/oauth/') ? about(hubId) : report(url)
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
     })
   })

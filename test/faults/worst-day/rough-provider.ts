@@ -25,7 +25,7 @@ export interface RoughProvider {
   stop(): Promise<void>
 }
 
-export const isToken = ({ path }: RoughRequest) => path.startsWith('/oauth/v1/token')
+export const isToken = ({ path }: RoughRequest) => /^\/oauth\/[^/]+\/token(\?|$)/.test(path)
 export const isReport = ({ path }: RoughRequest) => !path.startsWith('/oauth/')
 
 /** Stands before the provider and speaks plain TCP, so that it can do to a connection what no HTTP server would. */

@@ -1,0 +1,15 @@
+import { endOf } from '../provider/dialects.ts'
+import { type Check, critical, warning } from './check.ts'
+
+/** The provider goes on answering in the configured version of its interface. */
+export const endDate: Check = {
+  name: 'end-date',
+  of: 'fleet',
+  judge({ now, bounds: { api } }) {
+    const { is, says, fix } = endOf(api, now)
+    if (is === 'far') return []
+    const of = { is: 'runbook', section: 'an-api-version-ends' } as const
+    const trouble = is === 'over' ? critical : warning
+    return [{ ...trouble('Change provider.api', says, of), fix }]
+  },
+}
