@@ -159,6 +159,7 @@ function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Deci
     typesLeftOut: typesLeftOut(watch, read),
     gaps: gapsAfter(watch.gaps, read),
     notAvailable: read.notAvailable,
+    unconfirmed: read.unconfirmed,
     companionsAwayUntil: read.companionsAwayUntil ?? watch.companionsAwayUntil,
     allPairsRead: watch.allPairsRead || read.allPairsRead,
     disagreed: watch.disagreed || disagreement !== undefined,

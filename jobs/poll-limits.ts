@@ -135,7 +135,7 @@ async function makePoll({ deps, polls, signal, occasion }: Omit<Polling, 'claims
   const refusal = await refusalOfBudget(deps, opened.begun, { calls: most, occasion })
   if (refusal !== undefined) return refusal
   const calls = new AccountCalls(deps, { hubId, before: opened.begun.watch.calls }, signal)
-  const asked = await ask(deps, { hubId, settings, ...opened }, calls)
+  const asked = await ask(deps, { hubId, settings, asksAll: occasion === 'wanted', ...opened }, calls)
   deps.callBudget?.settle(calls.made.length - most)
   if (asked.answers === undefined) return later(deps, begun, 'held')
   // The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll.
@@ -191,7 +191,7 @@ export function isOldEnoughToDoubt({ obtainedAt, expiresAt }: TokenTimes, now: n
 /** The provider's answers, asked once more where the token was refused and a new one came. No answers: ask later. */
 async function ask(
   deps: PollWork,
-  asked: Opened & { hubId: number; settings: AccountPollSettings },
+  asked: Opened & { hubId: number; settings: AccountPollSettings; asksAll: boolean },
   calls: AccountCalls,
 ): Promise<{ begun: Begun; answers: Answers<RawReport> | undefined }> {
   const { begun, times } = asked

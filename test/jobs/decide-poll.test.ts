@@ -97,7 +97,13 @@ function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): 
     ...{ at, reports, failedCalls: KEYS.length - bodies.length, bucketUse: { refused: 0 }, troubles: [] },
     fingerprint: bodies.length === KEYS.length ? answersFingerprint(bodies) : undefined,
     calls: Array.from({ length: one.calls }, () => at),
-    ...{ notAvailable: {}, pausedUntil: undefined, allPairsRead: false, companionsAwayUntil: undefined },
+    ...{
+      notAvailable: {},
+      unconfirmed: {},
+      pausedUntil: undefined,
+      allPairsRead: false,
+      companionsAwayUntil: undefined,
+    },
   }
   const begun: Begun = {
     ...{

@@ -40,7 +40,7 @@ describe('an account whose metadata was never read', () => {
 
   test('whose scopes open nothing is told of once, whoever finds it first, and its poll is not lost over it', async () => {
     const one = await imported(async () => metadata({ scopes: ['oauth'] }))
-    one.says.customProperties = fails('forbidden')
+    one.says.customProperties = fails('forbidden', { scopes: ['contacts'] })
     await one.poll()
     await one.poll()
     expect((await one.outbox()).map(({ kind, cause }) => [kind, cause])).toEqual([['poll', 'scopes']])

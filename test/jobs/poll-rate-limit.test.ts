@@ -97,7 +97,7 @@ test('an account whose alert changed while it was polled is due again at once', 
   const one = await polled({
     customProperties: async () => {
       await one.store.hset(one.keys.account(HUB).alerts, 'poll', 'another')
-      return failure('forbidden')
+      return failure('forbidden', { scopes: ['contacts'] })
     },
     associations: fails('forbidden'),
   })

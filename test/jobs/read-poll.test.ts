@@ -43,7 +43,7 @@ function made(bodies: Bodies, { watch, packed, at }: Known): MadePoll {
     },
     answers: {
       ...{ at: now, reports, failedCalls: 0, bucketUse: { refused: 0 }, troubles: [], calls: [now, now] },
-      ...{ fingerprint: answersFingerprint(texts), notAvailable: {}, pausedUntil: undefined },
+      ...{ fingerprint: answersFingerprint(texts), notAvailable: {}, unconfirmed: {}, pausedUntil: undefined },
       ...{ allPairsRead: false, companionsAwayUntil: undefined },
     },
   }

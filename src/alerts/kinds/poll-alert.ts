@@ -56,13 +56,13 @@ export function grantAnnouncer(settings: GrantAlertSettings): ScopesAnnouncer {
       return notifyAlert(subject, { level: 'warning', cause: 'scopes', message: describeGrant(settings, account) })
     }
     if (!opensLimits || before?.cause !== 'scopes') return NO_ALERT_WRITES
-    return closeAlert(subject, 'The scopes that were granted for this account let its limits be read again.')
+    return closeAlert(subject, 'The missing permission was granted. Limits are read with the next poll.')
   }
 }
 
 /**
  * An account has one poll alert, with one cause at a time: polls that fail for long, or else scopes that don't let
- * everything be read. It is closed by the first poll that reads everything that is watched.
+ * everything be read. It is closed by the first poll that reads everything that is there.
  */
 export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
   return (account) => {
@@ -83,8 +83,13 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
       const message = describeRefused(settings, account, outcome.refused)
       return notifyAlert(subject, { level: 'warning', cause: 'scopes', message })
     }
-    return closeAlert(subject, 'Everything that is watched of this account was read again.')
+    return closeAlert(subject, describeOver(outcome))
   }
+}
+
+function describeOver({ lacking }: PollOutcome): string {
+  if (lacking.length === 0) return 'Limits are read again. Everything that is watched of this account was read.'
+  return `Polls no longer fail, but ${lacking.join(' and ')} are not available for this account. The rest was read.`
 }
 
 /** The alert about what could not be read of an account, and was put aside; the first poll that reads everything closes it. */

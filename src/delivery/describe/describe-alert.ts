@@ -80,9 +80,11 @@ export function accountName({ account }: Alert): string | undefined {
 
 /** The effect in a few words, without the account: `custom properties 96 % of 1,000`, `tokens can't be refreshed`. */
 export function headlineOf(alert: Alert): string {
-  const { kind, series, usage, reason } = alert
+  const { kind, status, series, usage, reason } = alert
   if (reason === 'uninstalled') return 'app uninstalled, alert closed'
-  if (series === undefined) return kind === 'token' || kind === 'poll' ? topicOf(alert) : firstSentence(alert)
+  // The end of a poll alert does not mean that all is read: only its message says so.
+  const hasTopic = kind === 'token' || (kind === 'poll' && status === 'firing')
+  if (series === undefined) return hasTopic ? topicOf(alert) : firstSentence(alert)
   if (kind === 'limit-changed') return limitChanged(alert)
   if (countsRecords(series) && usage !== undefined) return countedRecords(series, usage)
   return `${seriesName(series)} ${forecastThatCounts(alert) ?? valueText(alert)}`.trimEnd()
@@ -99,7 +101,7 @@ function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
       // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
       return level === 'critical' ? 'tokens refused, must be reconnected' : "tokens can't be refreshed for now"
     case 'poll':
-      if (isOver) return 'limits are read again'
+      if (isOver) return 'polls no longer fail'
       if (cause === 'unreadable') return 'stored data could not be read'
       if (cause === 'unauthorized') return "limits can't be read: access token refused"
       return cause === 'scopes' ? "limits can't be read: scope missing" : "limits can't be read: polls fail"
@@ -197,11 +199,16 @@ function changeOf(alert: Alert): string {
   }
 }
 
-/** An alert also ends when its series is no longer watched: nothing got better then. */
+/** The end of an alert without anything that got better: its series is no longer watched, or no longer reported. */
+export function endWithoutRecovery({ status, because }: Pick<Alert, 'status' | 'because'>): string | undefined {
+  if (status !== 'resolved') return undefined
+  if (because?.is === 'off' || because?.is === 'no-rule') return 'no longer watched'
+  return because?.is === 'gone' ? 'no longer reported' : undefined
+}
+
 function recovery(alert: Alert): string {
-  const is = alert.because?.is
-  if (is === 'off' || is === 'no-rule') return 'No longer watched'
-  if (is === 'gone') return 'No longer reported'
+  const end = endWithoutRecovery(alert)
+  if (end !== undefined) return `${end.charAt(0).toUpperCase()}${end.slice(1)}`
   const lasted = lastedFor(alert)
   return lasted === undefined ? 'Back to normal' : `Back to normal after ${lasted}`
 }

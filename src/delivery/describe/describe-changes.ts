@@ -3,7 +3,7 @@ import { CHANGE_GROUPS, type ChangeGroup, groupOf } from '../../alerts/changes.t
 import { countsRecords, seriesName } from '../../alerts/series-name.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
-import { accountName, headlineOf, percentOf } from './describe-alert.ts'
+import { accountName, endWithoutRecovery, headlineOf, percentOf } from './describe-alert.ts'
 
 /** One change in words, cleaned of control characters. Not escaped. */
 export interface DescribedChange {
@@ -143,7 +143,9 @@ function movedText(change: FleetChange, alert: Alert): string {
   const { from, via, to, times } = change
   const isSame = from === to && via === undefined
   const path = [from, via, to].flatMap((state) => (state === undefined ? [] : [stateText(state, change)]))
-  const moved = isSame ? `still ${to}, worse` : [...path.slice(0, -1), endOf(alert) ?? path.at(-1)].join(' → ')
+  const moved = isSame
+    ? `still ${to}, worse`
+    : [...path.slice(0, -1), endWithoutRecovery(alert) ?? path.at(-1)].join(' → ')
   // More than the path shows.
   const often = times > 2 ? `${formatCount(times)} changes` : ''
   return [moved, numbersOf(change, alert), often].filter((text) => text !== '').join(', ')
@@ -152,13 +154,6 @@ function movedText(change: FleetChange, alert: Alert): string {
 function stateText(state: NonNullable<FleetChange['from']>, { change }: FleetChange): string {
   if (typeof state === 'number') return formatCount(state)
   return state === 'critical' && (change === 'lost' || change === 'recovered') ? 'must reconnect' : state
-}
-
-/** An alert also ends when its series is no longer watched: it did not get better then. */
-function endOf({ status, because }: Alert): string | undefined {
-  if (status !== 'resolved') return undefined
-  if (because?.is === 'off' || because?.is === 'no-rule') return 'no longer watched'
-  return because?.is === 'gone' ? 'no longer reported' : undefined
 }
 
 function numbersOf({ change }: FleetChange, alert: Alert): string {

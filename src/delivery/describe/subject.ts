@@ -3,7 +3,7 @@ import { countsRecords, limitWords, metricNoun, seriesName } from '../../alerts/
 import { defined } from '../../runtime/defined.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
-import { accountName, badgeOf, headlineOf, lastedFor, percentOf } from './describe-alert.ts'
+import { accountName, badgeOf, endWithoutRecovery, headlineOf, lastedFor, percentOf } from './describe-alert.ts'
 
 /** Longest subject that mail programs show, beside the account's name. */
 const LONGEST = 60
@@ -49,8 +49,8 @@ function ofSeveral(alerts: readonly Alert[], first: Alert, truncated: number, ba
   return `${count}: ${shown(whole.length <= room ? whole : effect, room)}${before}${name}`
 }
 
-function aboutOf({ kind, rule, cause, series }: Alert): Partial<Alert> {
-  return { kind, rule, ...defined({ cause, series }) }
+function aboutOf({ kind, rule, cause, series, because }: Alert): Partial<Alert> {
+  return { kind, rule, ...defined({ cause, series, because }) }
 }
 
 function nameOf(account: NonNullable<Alert['account']>): string {
@@ -68,7 +68,7 @@ function sharedEffect(alert: Alert): string {
   if (kind === 'limit-changed') return 'limit changed'
   if (series === undefined || reason === 'uninstalled') return cause.replace(/ for now$/, '')
   const limit = limitWords(series)
-  if (status === 'resolved') return `${limit} back to normal`
+  if (status === 'resolved') return `${limit} ${endWithoutRecovery(alert) ?? 'back to normal'}`
   const percent = percentOf(alert)
   if (countsRecords(series) === 'full' || (percent ?? 0) >= 100) return `${limit} full`
   if (countsRecords(series) === 'near') return `${limit} near`

@@ -21,6 +21,13 @@ import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '..
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { AccountCall, AccountCalls, FetchDeps } from './account-calls.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
+import {
+  asPassing,
+  COMPANION_CALLS,
+  confirmRefusal,
+  type Unconfirmed,
+  type UnconfirmedRefusals,
+} from './confirm-refusal.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
 
 /** The account to poll, and the reports to ask for. */
@@ -30,7 +37,9 @@ export interface PollTarget {
   /** State of the account. Its readings are unpacked only where they matter. */
   begun: Pick<Begun, 'watch' | 'readings' | 'pausedUntil'>
   /** `auto`: every ordered pair of the account's object types, in turns or as the companions name them. */
-  settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll'>
+  settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll' | 'soonestMs'>
+  /** Ask also for reports that the account did not have: someone wants to know now. */
+  asksAll: boolean
 }
 
 /** An answer whose bytes may be known, or what was read in it. */
@@ -54,6 +63,8 @@ export interface Answers<Report extends RawReport = ReadReport | ProviderFailure
   troubles: readonly ProviderFailure[]
   /** Reports that the account does not have, with the moment until which they are not asked for, ms since 1970. */
   notAvailable: Readonly<Record<string, number>>
+  /** Refusals that later polls have to confirm. */
+  unconfirmed: UnconfirmedRefusals
   /** No call for this account before, ms since 1970. */
   pausedUntil: number | undefined
   /** With `auto`: a pair that has not been read by now had nothing at or near its limit, by the companions' answers. */
@@ -73,7 +84,7 @@ export async function fetchReports(
 ): Promise<Answers<RawReport> | undefined> {
   const { begun, settings } = asked
   const now = clock.now()
-  const notAvailable = notAvailableOf(asked, now)
+  const notAvailable = asked.asksAll ? {} : notAvailableOf(asked, now)
   const left = settings.reports.filter(({ name }) => notAvailable[name] === undefined)
   // A poll without any call would be one that waits, and would be made again at once.
   const reports = left.length === 0 ? settings.reports : left
@@ -82,6 +93,8 @@ export async function fetchReports(
   const poll: Poll = {
     ...{ ...asked, settings: { ...settings, reports }, provider, calls, fetched },
     ...{ companions: { failures: [] }, notAvailable },
+    lacking: new Map(),
+    unconfirmed: {},
   }
   calls.beginRound(begun.pausedUntil)
   if (settings.pairs === 'auto') await askForAll(poll, once)
@@ -129,8 +142,11 @@ interface Poll extends PollTarget {
   provider: ProviderClient
   calls: AccountCalls
   fetched: RawFetched
-  companions: { failures: ProviderFailure[]; awayUntil?: number }
+  companions: { failures: ProviderFailure[]; awayUntil?: number; isRead?: true }
   notAvailable: Record<string, number>
+  /** Answers that the account does not have a report, by its name. */
+  lacking: Map<string, ProviderFailure>
+  unconfirmed: Record<string, Unconfirmed>
   allPairsRead?: boolean
 }
 
@@ -143,6 +159,7 @@ const PAUSED: ProviderFailure = {
 
 function answersOf(poll: Poll): Answers<RawReport> {
   const { settings, calls, fetched, companions, notAvailable, allPairsRead = false } = poll
+  const unconfirmed = confirmRefusals(poll)
   const isWhole = failuresOf(fetched.reports.values()).length === 0 && companions.failures.length === 0
   return {
     at: fetched.at,
@@ -153,10 +170,56 @@ function answersOf(poll: Poll): Answers<RawReport> {
     bucketUse: calls.bucketUse,
     troubles: calls.leftOut && isWhole ? [PAUSED] : companions.failures,
     notAvailable,
+    unconfirmed,
     pausedUntil: calls.pausedUntil,
     allPairsRead,
     companionsAwayUntil: companions.awayUntil,
   }
+}
+
+/**
+ * A report that was read before, or is refused without a word on the missing scope, stays as it is until enough polls agree.
+ * Returns the refusals that later polls have to confirm.
+ */
+function confirmRefusals(poll: Poll): UnconfirmedRefusals {
+  const { begun, fetched, lacking, notAvailable, unconfirmed } = poll
+  const { reports, at } = fetched
+  for (const [name, refusal] of lacking) {
+    const wasRead = begun.readings.unpacked()?.[name] !== undefined
+    if (wasRead && !isConfirmed(poll, name)) reports.set(name, asPassing(refusal))
+    else notAvailable[name] = at + ASK_AGAIN_MS
+  }
+  const forbidden = [...reports].flatMap(([key, raw]) =>
+    isFailure(raw) && raw.class === 'forbidden' ? [{ key, refusal: raw }] : [],
+  )
+  const isKnown = begun.watch.blocked !== undefined || forbidden.some(({ refusal }) => refusal.scopes !== undefined)
+  for (const { key, refusal } of isKnown ? [] : forbidden) {
+    if (!isConfirmed(poll, nameOfKey(key))) reports.set(key, asPassing(refusal))
+  }
+  return { ...stillUnconfirmed(poll), ...unconfirmed }
+}
+
+/** Earlier refusals of what had no answer this time: nothing new is known of it. */
+function stillUnconfirmed({ begun, fetched, companions }: Poll): UnconfirmedRefusals {
+  const before = Object.entries(begun.watch.unconfirmed)
+  if (before.length === 0) return {}
+  const reports = [...fetched.reports].map(([key, raw]) => ({ name: nameOfKey(key), raw }))
+  const hadNoAnswer = (name: string) => {
+    if (name === COMPANION_CALLS) return !companions.isRead && companions.awayUntil === undefined
+    const own = reports.filter((one) => one.name === name)
+    return own.length > 0 && own.every(({ raw }) => isFailure(raw) && raw.class !== 'forbidden')
+  }
+  return Object.fromEntries(before.filter(([name]) => hadNoAnswer(name)))
+}
+
+function isConfirmed({ begun, settings, fetched, unconfirmed }: Poll, name: string): boolean {
+  const after = confirmRefusal(begun.watch.unconfirmed[name], fetched.at, settings.soonestMs)
+  if (after !== 'confirmed') unconfirmed[name] = after
+  return after === 'confirmed'
+}
+
+function nameOfKey(key: string): string {
+  return reportOfKey(key)?.report.name ?? key
 }
 
 function fingerprintOf({ begun, settings, fetched, calls, notAvailable }: Poll): string | undefined {
@@ -264,10 +327,11 @@ function ask(poll: Poll, report: Report, pair: Pair, keep = UNREAD): AccountCall
   const call: LimitsCall<Buffer> = { endpoint: report.name, path: report.path(pair), read: (body) => body }
   const key = readingKey(report, pair)
   const stored = (result: CrmResult<Buffer>): CrmResult<unknown> => {
-    if (report.mayLack && isNotAvailable(result)) {
+    const lack = report.mayLack ? lackIn(result) : undefined
+    if (lack !== undefined) {
       // Not a call that failed: it is how the provider says so.
       fetched.reports.delete(key)
-      poll.notAvailable[report.name] = fetched.at + ASK_AGAIN_MS
+      poll.lacking.set(report.name, lack)
       return { ...result, ok: true as const, value: NO_BODY }
     }
     // A pair of `auto` was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
@@ -301,10 +365,22 @@ function keepResult<T>(
 
 const NO_BODY = Buffer.alloc(0)
 
-/** The account's plan has no such limit, or its scopes don't show it. */
-function isNotAvailable(result: CrmResult<Buffer>): boolean {
-  if (!result.ok) return result.failure.status === 403 || result.failure.status === 404
-  return result.value.length < 8 && ['', '{}'].includes(result.value.toString().trim())
+/** The provider's word that the account's plan has no such limit, or its scopes don't show it. */
+function lackIn(result: CrmResult<Buffer>): ProviderFailure | undefined {
+  if (!result.ok) return isRefusal(result.failure, 403, 404) ? result.failure : undefined
+  return result.value.length < 8 && result.value.toString().trim() === '{}' ? EMPTY : undefined
+}
+
+const EMPTY: ProviderFailure = {
+  class: 'client',
+  code: 'empty',
+  message: 'the provider answered 200 with an empty object',
+  status: 200,
+}
+
+/** The provider's own word with one of these statuses: the page of a proxy has another class. */
+function isRefusal({ class: kind, status }: ProviderFailure, ...statuses: number[]): boolean {
+  return (kind === 'client' || kind === 'forbidden') && statuses.includes(status)
 }
 
 function recordNone({ fetched }: Poll, report: Report, pair: Pair, limit: number): void {
@@ -312,7 +388,7 @@ function recordNone({ fetched }: Poll, report: Report, pair: Pair, limit: number
 }
 
 function isNotThere(result: CrmResult<unknown>): boolean {
-  return !result.ok && (result.failure.status === 400 || result.failure.status === 404)
+  return !result.ok && isRefusal(result.failure, 400, 404)
 }
 
 /** Pairs that were read before and not asked for now: their answers stay. */
@@ -357,25 +433,31 @@ async function askCompanions(poll: Poll, types: readonly string[]): Promise<Busy
 
 /** The answer of each of these calls; `failed` also where it could not be made. */
 async function callCompanions(
-  { calls, companions, fetched }: Poll,
+  poll: Poll,
   asks: readonly ((done: (result: CrmResult<BusyObjectType[]>) => void) => void)[],
 ): Promise<(BusyObjectType[] | 'away' | 'failed')[]> {
+  const { begun, calls, companions, fetched } = poll
+  const wereThere = begun.watch.allPairsRead
   const answers = asks.map((): BusyObjectType[] | 'away' | 'failed' => 'failed')
   const note = (result: CrmResult<BusyObjectType[]>, place: number) => {
-    if (result.ok) answers[place] = result.value
-    else if (isAway(result.failure)) {
+    if (result.ok) {
+      answers[place] = result.value
+      companions.isRead = true
+    } else if (!isAway(result.failure, wereThere)) companions.failures.push(result.failure)
+    else if (wereThere && !isConfirmed(poll, COMPANION_CALLS)) companions.failures.push(asPassing(result.failure))
+    else {
       answers[place] = 'away'
       companions.awayUntil = fetched.at + ASK_AGAIN_MS
-    } else companions.failures.push(result.failure)
+    }
     return result
   }
   await calls.make(asks.map((ask, place) => keepResult(ask, (result) => note(result, place))))
   return answers
 }
 
-/** Not in this provider, not for this account, or not in the form that we know by that name. */
-function isAway({ status, code }: ProviderFailure): boolean {
-  return [400, 403, 404, 405].includes(status) || code === 'unreadable'
+/** Not in this provider, not for this account, or, where it never was, not in the form that we know by that name. */
+function isAway(failure: ProviderFailure, wereThere: boolean): boolean {
+  return isRefusal(failure, 400, 403, 404, 405) || (!wereThere && failure.code === 'unreadable')
 }
 
 function valueOrFailure<T extends object>(result: ProviderResult<T>): T | ProviderFailure {

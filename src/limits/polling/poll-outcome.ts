@@ -12,6 +12,8 @@ export interface PollOutcome {
   /** Calls that failed. A refusal for want of a scope is not among them: it is an answer, and trying again is no use. */
   failures: ProviderFailure[]
   refused: Refused | undefined
+  /** Reports that the account does not have, in words. */
+  lacking: string[]
 }
 
 /** Reports that the provider doesn't show, because a scope was not granted. */
@@ -29,7 +31,7 @@ export type PollRecord = Pick<Watch, 'failing' | 'blocked'>
 const MOST_SCOPES = 20
 const SCOPE = /^[\w.:-]{1,80}$/
 
-export function outcomeOf(answers: Pick<Answers, 'reports' | 'troubles'>): PollOutcome {
+export function outcomeOf(answers: Pick<Answers, 'reports' | 'troubles' | 'notAvailable'>): PollOutcome {
   const missing = [...answers.reports].flatMap(([key, report]) =>
     isFailure(report) ? [{ what: reportOfKey(key)?.report.words ?? key, failure: report }] : [],
   )
@@ -42,6 +44,7 @@ export function outcomeOf(answers: Pick<Answers, 'reports' | 'troubles'>): PollO
       (failure) => failure.class !== 'forbidden',
     ),
     refused: refusals.length === 0 ? undefined : refusedOf(refusals),
+    lacking: Object.keys(answers.notAvailable).map((name) => reportOfKey(name)?.report.words ?? name),
   }
 }
 

@@ -38,13 +38,15 @@ function checksum(packed: Buffer): string {
 
 const NAMES = (Object.keys(NEW_WATCH) as (keyof Watch)[]).filter((name) => name !== 'polledAt')
 
+const MAYBE_EMPTY: ReadonlySet<keyof Watch> = new Set(['gaps', 'notAvailable', 'unconfirmed'])
+
 /** All that is not as of an account that was never polled. */
 function partsOf(watch: Watch): string {
   let text = ''
   for (const name of NAMES) {
     const value = watch[name]
     if (value === undefined || value === 0 || value === false) continue
-    if ((name === 'gaps' || name === 'notAvailable') && isEmpty(value as object)) continue
+    if (MAYBE_EMPTY.has(name) && isEmpty(value as object)) continue
     text += `,"${name}":${JSON.stringify(value)}`
   }
   return text

@@ -1,6 +1,7 @@
 import type { StoredBucketUse } from '../../provider/bucket-use.ts'
 import type { ReportGaps } from '../../provider/read.ts'
 import type { CallsMade } from '../polling/call-share.ts'
+import type { UnconfirmedRefusals } from '../polling/confirm-refusal.ts'
 import type { PollTurn } from '../polling/poll-turn.ts'
 
 /**
@@ -24,6 +25,8 @@ export interface Watch {
   gaps: ReportGaps
   /** Reports that its plan, or its scopes, lack: until when they are not asked for. */
   notAvailable: Readonly<Record<string, number>>
+  /** Refusals that later polls have to confirm. */
+  unconfirmed: UnconfirmedRefusals
   /** With automatic pairs: until when the provider is known to have no companion endpoints. */
   companionsAwayUntil: number
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
@@ -94,6 +97,7 @@ export const NEW_WATCH: Watch = {
   typesLeftOut: 0,
   gaps: {},
   notAvailable: {},
+  unconfirmed: {},
   companionsAwayUntil: 0,
   allPairsRead: false,
   disagreed: false,
@@ -106,6 +110,6 @@ export const NEW_WATCH: Watch = {
 
 /** After a new grant: what went wrong with polls before says nothing about these. */
 export function afterGrant(watch: Watch): Watch {
-  const troubles = { failing: undefined, blocked: undefined, turn: undefined, notAvailable: {}, companionsAwayUntil: 0 }
-  return { ...watch, ...troubles, seen: undefined }
+  const troubles = { failing: undefined, blocked: undefined, turn: undefined, seen: undefined }
+  return { ...watch, ...troubles, notAvailable: {}, unconfirmed: {}, companionsAwayUntil: 0 }
 }

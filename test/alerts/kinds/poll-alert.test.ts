@@ -24,14 +24,20 @@ const failure = (more: Partial<ProviderFailure> = {}): ProviderFailure => ({
   ...{ class: 'transient', code: '503', message: 'the provider answered 503', status: 503 },
   ...more,
 })
-const READ: PollOutcome = { readAnything: true, readAll: true, failures: [], refused: undefined }
-const FAILED: PollOutcome = { readAnything: false, readAll: false, failures: [failure()], refused: undefined }
+const READ: PollOutcome = { readAnything: true, readAll: true, failures: [], refused: undefined, lacking: [] }
+const FAILED: PollOutcome = {
+  readAnything: false,
+  readAll: false,
+  failures: [failure()],
+  refused: undefined,
+  lacking: [],
+}
 const UNAUTHORIZED: PollOutcome = {
   ...FAILED,
   failures: [failure({ class: 'unauthorized', message: 'the provider answered 401' })],
 }
 const REFUSED: PollOutcome = {
-  ...{ readAnything: false, readAll: false, failures: [] },
+  ...{ readAnything: false, readAll: false, failures: [], lacking: [] },
   refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
 }
 
@@ -136,7 +142,9 @@ describe('a poll that is refused for want of a scope', () => {
 
   test('in part says what can not be read, and that the rest is', () => {
     const refused = { what: ['associations' as const], scopes: [] }
-    const { message } = alertOf(announce(polled({ readAnything: true, readAll: false, failures: [], refused })))
+    const { message } = alertOf(
+      announce(polled({ readAnything: true, readAll: false, failures: [], refused, lacking: [] })),
+    )
     expect(message).toContain('does not show the associations of this account')
     expect(message).toContain('the rest is read as usual')
   })

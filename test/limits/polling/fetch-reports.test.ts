@@ -30,7 +30,10 @@ const PAIRS: Pair[] = [
 ]
 type All = PollTarget['settings'] & Partial<Watch> & { readings: Readings | undefined; pausedUntil: number }
 const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
-const AUTO: All = { reports: REPORTS.slice(0, 2), pairs: 'auto', pairsPerPoll: 20, readings: undefined, pausedUntil: 0 }
+const AUTO: All = {
+  ...{ reports: REPORTS.slice(0, 2), pairs: 'auto', pairsPerPoll: 20, soonestMs: 60_000 },
+  ...{ readings: undefined, pausedUntil: 0 },
+}
 const never = new AbortController().signal
 const pairsOf = (answers: Fetched | undefined) => pairReports(answers?.reports ?? [])
 const ownOf = (answers: Fetched | undefined) => answers?.reports.get('customProperties')
@@ -47,12 +50,12 @@ function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) 
     stillPolling: () => {},
     pauseCalls: async (hubId, until) => void paused.push([hubId, until]),
   }
-  const hear = ({ reports, pairs, pairsPerPoll, readings, pausedUntil, ...watch }: All, signal = never) => {
+  const hear = ({ reports, pairs, pairsPerPoll, soonestMs, readings, pausedUntil, ...watch }: All, signal = never) => {
     const packed = readings && encodeReadings(readings)
     const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new PackedReadings(HUB, keys, packed), pausedUntil }
     const calls = new AccountCalls(deps, { hubId: HUB, before: begun.watch.calls }, signal)
-    const settings = { reports, pairs, pairsPerPoll }
-    return fetchReports(deps, { hubId: HUB, accessToken: token, begun, settings }, calls)
+    const settings = { reports, pairs, pairsPerPoll, soonestMs }
+    return fetchReports(deps, { hubId: HUB, accessToken: token, begun, settings, asksAll: false }, calls)
   }
   /** All that is heard, read; `failures`: all of it that failed. */
   const fetch = async (asked: All, signal = never) => {

@@ -16,7 +16,7 @@ const blocked = (since: number): PollBlocked => ({ what: 'all', since, scopes: [
 
 function fetched(own: object, ...pairs: object[]) {
   const all = heard(NOW, own, Object.fromEntries(pairs.map((report, n) => [`0-1/0-${n + 2}`, report])))
-  return { ...all, troubles: [] }
+  return { ...all, troubles: [], notAvailable: {} }
 }
 
 const READ = properties(1)
@@ -24,13 +24,14 @@ const PAIR = associations(100)
 
 describe('what a poll says of its account', () => {
   test('that has none of the reports that are asked for is no failure, and nothing is missing', () => {
-    const outcome = outcomeOf({ reports: new Map(), troubles: [] })
-    expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
+    const outcome = outcomeOf({ reports: new Map(), troubles: [], notAvailable: { associationLabels: NOW } })
+    const lacking = ['association labels']
+    expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined, lacking })
   })
 
   test('that reads everything takes away whatever was held against it', () => {
     const outcome = outcomeOf(fetched(READ, PAIR))
-    expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
+    expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined, lacking: [] })
     expect(troublesAfter(NEW, outcome, NOW)).toEqual(NEW)
     expect(troublesAfter({ failing: failing(3, NOW - 5), blocked: blocked(NOW - 5) }, outcome, NOW)).toEqual(NEW)
   })
@@ -65,7 +66,7 @@ describe('what a poll says of its account', () => {
       fetched(failure('forbidden', ['contacts']), failure('forbidden', ['contacts', 'x y <b>'])),
     )
     expect(outcome).toEqual({
-      ...{ readAnything: false, readAll: false, failures: [] },
+      ...{ readAnything: false, readAll: false, failures: [], lacking: [] },
       refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
     })
     expect(troublesAfter({ ...NEW, failing: failing(1, NOW - 5) }, outcome, NOW)).toEqual({

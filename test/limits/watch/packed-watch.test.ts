@@ -94,6 +94,7 @@ describe('a mark', () => {
     blocked: { what: 'part', since: NOW - 9, scopes: ['oauth'] },
     gaps: { 'custom properties': ['x'] },
     notAvailable: { pipelines: NOW + 5 },
+    unconfirmed: { records: { polls: 2, at: NOW - 5 } },
     companionsAwayUntil: NOW + 5,
     calls: [[NOW, 3]],
     records: { readAt: NOW, until: NOW + 5 },
@@ -108,7 +109,7 @@ describe('a mark', () => {
 
   test('of a new grant also leaves out what went wrong before, and when it was to be polled', () => {
     const { watch, ...others } = decodeWatch(marked(packed, 'g'))
-    const fine = { failing: undefined, blocked: undefined, notAvailable: {}, companionsAwayUntil: 0 }
+    const fine = { failing: undefined, blocked: undefined, notAvailable: {}, unconfirmed: {}, companionsAwayUntil: 0 }
     expect(watch).toEqual({ ...troubled, ...fine, turn: undefined, seen: undefined })
     expect(others).toEqual({ readings, isInterrupted: true })
   })

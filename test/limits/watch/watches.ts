@@ -65,6 +65,10 @@ export const watches: fc.Arbitrary<Watch> = fc.oneof(
       typesLeftOut: fc.nat(),
       gaps: fc.dictionary(text, fc.array(text), { maxKeys: 3, noNullPrototype: true }),
       notAvailable: fc.dictionary(text, moment, { maxKeys: 3, noNullPrototype: true }),
+      unconfirmed: fc.dictionary(text, fc.record({ polls: fc.nat(), at: moment }), {
+        maxKeys: 3,
+        noNullPrototype: true,
+      }),
       companionsAwayUntil: moment,
       allPairsRead: fc.boolean(),
       disagreed: fc.boolean(),
