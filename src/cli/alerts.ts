@@ -1,5 +1,5 @@
 import { SAMPLE_NAMES } from '../delivery/templates/sample-messages.ts'
-import { argument, type CommandSpec, mostRows, option, parseHours } from './arguments.ts'
+import { argument, type CommandSpec, mostRows, option } from './arguments.ts'
 
 /** Commands about alerts, the thresholds they come from and the outbox they go through. */
 export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
@@ -14,15 +14,10 @@ export const ALERT_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     run: async () => (await import('./alerts-test.ts')).test,
   },
   'thresholds plan': {
-    is: 'compare a config with the one in force: which levels change now, what would have been sent',
+    is: 'compare a config with the one in force: which levels change now',
     args: [argument('<file>', 'the config that may come')],
-    options: [
-      option('--over <duration>', 'how much of the stored history is replayed')
-        .argParser(parseHours)
-        .default(30 * 86_400_000, '30d'),
-      mostRows('most rows of the table of changes'),
-    ],
-    examples: ['new.yaml', 'new.yaml --over 90d --json'],
+    options: [mostRows('most rows of the table of changes')],
+    examples: ['new.yaml', 'new.yaml --json'],
     run: async () => (await import('./thresholds.ts')).planFile,
   },
   'outbox verify': {

@@ -90,12 +90,6 @@ export function parseLength(text: string): number {
   return length
 }
 
-export function parseHours(text: string): number {
-  const length = parseLength(text)
-  if (length < 3_600_000) throw new InvalidArgumentError('A duration of an hour or more, such as 30d.')
-  return length
-}
-
 export function parseRoles(text: string): ReadonlySet<Role> {
   const roles = text.split(',').map((role) => role.trim())
   if (!roles.every(isRole)) throw new InvalidArgumentError(`Roles are ${ROLES.join(', ')}, with commas between them.`)

@@ -1,9 +1,8 @@
 import { seriesName } from '../alerts/series-name.ts'
-import type { Zones } from '../limits/history/resolutions.ts'
 import { percentCell } from '../text/cells.ts'
 import { named, number, spare, state, whole } from '../text/columns.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import { thresholdText } from '../views/judge-account.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
@@ -27,10 +26,6 @@ export interface PlanContext {
   /** Most rows of the table of changes. */
   max: number
   json: boolean
-  /** From when on the history has every change, one an hour, one a day. */
-  zones: Zones
-  /** True where a rule of either config asks for daysLeft. */
-  asksForecasts: boolean
 }
 
 export function planOutput(io: Io, context: PlanContext): PlanOutput {
@@ -41,11 +36,7 @@ function textOutput(io: Io, context: PlanContext): PlanOutput {
   const changes = keepWorst(context.max, worstFirst)
   return {
     account: (account) => changes.add(account.changes.map((change) => ({ ...change, account }))),
-    end: (summary) => {
-      printNow(io, context, summary, changes.found())
-      printReplay(io, summary)
-      printNotes(io, context, summary)
-    },
+    end: (summary) => printNow(io, context, summary, changes.found()),
   }
 }
 
@@ -118,54 +109,13 @@ function changeCells({ account, series, before, after }: PlannedChange): string[
   ]
 }
 
-/** How many messages would have been sent so far, by either set of rules. */
-function printReplay(io: Io, { replay }: PlanSummary): void {
-  const { from, to, before, after } = replay
-  const receivers = [...new Set([...before.keys(), ...after.keys()])].sort()
-  const none = receivers.length === 0 ? ' no message' : ''
-  say(io, '', `what would have been sent from ${formatMoment(from)} to ${formatMoment(to)}, estimated:${none}`)
-  if (receivers.length === 0) return
-  io.out('\n')
-  printTable(
-    io,
-    ['MESSAGES TO', number('NOW'), number('NEW')],
-    receivers.map((one) => [one, formatCount(before.get(one) ?? 0), formatCount(after.get(one) ?? 0)]),
-  )
-}
-
-function printNotes(io: Io, context: PlanContext, summary: PlanSummary): void {
-  io.out('\n')
-  for (const note of notesOf(context, summary)) say(io, `- ${note}`)
-}
-
-const FORECASTS =
-  "daysLeft is judged by forecasts made anew for each day, from the history as it was then, as from the day's start."
-
-/** The limits of the history, and the parts that the replay leaves out. */
-function notesOf({ zones, asksForecasts }: PlanContext, { replay }: PlanSummary): string[] {
-  const { from, knownFrom } = replay
-  const { rawFrom, hourlyFrom } = zones
-  const thinned = `one an hour${from < hourlyFrom ? `, before ${formatMoment(hourlyFrom)} one a day` : ''}: what came and went in between is not seen`
-  const isShort = knownFrom === null || knownFrom > from
-  return [
-    ...(isShort ? [`The history begins ${knownFrom === null ? 'with the next poll' : formatMoment(knownFrom)}.`] : []),
-    ...(from < rawFrom
-      ? [`Every change is kept since ${formatMoment(rawFrom)} (limits.history.raw); before that ${thinned}.`]
-      : []),
-    'Polls that found nothing changed are not kept: between two changes they are taken to have come every limits.every.',
-    ...(asksForecasts ? [FORECASTS] : []),
-    'Messages are an estimate from alerts.group and routes. Silences, quiet hours, acknowledgements, and alerts about ' +
-      'tokens, polls and the fleet are left out.',
-  ]
-}
-
 function jsonOutput(io: Io, context: PlanContext): PlanOutput {
   const { at, config, file: planned } = context
   const head = { ok: true, at: iso(at), config, planned }
   const { account, end } = accountsJson<PlannedAccountShape, PlanSummaryShape>(io, head)
   return {
     account: (found) => account(accountJson(found)),
-    end: (summary) => end(summaryJson(context, summary)),
+    end: ({ accounts, watched, now }) => end({ counts: { accounts, watched, now } }),
   }
 }
 
@@ -173,18 +123,5 @@ function accountJson({ hubId, hubDomain, changes }: AccountPlan): PlannedAccount
   return {
     ...{ hubId, hubDomain },
     changes: changes.map(({ move, series, before, after }) => ({ move, before, after, ...seriesJson(series) })),
-  }
-}
-
-function summaryJson(context: PlanContext, summary: PlanSummary): PlanSummaryShape {
-  const { accounts, watched, now, replay } = summary
-  const { from, to, knownFrom, before, after } = replay
-  return {
-    counts: { accounts, watched, now },
-    replay: {
-      ...{ from: iso(from), to: iso(to), knownFrom: iso(knownFrom) },
-      ...{ before: Object.fromEntries(before), after: Object.fromEntries(after) },
-      notes: notesOf(context, summary),
-    },
   }
 }

@@ -1,13 +1,10 @@
 import { renderProblem } from '../../config/schema/problems.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { withTags } from '../accounts/match-account.ts'
-import { historyKeep, ruleSetOf } from '../app/settings.ts'
+import { ruleSetOf } from '../app/settings.ts'
 import type { Stores } from '../app/stores.ts'
-import { zonesOf } from '../limits/history/resolutions.ts'
-import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { countOf } from '../text/format-number.ts'
 import { countLive } from '../views/check-fleet.ts'
-import { type PlanRequest, planThresholds } from '../views/plan/plan-thresholds.ts'
+import { planThresholds } from '../views/plan/plan-thresholds.ts'
 import type { CommonOptions } from './arguments.ts'
 import { load } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -17,7 +14,6 @@ import { planOutput } from './thresholds-output.ts'
 import { withStore } from './with-parts.ts'
 
 interface PlanOptions extends CommonOptions {
-  over: number
   max: number
 }
 
@@ -41,15 +37,16 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
 
 async function compare(io: Io, parts: Stores, planned: Config, options: PlannedOptions): Promise<void> {
   const { config, clock } = parts
-  const output = outputOf(io, parts, planned, options)
+  const output = planOutput(io, {
+    at: clock.now(),
+    config: options.config,
+    file: options.file,
+    max: options.max,
+    json: options.json === true,
+  })
   const total = await countLive(parts)
   const progress = showProgress(io, 'accounts compared', total)
-  const request: PlanRequest = {
-    old: ruleSetOf(config),
-    planned: ruleSetOf(planned),
-    overMs: options.over,
-    readingOf: readingOf(config),
-  }
+  const request = { old: ruleSetOf(config), planned: ruleSetOf(planned) }
   const plan = planThresholds({ ...parts, clock }, request, (looked) => {
     if (io.stop.aborted) throw new CommandError('stopped before all accounts were compared')
     progress.at(looked, total)
@@ -66,24 +63,5 @@ async function compare(io: Io, parts: Stores, planned: Config, options: PlannedO
     }
   } finally {
     progress.end()
-  }
-}
-
-function outputOf(io: Io, { config, clock }: Stores, planned: Config, options: PlannedOptions) {
-  const levels = [...config.thresholds, ...planned.thresholds].flatMap(({ warning, critical }) => [warning, critical])
-  const asksForecasts = levels.some((level) => level?.daysLeft !== undefined)
-  const now = clock.now()
-  return planOutput(io, {
-    ...{ at: now, config: options.config, file: options.file, max: options.max, json: options.json === true },
-    ...{ zones: zonesOf(now, historyKeep(config)), asksForecasts },
-  })
-}
-
-/** How accounts are polled by the config in force, not by the planned one: the replay is about the past. */
-function readingOf({ limits, tags }: Config): PlanRequest['readingOf'] {
-  const polling = { ...limits, accounts: withTags(limits.accounts, tags) }
-  return (account) => {
-    const { everyMs, pairs, pairsPerPoll } = pollSettingsOf(polling, account)
-    return pairs === 'auto' ? { everyMs, pairsPerPoll } : { everyMs }
   }
 }

@@ -25,7 +25,6 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll accounts import fleet.csv': 'test/e2e/import.test.ts',
   'plimsoll check': 'test/cli/check.test.ts',
   'plimsoll thresholds plan new.yaml': 'test/cli/thresholds-plan.test.ts',
-  'plimsoll thresholds plan new.yaml --over 30d': 'test/cli/thresholds-plan.test.ts',
   'plimsoll config check FILE': 'test/e2e/command-line.test.ts',
   'plimsoll sandbox --token-lifetime 20s': 'test/e2e/demo.test.ts',
   'npm run bench': 'test/e2e/bench.test.ts',

@@ -121,12 +121,7 @@ const LARGE_COUNT = 5
  * How far inside its condition a level is left, in the condition's unit: the rule's own margin, or a general one, so that a
  * number that swings around a threshold is one alert.
  */
-export function marginOf(
-  asks: Quantity,
-  threshold: number,
-  ownMargin: number | undefined,
-  percentMargin: number,
-): number {
+function marginOf(asks: Quantity, threshold: number, ownMargin: number | undefined, percentMargin: number): number {
   if (ownMargin !== undefined) return ownMargin
   switch (asks) {
     case 'percent':

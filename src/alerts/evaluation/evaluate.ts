@@ -215,7 +215,7 @@ function message(
 }
 
 /** The values of a reading that a message has. */
-export function sentBeforeOf(level: AlertLevel, { usage, limit, daysLeft }: ForecastSeries, at: number): SentBefore {
+function sentBeforeOf(level: AlertLevel, { usage, limit, daysLeft }: ForecastSeries, at: number): SentBefore {
   const days = daysLeft == null ? undefined : tenths(daysLeft)
   return { level, usage, at, ...defined({ limit: limit ?? undefined, daysLeft: days }) }
 }

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 /** From which moment on there is every change, one an hour, one a day (UTC); what is older is cut off. */
-export interface Zones {
+interface Zones {
   rawFrom: number
   hourlyFrom: number
   dailyFrom: number
@@ -46,7 +46,7 @@ export function spanOf(
 }
 
 /** The last moment until `to` with known values: an end of an hour or day where only those are kept. */
-export function coveredUntil(to: number, { rawFrom, hourlyFrom }: Pick<Zones, 'rawFrom' | 'hourlyFrom'>): number {
+function coveredUntil(to: number, { rawFrom, hourlyFrom }: Pick<Zones, 'rawFrom' | 'hourlyFrom'>): number {
   if (to >= rawFrom) return to
   return startOf(to, to >= hourlyFrom ? HOUR_MS : DAY_MS)
 }

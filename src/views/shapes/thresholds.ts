@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ConditionsShape } from './alert.ts'
 import { BadConfigShape } from './installation.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNone, outsideText, shape, text } from './words.ts'
+import { AccountNameShape, count, momentOrNull, objectOrNone, outsideText, shape, text } from './words.ts'
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
 
@@ -62,8 +62,6 @@ export const PlannedAccountShape = shape('PlannedAccount', 'An account in which 
 })
 export type PlannedAccountShape = z.infer<typeof PlannedAccountShape>
 
-const messages = z.record(z.string(), z.int()).describe('Messages by receiver, estimated.')
-
 const touched = z.object({ series: z.int(), accounts: z.int() })
 
 export const PlanSummaryShape = z.object({
@@ -82,15 +80,6 @@ export const PlanSummaryShape = z.object({
       })
       .describe('By outcome.'),
   }),
-  replay: z
-    .object({
-      from: isoMoment('The start of the period.').nullable(),
-      to: isoMoment('It ended.').nullable(),
-      knownFrom: momentOrNull('When the oldest poll was that is known.'),
-      ...{ before: messages, after: messages },
-      notes: z.array(z.string()).describe('Gaps of the history, for people.'),
-    })
-    .describe('Messages that would have been sent over the stored history.'),
 })
 export type PlanSummaryShape = z.infer<typeof PlanSummaryShape>
 
