@@ -20,8 +20,8 @@ import { type Scene, sceneFor } from '../support/scene.ts'
 
 /** PLIMSOLL_FULL=1: 2,000 transitions, 200 kills. */
 const FULL = process.env.PLIMSOLL_FULL === '1'
-const TRANSITIONS = FULL ? 2_000 : 150
-const KILLS = FULL ? 200 : 12
+const TRANSITIONS = FULL ? 2_000 : 80
+const KILLS = FULL ? 200 : 6
 const SEED = Number(process.env.PLIMSOLL_SEED ?? Date.now() % 1_000_000)
 const DAEMONS = 4
 const ACCOUNTS = 40

@@ -4,6 +4,7 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { AccountState } from '../../src/redis/keys.ts'
 import { type ListedAccount, seedListed } from '../accounts/search/seed-listed.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { runs } from '../support/runs.ts'
 import { openLastingServer, openState } from './open-server.ts'
 
 const redis = redisOfFile()
@@ -164,7 +165,9 @@ test('whatever the fleet is, each line of "Needs action" names an account in tha
     if (named.length === 0) expect([...critical, ...warning]).toEqual([])
   }
   try {
-    await fc.assert(fc.asyncProperty(fc.array(account, { minLength: 1, maxLength: 9 }), check), { numRuns: 60 })
+    await fc.assert(fc.asyncProperty(fc.array(account, { minLength: 1, maxLength: 9 }), check), {
+      numRuns: runs(15, 60),
+    })
   } finally {
     await server.close()
   }

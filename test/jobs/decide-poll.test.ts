@@ -14,6 +14,7 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { HUB } from '../accounts/connected.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
+import { runs } from '../support/runs.ts'
 import { POLL_RULES } from './poll-rules.ts'
 import { EVERY_MS } from './polled.ts'
 
@@ -198,7 +199,7 @@ test('a poll comes to what a slow and plain model of it says', () => {
       expect(result.more?.failingSince).toBe(expected.failing?.since ?? (watch.failing ? 'over' : undefined))
       expect(result.freshAt === undefined).toBe(expected.outcome !== 'committed')
     }),
-    { numRuns: 10_000 },
+    { numRuns: runs(1_000, 10_000) },
   )
 })
 
@@ -260,6 +261,6 @@ test('whether it knows answers or reads all anew, a second poll comes to the sam
       // One at rest leaves its place in the ranking as it is.
       expect({ ...known, more: { nearness: anew.more.nearness, ...known.more } }).toEqual(anew)
     }),
-    { numRuns: 5_000 },
+    { numRuns: runs(500, 5_000) },
   )
 })

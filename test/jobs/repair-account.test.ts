@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
 import { outboxOf } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { sampled } from '../support/runs.ts'
 import { keepAll, type Spoil, spoilsOf } from '../support/spoiled-account.ts'
 import { EVERY_MS, ONE, OTHER, SPOILED, spoiledFleet } from '../support/spoiled-fleet.ts'
 
@@ -26,7 +27,7 @@ const MAY_BE_SO =
 
 test('what is stored of one account, spoiled in any way, holds up no other, is told, and is gone with its next polls', async () => {
   const troubles: string[] = []
-  for (const { name, do: spoil } of spoils) {
+  for (const { name, do: spoil } of sampled(spoils, ({ name }) => name.split(':')[0])) {
     await restore()
     const before = fleet.logged.lines().length
     await spoil()

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../support/command.ts'
 import { MIXES, type MixName } from './mixes.ts'
 import { startOwnRedis } from './own-redis.ts'
 import { simulate } from './simulate.ts'
@@ -28,27 +27,11 @@ test.each(Object.keys(MIXES) as MixName[])(
   240_000,
 )
 
-test('the command shows one run, or runs for a while and counts', async () => {
-  const simulation = (...args: string[]) =>
-    run(
-      'npm',
-      ['run', '-s', 'simulate', '--', '--mix', 'lost answers', ...args],
-      new URL('../../', import.meta.url).pathname,
-    )
-  const one = await simulation('--seed', '30')
-  expect(one).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(/^\n--mix "lost answers" --seed 30: all holds\n {2}/),
-  })
-  const some = await simulation('--minutes', '0.001')
-  expect(some).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(/\nfaults: .*\nruns \d+, faults \d+, violations 0\n$/),
-  })
-})
-
-test.each(Object.keys(MIXES) as MixName[])('%s: a seed that is run again goes the same way', async (name) => {
-  const first = await simulate(redis.store, MIXES[name], 30)
-  const second = await simulate(redis.store, MIXES[name], 30)
-  expect(second.schedule).toEqual(first.schedule)
-})
+test.each((Object.keys(MIXES) as MixName[]).slice(0, 4))(
+  '%s: a seed that is run again goes the same way',
+  async (name) => {
+    const first = await simulate(redis.store, MIXES[name], 30)
+    const second = await simulate(redis.store, MIXES[name], 30)
+    expect(second.schedule).toEqual(first.schedule)
+  },
+)

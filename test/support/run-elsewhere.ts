@@ -3,9 +3,9 @@
  * calls the command line, here it is `plimsoll ...`.
  */
 export const RUN_ELSEWHERE: Record<string, string> = {
-  'npm run simulate': 'test/simulation/simulation.test.ts',
-  'npm run simulate -- --minutes 30': 'test/simulation/simulation.test.ts',
-  'npm run simulate -- --mix "lost answers" --seed 30': 'test/simulation/simulation.test.ts',
+  'npm run simulate': 'test/e2e/simulate.test.ts',
+  'npm run simulate -- --minutes 30': 'test/e2e/simulate.test.ts',
+  'npm run simulate -- --mix "lost answers" --seed 30': 'test/e2e/simulate.test.ts',
   'npm run demo': 'test/e2e/demo.test.ts',
   'npm pack': 'test/e2e/installed-package.test.ts',
   'npm install ./plimsoll-*.tgz': 'test/e2e/installed-package.test.ts',
@@ -34,6 +34,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npm run screenshots -- FOLDER': 'package.json',
   // What it does is this run and two programs.
   'npm run check': 'package.json',
+  'npm run nightly': 'package.json',
   // The form of the others.
   'npm run ...': 'package.json',
   'plimsoll ...': 'package.json',

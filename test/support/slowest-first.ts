@@ -2,6 +2,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What waits for minutes of the clock or for many daemons: begun first, or the others would have ended long before. */
 const SLOW = [
+  'simulation/simulation',
+  'http/unreadable-account',
+  'views/one-value',
+  'alerts/sending/model',
+  'jobs/repair-account',
   'faults/pains-of-the-fleet',
   'e2e/messages',
   'e2e/main-job',

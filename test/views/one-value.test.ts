@@ -19,8 +19,9 @@ import type { AlertCounts } from '../../src/views/find-alerts.ts'
 import { openServer, readings, wordsOf } from '../http/open-server.ts'
 import { plimsollHere } from '../support/command.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { runs } from '../support/runs.ts'
 
-const FLEETS = 200
+const FLEETS = runs(20, 200)
 const HUB_IDS = [1, 2, 3] as const
 const MINUTE = 60_000
 const DAY = 86_400_000
