@@ -36,6 +36,7 @@ export type Run = (io: Io, ...given: never[]) => Promise<void> | void
 export const option = (flags: string, is: string) => new Option(flags, is)
 export const argument = (name: string, is: string) => new Argument(name, is)
 export const accountArgument = () => argument('<account>', 'its hub id or its domain').argParser(parseAccount)
+export const yesOption = () => option('--yes', 'go on without a question')
 export const watchOption = () => option('--watch', 'show it again every few seconds, until Ctrl-C')
 export const mostRows = (rows: string) => option('--max <rows>', rows).argParser(parseCount).default(50)
 

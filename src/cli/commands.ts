@@ -15,6 +15,7 @@ import {
   parseScopes,
   parseTokenName,
   watchOption,
+  yesOption,
 } from './arguments.ts'
 import { namesWith } from './command-names.ts'
 import { operationCommand } from './operation-command.ts'
@@ -159,11 +160,13 @@ const KEY_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   'admin-tokens remove': {
     is: 'end a token, and all sessions that it began',
     args: [argument('<name>', 'the token')],
+    options: [yesOption()],
     examples: ['billing'],
     run: async () => (await import('./keys.ts')).remove,
   },
   'keys rekey': {
     is: 'encrypt all stored tokens anew with the first key of encryption.keys, while the daemon runs',
+    options: [yesOption()],
     examples: ['--config config/plimsoll.yaml'],
     run: async () => (await import('./keys.ts')).rekey,
   },

@@ -10,6 +10,7 @@ import { iso } from '../text/format-time.ts'
 import type { Rekeyed } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/vault-keys.ts'
 import type { CommonOptions } from './arguments.ts'
+import { confirm } from './confirm.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { JsonOf } from './json-shapes.ts'
 import { showProgress } from './progress.ts'
@@ -19,7 +20,11 @@ import { whoRuns } from './who-runs.ts'
 import { withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll keys rekey`. */
-export async function rekey(io: Io, options: CommonOptions): Promise<void> {
+export async function rekey(io: Io, options: CommonOptions & { yes?: boolean }): Promise<void> {
+  await confirm(io, options.yes, {
+    question: 'All stored tokens are encrypted anew with the first key of encryption.keys. Is that key backed up?',
+    answer: 'yes',
+  })
   const progress = showProgress(io, 'accounts')
   const watcher = {
     progress: progress.at,
@@ -128,7 +133,11 @@ export async function listAdminTokens(io: Io, options: CommonOptions): Promise<v
   )
 }
 
-export async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
+export async function remove(io: Io, name: string, options: CommonOptions & { yes?: boolean }): Promise<void> {
+  await confirm(io, options.yes, {
+    question: `The admin token ${name} and all sessions that it began end.`,
+    answer: name,
+  })
   const { outcome, left, opens } = await withStore(io, options, async (parts) => {
     const { config, store, keys, vault } = parts
     const outcome = await removeAdminToken(parts, name, whoRuns(io))

@@ -13,6 +13,7 @@ import {
   parseTime,
   refuse,
   watchOption,
+  yesOption,
 } from './arguments.ts'
 import type { Io } from './io.ts'
 
@@ -48,6 +49,7 @@ export function operationCommand(name: string, operation: Operation): CommandSpe
       ...[...fields].filter(([name]) => !named.includes(name)).map(([name, field]) => optionOf(name, field)),
       ...(pages?.max === undefined ? [] : [mostRows(pages.max)]),
       ...(isWatched === true ? [watchOption()] : []),
+      ...(operation.asks === undefined ? [] : [yesOption()]),
     ],
     run: async () => {
       const { runOperation } = await import('./run-operation.ts')

@@ -9,6 +9,7 @@ import { Refusal, wrongField } from '../operations/refusal.ts'
 import { defined } from '../runtime/defined.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
+import { confirm } from './confirm.ts'
 import { CommandError, type Io } from './io.ts'
 import { printShown } from './print-shown.ts'
 import { showProgress } from './progress.ts'
@@ -44,6 +45,8 @@ export async function runOperation(
   }
   const act = async (services: Services) => {
     const asked = await call(services)
+    const question = await operation.asks?.(operationDeps(services), asked.given)
+    if (question !== undefined) await confirm(io, options.yes === true, question)
     const actions = await actionsOf(services, io.stop)
     const busy = operation.busy?.(asked.given)
     const progress = busy === undefined ? undefined : showProgress(io, busy)

@@ -14,7 +14,7 @@ import { carryOut, type Operation } from '../operations/operation.ts'
 import { whoOf } from './access/who.ts'
 import { check, momentOrAgo, numberInQuery, oneOf, written } from './query.ts'
 
-const A_MOMENT = 'ISO 8601, UTC where it has no offset; or milliseconds since 1970'
+const A_MOMENT = 'ISO 8601, UTC where it has no offset'
 const AGO = '; or how long ago: 30m, 24h, 7d'
 
 const A_FLAG = { type: 'string', enum: ['true', 'false'], default: 'false' }

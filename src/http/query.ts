@@ -32,12 +32,11 @@ export function atMost(most: number, byDefault: number) {
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** A moment as a function of now, ms; unless it lies ahead also how long ago one was: `30m`, `24h`, `7d`. In JSON milliseconds may be a number. */
+/** A moment as a function of now, ms; unless it lies ahead also how long ago one was: `30m`, `24h`, `7d`. */
 export function momentOrAgo(byDefault?: string, isAhead = false) {
   const fault = isAhead ? MOMENT : `${MOMENT}, or how long ago: 24h`
   const error = ({ input }: { input?: unknown }) => (Array.isArray(input) ? 'must be given once' : fault)
-  const schema = z.union([z.string(), z.number()], { error }).transform((given, context) => {
-    const text = String(given)
+  const schema = z.string({ error }).transform((text, context) => {
     const [, count, unit = ''] = (isAhead ? null : /^(\d{1,5})([mhd])$/.exec(text)) ?? []
     if (count !== undefined) return (now: number) => now - Number(count) * (UNITS_MS[unit] ?? 0)
     const at = parseMoment(text)
@@ -46,12 +45,13 @@ export function momentOrAgo(byDefault?: string, isAhead = false) {
     return z.NEVER
   })
   return written(byDefault === undefined ? schema : schema.prefault(byDefault), {
-    ...{ type: ['string', 'integer'], ...(byDefault === undefined ? {} : { default: byDefault }) },
+    type: 'string',
+    ...(byDefault === undefined ? {} : { default: byDefault }),
     examples: ['2026-11-21T10:00:00Z', ...(isAhead ? [] : ['24h'])],
   })
 }
 
-const MOMENT = 'must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'
+const MOMENT = 'must be a time like 2026-11-21T10:00:00Z'
 
 /** One e-mail address, of a form or a body. */
 export function mailbox() {

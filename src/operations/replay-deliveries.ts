@@ -14,6 +14,7 @@ export const deliveryReplay = operation({
   gives: ReplayedShape,
   example: { body: { since: '2026-11-21T00:00:00Z' } },
   examples: ['--since 2h --receiver ops-hook'],
+  asks: async () => ({ question: 'Receivers get the messages again that were given up.', answer: 'yes' }),
   busy: () => 'deliveries read',
   does: async ({ actions }, { given: { since: from, receiver }, who, now }) => {
     const since = from(now)

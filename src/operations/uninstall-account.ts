@@ -27,6 +27,13 @@ export const accountUninstall = operation({
   problems: [404],
   example: { params: { hubId: '7654321' }, body: { reason: 'left us' } },
   examples: ['1234567'],
+  asks: async ({ registry }, { hubId }) => {
+    const { hubDomain = '' } = (await registry.get(hubId)) ?? {}
+    return {
+      question: `Account ${hubId}${hubDomain === '' ? '' : ` (${hubDomain})`} is uninstalled: its refresh token is deleted at the provider, and only the customer can connect it again.`,
+      answer: hubDomain === '' ? String(hubId) : hubDomain,
+    }
+  },
   stops: 'by itself',
   busy: ({ wait }) => (wait ? 'seconds waited for the provider' : undefined),
   does: async (deps, { given: { hubId, reason, wait }, who, onlooker }): Promise<UninstallShape> => {

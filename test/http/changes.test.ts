@@ -107,12 +107,14 @@ test('the API gives the same by a moment or by how long ago, and counts what it 
     alert: { percent: 93 },
   })
   expect((await get(`/api/v1/changes?since=${since}`)).json.items).toHaveLength(3)
-  expect((await get(`/api/v1/changes?since=${clock.now() - 90 * 60_000}`)).json.items).toHaveLength(1)
+  expect(
+    (await get(`/api/v1/changes?since=${new Date(clock.now() - 90 * 60_000).toISOString()}`)).json.items,
+  ).toHaveLength(1)
   expect((await get('/api/v1/changes')).json.counts.entered).toBe(3)
   expect((await get('/api/v1/changes?since=yesterday')).json.errors).toEqual([
     {
       parameter: 'since',
-      detail: 'must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970, or how long ago: 24h',
+      detail: 'must be a time like 2026-11-21T10:00:00Z, or how long ago: 24h',
     },
   ])
 })

@@ -66,7 +66,7 @@ test('transitions are of an account, of a level, since a moment', async () => {
   const of = async (query: string) => idsOf(await pages<Told>(get, `transitions?${query}`)).flat()
   expect(await of('hubId=2')).toEqual([2])
   expect(await of('level=critical')).toEqual([])
-  expect(await of(`since=${clock.now() - 90_000}`)).toEqual([5])
+  expect(await of(`since=${new Date(clock.now() - 90_000).toISOString()}`)).toEqual([5])
   expect((await get('/api/v1/transitions?limit=1')).json.items[0]).toMatchObject({
     ...{ at: '2026-11-21T10:00:00.000Z', fate: 'pending', transition: expect.stringMatching(/^\d+-\d+-\d+$/) },
     alert: { kind: 'limit', reason: 'entered', usage: 900 },

@@ -94,12 +94,9 @@ test.each([
   [{ comment: 'x'.repeat(501) }, ['comment: is longer than 500 characters']],
   [{ endsAt: '2026-11-21T09:59:59Z' }, ['endsAt: lies in the past']],
   [{ endsAt: '2028-11-21' }, ['endsAt: is more than 366 days away: for good there is a rule with off: true']],
-  ...[Number.NaN, 1e300, -1, 1.5, true, '+010000-01-01', '99999999999999999'].map((endsAt): [object, string[]] => [
-    { endsAt },
-    ['endsAt: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'],
-  ]),
-  [{ endsAt: 8.64e15 }, ['endsAt: is more than 366 days away: for good there is a rule with off: true']],
-  [{ endsAt: 0 }, ['endsAt: lies in the past']],
+  ...[Number.NaN, 1e300, -1, 1.5, 0, 8.64e15, '5', '2026', true, '+010000-01-01', '99999999999999999'].map(
+    (endsAt): [object, string[]] => [{ endsAt }, ['endsAt: must be a time like 2026-11-21T10:00:00Z']],
+  ),
   [{ matchers: Array.from({ length: 101 }, () => ACCOUNT[0]) }, ['matchers: at most 100 are possible']],
   [
     { matchers: [{ name: '__proto__', value: 'x' }] },
@@ -111,7 +108,7 @@ test.each([
   [{ matchers: [{ name: 'rule', value: 'a\nb' }] }, ['matchers.0: the value of rule is not text on one line']],
   [{ matchers: { name: 'rule', value: 'x' } }, ['matchers: must be a list of {name, value}']],
   [{ matchers: [{ name: 'rule', value: 'x', isRegex: true }] }, ['isRegex: is not known here']],
-  [{ endsAt: 'tomorrow' }, ['endsAt: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970']],
+  [{ endsAt: 'tomorrow' }, ['endsAt: must be a time like 2026-11-21T10:00:00Z']],
   [{ endsAt: [] }, ['endsAt: must be given once']],
   [{ endsAt: undefined }, ['endsAt: or how long (for) must be given: one of the two']],
   [{ for: '2h' }, ['endsAt: or how long (for) must be given: one of the two']],
@@ -128,13 +125,6 @@ test.each([
     answer.json.errors.map((fault: { parameter: string; detail: string }) => `${fault.parameter}: ${fault.detail}`),
   ).toEqual(faults)
   expect((await get('/api/v1/silences')).json).toEqual({ items: [] })
-})
-
-test('the end may be a number of milliseconds', async () => {
-  const { silence, clock } = await withAlerts()
-  const endsAt = clock.now() + 60_000
-  const answer = await silence({ matchers: ACCOUNT, comment: 'x', endsAt })
-  expect(answer).toMatchObject({ status: 201, json: { endsAt: new Date(endsAt).toISOString() } })
 })
 
 test('the page of alerts names the silences in force and marks what they mean, strangers’ words escaped', async () => {
