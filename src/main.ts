@@ -53,15 +53,15 @@ const output = openOutput(
 )
 
 /**
- * Half of what a command takes is making JavaScript of what it loads. Kept beside the code itself, since what is in there is
- * run, too: where only root may write it, nothing is kept. Not for a daemon, which would hold all of it in memory.
+ * Half of a start is compiling what it loads. The compiled code is kept beside the code itself, since it is run, too: where only
+ * root may write, nothing is kept.
  */
 function keepCompiled(): void {
   if (import.meta.filename.endsWith('.js')) module.enableCompileCache?.(join(import.meta.dirname, '..', '.cache'))
 }
 
 async function run(): Promise<number> {
-  if (args[0] !== 'start') keepCompiled()
+  keepCompiled()
   if (args[0] === '__complete') {
     const { completions } = await import('./cli/completion.ts')
     const place = { env: process.env, cwd: process.cwd() }

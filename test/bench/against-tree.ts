@@ -10,8 +10,7 @@ import type { figuresFor, Sizes } from './figures.ts'
 export async function figuresOfBoth(own: readonly Figure[], folder: string, sizes: Sizes): Promise<Figure[] | string> {
   const file = join(folder, 'test/bench/figures.ts')
   if (!existsSync(file)) return `${folder} is no tree with this benchmark: it has no test/bench/figures.ts`
-  const { isBuilt } = (await import(join(folder, 'config/setup/build.mjs'))) as { isBuilt(): boolean }
-  if (!isBuilt()) return `${folder} is not built as it is now: npm run build there`
+  if (!existsSync(join(folder, 'dist/src/main.js'))) return `${folder} is not built: npm run build there`
   const others = ((await import(file)) as { figuresFor: typeof figuresFor }).figuresFor(sizes)
   const missing = own.filter((figure) => counterpart(figure, others) === undefined)
   if (missing.length > 0) return `${folder} has no such figure: ${missing.map(({ rows }) => rows[0]?.what).join('; ')}`

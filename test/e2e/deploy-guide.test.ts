@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { configOf, smallestWith } from '../config/load-text.ts'
 import { type Ran, run } from '../support/command.ts'
-import { packInto } from '../support/package.ts'
+import { hasRegistry, packInto } from '../support/package.ts'
 import { isOnPath } from '../support/programs.ts'
 
 /**
@@ -62,35 +62,39 @@ function follow(block: string, cwd = folder): Promise<Ran> {
 }
 
 const called = () => readFileSync(join(machine, 'called'), 'utf8').trimEnd().split('\n')
+const program = 'opt/plimsoll/node_modules/plimsoll/dist/src/main.js'
 const modeOf = (path: string) => statSync(join(machine, path)).mode & 0o777
 
-test('the service: its files come where the unit looks for them, secrets are closed, its command line has its config', async () => {
-  const [files = '', secrets = '', begin = ''] = blocksOf('As a service of systemd')
-  expect(await follow(files)).toMatchObject({ code: 0, err: '' })
-  for (const path of ['opt/plimsoll/dist/src/main.js', 'opt/plimsoll/node_modules/pino-pretty/package.json'])
-    expect(existsSync(join(machine, path)), path).toBe(true)
-  const own = 'usr/local/bin/plimsoll'
-  writeFileSync(join(machine, own), here(readFileSync(join(machine, own), 'utf8')))
-  expect(await follow(secrets)).toMatchObject({ code: 0, err: '' })
-  for (const name of ['k1', 'admin-token', 'client-secret', 'smtp']) {
-    expect(modeOf(`etc/plimsoll/credentials/${name}`) & 0o027, name).toBe(0)
-  }
-  expect(modeOf('etc/plimsoll/credentials')).toBe(0o750)
-  expect(called().at(-1)).toBe(`chown -R root:plimsoll ${machine}/etc/plimsoll`)
-  for (const path of ['opt/plimsoll', 'opt/plimsoll/dist/src/main.js', 'etc/plimsoll/plimsoll.yaml', own]) {
-    expect(modeOf(path) & 0o022, path).toBe(0)
-  }
+test.skipIf(!hasRegistry)(
+  'the service (left out without an npm registry): its files come where the unit looks for them, secrets are closed, its command line has its config',
+  async () => {
+    const [files = '', secrets = '', begin = ''] = blocksOf('As a service of systemd')
+    expect(await follow(files)).toMatchObject({ code: 0 })
+    for (const path of [program, 'opt/plimsoll/node_modules/bullmq/package.json'])
+      expect(existsSync(join(machine, path)), path).toBe(true)
+    const own = 'usr/local/bin/plimsoll'
+    writeFileSync(join(machine, own), here(readFileSync(join(machine, own), 'utf8')))
+    expect(await follow(secrets)).toMatchObject({ code: 0, err: '' })
+    for (const name of ['k1', 'admin-token', 'client-secret', 'smtp']) {
+      expect(modeOf(`etc/plimsoll/credentials/${name}`) & 0o027, name).toBe(0)
+    }
+    expect(modeOf('etc/plimsoll/credentials')).toBe(0o750)
+    expect(called().at(-1)).toBe(`chown -R root:plimsoll ${machine}/etc/plimsoll`)
+    for (const path of ['opt/plimsoll', program, 'etc/plimsoll/plimsoll.yaml', own]) {
+      expect(modeOf(path) & 0o022, path).toBe(0)
+    }
 
-  const commands = begin.trim().split('\n')
-  expect(commands).toEqual([
-    'plimsoll config check',
-    'systemctl daemon-reload',
-    'systemctl enable --now plimsoll',
-    'plimsoll doctor',
-  ])
-  const checked = await follow('plimsoll config check')
-  expect(checked).toMatchObject({ code: 0, err: '', out: expect.stringContaining('plimsoll.yaml is fine') })
-})
+    const commands = begin.trim().split('\n')
+    expect(commands).toEqual([
+      'plimsoll config check',
+      'systemctl daemon-reload',
+      'systemctl enable --now plimsoll',
+      'plimsoll doctor',
+    ])
+    const checked = await follow('plimsoll config check')
+    expect(checked).toMatchObject({ code: 0, err: '', out: expect.stringContaining('plimsoll.yaml is fine') })
+  },
+)
 
 test('with Docker: the secrets are made and found by compose, and the passwords of both sides are one', async () => {
   const [block = ''] = blocksOf('With Docker')
@@ -119,16 +123,19 @@ test('with Kubernetes: the secret and the config are made of the same files, and
   for (const [, path = ''] of files) expect(existsSync(join(folder, path)), path).toBe(true)
 })
 
-test('logs: the part of a config is one, and the snippet sends its signal to the daemon alone', async () => {
-  const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(guide) ?? []
-  expect(configOf(smallestWith(text)).log).toMatchObject({ file: '/var/log/plimsoll/plimsoll.log' })
-  const [install = ''] = blocksOf('Logs')
-  expect(await follow(install)).toMatchObject({ code: 0, err: '' })
-  const snippet = readFileSync(join(machine, 'etc/logrotate.d/plimsoll'), 'utf8')
-  const [, script = ''] = /postrotate\n([\s\S]*?)endscript/.exec(snippet) ?? []
-  expect(await follow(script)).toMatchObject({ code: 0, err: '' })
-  expect(called().at(-1)).toBe('systemctl kill --kill-whom=main --signal=HUP plimsoll.service')
-})
+test.skipIf(!hasRegistry)(
+  'logs (left out without an npm registry): the part of a config is one, and the snippet sends its signal to the daemon alone',
+  async () => {
+    const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(guide) ?? []
+    expect(configOf(smallestWith(text)).log).toMatchObject({ file: '/var/log/plimsoll/plimsoll.log' })
+    const [install = ''] = blocksOf('Logs')
+    expect(await follow(install)).toMatchObject({ code: 0, err: '' })
+    const snippet = readFileSync(join(machine, 'etc/logrotate.d/plimsoll'), 'utf8')
+    const [, script = ''] = /postrotate\n([\s\S]*?)endscript/.exec(snippet) ?? []
+    expect(await follow(script)).toMatchObject({ code: 0, err: '' })
+    expect(called().at(-1)).toBe('systemctl kill --kill-whom=main --signal=HUP plimsoll.service')
+  },
+)
 
 test.skipIf(!isOnPath('logrotate'))('logrotate takes the snippet (left out where there is no logrotate)', async () => {
   const file = join(machine, 'logrotate.conf')

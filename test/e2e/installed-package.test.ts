@@ -1,23 +1,23 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { run } from '../support/command.ts'
 import { eventually } from '../support/fleet.ts'
+import { MAIN } from '../support/main.ts'
 import { folderOfFile } from '../support/of-file.ts'
-import { type Package, packInto } from '../support/package.ts'
+import { hasRegistry, type Package, packInto } from '../support/package.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 
 const folder = folderOfFile()
 const app = join(folder, 'app')
-/** The Node of the tests first; and a cache of npm's own, so that nothing is taken from what this machine has seen. */
+/** The Node of the tests first. */
 const env = {
   PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
-  npm_config_cache: join(folder, 'cache'),
   npm_config_update_notifier: 'false',
 }
 
@@ -27,68 +27,60 @@ beforeAll(async () => {
   mkdirSync(app)
 })
 
-test('the package has what runs, its documents, what deploys it, and the packages that it needs: nothing else', () => {
+test('the package has what runs, its documents and what deploys it: nothing else', () => {
   const { file, paths } = packed
   expect(basename(file)).toBe(`plimsoll-${version}.tgz`)
   const parts = new Set(paths.map((path) => /^[^/]+(\/[^/]+)?/.exec(path)?.[0] ?? path))
-  const bundled = [...parts].filter((path) => path.startsWith('node_modules/'))
-  expect(bundled).toEqual(expect.arrayContaining(['node_modules/@bull-board', 'node_modules/pino-pretty']))
-  expect([...parts].filter((path) => !bundled.includes(path)).sort()).toEqual([
+  expect([...parts].sort()).toEqual([
     ...['CHANGELOG.md', 'LICENSE', 'README.md'],
     ...['deploy', 'example.yaml', 'guide', 'reference.md'].map((name) => `config/${name}`),
-    ...['chunks', 'config', 'licenses.txt', 'package.json', 'src'].map((name) => `dist/${name}`),
+    ...['config', 'jobs', 'package.json', 'src'].map((name) => `dist/${name}`),
     'package.json',
   ])
-  expect(
-    paths.filter((path) => /\.(ts|map)$|\.env|plimsoll\.yaml$/.test(path) && !/^node_modules\//.test(path)),
-  ).toEqual([...['docker/etc', 'systemd'].map((place) => `config/deploy/${place}/plimsoll.yaml`)])
+  expect(paths.filter((path) => /\.(ts|map)$|\.env|plimsoll\.yaml$/.test(path))).toEqual(
+    ['docker/etc', 'systemd'].map((place) => `config/deploy/${place}/plimsoll.yaml`),
+  )
 })
 
-test('every package whose code is in it comes with its license', () => {
-  const texts = readFileSync(join(ROOT, 'dist/licenses.txt'), 'utf8').split(`\n${'-'.repeat(80)}\n\n`)
-  const named = texts.map((text) => /^(\S+) \d+\.\d+\.\d+\S*, [\w.-]+\n\n\S/.exec(text)?.[1])
-  expect(named).toEqual(expect.arrayContaining(['bullmq', 'fastify', 'ioredis', 'nodemailer', 'undici', 'zod']))
-  expect(named).not.toContain(undefined)
-})
+test.skipIf(!hasRegistry)(
+  'from an empty folder (left out without an npm registry): it is installed, and npx runs the demo',
+  async () => {
+    const installed = await run('npm', ['install', '--no-audit', '--no-fund', packed.file], app, env)
+    expect(installed, installed.err).toMatchObject({ code: 0, out: expect.stringMatching(/^\s*added \d+ packages/) })
+    for (const name of ['bullmq', 'ioredis', 'node-cron', 'nodemailer', 'pino'])
+      expect(existsSync(join(app, 'node_modules', name)), name).toBe(true)
+    for (const name of ['typescript', 'vitest', '@plimsoll'])
+      expect(existsSync(join(app, 'node_modules', name)), name).toBe(false)
 
-test('from an empty folder, without a registry: it is installed, and npx runs the demo', async () => {
-  const install = ['install', '--offline', '--no-audit', '--no-fund', packed.file]
-  const installed = await run('npm', install, app, env)
-  expect(installed, installed.err).toMatchObject({
-    code: 0,
-    err: '',
-    out: expect.stringMatching(/^\s*added 1 package /),
-  })
-
-  // A group of its own: Ctrl-C at a terminal reaches npx and the demo.
-  const demo = spawn('npx', ['plimsoll', 'demo'], { cwd: app, env: { ...process.env, ...env }, detached: true })
-  const ended = once(demo, 'close')
-  let said = ''
-  for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => (said += data))
-  try {
-    const link = await eventually('a link', async () => /http:\S+\/sign-in\?code=\S+/.exec(said)?.[0], 60_000)
-    await eventually('its accounts', async () => said.includes('25 accounts connected'), 60_000)
-    const followed = await fetch(link, { redirect: 'manual' })
-    const cookie = followed.headers.get('set-cookie')?.split(';')[0] ?? ''
-    for (const path of ['/', '/guide/customers', '/assets/plimsoll.css']) {
-      expect((await fetch(new URL(path, link), { headers: { cookie } })).status, path).toBe(200)
+    // A group of its own: Ctrl-C at a terminal reaches npx and the demo.
+    const demo = spawn('npx', ['plimsoll', 'demo'], { cwd: app, env: { ...process.env, ...env }, detached: true })
+    const ended = once(demo, 'close')
+    let said = ''
+    for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => (said += data))
+    try {
+      const link = await eventually('a link', async () => /http:\S+\/sign-in\?code=\S+/.exec(said)?.[0], 60_000)
+      await eventually('its accounts', async () => said.includes('25 accounts connected'), 60_000)
+      const followed = await fetch(link, { redirect: 'manual' })
+      const cookie = followed.headers.get('set-cookie')?.split(';')[0] ?? ''
+      for (const path of ['/', '/guide/customers', '/assets/plimsoll.css']) {
+        expect((await fetch(new URL(path, link), { headers: { cookie } })).status, path).toBe(200)
+      }
+    } finally {
+      process.kill(-(demo.pid ?? 0), 'SIGINT')
+      await ended
     }
-  } finally {
-    process.kill(-(demo.pid ?? 0), 'SIGINT')
-    await ended
-  }
-  expect(said).toMatch(/What happened:\n {2}accounts: 25\n/)
-  expect(said).toContain('tokens expired: 0')
-  expect(readdirSync(app).sort()).toEqual(['node_modules', 'package-lock.json', 'package.json'])
-  expect(readdirSync(tmpdir()).filter((name) => /^plimsoll-demo-/.test(name) && said.includes(name))).toEqual([])
-})
+    expect(said).toMatch(/What happened:\n {2}accounts: 25\n/)
+    expect(said).toContain('tokens expired: 0')
+    expect(readdirSync(app).sort()).toEqual(['node_modules', 'package-lock.json', 'package.json'])
+    expect(readdirSync(tmpdir()).filter((name) => /^plimsoll-demo-/.test(name) && said.includes(name))).toEqual([])
+  },
+)
 
 test('where no Redis can be had the demo names what it needs, and how to get it', async () => {
   const bare = join(folder, 'bare')
   mkdirSync(bare)
   symlinkSync(process.execPath, join(bare, 'node'))
-  const main = join(app, 'node_modules/.bin/plimsoll')
-  const { code, out, err } = await run(join(bare, 'node'), [main, 'demo'], app, { PATH: bare, REDIS_SERVER_BIN: '' })
+  const { code, out, err } = await run(join(bare, 'node'), [MAIN, 'demo'], app, { PATH: bare, REDIS_SERVER_BIN: '' })
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(err).toMatch(
     /^plimsoll: the demo starts a Redis of its own, .* no redis-server: install one \(apt-get install .*\n$/,

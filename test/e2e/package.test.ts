@@ -1,5 +1,6 @@
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,50 +18,62 @@ import { proseOf, readDocuments } from '../support/documents.ts'
 import { MAIN } from '../support/main.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
+const FOLDERS = ['src', 'jobs', 'config']
 
-test('what was made of the sources runs, with its Lua steps, style sheet and configs', async () => {
+test('what was made of the sources runs', async () => {
   const version = await run(process.execPath, [MAIN, '--version'], ROOT)
   expect(version).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
 })
 
-test('a build is skipped until something has changed; then what is new runs, and what ran before stays', async () => {
+test('a build is skipped until a source has changed; a clean one leaves nothing of older sources', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'plimsoll-build-'))
   const build = (...more: string[]) => run(process.execPath, [join(copy, 'config/setup/build.mjs'), ...more], copy)
   const version = async () => (await run(process.execPath, [join(copy, 'dist/src/main.js'), '--version'], copy)).out
-  const made = () => statSync(join(copy, 'dist/src/main.js')).mtimeMs
-  const chunks = () => readdirSync(join(copy, 'dist/chunks'))
+  const stamped = () => statSync(join(copy, 'dist/.stamp')).mtimeMs
+  const done = { code: 0, out: '', err: '' }
   try {
-    for (const path of ['src', 'jobs', 'config', 'package.json', 'package-lock.json'])
+    for (const path of [...FOLDERS, 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
       cpSync(join(ROOT, path), join(copy, path), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    expect(await build()).toEqual({ code: 0, out: '', err: '' })
-    const [firstMade, first] = [made(), chunks()]
+    expect(await build()).toEqual(done)
+    const first = stamped()
 
-    // What an operator keeps there: its config has secrets, its data change all the time.
+    // An operator's config and data: secrets, and changes all the time.
     mkdirSync(join(copy, 'config/.plimsoll'))
     writeFileSync(join(copy, 'config/.plimsoll/admin-token'), 'secret')
     writeFileSync(join(copy, 'config/plimsoll.yaml'), 'provider: { clientSecret: secret }')
-    expect((await build()).code).toBe(0)
-    expect(made()).toBe(firstMade)
+    expect(await build()).toEqual(done)
+    expect(stamped()).toBe(first)
 
     const manifest = join(copy, 'package.json')
     writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"version": "[\d.]+"/, '"version": "77.0.0"'))
-    const kept = first.find((name) => name.startsWith('nodemailer-'))
-    const read = [`chunks/${kept}`, 'src/redis/lua/due.lua'].map((path) => join(copy, 'dist', path))
-    const files = () => read.map((path) => statSync(path).ino)
-    const before = files()
-    expect((await build()).code).toBe(0)
+    writeFileSync(join(copy, 'src/redis/lua/due.lua'), '-- changed')
+    expect(await build()).toEqual(done)
     expect(await version()).toBe('77.0.0\n')
-    expect(chunks()).toEqual(expect.arrayContaining(first))
-    // Moved there: what is read while it is made is never half of it.
-    const after = files()
-    expect(after.filter((file, n) => file === before[n])).toEqual([])
-    expect(readdirSync(join(copy, 'dist')).filter((name) => name.startsWith('.made'))).toEqual([])
+    expect(readFileSync(join(copy, 'dist/src/redis/lua/due.lua'), 'utf8')).toBe('-- changed')
 
-    expect((await build('--anew')).code).toBe(0)
-    expect(chunks()).toHaveLength(first.length)
+    rmSync(join(copy, 'src/sandbox'), { recursive: true })
+    expect(await build('--clean')).toEqual(done)
+    expect(existsSync(join(copy, 'dist/src/sandbox'))).toBe(false)
     const inDist = readdirSync(join(copy, 'dist/config'), { recursive: true, encoding: 'utf8' })
     expect(inDist.filter((path) => /\.yaml$|\.plimsoll/.test(path))).toEqual(['demo.yaml'])
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+})
+
+test('a source that is no TypeScript fails the build, which names the place', async () => {
+  const copy = mkdtempSync(join(tmpdir(), 'plimsoll-build-'))
+  try {
+    for (const path of ['config', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
+      cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+    for (const folder of ['src', 'jobs']) mkdirSync(join(copy, folder))
+    writeFileSync(join(copy, 'src/main.ts'), 'const = 1')
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+    const build = () => run(process.execPath, [join(copy, 'config/setup/build.mjs')], copy)
+    expect(await build()).toMatchObject({ code: 1, out: expect.stringContaining('src/main.ts(1,7)') })
+    // Not taken for done the next time.
+    expect(await build()).toMatchObject({ code: 1 })
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
@@ -95,7 +108,7 @@ function brokenLinks(paths: readonly string[]): string[] {
     )
 }
 
-test('a command that shows what is stored loads a few files, and nothing that only daemons need', async () => {
+test('a command that shows what is stored loads no package that only daemons need', async () => {
   const script = [
     "import { registerHooks } from 'node:module'",
     'const load = (url, context, next) => (console.error(url), next(url, context))',
@@ -103,13 +116,9 @@ test('a command that shows what is stored loads a few files, and nothing that on
   ].join(';')
   const hook = `data:text/javascript,${encodeURIComponent(script)}`
   const { err } = await run(process.execPath, ['--import', hook, MAIN, 'status', '--config', 'none.yaml'], ROOT)
-  const loaded = [...err.matchAll(/^file:.*\/dist\/(.*)-[\w-]{8}\.js$/gm)].map(([, name]) => name)
-  expect(loaded).toEqual(expect.arrayContaining(['chunks/program', 'chunks/status', 'chunks/store']))
-  expect(loaded.length).toBeLessThan(10)
-  const ofDaemons = ['queues', 'fastify', 'undici', 'nodemailer', 'app', 'services'].map((name) => `chunks/${name}`)
-  const made = readdirSync(join(ROOT, 'dist/chunks')).map((name) => `chunks/${name.slice(0, -'-xxxxxxxx.js'.length)}`)
-  expect(made).toEqual(expect.arrayContaining(ofDaemons))
-  expect(loaded.filter((name) => ofDaemons.includes(name ?? ''))).toEqual([])
+  const loaded = new Set([...err.matchAll(/^file:.*\/node_modules\/([^/]+)/gm)].map(([, name]) => name))
+  expect(loaded).toContain('commander')
+  expect(['bullmq', 'fastify', 'undici', 'nodemailer'].filter((name) => loaded.has(name))).toEqual([])
 })
 
 test('on a Node that is too old a command names the one that is needed', async () => {

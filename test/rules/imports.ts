@@ -1,3 +1,4 @@
+import packageJson from '../../package.json' with { type: 'json' }
 import { REPORTS } from '../../src/limits/reports/all-reports.ts'
 import { type Import, importsOf, linesWith, roomOf, type Source } from './sources.ts'
 
@@ -167,6 +168,7 @@ export function importFaults(sources: readonly Source[]): string[] {
     ...missingFiles(imports, sources),
     ...brokenRooms(imports),
     ...brokenLibraries(imports),
+    ...dependencyFaults(),
     ...importCycles(imports),
     ...namesTwice(code),
     ...reportNames(code).map((line) => `${line}: only src/limits/reports names a report or a metric`),
@@ -208,6 +210,19 @@ function brokenLibraries(imports: readonly Import[]): string[] {
       return !(library?.of.includes(room) || (typesOnly && library?.types?.includes(room)))
     })
     .map(({ from, to }) => `${from} -> ${to}: not a library of this room`)
+}
+
+/** Packages that are loaded at run time: `npm audit --omit=dev` and scanners of dependencies see these alone. */
+function dependencyFaults(): string[] {
+  const { dependencies } = packageJson
+  const unused = Object.keys(dependencies).filter((name) => LIBRARIES[name] === undefined)
+  const missing = Object.keys(LIBRARIES).filter((name) => !Object.hasOwn(dependencies, name))
+  const inexact = Object.entries(dependencies).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
+  return [
+    ...unused.map((name) => `package.json: no room uses the dependency ${name}`),
+    ...missing.map((name) => `package.json: ${name} is missing in dependencies`),
+    ...inexact.map(([name, version]) => `package.json: ${name} needs an exact version, not ${version}`),
+  ]
 }
 
 /** Each way round in which files import each other, from its first file back to it. */

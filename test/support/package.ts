@@ -8,6 +8,9 @@ export interface Package {
   paths: string[]
 }
 
+/** False: a test that installs the package is left out, and its name says so. */
+export const hasRegistry = (await run('npm', ['ping'], ROOT)).code === 0
+
 /** The package as it is built: other tests run from there, so nothing is built anew. */
 export async function packInto(folder: string): Promise<Package> {
   const packing = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], ROOT)
