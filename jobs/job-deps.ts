@@ -23,7 +23,6 @@ import type { Retention } from '../src/limits/history/resolutions.ts'
 import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
 import type { PollStore } from '../src/limits/poll-store.ts'
 import type { FetchDeps } from '../src/limits/polling/account-calls.ts'
-import type { CallBudget } from '../src/limits/polling/call-budget.ts'
 import type { PollSettings } from '../src/limits/polling/poll-settings.ts'
 import type { SampleStore } from '../src/limits/samples.ts'
 import type { ClockWatch } from '../src/runtime/clock.ts'
@@ -54,8 +53,6 @@ export interface JobDeps
   due: DueSets
   polls: PollStore
   polling: PollSettings
-  /** Undefined: there may be as many calls to all accounts together as there are. */
-  callBudget: CallBudget | undefined
   samples: SampleStore
   alerts: AlertSettings & OpenAlertSettings
   announcePoll: PollAnnouncer
@@ -105,7 +102,7 @@ export type PollWork = Pick<
   JobDeps,
   | Exclude<keyof RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs'>
   | keyof FetchDeps
-  | ('polls' | 'polling' | 'callBudget' | 'samples' | 'alerts' | 'announcePoll' | 'alertAfter' | 'coverage')
+  | ('polls' | 'polling' | 'samples' | 'alerts' | 'announcePoll' | 'alertAfter' | 'coverage')
 >
 
 export type UninstallWork = Pick<JobDeps, keyof UninstallDeps | ChunkWork>

@@ -22,9 +22,8 @@ interface Waiting {
 
 /**
  * `blocked`: a scope is missing, and nothing could be read; `paused`: the provider's rate limit for the account is reached;
- * `no-room`: the fleet's call budget had none.
  */
-export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused' | 'no-room'
+export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused'
 
 /** The polls of a chunk: they begin together and are committed together, by the claims that the chunk has then. */
 export class PollChunk {

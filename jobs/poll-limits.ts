@@ -1,9 +1,7 @@
 import type { Begun } from '../src/limits/poll-store.ts'
 import { AccountCalls } from '../src/limits/polling/account-calls.ts'
 import { type Answers, fetchReports, type RawReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
-import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
-import { type AccountPollSettings, mostCalls, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import { type PollTurn, shortTurn } from '../src/limits/polling/poll-turn.ts'
+import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { CLOCK_SLACK_MS, type TokenTimes } from '../src/tokens/plan-refresh.ts'
@@ -92,13 +90,6 @@ async function pollOne(
       await polls.commit({ ...decided, result: { hubId, ...decided.result }, done })
       return 'goes on'
     }
-    case 'put off': {
-      const { begun, nextAt, turn } = made
-      const { watch, readings, isInterrupted } = begun
-      const result = { hubId, nextAt, watch: { ...watch, turn }, readings: readings.packed, isInterrupted }
-      await polls.commit({ result, outcome: 'no-room', lines: [], done })
-      return 'goes on'
-    }
     default:
       // A worker that claims it by another end, or has planned it anew, has it.
       if (made.at !== undefined) await claims.move(hubId, Math.round(made.at))
@@ -109,10 +100,8 @@ async function pollOne(
 
 type Made =
   | { is: 'made'; poll: MadePoll }
-  /** The fleet's call budget had no room for it. */
-  | { is: 'put off'; begun: Begun; nextAt: number; turn: PollTurn }
   /** `at`: its next poll, ms; undefined: it keeps its turn. */
-  | { is: 'later' | 'paused' | 'gone' | 'no-room'; at?: number }
+  | { is: 'later' | 'paused' | 'gone'; at?: number }
 
 async function makePoll({ deps, polls, signal, occasion }: Omit<Polling, 'claims'>, hubId: number): Promise<Made> {
   const begun = await polls.begin(hubId)
@@ -130,13 +119,8 @@ async function makePoll({ deps, polls, signal, occasion }: Omit<Polling, 'claims
   }
   if (occasion === 'due') observeLateness(deps, begun)
   const settings = pollSettingsOf(deps.polling, opened.begun)
-  // Calls that it does not make are given back.
-  const most = mostCalls(settings)
-  const refusal = await refusalOfBudget(deps, opened.begun, { calls: most, occasion })
-  if (refusal !== undefined) return refusal
   const calls = new AccountCalls(deps, { hubId, before: opened.begun.watch.calls }, signal)
   const asked = await ask(deps, { hubId, settings, asksAll: occasion === 'wanted', ...opened }, calls)
-  deps.callBudget?.settle(calls.made.length - most)
   if (asked.answers === undefined) return later(deps, begun, 'held')
   // The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll.
   if (calls.made.length === 0) return { is: 'paused', at: calls.pausedUntil ?? deps.clock.now() + 2_000 }
@@ -211,31 +195,4 @@ async function ask(
 function later({ polling, clock }: PollWork, begun: Begun, why: 'held' | 'failed'): Made {
   const { everyMs } = pollSettingsOf(polling, begun)
   return { is: 'later', at: clock.now() + (why === 'held' ? 2_000 : Math.min(everyMs, 15_000)) }
-}
-
-/** Takes what the budget has before any other early poll, and is no sign that the budget is too small for regular turns. */
-const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
-
-/**
- * Undefined where the fleet's call budget has room for a poll of `calls` now. Where it has not, and the account was due, its next
- * moment is moved, and its watch has the reason; one that is wanted keeps its turn.
- */
-async function refusalOfBudget(
-  { callBudget, clock }: PollWork,
-  begun: Begun,
-  { calls, occasion }: { calls: number; occasion: PollOccasion },
-): Promise<Made | undefined> {
-  if (callBudget === undefined) return undefined
-  if (occasion === 'wanted') return (await callBudget.admits({ calls, ...WANTED })) ? undefined : { is: 'no-room' }
-  const now = clock.now()
-  const turn = begun.watch.turn ?? turnNow(begun, now)
-  if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return undefined
-  const { at, ...after } = planWithoutRoom(turn, begun.watch.polledAt, now)
-  return { is: 'put off', begun, nextAt: at, turn: shortTurn(after) }
-}
-
-/** One without a turn was connected and not polled since: it has waited from then on. */
-function turnNow({ watch, access }: Begun, now: number): PollTurn {
-  const because = { is: watch.polledAt === 0 ? 'new' : 'still' } as const
-  return { regularAt: Math.min(now, access?.times.obtainedAt ?? now), urgency: 0, because }
 }

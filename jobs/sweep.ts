@@ -68,13 +68,10 @@ const SWEEP_OF: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>
   receivers: sweepReceivers,
 }
 
-/** With a budget of calls: no more than it has room for. The oldest are claimed first, the rest stay due. */
 async function sweepPolls(deps: JobDeps): Promise<number | undefined> {
   const { every, accounts } = deps.polling
   const shortest = Math.min(every, ...accounts.map((some) => some.every ?? every))
-  const room = await deps.callBudget?.room()
-  if (room?.polls === 0) return room.until
-  const next = await sweepAccounts(deps, 'poll', deps.queues.pollLimits, room?.polls)
+  const next = await sweepAccounts(deps, 'poll', deps.queues.pollLimits)
   return nextSweepAt(shortest, next, deps.clock.now())
 }
 
@@ -82,15 +79,11 @@ async function sweepAccounts(
   deps: JobDeps,
   kind: 'poll' | 'uninstall',
   queue: Queues['pollLimits'],
-  most?: number,
 ): Promise<number | undefined> {
   const room = MOST_WAITING - (await queue.getWaitingCount())
   if (room <= 0) return deps.clock.now()
   const now = deps.clock.now()
-  const { hubIds, until, next } =
-    most === undefined
-      ? await deps.due.claim(kind, now, room * CHUNK)
-      : await deps.due.claimOldest(kind, now, Math.min(room * CHUNK, most))
+  const { hubIds, until, next } = await deps.due.claim(kind, now, room * CHUNK)
   await handOn(queue, hubIds, until)
   return next
 }

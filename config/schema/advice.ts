@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { isAlwaysQuiet } from '../../src/alerts/route.ts'
 import { receiverKind } from '../../src/delivery/receivers/all-receivers.ts'
-import { mostCalls } from '../../src/limits/polling/poll-settings.ts'
-import { namedReports, reportOf } from '../../src/limits/reports/all-reports.ts'
+import { reportOf } from '../../src/limits/reports/all-reports.ts'
 import { endOf, opensLimits } from '../../src/provider/dialects.ts'
 import type { Secret } from '../../src/runtime/secret.ts'
 import { isThisMachine } from './addresses.ts'
@@ -76,25 +75,6 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
       'empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }'
     yield { path: ['limits', 'associations'], message }
   }
-  const most = mostCallsOfOnePoll(limits)
-  if (limits.callsPerHour !== undefined && limits.callsPerHour < POLLS_IN_A_BUDGET * most) {
-    const message =
-      `one poll may take ${most} calls: room is kept for it, and half of so small a budget or more is never handed out; ` +
-      `set at least ${POLLS_IN_A_BUDGET * most}, or have fewer pairs in a poll`
-    yield { path: ['limits', 'callsPerHour'], message }
-  }
-}
-
-/**
- * With fewer polls the room that is kept for the largest one leaves less than half: see depthOf in
- * src/limits/polling/call-budget.ts.
- */
-const POLLS_IN_A_BUDGET = 4
-
-function mostCallsOfOnePoll(limits: Config['limits']): number {
-  const asked = [limits.associations, ...limits.accounts.map((override) => override.associations ?? [])]
-  const reports = namedReports(limits.reports)
-  return Math.max(...asked.map((pairs) => mostCalls({ ...limits, reports, pairs })))
 }
 
 function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {

@@ -70,9 +70,6 @@ export const limits = related(
       .describe(
         'Shortest period: for accounts near a threshold, rising fast or just changed. Where `every` is shorter, it counts.',
       ),
-    callsPerHour: wholeNumber(10, 1_000_000_000)
-      .exactOptional()
-      .describe('Most calls for all accounts to the limits endpoints in an hour. Default: as many as there are.'),
     accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
     associations: associationPairs
       .prefault([])

@@ -41,10 +41,6 @@ const MOST_WALKED = 2_000
 const LONG_WALK = 5_000
 const REMEMBERED_MS = 5_000
 
-/** Most of one partition when claiming the oldest first: so many times its even part, and a few more. */
-const MOST_OF_ONE = 4
-const SPARE_OF_ONE = 16
-
 interface Claimed {
   hubIds: number[]
   /** The end of the claims, ms, see `claimEnd`: it shows their owner. */
@@ -101,26 +97,6 @@ export class DueSets {
     )
     const hubIds = parts.flatMap(([claimed]) => hubIdsIn(claimed))
     return { hubIds, until, next: earliest(parts.map(([, next]) => next)) }
-  }
-
-  /**
-   * Claims up to `limit` of what is due by `now`, the oldest of all first, and returns them in that order: where not all
-   * can have their turn, those of one partition must not be ahead of another's.
-   */
-  async claimOldest(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
-    const looked = MOST_OF_ONE * Math.ceil(limit / PARTITIONS) + SPARE_OF_ONE
-    const parts = await everyPartition(this.#keys, ({ due }) =>
-      this.#store.zrangebyscore(due[kind], '-inf', now, 'WITHSCORES', 'LIMIT', 0, looked),
-    )
-    const oldest = parts
-      .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId, at: Number(part[n + 1]) }] : [])))
-      .sort((a, b) => a.at - b.at)
-      .slice(0, limit)
-    const until = this.claimEnd(kind, now)
-    const chosen = oldest.flatMap(({ hubId }) => hubIdsIn([hubId]).map((one) => ({ hubId: one, until })))
-    const hubIds = await this.#claimChosen(kind, chosen, now)
-    const firsts = await everyPartition(this.#keys, ({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
-    return { hubIds, until, next: earliest(firsts.map(([, at]) => at)) }
   }
 
   /**

@@ -75,8 +75,6 @@ export function whyNotRead(
       return refreshFailure === null
         ? 'its token is not available right now: try again'
         : `its token can't be refreshed: ${refreshFailure.reason}`
-    case 'no-room':
-      return 'limits.callsPerHour has no room for it now: see plimsoll status'
     case 'paused':
       return "the provider's rate limit for it is reached, or nearly so: try again in a while"
     default:

@@ -11,10 +11,8 @@ import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
-import { CallBudget } from '../limits/polling/call-budget.ts'
 import type { PollSettings } from '../limits/polling/poll-settings.ts'
 import type { Purpose } from '../redis/connect.ts'
-import { pollBudgetText } from '../redis/steps.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcers } from './announcers.ts'
@@ -86,16 +84,13 @@ export async function openServices(input: AppInput, lifecycle: Lifecycle, purpos
   return services
 }
 
-/** How accounts are polled; `callBudget`: undefined where the config sets none, then nothing of it touches Redis. */
-function polling({ movement }: Resources, { config, store, keys, clock, log }: Stores) {
+/** How accounts are polled. */
+function polling({ movement }: Resources, { config, store, keys, clock }: Stores) {
   const polls = new PollStore(store, keys)
-  const { callsPerHour } = config.limits
   const settings: PollSettings = { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) }
-  const text = pollBudgetText(store, keys)
   return {
     polls,
     polling: settings,
-    callBudget: callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log }),
     pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),
     stillPolling: (hubId: number) => movement.goesOn('poll', hubId),
   }

@@ -9,7 +9,6 @@ import { ownJobs, queues } from './jobs.ts'
 import { fleetAlerts, openAlerts } from './open-alerts.ts'
 import { outbox } from './outbox.ts'
 import { ownState, ownWait } from './own-state.ts'
-import { pollBudget } from './poll-budget.ts'
 import type { ProcessFacts } from './process-facts.ts'
 import { failingReceivers, ownReceivers } from './receivers.ts'
 import { readings, refreshes } from './shares.ts'
@@ -33,7 +32,6 @@ export const CHECKS: readonly Check[] = [
   failedCalls,
   accountPolls,
   readings,
-  pollBudget,
   accountUninstalls,
   endDate,
   openAlerts,

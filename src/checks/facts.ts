@@ -10,14 +10,12 @@ import {
   readCoverage,
   readFailedCalls,
   readHeartbeat,
-  readPollBudget,
   readTokenEndpoint,
 } from '../views/fleet-health.ts'
 import type {
   CoverageShape,
   FailedCallsShape,
   HeartbeatShape,
-  PollBudgetShape,
   TokenEndpointShape,
 } from '../views/shapes/fleet-status.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
@@ -39,7 +37,6 @@ export interface FleetFacts {
   nearestExpiryAt: number | null
   tokenEndpoint: TokenEndpointShape | null
   coverage: CoverageShape
-  pollBudget: PollBudgetShape | null
   failedCalls: FailedCallsShape
   outbox: OutboxFacts
   /** Empty where a command reads that does without them. */
@@ -103,8 +100,7 @@ export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
     readTokenEndpoint(store, keys),
     readCoverage(deps.coverage, now),
   ])
-  const [pollBudget, failedCalls, outbox, queues, receivers, heartbeat] = await Promise.all([
-    readPollBudget(store, keys),
+  const [failedCalls, outbox, queues, receivers, heartbeat] = await Promise.all([
     readFailedCalls(deps.failedCalls, now),
     readOutbox(store, keys, bounds.receivers),
     deps.queueDepths?.(),
@@ -113,7 +109,7 @@ export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
   ])
   return {
     ...{ now, clockSteadyForMs, isDaemon: daemon !== undefined, daemons, byState, refreshes: { kept, overdue } },
-    ...{ nearestExpiryAt: expiry ?? null, tokenEndpoint, coverage, pollBudget, failedCalls, outbox, receivers },
+    ...{ nearestExpiryAt: expiry ?? null, tokenEndpoint, coverage, failedCalls, outbox, receivers },
     ...{ queues: queues ?? [], heartbeat, bounds, announced: new Set(), handled: new Set() },
     lastSweeps: Object.fromEntries(Object.entries(sweeps).map(([kind, at]) => [kind, Number(at)])),
   }

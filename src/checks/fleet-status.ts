@@ -27,7 +27,7 @@ export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; v
     readNearestLimits(deps, NEAREST_LIMITS, deps.clock.now()),
     deliveryStatus(deps),
   ])
-  const { now, accounts, tokens, tokenEndpoint, polls, pollBudget, coverage, failedCalls, uninstalls, alerts } = facts
+  const { now, accounts, tokens, tokenEndpoint, polls, coverage, failedCalls, uninstalls, alerts } = facts
   const verdict = fleetVerdict(facts)
   const troubles = verdict.troubles.map(({ level, verb, says }) => ({ level, verb, says }))
   return {
@@ -40,7 +40,6 @@ export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; v
         tokens,
         tokenEndpoint,
         polls,
-        pollBudget,
       },
       ...{ coverage, failedCalls, uninstalls, alerts, heartbeat: facts.heartbeat, nearestLimits },
       daemons: facts.daemons.map((daemon) => daemonStatus(daemon, now)),

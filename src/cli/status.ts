@@ -14,7 +14,6 @@ import { alertCountsText } from '../views/alert-texts.ts'
 import { EXIT_CODES } from '../views/check-fleet.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
 import {
-  budgetText,
   coverageNotes,
   daemonsText,
   endpointStatusText,
@@ -106,7 +105,7 @@ function dueText({ overdue, nextAt, sweptAt }: DueStatus, now: number): string {
 }
 
 function factsOf(fleet: FleetStatus, now: number): Fact[] {
-  const { accounts, tokens, polls, coverage, pollBudget, alerts, deliveries, heartbeat, daemons } = fleet
+  const { accounts, tokens, polls, coverage, alerts, deliveries, heartbeat, daemons } = fleet
   const states = ACCOUNT_STATES.filter((one) => accounts.byState[one] > 0)
   const reading = accounts.newFleet === null ? '' : `; ${newFleetText(accounts.newFleet)}`
   return [
@@ -119,7 +118,6 @@ function factsOf(fleet: FleetStatus, now: number): Fact[] {
     ['limit polls', dueText(polls, now)],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
     ['failed calls', callsText(fleet.failedCalls)],
-    ['call budget', pollBudget === null ? '' : budgetText(pollBudget)],
     ['open alerts', alertCountsText(alerts) || 'none'],
     ['deliveries', `${deliveries.pending} pending`],
     ...deliveries.receivers.filter(isBroken).map((one): Fact => [`receiver ${one.receiver}`, receiverText(one)]),

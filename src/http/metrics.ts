@@ -131,10 +131,9 @@ function registerReceiverGauges({ metrics }: WebDeps, facts: ReadFacts): void {
 
 const BREAKER = { closed: 0, 'half-open': 0.5, open: 1 }
 
-/** Gauges of the state that all daemons share about the provider, and of the calls that are left. */
+/** Gauges of the state that all daemons share about the provider. */
 function registerProviderGauges({ metrics }: WebDeps, facts: ReadFacts): void {
   const endpoint = async () => (await facts()).tokenEndpoint
-  const budget = async () => (await facts()).pollBudget
 
   const open = 'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.'
   value(metrics, 'breaker_open', open, async () => BREAKER[(await endpoint())?.breaker ?? 'closed'])
@@ -147,10 +146,6 @@ function registerProviderGauges({ metrics }: WebDeps, facts: ReadFacts): void {
   value(metrics, 'provider_failed_calls_ratio', failed, async () => (await answered()).share ?? Number.NaN)
   const all = 'Calls to the provider in 30 days that were answered, by all daemons.'
   value(metrics, 'provider_calls_30d', all, async () => (await answered()).calls)
-  const calls = 'Calls to the limits endpoints that may be made right now; NaN where they have no budget.'
-  value(metrics, 'poll_budget_calls', calls, async () => (await budget())?.calls ?? Number.NaN)
-  const short = 'Whether regular polls wait because limits.callsPerHour is too small: 1 or 0.'
-  value(metrics, 'poll_budget_short', short, async () => Boolean((await budget())?.short))
 }
 
 const STATES = ['waiting', 'active', 'delayed', 'failed'] as const

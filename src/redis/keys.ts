@@ -74,8 +74,6 @@ function sharedKeys(prefix: string) {
     heartbeatTurn: (period: number) => `${prefix}:heartbeat-turn:${period}`,
     /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
     endpoint: `${prefix}:{0}:endpoint`,
-    /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
-    pollBudget: `${prefix}:poll-budget`,
     /** hash: day and `calls` or `failed` -> how many calls to the provider were answered, and failed, on that day; 30 days */
     providerCalls: `${prefix}:provider-calls`,
     /** hash: day and outcome -> how many forecasts ended so on that day; 30 days */

@@ -66,7 +66,6 @@ const STEPS = {
   storeForecasts: on<'stored' | 'gone'>(1),
   replaceHistory: on<'replaced' | 'lost'>(1),
   repairAccount: on<number>(1),
-  changePollBudget: on<string | null>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),
   replaceAdminToken: on<'replaced' | 'stale'>(1),
   moveDigest: on<'moved' | 'lost'>(1),

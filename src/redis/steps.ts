@@ -112,14 +112,3 @@ export function endpointText(store: Store, keys: Keys): SharedText {
     replace: (before, after, alerts) => store.changeEndpoint(...stepKeys, before, after, stepJson(alerts)),
   })
 }
-
-/** A budget that no poll touched for so long is full again: nothing is lost with it. */
-const BUDGET_KEPT_MS = 2 * 3_600_000
-
-/** The budget of calls to the limits endpoints. */
-export function pollBudgetText(store: Store, keys: Keys): SharedText {
-  return new SharedText('the budget of calls', {
-    read: async () => (await store.get(keys.pollBudget)) ?? '',
-    replace: (before, after) => store.changePollBudget(keys.pollBudget, before, after, BUDGET_KEPT_MS),
-  })
-}

@@ -105,7 +105,6 @@ export const LOG_CODES = [
   'poll.rejected',
   'poll.client',
   'poll.error',
-  'poll.budget',
   'poll.replanned',
   'poll.percentage',
   'poll.types-changed',

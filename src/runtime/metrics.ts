@@ -18,8 +18,8 @@ const INSTALL_RESULTS = [
  * took nothing, `other-account`: not the one its link was for, `failed`: any other answer of the provider.
  */
 export type InstallResult = (typeof INSTALL_RESULTS)[number]
-/** blocked: no scope lets it be read; paused: its rate limit is reached; no-room: the call budget had none. */
-const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'later', 'paused', 'no-room']
+/** blocked: no scope lets it be read; paused: its rate limit is reached. */
+const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'later', 'paused']
 
 export type Metrics = ReturnType<typeof createMetrics>
 

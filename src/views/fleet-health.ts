@@ -3,7 +3,6 @@ import { type Daemon, isSilent, leftUndone, ROLES } from '../heartbeat/daemons.t
 import { type FailedCalls, failedShare, MOST_FAILED } from '../heartbeat/failed-calls.ts'
 import type { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { type CoverageStore, coverageShare } from '../limits/coverage.ts'
-import { decodeBudget } from '../limits/polling/call-budget.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -16,7 +15,6 @@ import type {
   FailedCallsShape,
   FleetStatusShape,
   HeartbeatShape,
-  PollBudgetShape,
   TokenEndpointShape,
 } from './shapes/fleet-status.ts'
 
@@ -100,29 +98,6 @@ export function heartbeatText({ ok, late, reasons, ping }: HeartbeatStatus): str
   if (late) return 'overdue: the outside service receives nothing'
   const verdict = ok ? 'within bounds' : `out of bounds: ${reasons.join(' ')}`
   return ping === null || ping.sent ? verdict : `${verdict} (not sent: ${ping.reason})`
-}
-
-/** Null where the config sets no budget. */
-export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudgetShape | null> {
-  const stored = await store.get(keys.pollBudget)
-  if (stored === null) return null
-  const { level, meanCalls, short } = decodeBudget(stored, 0)
-  return {
-    calls: Math.floor(level),
-    callsPerPoll: Math.round(meanCalls * 10) / 10,
-    short: short && {
-      since: iso(short.since),
-      polls: short.polls,
-      latestSeconds: Math.round(short.latestMs / 1_000),
-    },
-  }
-}
-
-/** One line for people. */
-export function budgetText({ calls, short }: PollBudgetShape): string {
-  if (short === null) return calls > 0 ? 'has room' : 'has room for regular turns only'
-  const late = `${countOf(Math.ceil(short.latestSeconds / 60), 'minute')} late`
-  return `too small: ${countOf(short.polls, 'poll')} waited since ${formatTime(short.since ?? '')}, up to ${late}`
 }
 
 /** Number of jobs in a queue. */

@@ -37,8 +37,6 @@ function reason(because: TurnBecause, labels: Labels): string {
       return 'the last poll failed'
     case 'told':
       return 'the provider asked to wait'
-    case 'budget':
-      return `${reason(because.instead, labels)}; delayed, because limits.callsPerHour had no room`
   }
 }
 

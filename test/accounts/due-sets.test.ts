@@ -33,24 +33,6 @@ describe('the due sets', () => {
     expect(next).toBe(clock.now())
   })
 
-  test('give out the oldest of all partitions first when there is room for a few only', async () => {
-    const hubIds = Array.from({ length: 130 }, (_, n) => 1_000 + n)
-    const { due, clock, keys } = await fleet(hubIds)
-    // Those of the last partitions wait longest.
-    const late = (hubId: number) => clock.now() - 1_000 * keys.partitionOf(hubId) - (hubId - 1_000)
-    for (const hubId of hubIds) await due.plan('poll', [hubId], late(hubId))
-    const oldest = hubIds.toSorted((a, b) => late(a) - late(b))
-    const given: number[] = []
-    for (let round = 0; round < 13; round++) {
-      const { hubIds: some, next } = await due.claimOldest('poll', clock.now(), 10)
-      given.push(...some)
-      expect(next).toBe(round === 12 ? clock.now() + ACCOUNT_CLAIM_MS.poll : late(oldest[given.length] as number))
-    }
-    expect(given).toEqual(oldest)
-    expect((await due.claimOldest('poll', clock.now(), 10)).hubIds).toEqual([])
-    expect(await due.claimOldest('uninstall', clock.now(), 10)).toMatchObject({ hubIds: [], next: undefined })
-  })
-
   test.each([
     [20_000, 2_000],
     [1_800_000, 60_000],

@@ -95,7 +95,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
     ...{ uninstallEnding: 'deleted', purgeAt: '12' },
   }
-  const turn: PollTurn = { regularAt: 7, urgency: 0, because: { is: 'still' } }
+  const turn: PollTurn = { regularAt: 7, because: { is: 'still' } }
   const watch: Watch = {
     ...{ ...NEW_WATCH, polledAt: 8, turn, typesLeftOut: 13 },
     failing: { count: 9, reason: 'because', at: 10, since: 7 },

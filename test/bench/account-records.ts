@@ -75,7 +75,7 @@ function watchNear(at: number, calls: number): Partial<Watch> {
   }
   const seen = (what: string) => fingerprint(`${what} ${at}`).slice(0, PRINT)
   return {
-    ...{ changedAt: at, turn: { regularAt: at, urgency: 1, because }, calls: [[at, calls]] },
+    ...{ changedAt: at, turn: { regularAt: at, because }, calls: [[at, calls]] },
     seen: { answers: seen('answers').repeat(calls), records: seen('records').repeat(calls), judged: NOT_JUDGED },
   }
 }

@@ -21,7 +21,6 @@ const ILL = statusFacts(
     receivers: [{ receiver: 'ops', failures: 3, failingSince: NOW - MINUTE }],
     failedCalls: { ...statusFacts().failedCalls, failed: 90, share: 0.09 },
     coverage: { ...statusFacts().coverage, polled: 10, stale: 5, share: 0.5 },
-    pollBudget: { calls: 0, callsPerPoll: 2, short: { since: null, polls: 9, latestSeconds: 600 } },
   },
   { refresh: group(4), failing: group(5), stale: group(5) },
 )

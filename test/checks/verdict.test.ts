@@ -45,7 +45,6 @@ const accounts = (more: object, byState: object = {}) => {
   return { accounts: { ...before, ...more, byState: { ...before.byState, ...byState } } }
 }
 const low = { coverage: { share: 0.5, objective: 0.95, polled: 4, stale: 2, failing: 0, notWatched: 0 } }
-const short = { pollBudget: { calls: 0, callsPerPoll: 2, short: { since: ago(MINUTE), polls: 9, latestSeconds: 600 } } }
 const QUEUE = { queue: 'deliver', waiting: 40, active: 64, delayed: 0, failed: 0 }
 const FAILS = 'Warning: acme.example.com: refresh fails'
 const IN_TROUBLE = "All 3 accounts: tokens can't be refreshed (client secret rejected), first token expires in 4 min"
@@ -144,12 +143,6 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'Critical: All accounts: limits: too many accounts without a fresh reading',
     ],
     ['readings of a few are old', {}, { stale: group(1) }, 'All is well.'],
-    [
-      'the call budget is too small',
-      short,
-      {},
-      'Warning: call budget too small: 9 polls waited since 2026-11-24 02:59 UTC, up to 10 minutes late',
-    ],
     [
       'uninstalls are not done',
       { uninstalls: { ...DUE, overdue: 1, lateMs: 2 * MINUTE } },

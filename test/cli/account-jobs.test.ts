@@ -18,7 +18,6 @@ describe('an account that was polled by a command', () => {
     ['lost', well, undefined],
     ['lost', failedAt(STARTED + 1), '503'],
     ['lost', failedAt(STARTED - 1), undefined],
-    ['no-room', well, 'limits.callsPerHour has no room for it now: see plimsoll status'],
     ['paused', well, "the provider's rate limit for it is reached, or nearly so: try again in a while"],
     ['blocked', blocked('all'), "limits can't be read: a permission is missing, see plimsoll accounts show"],
     ['committed', blocked('part'), "some limits can't be read: a permission is missing, see plimsoll accounts show"],

@@ -9,7 +9,7 @@ import { type Column, named, number, prose, spare, state, whole } from '../../sr
 import { displayWidth } from '../../src/text/display-width.ts'
 import { anIo } from '../support/command.ts'
 
-const LONG = 'it was due earlier, but limits.callsPerHour had no room'
+const LONG = 'it was due earlier, but limits.associations had no room'
 
 function printed(isTerminal: boolean, print: (io: Io) => void): string[] {
   const io = anIo({ isTerminal, columns: 30 })
@@ -28,7 +28,7 @@ describe('facts', () => {
       'state    active',
       'because  it was due earlier,',
       '         but',
-      '         limits.callsPerHour',
+      '         limits.associations',
       '         had no room',
     ])
   })

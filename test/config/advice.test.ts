@@ -69,21 +69,6 @@ test('rules about associations without pairs to poll get a notice, other rules d
   expect(noticesOf(`${without}thresholds: [ { on: customProperties.*, warning: { percent: 80 } } ]\n`)).toEqual([])
 })
 
-test('a call budget that hardly holds one poll gets a notice', () => {
-  const limits = (rest: string) => noticesOf(quietWith(`limits: { ${rest} }`))
-  const small =
-    'limits.callsPerHour: one poll may take 42 calls: room is kept for it, and half of so small a budget or more is never ' +
-    'handed out; set at least 168, or have fewer pairs in a poll'
-  expect(limits('associations: auto, callsPerHour: 167')).toEqual([small])
-  expect(limits('associations: auto, callsPerHour: 168')).toEqual([])
-  expect(limits('associations: auto, pairsPerPoll: 2, callsPerHour: 24')).toEqual([])
-  expect(limits('associations: auto, reports: [ customProperties ], callsPerHour: 10')).toEqual([])
-  const one = 'associations: [ { from: 0-1, to: 0-2 } ]'
-  expect(limits(`${one}, callsPerHour: 10`)).toEqual([])
-  const some = 'accounts: [ { match: { account: a.b }, every: 1h }, { match: { account: "*" }, associations: auto } ]'
-  expect(limits(`${one}, ${some}, callsPerHour: 167`)).toEqual([small])
-})
-
 test('a resolution of the history that is kept no longer than a finer one gets a notice', () => {
   const kept = (history: string) =>
     noticesOf(quietWith(`limits: { associations: [ { from: 0-1, to: 0-2 } ], history: { ${history} } }`))

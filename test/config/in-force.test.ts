@@ -98,7 +98,7 @@ const appliedOf = (text: string) => changedPaths(inForce, takeOver(inForce, conf
 test.each([
   ['thresholds: [{ on: customProperties.overall, warning: { percent: 70 } }]', ['thresholds']],
   ['alerts: { repeatEvery: 12h, group: { wait: 10s } }', ['alerts.repeatEvery', 'alerts.group.wait']],
-  ['limits: { every: 5m, callsPerHour: 5000 }', ['limits.every', 'limits.callsPerHour']],
+  ['limits: { every: 5m, soonest: 2m }', ['limits.every', 'limits.soonest']],
   ['tags: { vip: [1] }', ['tags.vip']],
   ['schedule: { pollLimits: "* * * * * *" }', ['schedule.pollLimits']],
   ['heartbeat: { url: "https://hc.example.com/x" }', ['heartbeat']],

@@ -50,16 +50,12 @@ describe('tags', () => {
 describe('polling of some accounts', () => {
   test('may be set otherwise, setting by setting', () => {
     const accounts = `[ { match: { tag: vip }, every: 5m, soonest: 1m }, { match: { account: "*.example.org" }, associations: [] } ]`
-    const { limits } = configOf(withTags(`limits: { callsPerHour: 5000, accounts: ${accounts} }`))
-    expect(limits).toMatchObject({ every: 900_000, soonest: 300_000, callsPerHour: 5_000 })
+    const { limits } = configOf(withTags(`limits: { pairsPerPoll: 7, accounts: ${accounts} }`))
+    expect(limits).toMatchObject({ every: 900_000, soonest: 300_000, pairsPerPoll: 7 })
     expect(limits.accounts).toEqual([
       { match: { tag: ['vip'] }, every: 300_000, soonest: 60_000 },
       { match: { account: ['*.example.org'] }, associations: [] },
     ])
-  })
-
-  test('is without a budget of calls by default', () => {
-    expect(configOf(SMALLEST).limits.callsPerHour).toBeUndefined()
   })
 
   test('is printed as it was written', () => {

@@ -53,7 +53,7 @@ let metrics: Map<string, ShownMetric>
 beforeAll(async () => {
   scene = await openScene({ accounts: 3, tokenLifetimeMs: 8_000 })
   const settings = { thresholds: [{ on: 'customProperties.overall', warning: { percent: 1 } }] }
-  daemon = await scene.daemon({ ...settings, limits: { every: '2s', callsPerHour: 100_000 } })
+  daemon = await scene.daemon({ ...settings, limits: { every: '2s' } })
   hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
   await eventually('refreshes, polls and deliveries', async () => {

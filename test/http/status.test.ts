@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import type { PollTurn } from '../../src/limits/polling/poll-turn.ts'
 import { properties, readings as readingsOf } from '../limits/reports.ts'
 import { changeWatch } from '../support/changed-watch.ts'
@@ -76,7 +75,7 @@ test('page and API say why an account is polled next when it is, in its own word
   for (const type of report.byObjectType) type.pluralLabel = 'In<b>voices'
   await poll(7, readingsOf(clock.now(), report))
   const turn: PollTurn = {
-    ...{ regularAt: clock.now(), urgency: 1 },
+    regularAt: clock.now(),
     because: {
       ...{ is: 'near', series: 'type/2-7', usage: 93, limit: 100, level: 'warning', move: 'enter' },
       ...{ asks: 'percent', of: 95, since: clock.now() },
@@ -92,24 +91,6 @@ test('page and API say why an account is polled next when it is, in its own word
   expect((await get('/accounts/7')).words).toContain(
     'Next poll in 15 min : custom properties of In&lt;b&gt;voices (2-7) are at 93 % (warning from 95 %)',
   )
-})
-
-test('status and metrics say when the call budget is too small', async () => {
-  const { get, steps, keys, clock } = await openServer(redis)
-  expect((await get('/api/v1/status')).json.pollBudget).toBeNull()
-  expect((await get('/metrics')).text).toContain('plimsoll_poll_budget_short 0')
-  const short = { since: clock.now(), at: clock.now(), polls: 1_200, latestMs: 600_000, saidAt: 0 }
-  await steps.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level: -30, short }))
-  expect((await get('/api/v1/status')).json.pollBudget).toEqual({
-    ...{ calls: -30, callsPerPoll: 1 },
-    short: { since: '2026-11-21T10:00:00.000Z', polls: 1_200, latestSeconds: 600 },
-  })
-  expect((await get('/')).text).toContain(
-    'call budget too small: 1,200 polls waited since 2026-11-21 10:00 UTC, up to 10 minutes late',
-  )
-  const metrics = (await get('/metrics')).text
-  expect(metrics).toContain('plimsoll_poll_budget_short 1')
-  expect(metrics).toContain('plimsoll_poll_budget_calls -30')
 })
 
 test('status, page and metrics show the share of calls that failed', async () => {

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { decodeBudget } from '../../src/limits/polling/call-budget.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
-import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { DAY, EVERY_MS, PAIR, pollsOfFile } from './polled.ts'
 
@@ -17,10 +15,10 @@ test('a poll that asks again with a new token counts all of its calls, those tha
     calledAt.push(clock.now())
     return isRefreshed ? { ok: true as const, value } : failure('unauthorized', { status: 401 })
   }
-  const { services, store, keys, watch, ...one } = await polled({
+  const { services, watch, ...one } = await polled({
     clock,
     settings: {
-      limits: { associations: [PAIR], callsPerHour: 1_000 },
+      limits: { associations: [PAIR] },
       provider: { accountRate: { requests: 3, per: '10s' } },
     },
     provider: {
@@ -36,7 +34,6 @@ test('a poll that asks again with a new token counts all of its calls, those tha
   const began = clock.now()
   const answered: number[][] = []
   services.endpoint.noteOthers = (...each) => void answered.push(each)
-  const stored = async () => decodeBudget((await store.get(keys.pollBudget)) ?? '', 0)
   const poll = async () => {
     const polling = one.poll()
     await Promise.race([polling, clock.sleeper(WINDOW_MS)])
@@ -47,11 +44,6 @@ test('a poll that asks again with a new token counts all of its calls, those tha
   // Two that were refused, one with the new token, and the last one once the window is over.
   expect(calledAt.map((at) => at - began)).toEqual([0, 0, 0, WINDOW_MS])
   expect(await watch()).toMatchObject({ calls: [[began + WINDOW_MS, 1]], failing: undefined })
-  // By the fleet's budget, which was empty and filled by 907 an hour meanwhile, and among those that worked and that failed.
-  await eventually(
-    'all that was called',
-    async () => Math.round((await stored()).level) === Math.round((907 * 10) / 3_600 - 4),
-  )
   // Where nothing of what was read is new, too.
   for (const refreshed of [true, false]) {
     clock.move(EVERY_MS)

@@ -84,7 +84,7 @@ describe('the claims of a chunk', () => {
   test('that ran out while it waited are left to whom they went to; what nobody has taken is worked on', async () => {
     const { run, due, clock } = await chunk(MANY)
     clock.move(ACCOUNT_CLAIM_MS.poll + 1)
-    const taken = (await due.claimOldest('poll', clock.now(), 30)).hubIds
+    const taken = (await due.claim('poll', clock.now(), 30)).hubIds
     await due.plan('poll', [1_099], clock.now() + 900_000)
     clock.move(1)
     const { on, begun, end } = work()

@@ -186,7 +186,7 @@ describe('polls of many accounts', () => {
 })
 
 describe('the plan of an account', () => {
-  const TURN = { regularAt: LATER, urgency: 0.123, because: { is: 'still' } } as const
+  const TURN = { regularAt: LATER, because: { is: 'still' } } as const
 
   test('is moved where it was read, and says why', async () => {
     const { polls, poll, dueAt, watch } = await account()
@@ -198,7 +198,7 @@ describe('the plan of an account', () => {
     expect(await dueAt()).toBe(LATER - 5)
     expect(await watch()).toMatchObject({
       readings: FIRST.readings,
-      watch: { polledAt: NOW, turn: { ...TURN, urgency: 0.12 } },
+      watch: { polledAt: NOW, turn: TURN },
     })
   })
 

@@ -68,7 +68,7 @@ export function alertParts(
   const turns = new Turns()
   const polls = new PollStore(store, keys)
   const common: Omit<PollWork, 'alerts'> = {
-    ...{ ...deps, queues, polls, callBudget: undefined, alertAfter: 1_800_000 },
+    ...{ ...deps, queues, polls, alertAfter: 1_800_000 },
     share: { requests: 1_000, perMs: 10_000 },
     pauseCalls: (hubId, until) => polls.pauseCalls(hubId, clock.now(), until),
     stillPolling: () => {},

@@ -6,7 +6,7 @@ import { pollBecause } from '../../src/views/poll-texts.ts'
 const AT = Date.parse('2026-11-21T10:00:00.000Z')
 const LABELS = new Map([['type/2-7', { label: 'Invoices\u202e' }]])
 
-const told = (because: TurnBecause) => pollBecause({ regularAt: AT, urgency: 0, because }, LABELS)
+const told = (because: TurnBecause) => pollBecause({ regularAt: AT, because }, LABELS)
 const near = (more: object): TurnBecause => ({
   ...{ is: 'near', series: 'overall', usage: 930, limit: 1_000, level: 'warning', move: 'enter', asks: 'percent' },
   ...{ of: 95, since: AT, ...more },
@@ -40,10 +40,6 @@ describe('why an account is polled next when it is', () => {
     ],
     ['its numbers last changed at 2026-11-21 10:00 UTC', { is: 'changed', at: AT }],
     ['regular schedule', { is: 'still' }],
-    [
-      'custom properties are at 93 % (warning from 95 %); delayed, because limits.callsPerHour had no room',
-      { is: 'budget', instead: near({}) as Exclude<TurnBecause, { is: 'budget' }> },
-    ],
   ])('%s', (sentence, because) => {
     expect(told(because)).toBe(sentence)
   })
@@ -58,7 +54,7 @@ describe('why an account is polled next when it is', () => {
         const labels = new Map([[`type/${text}`, { label: text }]])
         const turn = {
           regularAt: AT,
-          urgency: 0,
+
           because: near({ series: `type/${encodeURIComponent(text.toWellFormed())}` }),
         }
         for (const known of [labels, LABELS]) expect(pollBecause(turn, known)).not.toMatch(/[\p{Cc}\u202e]/u)

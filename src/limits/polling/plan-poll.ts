@@ -33,13 +33,7 @@ const FAR = 0.1
 const EASE = 16
 /** Polls that an account gets on its way to a threshold that it is rising to. */
 const POLLS_ON_THE_WAY = 8
-/** Weights of urgency: of two polls that are due at once, the one nearer to a threshold goes first. */
-const WEIGHT = { near: 1, rising: 1, changed: 0.5, failed: 0.7 }
 const DAY_MS = 86_400_000
-/** An early poll that found no room waits at least so long. */
-const LEAST_PAUSE_MS = 60_000
-/** How much more urgent it is each time, so that it gets its turn before those that had one. */
-const PUT_OFF_COUNTS = 2 / 9
 
 /**
  * How long after a poll an account's regular turn is, ms: a little less than `everyMs`, the longest that it may wait; the
@@ -62,16 +56,13 @@ export function planPoll(found: PollFindings): PollPlan & { isNear: boolean } {
   const phase = regularPeriod(hubId, everyMs, isFirst || (turn !== undefined && at < turn.regularAt))
   const regularMs = isFirst ? phase : Math.max(phase, soonestMs)
   let plan = turnAt(at, regularMs, regularMs, { is: isFirst ? 'new' : 'still' })
-  let [urgency, isNear] = [0, false]
+  let isNear = false
   for (const { periodMs, because } of earlyPolls(found, soonestMs, regularMs)) {
     isNear ||= because.is === 'near'
     if (periodMs >= regularMs) continue
-    // 0 at the regular turn, 1 at the shortest period.
-    const early = Math.min(1, Math.log(regularMs / periodMs) / Math.log(regularMs / soonestMs))
-    urgency = Math.max(urgency, early * WEIGHT[because.is])
     if (at + periodMs < plan.at) plan = turnAt(at, periodMs, regularMs, because)
   }
-  return { ...plan, urgency, isNear }
+  return { ...plan, isNear }
 }
 
 /**
@@ -96,20 +87,7 @@ export function planAfterFailure(
   const retryAt = mayPass ? now + Math.min(regularMs, 5_000 * 2 ** Math.min(count, 12)) : regular.at
   const soonest = Math.min(retryAt, alertAt > now ? alertAt : regular.at)
   if (!mayRetry || soonest >= regular.at) return regular
-  return { ...regular, at: Math.round(soonest), urgency: WEIGHT.failed, because: { is: 'failed' } }
-}
-
-/**
- * For an account that was due at `now` and that the call budget had no room for. An early poll is tried again a little
- * later, each time more urgent and after twice the pause, and at the regular turn at the latest. A regular one keeps its place, so that
- * of those that wait the oldest is first.
- *
- * @param polledAt when the account was polled last, ms
- */
-export function planWithoutRoom({ regularAt, urgency, because }: PollTurn, polledAt: number, now: number): PollPlan {
-  const at = Math.round(Math.min(regularAt, now + Math.max(LEAST_PAUSE_MS, now - polledAt)))
-  const instead = because.is === 'budget' ? because.instead : because
-  return { at, regularAt, urgency: Math.min(1, urgency + PUT_OFF_COUNTS), because: { is: 'budget', instead } }
+  return { ...regular, at: Math.round(soonest), because: { is: 'failed' } }
 }
 
 /**
@@ -131,10 +109,10 @@ type EarlyPoll = { periodMs: number; because: NearThreshold | RisingSeries | { i
 
 function* earlyPolls(found: PollFindings, soonestMs: number, regularMs: number): Generator<EarlyPoll> {
   const { at, changedAt, everyMs, turn } = found
-  const was = turn?.because.is === 'budget' ? turn.because.instead : turn?.because
+  const was = turn?.because
   // Counted for the account, not for a series: series that take turns in being nearest do not begin anew each time.
   const since = was?.is === 'near' ? was.since : at
-  // An account that is near and still gets two polls where others have one: it must not keep from a budget those that move.
+  // An account that is near and still gets two polls where others have one: its numbers do not move.
   const easedMs = Math.min((at - Math.max(since, changedAt ?? 0)) / EASE, regularMs / 2)
   for (const series of found.series) {
     const boundaries = found.boundaries.get(series.id)
@@ -178,5 +156,5 @@ function nextAhead({ usage, limit }: Series, boundaries: readonly Boundary[]) {
 }
 
 function turnAt(at: number, periodMs: number, regularMs: number, because: TurnBecause): PollPlan {
-  return { at: Math.round(at + periodMs), regularAt: Math.round(at + regularMs), urgency: 0, because }
+  return { at: Math.round(at + periodMs), regularAt: Math.round(at + regularMs), because }
 }

@@ -50,16 +50,3 @@ export function pollSettingsOf(settings: PollSettings, account: AccountName): Ac
     pairsPerPoll: settings.pairsPerPoll,
   }
 }
-
-/** Most calls of a poll with an access token that is accepted. */
-export function mostCalls({
-  reports,
-  pairs,
-  pairsPerPoll,
-}: Omit<AccountPollSettings, 'everyMs' | 'soonestMs'>): number {
-  const paired = reports.filter(({ perPair }) => perPair !== undefined).length
-  const once = reports.length - paired
-  if (pairs !== 'auto') return once + paired * pairs.length
-  // Which pairs is asked for first: in one call, and one for each object type that its answer names.
-  return once + (paired === 0 ? 0 : 1 + pairsPerPoll + paired * pairsPerPoll)
-}

@@ -24,30 +24,28 @@ export interface RisingSeries {
 }
 
 /**
+ * Why an account is polled next when it is. Times are ms since 1970, series by their id.
+ *
  * - `changed`: the last change of its numbers.
  * - `new`: its first polls: it gets a phase of its own.
  * - `still`: its regular turn: nothing is near a threshold, rising or just changed, or that asks for none that comes sooner.
  * - `failed`: the last poll failed.
  * - `told`: the provider's answer named how long to wait.
  */
-type Reason = NearThreshold | RisingSeries | { is: 'changed'; at: number } | { is: 'new' | 'still' | 'failed' | 'told' }
-
-/** Why an account is polled next when it is. Times are ms since 1970, series by their id. */
 export type TurnBecause =
-  | Reason
-  /** The fleet's call budget had no room for it when it was due. */
-  | { is: 'budget'; instead: Reason }
+  | NearThreshold
+  | RisingSeries
+  | { is: 'changed'; at: number }
+  | { is: 'new' | 'still' | 'failed' | 'told' }
 
 /** The next poll of an account beside its moment, which is in the due set. */
 export interface PollTurn {
   /** Regular turn, ms; a poll before it is an early one. */
   regularAt: number
-  /** How urgent an early poll is, 0 to 1, in hundredths. */
-  urgency: number
   because: TurnBecause
 }
 
-/** The turn as a watch stores it: urgency in hundredths. */
-export function shortTurn({ regularAt, urgency, because }: PollTurn): PollTurn {
-  return { regularAt, urgency: Math.round(urgency * 100) / 100, because }
+/** The turn as a watch stores it: without what a plan has beside. */
+export function shortTurn({ regularAt, because }: PollTurn): PollTurn {
+  return { regularAt, because }
 }

@@ -92,17 +92,6 @@ const FailedCallsShape = shape(
 )
 export type FailedCallsShape = z.infer<typeof FailedCallsShape>
 
-export const PollBudgetShape = shape('PollBudget', "What is left of the fleet's calls to the limits endpoints.", {
-  calls: z.int().describe('Calls that may be made right now; below 0 regular turns have overdrawn it.'),
-  callsPerPoll: z.number().describe('Calls of a poll, on the average.'),
-  short: objectOrNull('Regular turns have to wait: `limits.callsPerHour` is too small. Null: there is room for them.', {
-    since: momentOrNull('The start.'),
-    polls: count('Turns that waited since.'),
-    latestSeconds: count('Delay of the latest of them, seconds.'),
-  }),
-})
-export type PollBudgetShape = z.infer<typeof PollBudgetShape>
-
 export const HeartbeatShape = shape('Heartbeat', 'The last ping to the service outside.', {
   at: momentOrNull('When it was sent last.'),
   ok: z.boolean().describe('All was within bounds.'),
@@ -144,7 +133,6 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   tokenEndpoint: TokenEndpointShape.nullable().describe('Null before the first daemon has asked for a token.'),
   polls: DueShape.describe('Polls of limits.'),
   coverage: CoverageShape,
-  pollBudget: PollBudgetShape.nullable().describe('Null where `limits.callsPerHour` is not set.'),
   failedCalls: FailedCallsShape,
   uninstalls: DueShape.describe('Deletions of refresh tokens.'),
   alerts: z.object({

@@ -172,7 +172,7 @@ test('an account of 25 object types and four pairs is no longer than a look take
   const because = { ...near, asks: 'percent', of: 95, since: clock.now() } as const
   const failure = 'the provider answered 500 to custom properties: Internal Server Error, request 4711'
   await changeWatch(steps, keys, 4711, {
-    turn: { regularAt: clock.now(), urgency: 1, because },
+    turn: { regularAt: clock.now(), because },
     failing: { count: 3, reason: failure, at: clock.now(), since: 1 },
   })
   await heights('worst day')

@@ -5,10 +5,9 @@ import {
   type PollFindings,
   planAfterFailure,
   planPoll,
-  planWithoutRoom,
   regularPeriod,
 } from '../../../src/limits/polling/plan-poll.ts'
-import type { NearThreshold, PollTurn } from '../../../src/limits/polling/poll-turn.ts'
+import type { PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import type { Series } from '../../../src/limits/series.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 
@@ -26,7 +25,7 @@ const enter = (percent: number, level: Boundary['level'] = 'warning', limit = 1_
 }
 
 /** Ahead of every regular turn. */
-const EARLY: PollTurn = { regularAt: 2 * NOW, urgency: 1, because: { is: 'failed' } }
+const EARLY: PollTurn = { regularAt: 2 * NOW, because: { is: 'failed' } }
 
 /** A poll of an account that is far from everything and has not moved for ever. */
 function found(more: Partial<PollFindings> = {}): PollFindings {
@@ -44,7 +43,7 @@ const period = (more: Partial<PollFindings>) => planPoll(found(more)).at - NOW
 describe('an account that is far from every threshold, and still', () => {
   test('is polled at its regular turn, just before the longest period ends', () => {
     const plan = planPoll(found())
-    expect(plan).toMatchObject({ regularAt: plan.at, urgency: 0, because: { is: 'still' } })
+    expect(plan).toMatchObject({ regularAt: plan.at, because: { is: 'still' } })
     expect(plan.at - NOW).toBeGreaterThan(0.93 * DAY)
     expect(plan.at - NOW).toBeLessThan(0.98 * DAY)
   })
@@ -90,7 +89,6 @@ describe('an account near a threshold', () => {
     const periods = [720, 750, 780, 799, 800].map((usage) => at(usage).at - NOW)
     expect(periods).toEqual([...periods].sort((a, b) => b - a))
     expect(periods.at(-1)).toBe(5 * MINUTE)
-    expect(at(800).urgency).toBe(1)
   })
 
   test('is told with what it is near to', () => {
@@ -108,7 +106,7 @@ describe('an account near a threshold', () => {
       const plan = at(799, { at: poll, turn })
       waits.push(plan.at - poll)
       poll = plan.at
-      turn = { ...plan, because: n === 50 ? { is: 'budget', instead: plan.because as NearThreshold } : plan.because }
+      turn = plan
     }
     expect(waits.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => waits[0]))
     expect(waits).toEqual(waits.toSorted((a, b) => a - b))
@@ -147,34 +145,11 @@ describe('an account near a threshold', () => {
   })
 })
 
-describe('an account that the call budget has no room for', () => {
-  const near = { ...at(790), urgency: 0.5 }
-
-  test('comes again a little later, more urgently, and after twice the pause each time', () => {
-    const first = planWithoutRoom(near, NOW - 20 * MINUTE, NOW)
-    expect(first).toEqual({
-      ...{ at: NOW + 20 * MINUTE, regularAt: near.regularAt, urgency: 0.5 + 2 / 9 },
-      because: { is: 'budget', instead: near.because },
-    })
-    const second = planWithoutRoom(first, NOW - 20 * MINUTE, first.at)
-    expect(second).toMatchObject({ at: first.at + 40 * MINUTE, because: first.because })
-    expect(planWithoutRoom({ ...near, urgency: 0.9 }, NOW - 1_000, NOW)).toMatchObject({ at: NOW + MINUTE, urgency: 1 })
-  })
-
-  test('comes at its regular turn at the latest, and then keeps its place', () => {
-    const turn = { ...near, regularAt: NOW + 30_000 }
-    expect(planWithoutRoom(turn, NOW - 20 * MINUTE, NOW).at).toBe(turn.regularAt)
-    expect(planWithoutRoom(turn, NOW - 20 * MINUTE, turn.regularAt + 500).at).toBe(turn.regularAt)
-  })
-})
-
 describe('an account that rises', () => {
   test('is polled several times on its way, and told when it would arrive', () => {
     const plan = at(300, { growth: new Map([['overall', 500]]) })
     expect(plan.because).toEqual({ is: 'rising', series: 'overall', days: 1, to: 'warning' })
     expect(plan.at - NOW).toBe(DAY / 8)
-    expect(plan.urgency).toBeGreaterThan(0)
-    expect(plan.urgency).toBeLessThan(1)
   })
 
   test('rises to its limit once the levels are behind it, and to nothing when that is too', () => {
@@ -201,11 +176,6 @@ describe('an account that has just changed', () => {
       poll = plan.at
     }
     expect(waits.slice(0, 9)).toEqual([5, 5, 10, 20, 40, 80, 160, 320, 640])
-  })
-
-  test('is less urgent than one that is near a threshold', () => {
-    expect(at(100, { changedAt: NOW }).urgency).toBe(0.5)
-    expect(at(800).urgency).toBe(1)
   })
 })
 
@@ -237,8 +207,6 @@ describe('whatever a poll found, the next one', () => {
         // The first ones are spread over half a period, whatever the shortest one is.
         if (!isFirst) expect(plan.at).toBeGreaterThanOrEqual(NOW + Math.min(soonestMs, everyMs * 0.94) - 1)
         expect(plan.at).toBeGreaterThan(NOW)
-        expect(plan.urgency).toBeGreaterThanOrEqual(0)
-        expect(plan.urgency).toBeLessThanOrEqual(1)
       }),
     )
   })
@@ -251,7 +219,6 @@ describe('whatever a poll found, the next one', () => {
           at(usage, { hubId, everyMs, soonestMs: everyMs * soonestShare, turn, boundaries })
         const [far, near] = [plan(Math.min(one, other)), plan(Math.max(one, other))]
         expect(near.at).toBeLessThanOrEqual(far.at)
-        expect(near.urgency).toBeGreaterThanOrEqual(far.urgency)
       }),
     )
   })
@@ -290,7 +257,7 @@ describe('after a poll that failed', () => {
 
   test('the next one is tried soon, as an early one', () => {
     const plan = planAfterFailure(POLL, [failure('transient')], once, undefined)
-    expect(plan).toMatchObject({ at: NOW + 6_000, because: { is: 'failed' }, urgency: 0.7 })
+    expect(plan).toMatchObject({ at: NOW + 6_000, because: { is: 'failed' } })
     expect(plan.regularAt).toBeGreaterThan(NOW + 0.93 * EVERY)
   })
 

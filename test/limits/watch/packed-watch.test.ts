@@ -76,7 +76,7 @@ describe('what polls know of an account, packed', () => {
     const atRest: Watch = {
       ...NEW_WATCH,
       ...{ polledAt: NOW, changedAt: NOW, hasAlerts: true, calls: [[NOW, 3]] },
-      turn: { regularAt: NOW, urgency: 0.12, because: { is: 'still' } },
+      turn: { regularAt: NOW, because: { is: 'still' } },
       bucket: { refused: 0, lastSeen: { used: 10, of: 110, intervalMs: 10_000, at: NOW } },
       seen: { answers: '123456'.repeat(4), records: '123456'.repeat(4), judged: '12345678' },
     }
@@ -89,7 +89,7 @@ describe('a mark', () => {
   const troubled: Watch = {
     ...NEW_WATCH,
     ...{ polledAt: NOW, changedAt: NOW - 5, typesLeftOut: 3, allPairsRead: true, hasAlerts: true, seen },
-    turn: { regularAt: NOW, urgency: 0, because: { is: 'failed' } },
+    turn: { regularAt: NOW, because: { is: 'failed' } },
     failing: { count: 2, reason: 'away', at: NOW, since: NOW - 9 },
     blocked: { what: 'part', since: NOW - 9, scopes: ['oauth'] },
     gaps: { 'custom properties': ['x'] },

@@ -25,21 +25,17 @@ const rising = fc.record({
   days: number,
   to: fc.constantFrom('warning' as const, 'critical' as const, 'limit' as const),
 })
-const wish = fc.oneof(
+const because: fc.Arbitrary<TurnBecause> = fc.oneof(
   near,
   rising,
   moment.map((at) => ({ is: 'changed' as const, at })),
   fc.constantFrom('new' as const, 'still' as const, 'failed' as const, 'told' as const).map((is) => ({ is })),
 )
-const because: fc.Arbitrary<TurnBecause> = fc.oneof(
-  wish,
-  wish.map((instead) => ({ is: 'budget' as const, instead })),
-)
 
-/** Any turn, as a watch has it: urgency in hundredths. */
+/** Any turn, as a watch has it. */
 export const turns: fc.Arbitrary<PollTurn> = fc
-  .tuple(moment, fc.nat(100), because)
-  .map(([regularAt, hundredths, why]) => ({ regularAt, urgency: hundredths / 100, because: why }))
+  .tuple(moment, because)
+  .map(([regularAt, why]) => ({ regularAt, because: why }))
 
 const bucket = fc.oneof(
   fc.record({ refused: fc.nat() }),

@@ -7,7 +7,6 @@ import { type Html, html } from '../../../text/html.ts'
 import { STATE_NAMES } from '../../../views/account-verdict.ts'
 import { isBroken } from '../../../views/deliveries.ts'
 import {
-  budgetText,
   coverageNotes,
   endpointStatusText,
   type HeartbeatStatus,
@@ -33,8 +32,8 @@ ${status.heartbeat === null ? undefined : heartbeatTile(status.heartbeat, now)}
 }
 
 function pollsTile(status: FleetStatus, now: number): Html {
-  const { polls, pollBudget } = status
-  return tile('Polls', overdue(polls), pollsNote(status, now), polls.overdue + (pollBudget?.short?.polls ?? 0))
+  const { polls } = status
+  return tile('Polls', overdue(polls), nextText('poll', polls, now), polls.overdue)
 }
 
 function callsTile(failed: FleetStatus['failedCalls']): Html {
@@ -125,11 +124,6 @@ function overdue({ overdue }: DueStatus): string {
 function nextText(what: string, { nextAt, sweptAt }: DueStatus, now: number): string {
   const next = nextAt === null ? `no ${what} planned` : `next ${what} ${dueIn(Date.parse(nextAt) - now)}`
   return sweptAt === null ? next : `${next}, checked ${formatDistance(Date.parse(sweptAt) - now)}`
-}
-
-function pollsNote({ polls, pollBudget }: FleetStatus, now: number): string {
-  const next = nextText('poll', polls, now)
-  return pollBudget === null ? next : `${next}; call budget ${budgetText(pollBudget)}`
 }
 
 function dueIn(ms: number): string {
