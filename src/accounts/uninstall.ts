@@ -5,7 +5,7 @@ import { type AccountState, asideOf, type DueKind, type Keys } from '../redis/ke
 import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { RefreshFailure } from '../tokens/after-failure.ts'
+import { isElsewhere, type RefreshFailure } from '../tokens/after-failure.ts'
 import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
@@ -55,7 +55,8 @@ export interface FailedAttempt {
 
 /**
  * An account that was never connected again, and whose refresh token is refused once more: after so long
- * that is an uninstall. A provider that does not answer, or refuses the app, is no evidence about the account.
+ * that is an uninstall. A provider that does not answer, or refuses the app, is no evidence about the account; an account that is
+ * in another data center exists.
  */
 export function uninstallAfterRefusal(
   failed: FailedAttempt,
@@ -65,6 +66,7 @@ export function uninstallAfterRefusal(
   const { failure, state, alerted, rejectedAt } = failed
   if (afterMs === 'never' || rejectedAt === null || now - rejectedAt < afterMs) return undefined
   if (state !== 'reauthorize' || alerted || failure.class !== 'rejected') return undefined
+  if (isElsewhere(failure)) return undefined
   const day = new Date(rejectedAt).toISOString().slice(0, 10)
   return { by: 'evidence', reason: `refresh token refused since ${day}`, refusedSince: rejectedAt }
 }

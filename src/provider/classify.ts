@@ -1,5 +1,5 @@
 import { retryAfterMs } from '../runtime/retry-after.ts'
-import type { FailureClass, ProviderFailure } from './failure.ts'
+import { type FailureClass, OTHER_DATA_CENTER, type ProviderFailure } from './failure.ts'
 import { CallError, type HttpResponse } from './http.ts'
 import { asObject, type JsonObject, optionalString, parseJson, UnreadableError } from './read.ts'
 
@@ -9,7 +9,7 @@ export type Family = 'token' | 'crm'
 /** An account that moves to another data center: a pause of up to a day. */
 const MIGRATING = 477
 /** An account that is in another data center than the one that was asked. */
-export const OTHER_DATA_CENTER = 488
+const MISDIRECTED = 488
 
 /** Code of a failure whose answer is not the provider's: the page of a firewall, of a proxy, of a captive portal. */
 export const INTERMEDIARY = 'intermediary'
@@ -32,10 +32,10 @@ export function classifyAnswer(
   const said = family === 'token' ? tokenWord(body) : undefined
   const wait = retryAfterMs(answer.headers['retry-after'], now) ?? waitOfPolicy(family, status, body)
   const pause = wait === undefined ? {} : { retryAfterMs: wait }
-  const dataCenter = status === OTHER_DATA_CENTER ? dataCenterIn(body) : undefined
+  const dataCenter = status === MISDIRECTED ? dataCenterIn(body) : undefined
   if (dataCenter !== undefined) {
     const message = `the account is in data center ${dataCenter}: connect it again`
-    return { class: 'rejected', code: 'other-data-center', message, status }
+    return { class: 'rejected', code: OTHER_DATA_CENTER, message, status }
   }
   const kind = classOf(family, status, body, said)
   if (isPage(answer.body) || (kind === undefined && !asksForLater(status))) {
@@ -142,7 +142,7 @@ function asksForLater(status: number): boolean {
 
 /** Redirects, and statuses of proxies and load balancers: the provider has no others of its own than these two. */
 function isOfIntermediary(status: number): boolean {
-  if (status >= 460 && status <= 499) return status !== MIGRATING && status !== OTHER_DATA_CENTER
+  if (status >= 460 && status <= 499) return status !== MIGRATING && status !== MISDIRECTED
   return (status >= 300 && status < 400) || status === 407 || status === 421 || status === 451
 }
 

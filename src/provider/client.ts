@@ -2,17 +2,9 @@ import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import { type Secret, withoutSecrets } from '../runtime/secret.ts'
 import { readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
-import {
-  classifyAnswer,
-  classifyError,
-  classifyPage,
-  type Family,
-  INTERMEDIARY,
-  isPage,
-  OTHER_DATA_CENTER,
-} from './classify.ts'
+import { classifyAnswer, classifyError, classifyPage, type Family, INTERMEDIARY, isPage } from './classify.ts'
 import { type AppCredentials, DIALECTS, type Dialect, type DialectName } from './dialects.ts'
-import { type CrmResult, failed, type ProviderResult, readAccountBucket } from './failure.ts'
+import { type CrmResult, failed, OTHER_DATA_CENTER, type ProviderResult, readAccountBucket } from './failure.ts'
 import { CallError, createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
 import { ClockSkew, classOfError, classOfStatus, type ObservedCall } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
@@ -214,7 +206,7 @@ function readActiveMetadata(json: unknown): TokenMetadata {
 
 /** A deletion may be tried again after its answer was lost: what the token endpoint then doesn't know is gone. */
 function deletedAnyway(result: { ok: false } & ProviderResult<'deleted'>): ProviderResult<'deleted' | 'was-gone'> {
-  const { status, class: kind } = result.failure
-  const isUnknown = kind === 'rejected' && status !== OTHER_DATA_CENTER
+  const { status, code, class: kind } = result.failure
+  const isUnknown = kind === 'rejected' && code !== OTHER_DATA_CENTER
   return (kind === 'client' && status === 404) || isUnknown ? { ok: true, value: 'was-gone' } : result
 }

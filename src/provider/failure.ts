@@ -30,6 +30,9 @@ export interface ProviderFailure {
   scopes?: string[]
 }
 
+/** Code of the refusal of an account whose data is in another data center: trying again never helps, connecting again does. */
+export const OTHER_DATA_CENTER = 'other-data-center'
+
 export type ProviderResult<T> = { ok: true; value: T } | { ok: false; failure: ProviderFailure }
 
 /** Result of a call to the CRM: beside value or failure, the account's bucket if the answer has it. */

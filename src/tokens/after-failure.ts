@@ -1,4 +1,4 @@
-import type { ProviderFailure } from '../provider/failure.ts'
+import { OTHER_DATA_CENTER, type ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
 import type { EndpointVerdict } from './endpoint/token-endpoint.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
@@ -6,6 +6,11 @@ import type { Unopened } from './vault.ts'
 
 /** The provider's, or our own: then the current token, or the one before it, was never sent. */
 export type RefreshFailure = ProviderFailure | Unopened
+
+/** True where the account is in another data center: it exists, and all its tokens are refused alike. */
+export function isElsewhere({ code }: Pick<RefreshFailure, 'code'>): boolean {
+  return code === OTHER_DATA_CENTER
+}
 
 /** An account whose refresh failed. */
 export interface FailedRefresh {

@@ -4,7 +4,7 @@ import type { ProviderResult } from '../provider/failure.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
 import type { Secret } from '../runtime/secret.ts'
-import type { RefreshFailure } from './after-failure.ts'
+import { isElsewhere, type RefreshFailure } from './after-failure.ts'
 import type { Lease } from './leases.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import { type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
@@ -75,7 +75,8 @@ async function redeemPrevious(
 }
 
 function isRefused(redeemed: Redeemed): boolean {
-  return redeemed.is === 'failed' && redeemed.failure.class === 'rejected'
+  if (redeemed.is !== 'failed' || redeemed.failure.class !== 'rejected') return false
+  return !isElsewhere(redeemed.failure)
 }
 
 /** The refresh token that is redeemed, and the one that is stored. */

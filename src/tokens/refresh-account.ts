@@ -2,7 +2,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
-import { type AfterFailure, afterFailure, type RefreshFailure } from './after-failure.ts'
+import { type AfterFailure, afterFailure, isElsewhere, type RefreshFailure } from './after-failure.ts'
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { Lease, Leases } from './leases.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
@@ -13,7 +13,8 @@ import type { BeginRefresh, RefreshContext } from './token-store.ts'
 export interface TokenAnnouncer {
   /** The account has failed for long; its refreshes may work again without an operator. */
   failing(account: Omit<AnnouncedAccount, 'interruptedAt'>, reason: string): AlertWrites
-  reauthorize(account: AnnouncedAccount, reason: string): AlertWrites
+  /** `isElsewhere`: the account is in another data center. */
+  reauthorize(account: AnnouncedAccount, refusal: { message: string; isElsewhere: boolean }): AlertWrites
   recovered(account: AnnouncedSubject): AlertWrites
   /** The account's refresh token belongs to the account `owner`. */
   foreign(account: AnnouncedSubject, owner: number): AlertWrites
@@ -258,7 +259,10 @@ function alertsFor(
   { failure, now }: { failure: RefreshFailure; now: number },
 ): AlertWrites {
   if (next.alert === 'none') return NO_ALERT_WRITES
-  return deps.announce[next.alert]({ ...announced(attempt), now }, failure.message)
+  const account = { ...announced(attempt), now }
+  if (next.alert === 'reauthorize')
+    return deps.announce.reauthorize(account, { message: failure.message, isElsewhere: isElsewhere(failure) })
+  return deps.announce.failing(account, failure.message)
 }
 
 function announced({ hubId, context }: Pick<Attempt, 'hubId' | 'context'>): Omit<AnnouncedAccount, 'now'> {

@@ -184,7 +184,10 @@ describe('connecting again', () => {
     const { store, keys, own, clock, connectLater, ...one } = await again()
     const account = { hubId: HUB, hubDomain: 'acme.example.com', tokenAlert: '', now: clock.now() }
     const times = { refreshedAt: 1, expiresAt: 2, interruptedAt: null }
-    const opened = one.services.announce.reauthorize({ ...account, ...times }, 'refused')
+    const opened = one.services.announce.reauthorize(
+      { ...account, ...times },
+      { message: 'refused', isElsewhere: false },
+    )
     const [field = '', , state = ''] = opened.changes[0] ?? []
     await store.hset(own.alerts, field, state)
     await store.sadd(keys.partition(keys.partitionOf(HUB)).alerting, HUB)

@@ -169,17 +169,18 @@ test.each(['', '&code=', '&code=a&code=b'])('without one code (%j) it says that 
   expect([status, text.includes('without the code')]).toEqual([400, true])
 })
 
-test.each<[FailureClass, number, string]>([
-  ['rejected', 422, 'did not accept the code'],
-  ['client', 502, 'check the client id, the client secret'],
-  ['forbidden', 502, 'check the client id, the client secret'],
-  ['unauthorized', 502, 'check the client id, the client secret'],
-  ['transient', 503, 'does not answer'],
-  ['parked', 503, 'does not answer'],
-])('when the provider says %s the page says %i: %s', async (failure, status, words) => {
+test.each<[FailureClass, string, number, string]>([
+  ['rejected', 'BAD_AUTH_CODE', 422, 'did not accept the code'],
+  ['client', 'BAD_CLIENT_SECRET', 502, 'check the client id, the client secret'],
+  ['client', 'BAD_REDIRECT_URI', 502, 'check the client id, the client secret and the redirect address'],
+  ['client', 'unsupported_grant_type', 502, 'words in the log'],
+  ['transient', 'intermediary', 503, 'The provider could not be reached'],
+  ['transient', '503', 503, 'Try again in a moment'],
+  ['parked', '477', 503, 'could not be reached'],
+])('when the provider says %s (%s) the page says %i: %s', async (failure, code, status, words) => {
   const { ask, beginInstall, provider, woken } = await openServer(redis)
   const message = 'words of the provider that are for the log'
-  provider.tokenFailure = { class: failure, code: 'x', message, status: 400, retryAfterMs: 7_200 }
+  provider.tokenFailure = { class: failure, code, message, status: 400, retryAfterMs: 7_200 }
   const answer = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
   expect(answer.status).toBe(status)
   expect(answer.text).toContain(words)

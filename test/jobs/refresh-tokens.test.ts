@@ -49,8 +49,10 @@ describe('an account whose refresh token is refused for long', () => {
     expect(await one.read()).toMatchObject({ state: 'reauthorize', uninstall: null })
   })
 
-  test('is not uninstalled by a provider that is down on the day', async () => {
+  test('is not uninstalled where it is in another data center, or the provider is down on the day', async () => {
     const one = await refusedAccount('1d')
+    one.says.next = failure('rejected', { code: 'other-data-center', status: 488 })
+    for (let day = 0; day < 5; day++) expect(await one.next()).toBe('reauthorize')
     one.says.next = failure('transient')
     for (let day = 0; day < 5; day++) expect(await one.next()).toBe('reauthorize')
     one.says.next = failure('client')

@@ -162,6 +162,8 @@ function whyFailing(account: AttemptedAccount, failureClass: string | undefined,
   switch (failureClass) {
     case 'unauthorized':
       return whyUnauthorized(account, since)
+    case 'rejected':
+      return { cause: 'unauthorized', message: `Only a new connection helps: ${linkCommand(account)}` }
     case 'client':
       return failing("The provider does not take the request itself: see provider.api and the provider's own changes.")
     default:

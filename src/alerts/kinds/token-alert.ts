@@ -24,12 +24,15 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
         `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll goes on trying.`
       return notifyAlert(about(settings, account), { level: 'warning', message })
     },
-    reauthorize: (account, reason) => {
+    reauthorize: (account, refusal) => {
       const subject = about(settings, account)
       if (openState(subject)?.level === 'critical') return NO_ALERT_WRITES
+      const why = refusal.isElsewhere
+        ? refusal.message
+        : `the provider refuses its refresh token (${refusal.message}). Either ${whyRefused(account)}`
       const message =
-        `This account's tokens can't be refreshed: the provider refuses its refresh token (${reason}). Either ` +
-        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. Only a new connection helps: ${linkCommand(account)}`
+        `This account's tokens can't be refreshed: ${why}. Tokens last worked ${timeOf(account.refreshedAt)}. ` +
+        `Only a new connection helps: ${linkCommand(account)}`
       return notifyAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {

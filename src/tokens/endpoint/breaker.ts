@@ -1,11 +1,12 @@
 import * as z from 'zod'
-import type { FailureClass, ProviderFailure } from '../../provider/failure.ts'
+import { isAppRefused } from '../../provider/classify.ts'
+import { OTHER_DATA_CENTER, type ProviderFailure } from '../../provider/failure.ts'
 
 /**
- * - `credentials`: the app itself is refused - its id, its secret, the form of the request.
+ * - `credentials`: the app itself is refused - its id, its secret, its redirect address.
  * - `refused`: refresh tokens of many accounts are refused at once: not a mass uninstall, but an app that was suspended,
  *   or credentials of another app.
- * - `unreachable`: errors, time-outs, no connection.
+ * - `unreachable`: errors, time-outs, no connection, pages of firewalls and proxies, requests that are not understood.
  * - `throttled`: nothing but 429 for minutes.
  */
 const CAUSE = z.enum(['credentials', 'refused', 'unreachable', 'throttled'])
@@ -60,19 +61,13 @@ export type Breaker = z.infer<typeof breakerSchema>
 
 export const CLOSED: Breaker = breakerSchema.parse({}, { jitless: true })
 
-const CAUSE_OF: Record<FailureClass, Cause | undefined> = {
-  client: 'credentials',
-  forbidden: 'credentials',
-  unauthorized: 'credentials',
-  rejected: 'refused',
-  transient: 'unreachable',
-  parked: undefined, // One account that moves house.
-}
-
-export function causeOf({ class: kind, status }: ProviderFailure): Cause | undefined {
+export function causeOf(failure: ProviderFailure): Cause | undefined {
+  const { class: kind, code, status } = failure
   if (status === 429) return 'throttled'
-  // A redirect is the page of a proxy or of some maintenance: it is no evidence about the app.
-  return status >= 300 && status < 400 ? 'unreachable' : CAUSE_OF[kind]
+  // Accounts that move house, or have: no other has a part in it.
+  if (kind === 'parked' || code === OTHER_DATA_CENTER) return undefined
+  if (kind === 'rejected') return 'refused'
+  return isAppRefused(failure) ? 'credentials' : 'unreachable'
 }
 
 /** `isNew`: the account was imported, and no refresh of it has ever worked. */

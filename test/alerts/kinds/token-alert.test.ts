@@ -10,10 +10,20 @@ const account = {
   ...{ hubId: 123, hubDomain: 'acme.example.com', refreshedAt: NOW - 1_000, expiresAt: NOW, tokenAlert: '' },
   ...{ interruptedAt: null as number | null, now: NOW },
 }
+const refusal = (message: string) => ({ message, isElsewhere: false })
 
 describe('the alert about an account that must be reconnected', () => {
+  test('names the data center that the account is in', () => {
+    const message = 'the account is in data center eu1: connect it again'
+    const { entries } = announcer.reauthorize(account, { message, isElsewhere: true })
+    expect(decodeEntry(entries[0] ?? '').alert.message).toBe(
+      "This account's tokens can't be refreshed: the account is in data center eu1: connect it again. Tokens last worked " +
+        '2026-11-21 09:59 UTC. Only a new connection helps: plimsoll accounts reconnect-link 123 prints the link for that.',
+    )
+  })
+
   test('says why, since when, and how the customer connects again, without a page to sign in at', () => {
-    const { entries, changes } = announcer.reauthorize(account, 'the provider answered 400')
+    const { entries, changes } = announcer.reauthorize(account, refusal('the provider answered 400'))
     const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', level: 'critical', reason: 'entered', status: 'firing' })
     expect(alert.message).toMatch(
@@ -21,13 +31,18 @@ describe('the alert about an account that must be reconnected', () => {
     )
     expect(alert.message).not.toContain('https://')
     expect(changes).toEqual([['token', '', expect.any(String)]])
-    expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, 'x').entries[0]).toContain('last worked never')
+    expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, refusal('x')).entries[0]).toContain(
+      'last worked never',
+    )
   })
 
   test('is opened once, and closed once, under one id', () => {
-    const opened = announcer.reauthorize(account, 'x')
+    const opened = announcer.reauthorize(account, refusal('x'))
     const stored = opened.changes[0]?.[2] ?? ''
-    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], entries: [] })
+    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, refusal('x'))).toEqual({
+      changes: [],
+      entries: [],
+    })
     const closed = announcer.recovered({ ...account, tokenAlert: stored, now: NOW + 1 })
     expect(closed.changes).toEqual([['token', stored, '']])
     const ids = [opened, closed].map(({ entries }) => decodeEntry(entries[0] ?? '').alert.id.split('-'))
@@ -55,10 +70,13 @@ describe('the alert about an account that fails for long', () => {
 
   test('escalates, as the same alert, when the account must be reconnected; both end when tokens work', () => {
     const warned = announcer.failing(account, 'x').changes[0]?.[2] ?? ''
-    const escalated = announcer.reauthorize({ ...account, tokenAlert: warned, now: NOW + 1 }, 'refused')
+    const escalated = announcer.reauthorize({ ...account, tokenAlert: warned, now: NOW + 1 }, refusal('refused'))
     const stored = escalated.changes[0]?.[2] ?? ''
     expect(escalated.changes).toEqual([['token', warned, stored]])
-    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], entries: [] })
+    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, refusal('x'))).toEqual({
+      changes: [],
+      entries: [],
+    })
     const closed = announcer.recovered({ ...account, tokenAlert: stored, now: NOW + 2 })
     const told = [...escalated.entries, ...closed.entries].map((message) => decodeEntry(message).alert)
     expect(told).toMatchObject([
@@ -70,9 +88,9 @@ describe('the alert about an account that fails for long', () => {
 })
 
 test('that a refresh broke off is told to whoever has to connect the account again', () => {
-  const { entries } = announcer.reauthorize({ ...account, interruptedAt: NOW - 60_000 }, 'x')
+  const { entries } = announcer.reauthorize({ ...account, interruptedAt: NOW - 60_000 }, refusal('x'))
   expect(decodeEntry(entries[0] ?? '').alert.message).toMatch(/broke off at 2026-11-21 09:59.*may have been lost/)
-  expect(announcer.reauthorize(account, 'x').entries[0]).not.toContain('killed')
+  expect(announcer.reauthorize(account, refusal('x')).entries[0]).not.toContain('killed')
 })
 
 describe('the alert about an uninstall whose refresh token is not deleted', () => {

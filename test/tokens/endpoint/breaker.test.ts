@@ -20,15 +20,15 @@ const MINUTE = 60 * SECOND
 const FLEET = 10_000
 
 const OF_CAUSE: Record<Cause, ProviderFailure> = {
-  credentials: failure('client', 401),
+  credentials: failure('client', 401, 'invalid_client'),
   refused: failure('rejected', 400),
   unreachable: failure('transient', 503),
   throttled: failure('transient', 429),
 }
 const CAUSES = Object.keys(OF_CAUSE) as Cause[]
 
-function failure(kind: FailureClass, status: number): ProviderFailure {
-  return { class: kind, code: String(status), message: `the provider answered ${status}`, status }
+function failure(kind: FailureClass, status: number, code = String(status)): ProviderFailure {
+  return { class: kind, code, message: `the provider answered ${status}`, status }
 }
 
 type Failed = Parameters<typeof noteFailure>[1]
@@ -132,18 +132,23 @@ describe('the breaker', () => {
   })
 
   test.each([
-    ['client', 302, 'unreachable'],
-    ['client', 401, 'credentials'],
-    ['client', 400, 'credentials'],
-    ['forbidden', 403, 'credentials'],
-    ['unauthorized', 401, 'credentials'],
-    ['rejected', 400, 'refused'],
-    ['transient', 0, 'unreachable'],
-    ['transient', 502, 'unreachable'],
-    ['transient', 429, 'throttled'],
-    ['parked', 477, undefined],
-  ] as const)('takes %s with status %i for %s', (kind, status, cause) => {
-    expect(causeOf(failure(kind, status))).toBe(cause)
+    ['client', 401, 'invalid_client', 'credentials'],
+    ['client', 400, 'UNAUTHORIZED_CLIENT', 'credentials'],
+    ['client', 400, 'BAD_CLIENT_ID', 'credentials'],
+    ['client', 400, 'BAD_CLIENT_SECRET', 'credentials'],
+    ['client', 400, 'MISMATCH_REDIRECT_URI_AUTH_CODE', 'credentials'],
+    ['client', 400, 'unsupported_grant_type', 'unreachable'],
+    ['client', 404, 'OBJECT_NOT_FOUND', 'unreachable'],
+    ['rejected', 400, 'BAD_REFRESH_TOKEN', 'refused'],
+    ['rejected', 488, 'other-data-center', undefined],
+    ['transient', 403, 'intermediary', 'unreachable'],
+    ['transient', 400, 'temporarily_unavailable', 'unreachable'],
+    ['transient', 0, 'timeout', 'unreachable'],
+    ['transient', 502, '502', 'unreachable'],
+    ['transient', 429, '429', 'throttled'],
+    ['parked', 477, '477', undefined],
+  ] as const)('takes %s with status %i and %s for %s', (kind, status, code, cause) => {
+    expect(causeOf(failure(kind, status, code))).toBe(cause)
   })
 })
 

@@ -4,6 +4,7 @@ import type { ProviderFailure } from '../../../provider/failure.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { causeOf } from '../../../tokens/endpoint/breaker.ts'
 
 /** `too-many`: the client has sent too many codes that were refused. */
 export type CallbackOutcome = InstallOutcome | { is: 'too-many'; waitMs: number }
@@ -176,19 +177,24 @@ ${again}`,
       }
     case 'client':
     case 'unauthorized':
-    case 'forbidden':
+    case 'forbidden': {
+      const toDo =
+        causeOf(failure) === 'credentials'
+          ? 'must check the client id, the client secret and the redirect address in its configuration'
+          : "finds the provider's words in the log"
       return {
         status: 502,
         title: 'The provider does not accept this app',
-        body: html`<p>Nothing was stored, and trying again will not help. The operator of this server must check the client id, the client secret and the redirect address in its configuration.</p>`,
+        body: html`<p>Nothing was stored, and trying again will not help. The operator of this server ${toDo}.</p>`,
       }
+    }
     case 'transient':
     case 'parked': {
       const retryAfterSeconds = secondsOf(failure.retryAfterMs ?? 30_000)
       return {
         status: 503,
-        title: 'The provider does not answer',
-        body: html`<p>Nothing was stored. Wait a moment before you start again.</p>
+        title: 'The provider could not be reached',
+        body: html`<p>Nothing was stored. Try again in a moment.</p>
 ${again}`,
         retryAfterSeconds,
       }

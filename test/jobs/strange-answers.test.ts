@@ -1,0 +1,108 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createProviderClient } from '../../src/provider/client.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { CUSTOM_PROPERTIES } from '../provider/connect-client.ts'
+import { type Answer, type FarSide, json, type SeenRequest, startFarSide } from '../support/far-side.ts'
+import { live } from '../support/fleet-by-hand.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { say } from '../support/say.ts'
+import { type World, worldOfFile } from '../support/world.ts'
+
+const world = worldOfFile()
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const LIFE = 60 * SECOND
+
+/** Who is in the way, or not: what is answered instead of the provider's own. */
+type Stranger = (request: SeenRequest, hubId: number) => Answer | undefined
+
+interface Fleet {
+  w: World
+  far: FarSide
+  /** When each account got tokens, ms. */
+  refreshed: Map<number, number[]>
+  stranger: Stranger
+}
+
+/** Accounts whose calls go over HTTP to a provider that knows their tokens, each with its account's id in it. */
+async function fleetOf(accounts: number, settings: Record<string, object> = {}): Promise<Fleet> {
+  const far = await startFarSide()
+  const clock = new HandClock()
+  const client = createProviderClient({
+    ...{ dialect: 'v1', baseUrl: far.url, clientId: 'my-app', clientSecret: new Secret('hush-hush') },
+    ...{ redirectUri: 'https://plimsoll.example.com/oauth/callback', timeoutMs: 10_000, connections: 16, clock },
+  })
+  onTestFinished(async () => {
+    await client.close()
+    await far.stop()
+  })
+  const w = await world({ clock, settings, change: () => ({ provider: client }) })
+  const fleet: Fleet = { w, far, refreshed: new Map(), stranger: () => undefined }
+  far.answer = (request, response) => {
+    const hubId = Number(/-(\d+)\b/.exec(`${request.headers.authorization ?? ''}${request.body}`)?.[1])
+    const answer = fleet.stranger(request, hubId) ?? ownAnswer(fleet, request, hubId)
+    answer(request, response)
+  }
+  for (let hubId = 1; hubId <= accounts; hubId++) {
+    const tokens = { accessToken: `access-${hubId}`, refreshToken: `refresh-${hubId}` }
+    // Spread, as a fleet is that has run for a while.
+    const obtainedAt = clock.now() - Math.floor((LIFE * 0.5 * hubId) / accounts)
+    await w.account({ hubId, hubDomain: `acme-${hubId}.example.com`, lifeMs: LIFE, obtainedAt, ...tokens })
+  }
+  return fleet
+}
+
+function ownAnswer({ w, refreshed }: Fleet, { path }: SeenRequest, hubId: number): Answer {
+  if (!path.includes('/token')) return json(200, CUSTOM_PROPERTIES)
+  refreshed.set(hubId, [...(refreshed.get(hubId) ?? []), w.clock.now()])
+  return json(200, { access_token: `access-${hubId}`, refresh_token: `refresh-${hubId}`, expires_in: LIFE / SECOND })
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n)
+
+describe('accounts in another data center', () => {
+  const message = 'Hub N is unknown to this Hublet, but it appears to exist in Hublet eu1'
+  const moved = json(488, { status: 'error', message, correlationId: 'c', correctHublet: 'eu1' })
+
+  test('five of 25 make none of the other 20 late, and each is told once to be connected again', async () => {
+    const fleet = await fleetOf(25)
+    const { w } = fleet
+    fleet.stranger = (_, hubId) => (hubId <= 5 ? moved : undefined)
+    await live(w, 10 * MINUTE)
+
+    const gaps = range(6, 25).map((hubId) => longestGap(fleet.refreshed.get(hubId) ?? [], w.clock.now()))
+    expect(Math.max(...gaps)).toBeLessThan(LIFE)
+    expect(w.codes()).not.toContain('token.expired')
+    expect(w.codes()).not.toContain('endpoint.open')
+    for (const hubId of range(6, 25)) expect(await w.of(hubId).record()).toMatchObject({ state: 'active' })
+
+    const where = 'the account is in data center eu1: connect it again'
+    for (const hubId of range(1, 5)) {
+      expect(await w.of(hubId).record()).toMatchObject({ state: 'reauthorize', failureReason: where })
+      const alerts = (await w.of(hubId).outbox()).filter(({ account }) => isOf(account, hubId))
+      expect(alerts.map(({ message }) => message)).toEqual([expect.stringContaining(where)])
+      // A few to be sure; the API as long as the access token is taken for good.
+      expect(callsOf(fleet, '/token', hubId)).toBeLessThanOrEqual(5)
+      expect(callsOf(fleet, '/limits', hubId)).toBeLessThanOrEqual(3)
+    }
+    const [alert] = await w.of(1).outbox()
+    say(`alert: ${alert?.message}`)
+    say(`account: ${(await w.of(1).record()).failureReason}`)
+    say(`log: ${w.logged.lines().find(({ code }) => code === 'token.reauthorize')?.msg}`)
+    say(`at most ${Math.max(...gaps) / SECOND} s between two refreshes of the other 20, of tokens that live 60 s`)
+  })
+})
+
+function longestGap(times: readonly number[], until: number): number {
+  return Math.max(...times.map((at, n) => (times[n + 1] ?? until) - at))
+}
+
+function isOf(account: unknown, hubId: number): boolean {
+  return (account as { hubId?: number } | null)?.hubId === hubId
+}
+
+function callsOf({ far }: Fleet, path: string, hubId: number): number {
+  const token = new RegExp(`-${hubId}\\b`)
+  return far.seen.filter((one) => one.path.includes(path) && token.test(`${one.headers.authorization}${one.body}`))
+    .length
+}
