@@ -1,6 +1,6 @@
-import { afterAttempt } from '../src/delivery/after-attempt.ts'
+import { type AfterAttempt, afterAttempt, GIVE_UP_AFTER } from '../src/delivery/after-attempt.ts'
 import { CLAIM_MS, type Delivery } from '../src/delivery/deliveries.ts'
-import type { AttemptOutcome } from '../src/delivery/receiver.ts'
+import type { AttemptOutcome, Recipients } from '../src/delivery/receiver.ts'
 import { InFlight } from '../src/runtime/concurrency.ts'
 import type { LogEvent } from '../src/runtime/logger.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -58,15 +58,23 @@ export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, sto
   if (typeof delivery === 'number') return deps.queues.wake('alerts', delivery)
   if (delivery === undefined || delivery === 'held') return
   const atATime = deps.receivers.get(delivery.receiver)?.atATime ?? AT_A_TIME
-  const tried = await deps.turns.take(delivery.receiver, atATime, async () =>
-    stop.stopping.aborted ? undefined : attempt(deps, delivery, { takenAt, sinceTaken }, stop.abandon),
-  )
+  const isDone = await deps.turns.take(delivery.receiver, atATime, async () => {
+    if (stop.stopping.aborted) return false
+    const tried = await attempt(deps, delivery, { takenAt, sinceTaken }, stop.abandon)
+    // Within its turn: the next one must find that this receiver was switched off.
+    if (tried !== undefined) await settle(deps, delivery, tried, stop)
+    return tried !== undefined
+  })
+  // After the end of the claim, another daemon may have it.
+  if (isDone === true || sinceTaken() >= CLAIM_MS) return
   const now = clock.now()
-  if (tried === undefined) {
-    // Another daemon may have it by now.
-    if (sinceTaken() >= CLAIM_MS) return
-    return deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
-  }
+  await deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
+}
+
+/** Records the outcome of an attempt, and what follows from it. */
+async function settle(deps: DeliverWork, delivery: Delivery, tried: Tried, stop: StopSignals): Promise<void> {
+  const { deliveries, clock } = deps
+  const now = clock.now()
   const { outcome, ms } = tried
   // Cut off by us, not refused by them: it is no failed attempt.
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
@@ -79,16 +87,41 @@ export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, sto
   })
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
-  const wantsNoMore = outcome.outcome === 'disable'
+  const waits = outcome.outcome === 'disable' && outcome.waits === true
+  const wantsNoMore = outcome.outcome === 'disable' && !waits
   const nextAt = next.next === 'retry' ? next.at : wantsNoMore ? now + ELSEWHERE_MS : null
-  const pausedUntil = outcome.outcome === 'retry' && outcome.retryAfterMs ? now + outcome.retryAfterMs : undefined
-  const record = { nextAt, reason, ms, answer: outcome.answer, address: tried.address, pausedUntil }
-  const recorded = await deliveries.record(delivery, { outcome: wantsNoMore ? 'refused' : is, ...record }, now)
+  const pause = waits ? GIVE_UP_AFTER : outcome.outcome === 'retry' ? outcome.retryAfterMs : undefined
+  const pausedUntil = pause ? now + pause : undefined
+  const record = {
+    nextAt,
+    reason,
+    ms,
+    answer: outcome.answer,
+    address: tried.address,
+    pausedUntil,
+    ...recipientsOf(outcome.recipients, next),
+  }
+  const recorded = await deliveries.record(
+    delivery,
+    { outcome: wantsNoMore ? 'refused' : waits && is === 'retry' ? 'waits' : is, ...record },
+    now,
+  )
   // The sweep of the receivers opens the alert.
-  if (recorded === 'disabled') await deps.queues.wake('receivers', now)
+  if (recorded === 'disabled' || recorded === 'refused') await deps.queues.wake('receivers', now)
   const isAgain = next.next === 'retry' || recorded === 'moved'
   if (isAgain && nextAt !== null) await deps.queues.wake('alerts', nextAt)
   note(deps, delivery, { is: isAgain ? 'retry' : is, reason }, tried)
+}
+
+/** Recipients who were put off for three days are refused. */
+function recipientsOf(recipients: Recipients | undefined, { next }: AfterAttempt) {
+  if (recipients === undefined) return {}
+  const { taken, later, refused } = recipients
+  if (next === 'dead') return { recipients: { taken, refused: [...refused, ...later] } }
+  return {
+    recipients: { taken, refused },
+    ...(later.length > 0 && { left: later.map(({ address }) => address) }),
+  }
 }
 
 interface Tried {
@@ -116,13 +149,13 @@ async function attempt(
     return { outcome: { outcome: 'retry', reason }, ms: null, address: undefined }
   }
   const { address } = receiver
+  if (await deps.deliveries.isPausedAfter(delivery.receiver, takenAt)) return undefined
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
   if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null, address }
-  if (await deps.deliveries.isPausedAfter(delivery.receiver, takenAt)) return undefined
   if (sinceTaken() > CLAIM_MS / 2) return undefined
   const startedAt = deps.clock.now()
   const outcome = await receiver
-    .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+    .send({ id: delivery.id, message: delivery.message, left: delivery.left, now: startedAt }, abandon)
     .catch((error: unknown) => notSent(deps, error))
   const saysNothing = outcome.outcome === 'refuse' && outcome.ofAddressee === true
   return { outcome, ms: saysNothing ? null : Math.max(0, deps.clock.now() - startedAt), address }

@@ -73,7 +73,8 @@ export async function testReceiver(
     const ms = Math.max(0, now - startedAt)
     const noted = await notes((store) => store.recordTest({ id, receiver: name, ms, now }, outcome))
     const isDelivered = outcome.outcome === 'delivered'
-    const fix = isDelivered ? undefined : receiverKind(settings).wayOut(`receivers.${name}`, outcome.answer)
+    const { answer } = outcome
+    const fix = isDelivered ? undefined : receiverKind(settings).wayOut(`receivers.${name}`, answer, outcome.reason)
     return { outcome, ms, noted, fix }
   } finally {
     await receiver.close()

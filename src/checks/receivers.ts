@@ -26,7 +26,7 @@ export const failingReceivers: Check = {
     return receivers.flatMap((health) => {
       const trouble = judgeReceiver(health, { unprovenAfterMs }, now)
       const status = receiverStatus(health)
-      if (handled.has(`delivery/${health.receiver}`) || !(isBroken(status) || trouble?.is === 'unproven')) return []
+      if (handled.has(`delivery/${health.receiver}`) || !(isBroken(status) || trouble !== undefined)) return []
       const name = cleanText(health.receiver)
       return [
         {

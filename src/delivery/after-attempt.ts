@@ -12,30 +12,37 @@ const LAST_DELAY = 12 * HOUR
 const JITTER = 0.2
 export const GIVE_UP_AFTER = 72 * HOUR
 
+type Made = Record<'attempts' | 'firstAttemptAt' | 'now' | 'random', number>
+
 /**
  * The next step after an attempt: `attempts` were made so far, this one included, the first at `firstAttemptAt`;
  * `random` is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up; a
  * wait that the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last.
  */
-export function afterAttempt(
-  outcome: AttemptOutcome,
-  { attempts, firstAttemptAt, now, random }: Record<'attempts' | 'firstAttemptAt' | 'now' | 'random', number>,
-): AfterAttempt {
+export function afterAttempt(outcome: AttemptOutcome, made: Made): AfterAttempt {
   switch (outcome.outcome) {
     case 'delivered':
       return { next: 'done' }
-    case 'disable':
     case 'refuse':
       return { next: 'dead', reason: outcome.reason }
-    case 'retry': {
-      // The first attempt may be by a clock that was ahead.
-      const end = Math.min(firstAttemptAt, now) + GIVE_UP_AFTER
-      const notBefore = now + (outcome.retryAfterMs ?? 0)
-      if (now >= end || notBefore > end) return { next: 'dead', reason: gaveUp(attempts, outcome.reason) }
-      const planned = Math.round(now + delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random))
-      return { next: 'retry', at: Math.min(Math.max(planned, notBefore), end) }
-    }
+    case 'disable':
+      if (outcome.waits !== true) return { next: 'dead', reason: outcome.reason }
+      return retry(outcome, made)
+    case 'retry':
+      return retry(outcome, made)
   }
+}
+
+function retry(
+  { reason, retryAfterMs = 0 }: { reason: string; retryAfterMs?: number },
+  { attempts, firstAttemptAt, now, random }: Made,
+): AfterAttempt {
+  // The first attempt may be by a clock that was ahead.
+  const end = Math.min(firstAttemptAt, now) + GIVE_UP_AFTER
+  const notBefore = now + retryAfterMs
+  if (now >= end || notBefore > end) return { next: 'dead', reason: gaveUp(attempts, reason) }
+  const planned = Math.round(now + delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random))
+  return { next: 'retry', at: Math.min(Math.max(planned, notBefore), end) }
 }
 
 function delayAfter(attempts: number): number {

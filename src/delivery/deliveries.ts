@@ -6,12 +6,15 @@ import type { Keys } from '../redis/keys.ts'
 import type { Recorded } from '../redis/scripts.ts'
 import { GIVE_UP_AFTER } from './after-attempt.ts'
 import type { Receiver } from './receiver.ts'
+import { type RecipientsRecord, recipientsJson } from './receiver-health.ts'
 
 /** One message on its way to one receiver. */
 export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'createdAt'> {
   message: Message
   /** Attempts that failed so far. */
   attempts: number
+  /** Recipients that have not got it, where others have. */
+  left?: readonly string[]
 }
 
 /** A delivery without its message. */
@@ -51,8 +54,11 @@ export interface LoggedAttempt {
 }
 
 export interface AttemptRecord {
-  /** `refused`: the address wants no more, and its receiver is switched off. */
-  outcome: 'delivered' | 'retry' | 'dead' | 'refused'
+  /**
+   * `refused`: the address wants no more, and its receiver is switched off; `waits`: it is switched off too, and the delivery waits
+   * until it is enabled.
+   */
+  outcome: 'delivered' | 'retry' | 'dead' | 'refused' | 'waits'
   /** Null unless there is a next one; of one that was refused: where its receiver has another address by now. */
   nextAt: number | null
   reason: string
@@ -63,6 +69,9 @@ export interface AttemptRecord {
   address?: string | undefined
   /** Until when that asked to be left alone, ms. */
   pausedUntil?: number | undefined
+  /** Recipients that get it at the next attempt, alone. */
+  left?: readonly string[]
+  recipients?: RecipientsRecord
 }
 
 /** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
@@ -122,6 +131,7 @@ export class Deliveries {
       ],
       ...[record.reason, delivery.receiver, delivery.message.type, DELIVERED_KEPT_MS],
       ...[record.ms ?? '', record.answer ?? '', record.address ?? '', record.pausedUntil ?? ''],
+      ...[record.left === undefined ? '' : JSON.stringify(record.left), recipientsJson(record.recipients)],
     )
   }
 
@@ -131,9 +141,9 @@ export class Deliveries {
     await this.#store.handBackDelivery(delivery(id), deliveriesDue, id, at)
   }
 
-  /** True where the receiver asked for no messages until after a moment (ms). */
+  /** True where the receiver asked at a moment (ms), or later, to be left alone. */
   async isPausedAfter(receiver: string, at: number): Promise<boolean> {
-    return Number(await this.#store.hget(this.#keys.delivery.receiver(receiver), 'pausedAt')) > at
+    return Number(await this.#store.hget(this.#keys.delivery.receiver(receiver), 'pausedAt')) >= at
   }
 
   /** Waiting for their first or next attempt. */
@@ -275,10 +285,16 @@ function byName(fields: readonly string[]): Fields {
 }
 
 function deliveryOf(id: string, fields: Fields): Delivery | undefined {
-  const { message, receiver, createdAt, attempts } = fields
+  const { message, receiver, createdAt, attempts, left } = fields
   if (message === undefined || receiver === undefined) return undefined
   const made = JSON.parse(message) as Message
-  const asIs = { id, receiver, createdAt: Number(createdAt), attempts: Number(attempts) }
+  const asIs = {
+    id,
+    receiver,
+    createdAt: Number(createdAt),
+    attempts: Number(attempts),
+    ...(left !== undefined && { left: JSON.parse(left) as string[] }),
+  }
   return { ...asIs, message: fields.changed === undefined ? made : afterOvertaking(made, fields) }
 }
 

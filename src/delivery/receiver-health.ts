@@ -7,7 +7,7 @@ import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
-import type { AttemptOutcome } from './receiver.ts'
+import type { AttemptOutcome, Recipient, Recipients } from './receiver.ts'
 
 /** The state of a receiver, by its attempts. Times in ms. */
 export interface ReceiverHealth {
@@ -19,8 +19,20 @@ export interface ReceiverHealth {
   failingSince?: number
   failures: number
   lastReason?: string
-  /** Why it is switched off: the receiver wants no more messages. */
+  /** Why it is switched off: it wants no more messages, or refuses the login. */
   disabled?: string
+  /** Recipients that its far side refuses, while it takes messages for others. */
+  refused?: readonly Recipient[]
+}
+
+/** Recipients that an attempt got a message to, and those that it never will. */
+export type RecipientsRecord = Pick<Recipients, 'taken' | 'refused'>
+
+/** Recipients of an attempt, for the step that records it. */
+export function recipientsJson(recipients: RecipientsRecord | undefined): string {
+  if (recipients === undefined) return ''
+  const { taken, refused } = recipients
+  return JSON.stringify({ taken, refused: Object.fromEntries(refused.map(({ address, reason }) => [address, reason])) })
 }
 
 export interface HealthSettings {
@@ -29,7 +41,7 @@ export interface HealthSettings {
 }
 
 export interface ReceiverTrouble {
-  is: 'disabled' | 'failing' | 'unproven'
+  is: 'disabled' | 'failing' | 'unproven' | 'recipients'
   level: 'warning' | 'critical'
   /** The event and the remedy. */
   message: string
@@ -50,6 +62,8 @@ export function judgeReceiver(
     return { is: 'disabled', level: 'critical', message: describeDisabled(receiver, disabled) }
   if (failingSince !== undefined && now - failingSince >= RECEIVER_FAILING_MS)
     return { is: 'failing', level: 'warning', message: describeFailing(health, failingSince) }
+  if (health.refused !== undefined && health.refused.length > 0)
+    return { is: 'recipients', level: 'warning', message: describeRefused(receiver, health.refused) }
   const provenAt = provenOrSeenAt(health)
   if (unprovenAfterMs === 'never' || provenAt === undefined || now - provenAt < unprovenAfterMs) return undefined
   return { is: 'unproven', level: 'warning', message: describeUnproven(health, provenAt, now) }
@@ -72,9 +86,8 @@ function provenOrSeenAt({ seenAt, lastDeliveredAt }: ReceiverHealth): number | u
 
 function describeDisabled(receiver: string, reason: string): string {
   return (
-    `The receiver ${receiver} is disabled: it wants no more messages (${cleanText(reason, 200)}). It gets none until it ` +
-    `is enabled again: give it an address that takes them (the daemon takes it over on SIGHUP), or, where it takes them again, ` +
-    `plimsoll alerts test ${receiver}`
+    `The receiver ${receiver} is switched off (${cleanText(reason, 200)}). It gets no messages until you correct its settings ` +
+    `(the daemon takes them over on SIGHUP), or, if it takes messages again: plimsoll alerts test ${receiver}`
   )
 }
 
@@ -88,6 +101,25 @@ export function describeFailing(
     `The receiver ${receiver} fails. ${never} since ${timeOf(lastDeliveredAt ?? since)}; ` +
     `${countOf(failures, 'attempt')} failed since ${timeOf(since)}, the last one: ${cleanText(lastReason ?? 'not known', 200)}. ` +
     `Each message is tried again for three days. To see whether it works: plimsoll alerts test ${receiver}`
+  )
+}
+
+const MOST_NAMED = 5
+
+/** `boss@example.com (550 5.1.1 unknown)` of each. */
+export function listRefused(refused: readonly Recipient[]): string {
+  const named = refused
+    .slice(0, MOST_NAMED)
+    .map(({ address, reason }) => `${cleanText(address, 80)} (${cleanText(reason)})`)
+  const more = refused.length - named.length
+  return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+}
+
+function describeRefused(receiver: string, refused: readonly Recipient[]): string {
+  return (
+    `The receiver ${receiver} does not reach all of its recipients. The mail server refuses ${listRefused(refused)}; ` +
+    `the others get the mails. Correct receivers.${receiver}.to, or have the server take these addresses; ` +
+    `to see whether it does: plimsoll alerts test ${receiver}`
   )
 }
 
@@ -163,6 +195,7 @@ export class ReceiverStore {
     return this.#store.recordTest(
       ...[log, keyOf(receiver), disabled, now, id, receiver],
       ...[outcome.outcome === 'delivered' ? 'delivered' : 'failed', reason, ms, outcome.answer ?? ''],
+      recipientsJson(outcome.recipients),
     )
   }
 
@@ -182,6 +215,9 @@ export class ReceiverStore {
   }
 }
 
+/** A field of the hash for each recipient that is refused. */
+const REFUSED = 'refused:'
+
 function healthOf(receiver: string, hash: Record<string, string>, disabled: string | undefined): ReceiverHealth {
   const { seenAt, lastDeliveredAt, failingSince, failures, lastReason } = hash
   return {
@@ -192,5 +228,8 @@ function healthOf(receiver: string, hash: Record<string, string>, disabled: stri
     failures: Number(failures ?? 0),
     ...(lastReason !== undefined && { lastReason }),
     ...(disabled !== undefined && { disabled }),
+    refused: Object.entries(hash)
+      .filter(([field]) => field.startsWith(REFUSED))
+      .map(([field, reason]) => ({ address: field.slice(REFUSED.length), reason })),
   }
 }

@@ -14,16 +14,34 @@ export interface OutgoingDelivery {
   message: Message
   /** The moment of this attempt, in milliseconds. */
   now: number
+  /** Only these recipients: the others have it. */
+  left?: readonly string[] | undefined
+}
+
+export interface Recipient {
+  address: string
+  /** The far side's answer. */
+  reason: string
+}
+
+/** Recipients of one message, where the far side did not take it for all alike. */
+export interface Recipients {
+  taken: readonly string[]
+  /** Put off: they get it later, alone. */
+  later: readonly Recipient[]
+  /** Refused for good. */
+  refused: readonly Recipient[]
 }
 
 /**
  * The outcome of an attempt. Reasons and details are short texts for people, free of secrets. `disable` means that the
  * far side wants nothing more, ever; `refuse` that it will never take this message.
  */
-export type AttemptOutcome = { answer?: ReceiverAnswer } & (
+export type AttemptOutcome = { answer?: ReceiverAnswer; recipients?: Recipients } & (
   | { outcome: 'delivered'; detail?: string }
   | { outcome: 'retry'; reason: string; retryAfterMs?: number }
-  | { outcome: 'disable'; reason: string }
+  /** `waits`: what is on its way is not given up, but waits for the receiver to be enabled. */
+  | { outcome: 'disable'; reason: string; waits?: true }
   /** `ofAddressee`: the fault is of one account's contact, which says nothing about the receiver. */
   | { outcome: 'refuse'; reason: string; ofAddressee?: true }
 )

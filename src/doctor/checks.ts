@@ -61,7 +61,7 @@ export function checksOf(installation: Installation, read: Promise<Fleet>): Doct
     { name: 'end-date', run: async () => [checkEndDate(config.provider.api, clock.now())], fix: file },
     ...Object.entries(config.receivers).map(([name, receiver]) => ({
       name: `receiver.${name}`,
-      run: async (signal: AbortSignal) => [await checkReceiver(name, receiver, signal)],
+      run: async (signal: AbortSignal) => [await checkReceiver(name, receiver, `${config.http.publicUrl}/`, signal)],
       fix: `check receivers.${name}, and that this machine may connect to its server`,
     })),
     fleet('deliveries'),

@@ -8,10 +8,11 @@ const TIMEOUT_MS = 4_000
 export async function checkReceiver(
   receiver: string,
   settings: Config['receivers'][string],
+  home: string,
   signal: AbortSignal,
 ): Promise<Finding> {
   const name = `receiver.${receiver}`
-  const how = { place: `receivers.${receiver}`, timeoutMs: TIMEOUT_MS, signal }
+  const how = { place: `receivers.${receiver}`, home, timeoutMs: TIMEOUT_MS, signal }
   const reached = await receiverKind(settings).reach(settings, how)
   const { host } = reached
   return reached.is === 'ok'

@@ -23,8 +23,8 @@ const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
 const ofSlot = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
-/** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this. */
-export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled'
+/** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this; `refused`: a recipient is refused that was not before. */
+export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled' | 'refused'
 
 /**
  * The atomic steps. Their texts are in `lua/`, a file for each subject; a step begins with `--!step NAME`, and its head lists

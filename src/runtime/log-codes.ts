@@ -132,6 +132,7 @@ export const LOG_CODES = [
   'receiver.failing',
   'receiver.disabled',
   'receiver.unproven',
+  'receiver.recipients',
   'receiver.recovered',
   'receiver.dropped',
   'receiver.gone',

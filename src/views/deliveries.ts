@@ -1,7 +1,7 @@
 import type { Alert } from '../alerts/alert.ts'
 import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
-import type { ReceiverHealth } from '../delivery/receiver-health.ts'
+import { listRefused, type ReceiverHealth } from '../delivery/receiver-health.ts'
 import type { ShownMessage } from '../delivery/receivers/receiver-kind.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -69,14 +69,14 @@ export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
 export type ReceiverStatus = ReceiverShape
 
 export function receiverStatus(health: ReceiverHealth): ReceiverStatus {
-  const { receiver, lastDeliveredAt, failingSince, failures, lastReason, disabled } = health
+  const { receiver, lastDeliveredAt, failingSince, failures, lastReason, disabled, refused = [] } = health
   return {
     receiver,
     state: stateOf(health),
     lastDeliveredAt: iso(lastDeliveredAt ?? null),
     failingSince: iso(failingSince ?? null),
     failedAttempts: failures,
-    reason: disabled ?? lastReason ?? null,
+    reason: disabled ?? lastReason ?? (refused.length > 0 ? `refused: ${listRefused(refused)}` : null),
   }
 }
 
@@ -99,7 +99,7 @@ export function receiverText({ state, failingSince, failedAttempts, lastDelivere
     case 'failing':
       return `has been failing since ${formatTime(failingSince ?? '')}, ${countOf(failedAttempts, 'attempt')}: ${why}`
     case 'delivers':
-      return `delivered last ${formatTime(lastDeliveredAt ?? '')}`
+      return `delivered last ${formatTime(lastDeliveredAt ?? '')}${reason === null ? '' : `, not to all: ${why}`}`
     case 'new':
       return 'nothing sent yet'
   }

@@ -7,6 +7,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { selfSignedCertificate } from '../delivery/authority.ts'
 import { reply, startMailServer } from '../delivery/email/mail-server.ts'
+import { startSmtpLine } from '../delivery/email/smtp-line.ts'
 import { type Answer, type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
 
 let far: FarSide
@@ -64,10 +65,12 @@ describe('the provider', () => {
   })
 })
 
+const HOME = 'https://plimsoll.example.com/'
+
 describe('a mail server', () => {
   const PASSWORD = 'p4ss/word+1'
   const checkMail = (smtp: Secret) =>
-    checkReceiver('ops', { type: 'email', smtp, from: 'a@b.c', to: ['d@e.f'], insecure: false }, never)
+    checkReceiver('ops', { type: 'email', smtp, from: 'a@b.c', to: ['d@e.f'], insecure: false }, HOME, never)
   const smtp = (port: number, password = PASSWORD) =>
     new Secret(`smtp://ops:${encodeURIComponent(password)}@127.0.0.1:${port}`)
 
@@ -98,6 +101,16 @@ describe('a mail server', () => {
     expect(JSON.stringify(found)).not.toContain('wr0ng')
   })
 
+  test('that refuses the name in EHLO fails, and the setting is named', async () => {
+    const server = await startSmtpLine('EHLO', { says: '421 4.7.0 plimsoll.example.com: no such host' })
+    onTestFinished(server.close)
+    expect(await checkMail(smtp(server.port))).toMatchObject({
+      level: 'fail',
+      detail: expect.stringContaining('refused as plimsoll.example.com (EHLO, setting name): 421 4.7.0'),
+      fix: expect.stringContaining('receivers.ops.name'),
+    })
+  })
+
   test('that is not there fails', async () => {
     expect(await checkMail(smtp(1))).toMatchObject({
       level: 'fail',
@@ -113,7 +126,8 @@ describe('a webhook', () => {
     const address = server.address()
     return typeof address === 'object' && address !== null ? address.port : 0
   }
-  const look = (url: string) => checkReceiver('hook', { type: 'slack', url: new Secret(url), insecure: false }, never)
+  const look = (url: string) =>
+    checkReceiver('hook', { type: 'slack', url: new Secret(url), insecure: false }, HOME, never)
 
   test('that takes connections is fine, and nothing is sent to it', async () => {
     const heard: string[] = []

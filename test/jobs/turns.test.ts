@@ -15,7 +15,7 @@ test('a mail server that takes its time for each mail gets no more at once than 
   })
   const mail = createEmailReceiver({
     ...{ name: 'ops-mail', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), tls: 'optional' },
-    ...{ from: 'plimsoll@example.com', to: ['ops@example.com'] },
+    ...{ ehlo: 'plimsoll.example.com', from: 'plimsoll@example.com', to: ['ops@example.com'] },
   })
   context.onTestFinished(async () => {
     await mail.close()

@@ -26,6 +26,8 @@ export type Reached = { host: string } & ({ is: 'ok'; takes: string } | { is: 'f
 export interface Reach {
   /** The receiver's settings in the config: `receivers.ops`. */
   place: string
+  /** Address of the status page. */
+  home: string
   timeoutMs: number
   signal: AbortSignal
 }
@@ -52,8 +54,8 @@ export interface ReceiverKind<Settings> {
   create(settings: Settings, context: BodyContext): ShownReceiver
   /** Connects, and sends nothing. */
   reach(settings: Settings, how: Reach): Promise<Reached>
-  /** The remedy for a failed attempt. `answer` is the one it got, `place` as in `Reach`. */
-  wayOut(place: string, answer: number | undefined): string
+  /** The remedy for a failed attempt. `answer` and `reason` are those it got, `place` as in `Reach`. */
+  wayOut(place: string, answer: number | undefined, reason: string): string
   /**
    * Set where messages go to people, not to a channel: they may have the link that acknowledges, in a reader's name.
    */

@@ -151,10 +151,13 @@ return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 -- before: a crash in between sends a second copy with the same id rather than none. A head of an arrived delivery is
 -- kept. The config may have another address by now: the old one's answer says nothing about that, which is tried as
 -- well.
--- KEYS: deliveries due. ARGV: id, now, 'delivered' | 'retry' | 'dead' | 'refused' (its address wants no more), next attempt ('' = none),
+-- KEYS: deliveries due. ARGV: id, now, 'delivered' | 'retry' | 'dead' | 'refused' (its address wants no more) | 'waits' (the receiver is
+--   switched off, and what is on its way waits), next attempt ('' = none),
 --   reason, receiver, type, how long the head is kept (ms), how long it took (ms, '' = nothing was tried), what was answered
---   ('' = nothing), mark of the address that was asked ('' = not known), until when it asked to be left alone (ms, '' = it did not).
--- Returns 'recorded' | 'unknown' | 'moved' (it wants no more, but is not the address any more: tried again) | 'disabled'.
+--   ('' = nothing), mark of the address that was asked ('' = not known), until when it asked to be left alone (ms, '' = it did not),
+--   recipients that the next attempt is for (JSON, '' = all), recipients of this one (JSON, '' = not known).
+-- Returns 'recorded' | 'unknown' | 'moved' (it wants no more, but is not the address any more: tried again) | 'disabled' |
+--   'refused' (the far side refuses a recipient that it did not refuse before).
 local id, now, outcome, nextAt, reason, kept = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[8])
 local receiver, asked = ARGV[6], ARGV[11]
 local KEY = deliveryKey(id)
@@ -163,6 +166,10 @@ if redis.call('EXISTS', KEY) == 0 then return 'unknown' end
 local address = redis.call('HGET', receiverKey(receiver), 'address') or asked
 local isElsewhere, answer = asked ~= '' and asked ~= address, 'recorded'
 if outcome == 'refused' and isElsewhere then outcome, answer = 'retry', 'moved' end
+if outcome == 'waits' then
+  outcome = 'retry'
+  if not isElsewhere and redis.call('HSETNX', DISABLED, receiver, reason) == 1 then answer = 'disabled' end
+end
 if outcome == 'refused' then
   outcome = 'dead'
   redis.call('HSET', KEY, 'refusedBy', address)
@@ -172,13 +179,15 @@ local attempts = redis.call('HINCRBY', KEY, 'attempts', 1)
 redis.call('HDEL', KEY, 'heldUntil')
 noteAttempt(ATTEMPTS, receiverKey(receiver), { at = now, id = id, receiver = receiver, type = ARGV[7], attempt = attempts,
   outcome = outcome, reason = reason, nextAt = outcome == 'retry' and nextAt or '', ms = ARGV[9], answer = ARGV[10],
-  isElsewhere = isElsewhere })
+  isElsewhere = isElsewhere, recipients = ARGV[14] })
+if not isElsewhere and noteRecipients(receiverKey(receiver), ARGV[14]) and answer == 'recorded' then answer = 'refused' end
 if ARGV[12] ~= '' and not isElsewhere then
   redis.call('HSET', receiverKey(receiver), 'pausedAt', now, 'pausedUntil', ARGV[12])
 end
 -- Two workers may have tried at once: that it arrived outdoes all else, and nothing undoes an end but that.
 local state = redis.call('HGET', KEY, 'state') or 'pending'
 if state == 'delivered' or (state == 'dead' and outcome ~= 'delivered') then return answer end
+if ARGV[13] ~= '' then redis.call('HSET', KEY, 'left', ARGV[13]) end
 if outcome == 'retry' then
   redis.call('HSET', KEY, 'lastReason', reason)
   redis.call('ZADD', DELIVERIES_DUE, nextAt, id)
@@ -202,9 +211,10 @@ return answer
 --!include note-attempt
 -- Records the outcome of a test. It is not tried again; one that arrived enables the receiver, and ends its pause.
 -- KEYS: log, receiver, disabled receivers. ARGV: now, id, receiver, 'delivered' | 'failed', reason, how long it took (ms),
---   what was answered ('' = nothing). Returns 'recorded' | 'enabled'.
+--   what was answered ('' = nothing), recipients (JSON, '' = not known). Returns 'recorded' | 'enabled'.
 noteAttempt(KEYS[1], KEYS[2], { at = ARGV[1], id = ARGV[2], receiver = ARGV[3], type = 'alert.test', attempt = 1,
-  outcome = ARGV[4], reason = ARGV[5], ms = ARGV[6], answer = ARGV[7] })
+  outcome = ARGV[4], reason = ARGV[5], ms = ARGV[6], answer = ARGV[7], recipients = ARGV[8] })
+noteRecipients(KEYS[2], ARGV[8])
 if ARGV[4] ~= 'delivered' then return 'recorded' end
 redis.call('HDEL', KEYS[2], 'pausedAt', 'pausedUntil')
 return redis.call('HDEL', KEYS[3], ARGV[3]) == 1 and 'enabled' or 'recorded'
@@ -289,6 +299,10 @@ for n = 2, #ARGV, 2 do
   if ARGV[n + 1] ~= '' then redis.call('HSET', key, 'address', ARGV[n + 1]) end
   if redis.call('HDEL', DISABLED, ARGV[n]) == 1 or isOther then
     redis.call('HDEL', key, 'failingSince', 'failures', 'lastReason', 'pausedAt', 'pausedUntil')
+  end
+  -- The recipients may be others now.
+  for _, field in ipairs(isOther and redis.call('HKEYS', key) or {}) do
+    if string.sub(field, 1, 8) == 'refused:' then redis.call('HDEL', key, field) end
   end
 end
 return 0

@@ -42,6 +42,7 @@ const cause = z
     'data',
     'disabled',
     'unproven',
+    'recipients',
   ])
   .describe(
     'Of a token alert: the imported token belongs to another account. Of a poll alert: scopes are missing, or polls fail; `unauthorized`: the access token is refused, and no refresh helps. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',

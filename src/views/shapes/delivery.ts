@@ -23,7 +23,9 @@ export const ReceiverShape = shape('Receiver', 'The state of a receiver.', {
   lastDeliveredAt: momentOrNull('When a message arrived last.'),
   failingSince: momentOrNull('Start of the failures: every attempt since has failed.'),
   failedAttempts: count('How many have since.'),
-  reason: outsideText('Of the last attempt that failed; of one that is disabled, its answer.').nullable(),
+  reason: outsideText(
+    'Of the last attempt that failed; of one that is disabled, its answer; of one that delivers, recipients that are refused.',
+  ).nullable(),
 })
 export type ReceiverShape = z.infer<typeof ReceiverShape>
 

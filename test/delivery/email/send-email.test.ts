@@ -20,6 +20,7 @@ async function aServer(options: SMTPServerOptions = PLAIN) {
 function aReceiver(smtp: string, options: Partial<EmailOptions> = {}) {
   const receiver = createEmailReceiver({
     name: 'ops-mail',
+    ehlo: 'plimsoll.example.com',
     smtp: new Secret(smtp),
     from: 'Plimsoll <plimsoll@example.com>',
     to: ['ops@example.com'],
@@ -110,25 +111,7 @@ describe('the mail that arrives', () => {
 })
 
 describe('what the mail server refuses', () => {
-  const refusing = (...refused: string[]): SMTPServerOptions => ({
-    ...PLAIN,
-    onRcptTo: ({ address }, _session, callback) =>
-      callback(refused.includes(address) ? reply(550, `5.1.1 <${address}> unknown`) : null),
-  })
-
-  test('some recipients: delivered to the others, and said', async () => {
-    const server = await aServer(refusing('gone@example.com', 'left@example.com'))
-    const receiver = aReceiver(`smtp://127.0.0.1:${server.port}`, {
-      to: ['ops@example.com', 'gone@example.com', 'left@example.com'],
-    })
-    expect(await receiver.send(delivery(), never)).toMatchObject({
-      outcome: 'delivered',
-      detail: '2 of 3 recipients refused by the mail server',
-    })
-    expect(server.arrived).toHaveLength(1)
-  })
-
-  test('the login: tried again, and the reply is shown without what it echoes', async () => {
+  test('the login: what is on its way waits, and the reply is shown without the password', async () => {
     const server = await aServer({
       ...PLAIN,
       onAuth: (auth, _session, callback) =>
@@ -136,8 +119,9 @@ describe('what the mail server refuses', () => {
     })
     const outcome = await aReceiver(`smtp://ops-user:hunter2@127.0.0.1:${server.port}`).send(delivery(), never)
     expect(outcome).toMatchObject({
-      outcome: 'retry',
-      reason: 'login refused: 535 5.7.8 no [secret] with [secret] ([secret] [secret])',
+      outcome: 'disable',
+      waits: true,
+      reason: 'login refused: 535 5.7.8 no ops-user with [secret] (b3BzLXVzZXI= [secret])',
     })
   })
 

@@ -51,7 +51,13 @@ async function aServer(certificate: string, options: SMTPServerOptions = {}) {
 
 async function send(url: string, tls: 'required' | 'optional' = 'required') {
   const receiver = createEmailReceiver({
-    ...{ name: 'ops-mail', smtp: new Secret(url), from: 'plimsoll@example.com', to: ['ops@example.com'] },
+    ...{
+      name: 'ops-mail',
+      ehlo: 'plimsoll.example.com',
+      smtp: new Secret(url),
+      from: 'plimsoll@example.com',
+      to: ['ops@example.com'],
+    },
     ...{ tls, timeoutMs: 10_000 },
   })
   onTestFinished(() => receiver.close())
@@ -77,7 +83,9 @@ describe.each(['smtp', 'smtps'])('over %s, with encryption required,', (scheme) 
     const server = await from(certificate)
     expect(await send(url(server.port))).toMatchObject({ outcome: 'retry', reason })
     const smtp = new Secret(url(server.port))
-    expect(await verifyLogin({ name: 'ops-mail', smtp, tls: 'required', timeoutMs: 10_000 })).toBe(reason)
+    expect(
+      await verifyLogin({ name: 'ops-mail', ehlo: 'plimsoll.example.com', smtp, tls: 'required', timeoutMs: 10_000 }),
+    ).toEqual({ reason })
     expect(server.arrived).toEqual([])
     expect(server.logins).toEqual([])
   })
@@ -87,7 +95,7 @@ describe('where the config says insecure: true,', () => {
   const attempt = async (url: string) => {
     const mail = { smtp: new Secret(url), insecure: true }
     const settings = { ...mail, type: 'email', from: 'a@example.com', to: ['b@example.com'] } as const
-    const checked = await checkReceiver('ops-mail', settings, never)
+    const checked = await checkReceiver('ops-mail', settings, 'https://plimsoll.example.com/', never)
     return { checked: checked.level, ...(await send(url, mailEncryption(mail))) }
   }
 

@@ -9,7 +9,7 @@ const STAGES: Stage[] = ['greeting', 'EHLO', 'AUTH', 'MAIL', 'RCPT', 'DATA', 'me
 /** What a refusal at a stage is called. */
 const REFUSED: Record<Stage, string> = {
   greeting: 'refused',
-  EHLO: 'refused',
+  EHLO: 'refused as plimsoll.example.com (EHLO, setting name)',
   AUTH: 'login refused',
   MAIL: 'sender or recipients refused',
   RCPT: 'sender or recipients refused',
@@ -17,12 +17,30 @@ const REFUSED: Record<Stage, string> = {
   message: 'message refused',
 }
 
+test('a connection that ends behind the message: it is not sent again in the same attempt, for it may have arrived', async () => {
+  const server = await startSmtpLine('message', 'closes')
+  onTestFinished(server.close)
+  expect(await sendBy(server.port)).toMatchObject({ outcome: 'retry' })
+  expect(server.heard.filter((line) => line === 'DATA')).toHaveLength(1)
+})
+
 async function sendTo(stage: Stage, then: Parameters<typeof startSmtpLine>[1], timeoutMs = 5_000) {
   const server = await startSmtpLine(stage, then)
   onTestFinished(server.close)
-  const smtp = new Secret(`smtp://ops:hunter2@127.0.0.1:${server.port}`)
+  return sendBy(server.port, timeoutMs)
+}
+
+function sendBy(port: number, timeoutMs = 5_000) {
+  const smtp = new Secret(`smtp://ops:hunter2@127.0.0.1:${port}`)
   const addresses = { from: 'plimsoll@example.com', to: ['ops@example.com'] }
-  const receiver = createEmailReceiver({ name: 'ops-mail', smtp, ...addresses, tls: 'optional', timeoutMs })
+  const receiver = createEmailReceiver({
+    name: 'ops-mail',
+    ehlo: 'plimsoll.example.com',
+    smtp,
+    ...addresses,
+    tls: 'optional',
+    timeoutMs,
+  })
   onTestFinished(() => receiver.close())
   return receiver.send({ id: 'd-1', message: aMessage(), now: NOW }, new AbortController().signal)
 }
@@ -33,10 +51,12 @@ test('a server that agrees to everything has the mail', async () => {
 
 describe.each(STAGES)('at %s', (stage) => {
   test.each(['421 4.3.2 shutting down', '450 4.2.0 come back later', '550 5.7.1 not you', '554 5.0.0 no'])(
-    'the answer "%s" is tried again later, and quoted',
+    'the answer "%s" is quoted, and tried again later unless it refuses the login',
     async (says) => {
-      const outcome = await sendTo(stage, { says })
-      expect(outcome).toMatchObject({ outcome: 'retry', reason: `${REFUSED[stage]}: ${says}` })
+      const isRefused = stage === 'AUTH' && says.startsWith('5')
+      const reason = `${REFUSED[stage]}: ${says}`
+      const outcome = isRefused ? { outcome: 'disable', waits: true, reason } : { outcome: 'retry', reason }
+      expect(await sendTo(stage, { says })).toMatchObject(outcome)
     },
   )
 

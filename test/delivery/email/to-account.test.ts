@@ -20,7 +20,7 @@ async function world(addressee: AddresseeOf, options = {}) {
   onTestFinished(server.close)
   const receiver = createEmailReceiver({
     ...{ name: 'account-owner', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), from: 'app@example.com' },
-    ...{ to: 'account', tls: 'optional', links: LINKS, addresseeOf: addressee },
+    ...{ ehlo: 'plimsoll.example.com', to: 'account', tls: 'optional', links: LINKS, addresseeOf: addressee },
   })
   onTestFinished(() => receiver.close())
   return { server, send: (message = aMessage()) => receiver.send({ id: 'd-1', message, now: NOW }, never) }

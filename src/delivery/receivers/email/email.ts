@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isThisMachine } from '../../../../config/schema/addresses.ts'
 import { mailAddress, secretAddress } from '../../../../config/schema/secrets.ts'
-import { related, toggle } from '../../../../config/schema/values.ts'
+import { plainText, related, toggle } from '../../../../config/schema/values.ts'
 import type { Secret } from '../../../runtime/secret.ts'
 import { messageFor } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
@@ -10,6 +10,7 @@ import { escapeLinks } from '../../templates/own-links.ts'
 import { digest, templates } from '../common-settings.ts'
 import type { Reach, Reached, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 import { createEmailReceiver, verifyLogin } from './send-email.ts'
+import { ehloName } from './smtp.ts'
 
 /**
  * The longest that fits: two attempts must fit into a claim. A mail that a slow server takes after that comes a second
@@ -19,6 +20,8 @@ const TIMEOUT_MS = 25_000
 
 /** Longest body by a template: mail programs cut off a mail of more than about 100 kB, and its HTML part is larger. */
 const MOST_OWN_BODY = 40_000
+
+const EHLO_NAME = /^([a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*|\[(IPv6:)?[0-9a-f.:]+\])$/i
 
 const recipients = z.union([
   z.literal('account'),
@@ -37,6 +40,11 @@ const settings = z.strictObject({
     'The mail server: smtps://user:password@host:465, or smtp://host:587 with STARTTLS, which is required unless the ' +
       'host is this machine or `insecure` is true. User and password are %-encoded.',
   ),
+  name: plainText(EHLO_NAME, 'must be a host name, or an IP address in brackets')
+    .exactOptional()
+    .describe(
+      'The name of this machine, as it names itself to the mail server (EHLO). Default: the host of http.publicUrl.',
+    ),
   from: mailAddress().describe('The sender.'),
   to: recipients.describe(
     'Who gets the messages. account: the contact of the account that a message is about, and nothing about any other.',
@@ -59,12 +67,19 @@ type EmailSettings = SettingsOf<typeof emailSettings>
 export const email = {
   settings: emailSettings,
   toPeople: true,
-  create(settings, { receiver: name, home, links = {}, addresseeOf }) {
+  create(settings, { receiver, home, links = {}, addresseeOf }) {
     const { smtp, from, to, template } = settings
     const textsOf = messageTemplate(template, { escapeField: escapeLinks(home), mostBytes: MOST_OWN_BODY })
-    const contextFor = (shown: MailLinks) => ({ receiver: name, home: shown.isForCustomer ? '' : home, links: shown })
+    const contextFor = (shown: MailLinks) => ({ receiver, home: shown.isForCustomer ? '' : home, links: shown })
     return createEmailReceiver({
-      ...{ name, smtp, from, to: to === 'account' ? to : [...to], links },
+      ...{
+        name: receiver,
+        ehlo: settings.name ?? ehloName(home),
+        smtp,
+        from,
+        to: to === 'account' ? to : [...to],
+        links,
+      },
       ...(addresseeOf !== undefined && { addresseeOf }),
       textsFor: (message, shown) => textsOf(messageFor(message, shown), contextFor(shown)),
       ...{ tls: mailEncryption(settings), timeoutMs: TIMEOUT_MS },
@@ -75,11 +90,14 @@ export const email = {
 } satisfies ReceiverKind<EmailSettings>
 
 /** Logs in as a mail would; nothing is sent. */
-async function reachMailServer(mail: EmailSettings, { place, timeoutMs }: Reach): Promise<Reached> {
-  const { host } = new URL(mail.smtp.reveal())
-  const why = await verifyLogin({ name: place, smtp: mail.smtp, tls: mailEncryption(mail), timeoutMs })
-  if (why === undefined) return { is: 'ok', host, takes: 'the login' }
-  return { is: 'failed', host, why, fix: `check user, password, host and port in ${place}.smtp` }
+async function reachMailServer(mail: EmailSettings, { place, home, timeoutMs }: Reach): Promise<Reached> {
+  const { smtp, name } = mail
+  const { host } = new URL(smtp.reveal())
+  const ehlo = name ?? ehloName(home)
+  const failed = await verifyLogin({ name: place, ehlo, smtp, tls: mailEncryption(mail), timeoutMs })
+  if (failed === undefined) return { is: 'ok', host, takes: 'the login' }
+  const { reason, answer } = failed
+  return { is: 'failed', host, why: reason, fix: mailWayOut(place, answer, reason) }
 }
 
 /** Encryption of a mail: in the clear, over smtp://, only within this machine or where the config allows it. */
@@ -87,7 +105,10 @@ export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boo
   return insecure || isThisMachine(new URL(smtp.reveal()).hostname) ? 'optional' : 'required'
 }
 
-function mailWayOut(place: string, answer: number | undefined): string {
+/** Many servers refuse the name of EHLO only at the first recipient. */
+function mailWayOut(place: string, answer: number | undefined, reason: string): string {
+  if (answer !== undefined && /\b(ehlo|helo)\b/i.test(reason))
+    return `set ${place}.name to the host name of this machine that DNS knows: the mail server does not take the present one`
   if (answer === undefined) return `check host and port in ${place}.smtp, and that this machine may connect to it`
   if (answer === 530 || answer === 534 || answer === 535) return `check user and password in ${place}.smtp`
   if (answer >= 400 && answer < 500) return 'the mail server wants to be asked again later: try again in some minutes'

@@ -2,16 +2,34 @@ import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { Alert, Message } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
-import { formatCount, formatSeconds } from '../../../text/format-number.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { countOf, formatCount, formatSeconds } from '../../../text/format-number.ts'
 import { linksOfCustomer } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
-import { type AddresseeOf, type AttemptOutcome, markOf, type OutgoingDelivery } from '../../receiver.ts'
+import {
+  type AddresseeOf,
+  type AttemptOutcome,
+  markOf,
+  type OutgoingDelivery,
+  type Recipient,
+  type Recipients,
+} from '../../receiver.ts'
 import { type TemplateTexts, withFault } from '../../templates/message-template.ts'
 import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
 import { htmlPart } from './html-part.ts'
 import type { AlertsCsv } from './mail-content.ts'
 import { mailContent } from './mail-content.ts'
-import { failureCode, refusesAddress, replyCode, type SmtpServer, smtpFailure, smtpServer } from './smtp.ts'
+import {
+  failureCode,
+  refusesAddress,
+  refusesLogin,
+  rejectedErrors,
+  rejectedRecipients,
+  replyCode,
+  type SmtpServer,
+  smtpFailure,
+  smtpServer,
+} from './smtp.ts'
 import { textPart } from './text-part.ts'
 
 /** So few that no mail server minds, so many that one stuck mail does not hold the others up. */
@@ -24,6 +42,8 @@ export interface EmailOptions {
   name: string
   /** `smtp://` or `smtps://`, with user and password where the server wants them. */
   smtp: Secret
+  /** Our name in EHLO. */
+  ehlo: string
   from: string
   /** `account`: the contact of each message's account. */
   to: string[] | 'account'
@@ -40,7 +60,7 @@ export interface EmailOptions {
 /** A receiver that gets each message as a mail. Throws if the URL can't be used. */
 export function createEmailReceiver(options: EmailOptions): ShownReceiver {
   const { name, from, to, timeoutMs = 60_000, links = {}, textsFor } = options
-  const server = smtpServer(name, options.smtp)
+  const server = smtpServer(name, options.smtp, options.ehlo)
   // Now, and not with the first mail: that may be an alert at night, on a disk that an upgrade is just writing to.
   const transport = createTransport(server, options.tls, timeoutMs)
   transport.catch(() => {}) // Each send fails by it.
@@ -60,20 +80,35 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
       }
       const shown = address === undefined ? links : linksOfCustomer(links)
       const texts = textsOf(message, shown)
+      const left = delivery.left === undefined || to === 'account' ? undefined : stillIn(to, delivery.left)
+      if (left?.length === 0)
+        return { outcome: 'delivered', detail: 'those who did not have it are no recipients any more' }
       const sent = await (await transport).sendMail({
         ...mailFor(delivery, from, shown, texts),
         from,
         to: address ?? to,
+        ...(left !== undefined && { envelope: { from, to: left } }),
         signal: AbortSignal.any([signal, deadline]),
       })
-      const outcome = { ...accepted(sent.accepted.length, sent.rejected.length), ...replyCode(sent.response) }
+      const rejected = rejectedRecipients(sent.rejectedErrors ?? [], server.secrets)
+      // A customer's address is kept nowhere else.
+      const taken = address === undefined ? sent.accepted.map(String) : []
+      const outcome = { ...outcomeFor({ taken, ...rejected }), ...replyCode(sent.response) }
       return withFault(outcome, texts.fault)
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
       const secrets = address === undefined ? server.secrets : [...server.secrets, new Secret(address)]
-      const failed = { reason: smtpFailure(error, secrets), ...failureCode(error) }
+      const failed = { reason: smtpFailure(error, { ...server, secrets }), ...failureCode(error) }
+      if (refusesLogin(error)) return { outcome: 'disable', ...failed, waits: true }
       if (address !== undefined && refusesAddress(error)) return { outcome: 'refuse', ...failed, ofAddressee: true }
+      const rejected = rejectedRecipients(rejectedErrors(error), secrets)
+      const { later, refused } = rejected
+      // A mail that is refused for all of its recipients is tried again for all of them: it would be lost.
+      const isForSome =
+        delivery.left === undefined ? later.length > 0 && refused.length > 0 : later.length + refused.length > 0
+      if (address === undefined && isForSome)
+        return { ...outcomeFor({ taken: [], ...rejected }), ...failureCode(error) }
       return { outcome: 'retry', ...failed }
     }
   }
@@ -124,7 +159,7 @@ async function findAddressee({ type, data }: Message, addresseeOf: AddresseeOf |
  * daemons without a mail server, do without its megabytes.
  */
 async function createTransport(
-  { host, port, secure, auth }: SmtpServer,
+  { host, port, secure, auth, ehlo }: SmtpServer,
   tls: 'required' | 'optional',
   timeoutMs: number,
 ) {
@@ -134,9 +169,10 @@ async function createTransport(
     pool: true,
     maxConnections: CONNECTIONS,
     maxMessages: Number.POSITIVE_INFINITY,
-    // The next try is decided in `after-attempt.ts` alone.
-    maxRequeues: 0,
+    // For a kept connection that the server ends before the next mail; all else is decided in `after-attempt.ts`.
+    maxRequeues: 1,
     idleTimeout: IDLE_TIMEOUT,
+    name: ehlo,
     host,
     port,
     secure,
@@ -192,27 +228,62 @@ export function renderEmail(
   return { subject, text: textPart(content), html: htmlPart(content), ...(csv !== undefined && { csv }) }
 }
 
-/** Once the server has taken the mail for some, another attempt would bring those a second copy: it is noted, not repeated. */
-function accepted(taken: number, refused: number): AttemptOutcome {
-  if (refused === 0) return { outcome: 'delivered' }
-  const of = `${formatCount(refused)} of ${formatCount(taken + refused)} recipients`
-  return { outcome: 'delivered', detail: `${of} refused by the mail server` }
+/** Recipients who have it get no second copy: only the others are tried again. */
+function outcomeFor(recipients: Recipients): AttemptOutcome {
+  const { taken, later, refused } = recipients
+  if (later.length === 0 && refused.length === 0) return { outcome: 'delivered', recipients }
+  const of = `${formatCount(taken.length)} of ${countOf(taken.length + later.length + refused.length, 'recipient')}`
+  const parts = [
+    `${taken.length === 0 ? 'nobody' : of} got it`,
+    ...(later.length > 0 ? [`put off: ${listed(later)}`] : []),
+    ...(refused.length > 0 ? [`refused: ${listed(refused)}`] : []),
+  ]
+  const reason = parts.join('; ')
+  return later.length > 0
+    ? { outcome: 'retry', reason, recipients }
+    : { outcome: 'delivered', detail: reason, recipients }
+}
+
+const MOST_NAMED = 3
+
+function listed(recipients: readonly Recipient[]): string {
+  const named = recipients.slice(0, MOST_NAMED).map(({ address, reason }) => `${cleanText(address, 80)} (${reason})`)
+  const more = recipients.length - named.length
+  return [...named, ...(more > 0 ? [`${formatCount(more)} more`] : [])].join(', ')
+}
+
+function stillIn(to: readonly string[], left: readonly string[]): string[] {
+  const known = new Set(to.map(bareAddress))
+  return left.filter((address) => known.has(bareAddress(address)))
+}
+
+/** The address as servers compare it, without the name in front. */
+function bareAddress(given: string): string {
+  const [, bare = given] = /<([^<>]+)>\s*$/.exec(given) ?? []
+  const at = bare.lastIndexOf('@')
+  return `${bare.slice(0, at)}@${domainToASCII(bare.slice(at + 1)) || bare.slice(at + 1)}`.trim().toLowerCase()
+}
+
+interface FailedLogin {
+  reason: string
+  answer?: number
 }
 
 /** Connects and logs in as a mail would, and sends nothing. Returns why that failed, for people; nothing if it worked. */
 export async function verifyLogin({
   name,
   smtp,
+  ehlo,
   tls,
   timeoutMs,
-}: Pick<EmailOptions, 'name' | 'smtp' | 'tls'> & { timeoutMs: number }): Promise<string | undefined> {
-  const server = smtpServer(name, smtp)
+}: Pick<EmailOptions, 'name' | 'smtp' | 'ehlo' | 'tls'> & { timeoutMs: number }): Promise<FailedLogin | undefined> {
+  const server = smtpServer(name, smtp, ehlo)
   const transport = await createTransport(server, tls, timeoutMs)
   try {
     await transport.verify()
     return undefined
   } catch (error) {
-    return smtpFailure(error, server.secrets)
+    return { reason: smtpFailure(error, server), ...failureCode(error) }
   } finally {
     transport.close()
   }

@@ -23,7 +23,7 @@ export const slack = {
       texts: { escapeField: (text) => escaped(escapeMarkup(context.home)(text)), mostBytes: MOST_TEXT },
     }),
   reach: reachAddress,
-  wayOut: postWayOut,
+  wayOut: (place, answer) => postWayOut(place, answer),
 } satisfies ReceiverKind<SettingsOf<typeof slackSettings>>
 
 /** A hook that was taken away never comes back; its channel may. */
