@@ -9,7 +9,6 @@ import {
   plainText,
   type ReportProblem,
   related,
-  share,
   timeZone,
   toggle,
   type Unchecked,
@@ -142,22 +141,6 @@ export const http = related(
   },
 ).describe('The HTTP server: install, callback, health, pages, API.')
 
-/** Bounds that are judged also where no heartbeat is sent. */
-const bounds = {
-  tokens: share({ most: 100 })
-    .prefault('95%')
-    .describe('Share of the accounts whose tokens must be refreshed in time; beside it limits.coverage counts.'),
-  overdueRefresh: duration({ min: '10s', max: '1d' })
-    .prefault('5m')
-    .describe('How long a refresh may be overdue, and the token endpoint may fail.'),
-  outboxAge: duration({ min: '1m', max: '3d' })
-    .prefault('15m')
-    .describe(
-      'How long an alert may be on its way: in the outbox, in a group that is due, at a receiver that does not take it.',
-    ),
-}
-export const DEFAULT_BOUNDS = z.object(bounds).parse({})
-
 export const heartbeat = related(
   z.strictObject({
     url: secretAddress(['https', 'http'], ({ username, password, hash }) => {
@@ -171,7 +154,6 @@ export const heartbeat = related(
       .describe(
         'How often, by one daemon for all. The service should expect it so often, and allow a few more minutes.',
       ),
-    ...bounds,
     insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
   }),
   (given, report) => checkPlainHttp(given, ['url'], report),

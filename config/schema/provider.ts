@@ -58,16 +58,6 @@ export const provider = related(
       })
       .prefault({})
       .describe("Plimsoll's own share of one account's rate limit: a sliding window over all workers."),
-    tokenRate: z
-      .strictObject({
-        requests: wholeNumber(1, 1_000_000).prefault(1_000).describe('Token requests of all workers together ...'),
-        per: duration({ min: '100ms', max: '1h' }).prefault('1s').describe('... within this time.'),
-      })
-      .prefault({})
-      .describe('Never more than this. Plimsoll learns from 429s what the provider allows; usually it is less.'),
-    errorCeiling: share()
-      .prefault('5%')
-      .describe('Share of all calls that may be errors: retries wait rather than push it higher.'),
     failedCalls: failedCalls.prefault({}),
     insecure: untilRestart(toggle().prefault(false).describe('Allows http:// for hosts other than this machine.')),
   }),

@@ -16,6 +16,7 @@ import { atInterval, InFlight } from '../runtime/concurrency.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { ShutdownBudget } from '../runtime/lifecycle.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { ENDPOINT_SETTINGS } from '../tokens/endpoint/state.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { sealAnswers } from '../tokens/sealed-answers.ts'
 import { storeGrantsInHand } from '../tokens/store-tokens.ts'
@@ -23,7 +24,7 @@ import { TokenStore } from '../tokens/token-store.ts'
 import { Unstored } from '../tokens/unstored.ts'
 import type { VaultKey } from '../tokens/vault.ts'
 import { fleetAnnouncements } from './announcers.ts'
-import { endpointSettings, providerOptions } from './settings.ts'
+import { providerOptions } from './settings.ts'
 import { type AppInput, openStoreResources, type StoreResources } from './stores.ts'
 
 /** Parts that are opened once and live until the process ends, through any reload. */
@@ -136,9 +137,7 @@ function openEndpoint(
   const due = new DueSets(store, keys)
   return new TokenEndpoint({
     text: endpointText(store, keys),
-    get settings() {
-      return endpointSettings(followed.config)
-    },
+    settings: ENDPOINT_SETTINGS,
     announce: (...change) => {
       const announce = fleetAnnouncements(followed.config)
       return endpointAnnouncer(store, keys, announce, (now) => due.nearestExpiry(now))(...change)

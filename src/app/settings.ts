@@ -1,5 +1,4 @@
 import { unprovenAfter } from '../../config/schema/alerts.ts'
-import { DEFAULT_BOUNDS } from '../../config/schema/http.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { lineOf } from '../../config/schema/thresholds.ts'
 import { withTags } from '../accounts/match-account.ts'
@@ -11,7 +10,6 @@ import { type CoverageSettings, staleAfter } from '../limits/coverage.ts'
 import type { Retention } from '../limits/history/resolutions.ts'
 import type { SampleSettings } from '../limits/samples.ts'
 import type { ProviderOptions } from '../provider/client.ts'
-import type { EndpointSettings } from '../tokens/endpoint/state.ts'
 
 /** Settings of each part, by the config. Nothing else reads the config and decides. */
 
@@ -26,9 +24,7 @@ export function coverageSettings({ limits }: Config): CoverageSettings {
 
 /** Bounds of the checks: out of bounds for the heartbeat is a trouble everywhere, also where none is sent. */
 export function checkBounds(config: Config): CheckBounds {
-  const { tokens, overdueRefresh, outboxAge } = config.heartbeat ?? DEFAULT_BOUNDS
   return {
-    ...{ tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge },
     freshnessMs: coverageSettings(config).freshnessMs,
     unprovenAfterMs: unprovenAfter(config.alerts),
     receivers: new Set(Object.keys(config.receivers)),
@@ -48,10 +44,6 @@ export function sampleSettings({ limits }: Config): SampleSettings {
 export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe'> {
   const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs, connections } = provider
   return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections }
-}
-
-export function endpointSettings({ provider: { tokenRate, errorCeiling } }: Config): EndpointSettings {
-  return { mostPerSecond: (tokenRate.requests * 1_000) / tokenRate.per, errorCeiling }
 }
 
 /** Which levels a series has, and when a message goes out. */

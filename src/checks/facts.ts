@@ -59,13 +59,14 @@ interface OutboxFacts {
   oldestDelivery: { receiver: string; createdAt: number } | null
 }
 
+/** Share of the accounts whose tokens must be refreshed in time, 0 to 1. */
+export const TOKENS_OBJECTIVE = 0.95
+/** How long a refresh may be overdue, and the token endpoint may fail. */
+export const OVERDUE_REFRESH_MS = 300_000
+/** How long an alert may be on its way. */
+export const OUTBOX_AGE_MS = 900_000
+
 export interface CheckBounds {
-  /** Share of the accounts whose tokens must be refreshed in time, 0 to 1. */
-  tokens: number
-  /** How long a refresh may be overdue, and the token endpoint may fail. */
-  overdueRefreshMs: number
-  /** How long an alert may be on its way. */
-  outboxAgeMs: number
   /** Age from which a reading is stale. */
   freshnessMs: number
   /** After how long a receiver that delivered nothing is not known to work. */
@@ -95,7 +96,7 @@ export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
     store.hgetall(keys.progress),
     deps.registry.countByState(),
     due.countDue('refresh', Number.POSITIVE_INFINITY),
-    due.countDue('refresh', now - bounds.overdueRefreshMs),
+    due.countDue('refresh', now - OVERDUE_REFRESH_MS),
     due.nearestExpiry(now),
     readTokenEndpoint(store, keys),
     readCoverage(deps.coverage, now),

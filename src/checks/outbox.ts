@@ -1,6 +1,7 @@
 import { cleanText } from '../text/clean-text.ts'
 import { formatSpan } from '../text/format-number.ts'
 import { type Check, critical, STUCK, type Trouble, warning } from './check.ts'
+import { OUTBOX_AGE_MS } from './facts.ts'
 
 const LOG = "See the daemon's log."
 
@@ -8,9 +9,9 @@ const LOG = "See the daemon's log."
 export const outbox: Check = {
   name: 'outbox',
   of: 'fleet',
-  judge({ now, clockSteadyForMs, outbox, bounds, receivers }) {
+  judge({ now, clockSteadyForMs, outbox, receivers }) {
     const late = (at: number | null, says: (span: string) => Trouble): Trouble[] =>
-      at !== null && Math.min(now - at, clockSteadyForMs) > bounds.outboxAgeMs ? [says(formatSpan(now - at))] : []
+      at !== null && Math.min(now - at, clockSteadyForMs) > OUTBOX_AGE_MS ? [says(formatSpan(now - at))] : []
     const stuck = (says: string): Trouble => ({ ...critical('Fix the daemon', says, STUCK), fix: LOG, outside: true })
     const { oldestEntryAt, groupDueAt, attemptDueAt, oldestDelivery } = outbox
     return [

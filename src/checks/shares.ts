@@ -1,6 +1,7 @@
 import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
 import { isLow } from '../views/fleet-health.ts'
 import { type Check, type Trouble, type TroubleOf, warning } from './check.ts'
+import { OVERDUE_REFRESH_MS, TOKENS_OBJECTIVE } from './facts.ts'
 
 /** One account, or two, have alerts of their own; unless that is all there are. */
 const LEAST_ACCOUNTS = 3
@@ -19,16 +20,16 @@ function outOfBounds(verb: string, says: string, of: TroubleOf, fix: string): Tr
 export const refreshes: Check = {
   name: 'refreshes',
   of: 'fleet',
-  judge({ clockSteadyForMs, refreshes: { kept, overdue }, byState: { failing }, bounds }) {
+  judge({ clockSteadyForMs, refreshes: { kept, overdue }, byState: { failing } }) {
     const of = (accounts: number) => `token refreshes of ${formatCount(accounts)} of ${countOf(kept, 'account')}`
-    const late = `${of(overdue)} have been overdue for ${formatSpan(bounds.overdueRefreshMs)} or longer`
+    const late = `${of(overdue)} have been overdue for ${formatSpan(OVERDUE_REFRESH_MS)} or longer`
     const log = "See plimsoll status for the token endpoint, and the daemon's log."
     const list = 'plimsoll accounts list --state failing names them.'
     return [
-      ...(clockSteadyForMs > bounds.overdueRefreshMs && areTooMany(overdue, kept, bounds.tokens)
+      ...(clockSteadyForMs > OVERDUE_REFRESH_MS && areTooMany(overdue, kept, TOKENS_OBJECTIVE)
         ? [outOfBounds('Check refreshes', late, { is: 'accounts', group: 'refresh' }, log)]
         : []),
-      ...(areTooMany(failing, kept, bounds.tokens)
+      ...(areTooMany(failing, kept, TOKENS_OBJECTIVE)
         ? [outOfBounds('Check refreshes', `${of(failing)} fail`, { is: 'accounts', group: 'failing' }, list)]
         : []),
     ]

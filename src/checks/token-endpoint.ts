@@ -5,6 +5,7 @@ import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { endpointTrouble } from '../views/fleet-health.ts'
 import type { Check } from './check.ts'
 import type { FleetFacts } from './facts.ts'
+import { OVERDUE_REFRESH_MS } from './facts.ts'
 
 const VERB: Record<Cause, string> = {
   credentials: 'Fix the secret',
@@ -22,7 +23,7 @@ export const tokenEndpoint: Check = {
   name: 'token-endpoint',
   of: 'fleet',
   judge(facts) {
-    const { now, clockSteadyForMs, tokenEndpoint, refreshes, nearestExpiryAt, handled, bounds } = facts
+    const { now, clockSteadyForMs, tokenEndpoint, refreshes, nearestExpiryAt, handled } = facts
     if (tokenEndpoint === null || !isFailing(facts)) return []
     const { breaker, since } = tokenEndpoint
     const isKnown = handled.has('token-endpoint')
@@ -33,7 +34,7 @@ export const tokenEndpoint: Check = {
     const troubledMs = Math.min(now - Date.parse(since ?? ''), clockSteadyForMs)
     const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
     const fix = "See plimsoll status, and the provider's status page."
-    const isLong = breaker === 'open' && troubledMs > bounds.overdueRefreshMs
+    const isLong = breaker === 'open' && troubledMs > OVERDUE_REFRESH_MS
     return [
       {
         level: isKnown || breaker === 'half-open' ? 'warning' : 'critical',

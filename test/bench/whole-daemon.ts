@@ -42,7 +42,7 @@ export async function startWholeDaemon(
       provider: {
         ...{ api: '2026-03', scopes: ['oauth', 'crm.objects.contacts.read'] },
         // What is measured is the work, not the manners.
-        ...{ tokenRate: { requests: 1_000_000, per: '1s' }, accountRate: { requests: 200, per: '10s' } },
+        accountRate: { requests: 200, per: '10s' },
         ...settings.provider,
       },
       encryption: { keys: [{ id: KEY.id, key: KEY.key.toString('base64') }] },

@@ -27,7 +27,7 @@ export function fleetFacts(changed: Partial<FleetFacts> = {}): FleetFacts {
     failedCalls: { calls: 1_000, failed: 1, share: 0.001, limit: 0.05, warning: 0.03, critical: 0.05 },
     outbox: { oldestEntryAt: null, groupDueAt: null, attemptDueAt: null, oldestDelivery: null },
     bounds: {
-      ...{ tokens: 0.95, overdueRefreshMs: 5 * MINUTE, outboxAgeMs: 15 * MINUTE, freshnessMs: 26 * HOUR },
+      freshnessMs: 26 * HOUR,
       ...{ unprovenAfterMs: 'never', receivers: new Set(['ops-mail']), api: '2026-09' },
     },
     ...{ queues: [], receivers: [], announced: new Set(), handled: new Set() },

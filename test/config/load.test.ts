@@ -24,8 +24,6 @@ test('fills in every default of the smallest file', () => {
     timeout: 10_000,
     connections: 64,
     accountRate: { requests: 20, per: 10_000 },
-    tokenRate: { requests: 1_000, per: 1_000 },
-    errorCeiling: 0.05,
     failedCalls: { warning: 0.03, critical: 0.05 },
     insecure: false,
   })

@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => service.stop())
 
 const bounds: CheckBounds = {
-  ...{ tokens: 0.95, overdueRefreshMs: 5 * MINUTE, outboxAgeMs: 15 * MINUTE, freshnessMs: 26 * HOUR },
+  freshnessMs: 26 * HOUR,
   ...{ unprovenAfterMs: 'never', receivers: new Set(['ops-mail']), api: '2026-09' },
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { newState } from '../../src/tokens/endpoint/state.ts'
 import { failure } from '../support/fake-provider.ts'
 import { worldOfFile } from '../support/world.ts'
 
@@ -8,9 +9,10 @@ const MINUTE = 60_000
 /** Accounts whose tokens, of different lives, are all due; a sweep says in how long it would look again, ms. */
 async function overdue(count: number, mostPerSecond = 1_000) {
   const chance = { random: 0 }
-  const settings = { provider: { tokenRate: { requests: mostPerSecond, per: '1s' } } }
-  const w = await world({ settings, change: () => ({ random: () => chance.random }) })
+  const w = await world({ change: () => ({ random: () => chance.random }) })
   const { store, keys, clock, services } = w
+  // As daemons have learned it.
+  await store.set(keys.endpoint, JSON.stringify(newState({ mostPerSecond, errorCeiling: 0.05 }, clock.now())))
   // The longest life first in the set of due moments, so that its order is not that of expiry.
   for (let n = 0; n < count; n++) await w.account({ hubId: n + 1, lifeMs: 40 * MINUTE - n * 1_000 })
   clock.move(39 * MINUTE)

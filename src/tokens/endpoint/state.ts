@@ -54,6 +54,9 @@ export interface EndpointSettings {
   errorCeiling: number
 }
 
+/** The provider's 429s decide; this only bounds what is asked before the first one. Of a million accounts it refreshes each within four minutes. */
+export const ENDPOINT_SETTINGS: EndpointSettings = { mostPerSecond: 5_000, errorCeiling: 0.05 }
+
 /** One observation of a daemon: its report is a list of these, in their order. */
 export interface Seen {
   /** Refreshes that worked. */

@@ -17,7 +17,6 @@ const MANY = Number(process.env.PLIMSOLL_ACCOUNTS ?? 10_000)
 const FEW = 40
 const CALLBACKS = 200
 const FEW_LIVE_MS = 20_000
-const MOST_PER_SECOND = 400
 
 /** A provider for as many accounts as ask, as cheap as can be: a token tells whose it is. Those up to FEW live short. */
 async function startAnyProvider(context: TestContext) {
@@ -93,14 +92,13 @@ function mostWithin(ms: number, times: readonly number[]): number {
   return most
 }
 
-test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers connect: paced, no older token expires, pages answer`, async (context) => {
+test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers connect: no older token expires, pages answer`, async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-many-'))
   const redis = await startRedis(folder)
   const provider = await startAnyProvider(context)
   const config = writeDaemonConfig(folder, {
     ...{ sandboxUrl: provider.url, smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: await freePort() },
     settings: {
-      provider: { tokenRate: { requests: MOST_PER_SECOND, per: '1s' } },
       limits: { every: '15m', associations: [] },
       encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
     },
@@ -158,9 +156,6 @@ test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers con
     `${all} accounts have a token after ${seconds} s, at most ${mostWithin(1_000, firstOfMany)} first ` +
       `refreshes in a second; the status page took ${sorted[Math.floor(sorted.length / 2)]} ms, 95 % within ${p95} ms`,
   )
-  // What the setting allows, a burst of a fifth of it, and what comes in a heap after a busy machine left daemon or provider
-  // without a turn: of a single second that alone can be as much again.
-  expect(mostWithin(10_000, firstOfMany)).toBeLessThanOrEqual(11.5 * MOST_PER_SECOND)
   expect(p95).toBeLessThan(5_000)
   expect(daemon.lines.filter((line) => /"token\.(?:expired|transient|reauthorize)"/.test(line))).toEqual([])
 })

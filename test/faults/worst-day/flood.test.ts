@@ -22,7 +22,7 @@ test(`${CONNECTIONS} connections flood every open route: no token of ${ACCOUNTS}
   timeout: (SECONDS + 180) * 1_000,
 }, async (context) => {
   const scene = await sceneFor(context, { accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS })
-  const daemon = await scene.daemon({ provider: { tokenRate: { requests: 1_000, per: '1s' } } })
+  const daemon = await scene.daemon()
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
   await lookInto(() => scene).allRefreshed(hubIds)
