@@ -81,7 +81,7 @@ async function settle(deps: DeliverWork, delivery: Delivery, tried: Tried, stop:
 
   const next = afterAttempt(outcome, {
     attempts: delivery.attempts + 1,
-    firstAttemptAt: delivery.createdAt,
+    waitedMs: delivery.waitedMs,
     now,
     random: deps.random(),
   })

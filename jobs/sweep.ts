@@ -7,7 +7,7 @@ import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
-import { claimGrants } from '../src/tokens/parked-grants.ts'
+import { bringGrantsForward, claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
 import { mailInstallers } from './mail-installers.ts'
 import type { ChunkJob, Queues, SweepKind } from './queues.ts'
@@ -58,7 +58,7 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
 const SWEEP_OF: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
   'poll-limits': sweepPolls,
-  uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
+  uninstall: sweepUninstalls,
   grants: sweepGrants,
   alerts: sweepMessages,
   'tend-history': sweepHistory,
@@ -73,6 +73,11 @@ async function sweepPolls(deps: JobDeps): Promise<number | undefined> {
   const shortest = Math.min(every, ...accounts.map((some) => some.every ?? every))
   const next = await sweepAccounts(deps, 'poll', deps.queues.pollLimits)
   return nextSweepAt(shortest, next, deps.clock.now())
+}
+
+async function sweepUninstalls(deps: JobDeps): Promise<number | undefined> {
+  await deps.due.bringUninstallsForward(deps.clock.now())
+  return sweepAccounts(deps, 'uninstall', deps.queues.uninstall)
 }
 
 async function sweepAccounts(
@@ -96,7 +101,7 @@ async function sweepTokens(deps: JobDeps): Promise<number | undefined> {
   const queue = deps.queues.refreshTokens
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
-  if (deps.clockWatch.mayHaveBeenSetBack()) await bringForward(deps, now)
+  if (deps.clockWatch.mayHaveMomentsAhead('accounts')) await bringForward(deps, now)
   if (waiting > ENOUGH_WAITING) return now + SWEEP_AGAIN_MS
   const { due, next, fleet } = await deps.due.dueTokens(now)
   const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
@@ -119,7 +124,7 @@ async function bringForward(deps: JobDeps, now: number): Promise<void> {
   if (tokens + polls === 0) return
   deps.log.warn(
     { code: 'clock.set-back', tokens, polls },
-    'the clock was set back: these tokens are refreshed, and these accounts polled, at once',
+    'so many refreshes and polls were planned by a clock that was ahead: they are due now',
   )
 }
 
@@ -146,7 +151,7 @@ async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
-export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
+export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'metrics' | 'clock' | 'clockWatch'>
 
 /** Deliveries handed on at a time. */
 const BATCH = 500
@@ -164,7 +169,8 @@ export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined>
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
-async function handOnDeliveries({ deliveries, queues, clock }: AlertsWork): Promise<number | undefined> {
+async function handOnDeliveries({ deliveries, queues, clock, clockWatch }: AlertsWork): Promise<number | undefined> {
+  if (clockWatch.mayHaveMomentsAhead('deliveries')) await deliveries.bringForward(clock.now())
   const { ids, next } = await deliveries.claim(clock.now(), BATCH)
   const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
   if (jobs.length > 0) await queues.deliver.addBulk(jobs)
@@ -210,6 +216,7 @@ type GrantsWork = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
 
 /** Asks again whose the grants are that had no answer at their install. The clock brings the next sweep. */
 export async function sweepGrants(deps: GrantsWork): Promise<undefined> {
+  await bringGrantsForward(deps, deps.clock.now())
   const ids = await claimGrants(deps, deps.clock.now())
   const finish = async (id: string) => {
     try {

@@ -4,7 +4,7 @@ import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
 import { type AlertWrites, bothWrites, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { CLOCK_SLACK_MS, type Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import {
@@ -18,7 +18,7 @@ import {
   type ParkDeps,
   planGrant,
 } from '../tokens/parked-grants.ts'
-import { CLOCK_SLACK_MS, planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
+import { planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { askIdentity, type Identity } from './identity.ts'
 

@@ -1,8 +1,10 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { CLOCK_SLACK_MS } from '../runtime/clock.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
-import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
+import { LONGEST_RETRY_AFTER_MS } from '../runtime/retry-after.ts'
+import { LONGEST_PAUSE_MS, LONGEST_PROBE_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
 /** Work that is due for longer is not being done: a sweep comes every few seconds. */
@@ -150,18 +152,30 @@ export class DueSets {
   }
 
   /**
-   * After the clock was set back: whose token seems to come from the future is due now, and so is who seems to have been
-   * polled there. Returns how many those are.
+   * Makes due what is due later than its own rule allows: it was planned or claimed by a clock that was ahead. Returns how many
+   * accounts that are.
    */
   async bringForward(now: number): Promise<{ tokens: number; polls: number }> {
-    const bring = async (kind: DueKind) => {
-      const counts = await everyPartition(this.#keys, (partition) =>
-        this.#store.bringForward(partition.due[kind], ...[now, CLOCK_SLACK_MS, partition.accountPrefix, kind]),
+    const bring = async (kind: 'refresh' | 'poll') => {
+      const pause = kind === 'poll' ? ACCOUNT_CLAIM_MS.poll : LONGEST_PAUSE_MS
+      const longest = [pause, LONGEST_RETRY_AFTER_MS, LONGEST_PROBE_MS, CLOCK_SLACK_MS]
+      const counts = await everyPartition(this.#keys, ({ due, accountPrefix }) =>
+        this.#store.bringForward(due[kind], now, accountPrefix, kind, ...longest),
       )
       return sum(counts)
     }
-    const [tokens, polls] = await Promise.all([bring('refresh'), bring('poll')])
-    return { tokens, polls }
+    return { tokens: await bring('refresh'), polls: await bring('poll') }
+  }
+
+  /** The same for the accounts that are being uninstalled. */
+  async bringUninstallsForward(now: number): Promise<number> {
+    const counts = await everyPartition(this.#keys, ({ due, state, accountPrefix }) =>
+      this.#store.bringUninstallsForward(
+        ...[due.uninstall, state.uninstalling, now, accountPrefix],
+        ...[ACCOUNT_CLAIM_MS.uninstall, LONGEST_RETRY_AFTER_MS, CLOCK_SLACK_MS],
+      ),
+    )
+    return sum(counts)
   }
 
   /** Claims those of the chosen that are still due, and returns them in the order given. */

@@ -11,7 +11,7 @@ import { outbox } from './outbox.ts'
 import { ownState, ownWait } from './own-state.ts'
 import type { ProcessFacts } from './process-facts.ts'
 import { failingReceivers, ownReceivers } from './receivers.ts'
-import { readings, refreshes } from './shares.ts'
+import { expiredTokens, readings, refreshes } from './shares.ts'
 import type { StatusFacts } from './status-facts.ts'
 import { ownSweeps, work } from './sweeps.ts'
 import { tokenEndpoint } from './token-endpoint.ts'
@@ -26,6 +26,7 @@ export const CHECKS: readonly Check[] = [
   queues,
   outbox,
   heartbeatCheck,
+  expiredTokens,
   refreshes,
   accountTokens,
   failingReceivers,

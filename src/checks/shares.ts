@@ -1,6 +1,6 @@
 import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
-import { isLow } from '../views/fleet-health.ts'
-import { type Check, type Trouble, type TroubleOf, warning } from './check.ts'
+import { areTokensOver, isLow } from '../views/fleet-health.ts'
+import { type Check, critical, type Trouble, type TroubleOf, warning } from './check.ts'
 import { OVERDUE_REFRESH_MS, TOKENS_OBJECTIVE } from './facts.ts'
 
 /** One account, or two, have alerts of their own; unless that is all there are. */
@@ -33,6 +33,18 @@ export const refreshes: Check = {
         ? [outOfBounds('Check refreshes', `${of(failing)} fail`, { is: 'accounts', group: 'failing' }, list)]
         : []),
     ]
+  },
+}
+
+/** No token of an active account is over, whatever the sets of due work say. */
+export const expiredTokens: Check = {
+  name: 'expired-tokens',
+  of: 'fleet',
+  judge({ now, clockSteadyForMs, nearestExpiryAt }) {
+    if (nearestExpiryAt === null || !areTokensOver(nearestExpiryAt, now, clockSteadyForMs)) return []
+    const says = `the access token of an active account expired ${formatSpan(now - nearestExpiryAt)} ago`
+    const fix = "See the daemon's log, and whether the clocks of all machines are right."
+    return [{ ...critical('Check refreshes', says, { is: 'accounts', group: 'refresh' }), fix, outside: true }]
   },
 }
 

@@ -12,12 +12,13 @@ const LAST_DELAY = 12 * HOUR
 const JITTER = 0.2
 export const GIVE_UP_AFTER = 72 * HOUR
 
-type Made = Record<'attempts' | 'firstAttemptAt' | 'now' | 'random', number>
+type Made = Record<'attempts' | 'waitedMs' | 'now' | 'random', number>
 
 /**
- * The next step after an attempt: `attempts` were made so far, this one included, the first at `firstAttemptAt`;
- * `random` is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up; a
- * wait that the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last.
+ * The next step after an attempt: `attempts` were made so far, this one included, with `waitedMs` between them; `random`
+ * is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up; a wait that
+ * the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last. The waits are counted, and
+ * no clock is compared with that of the first attempt: it may have been wrong then.
  */
 export function afterAttempt(outcome: AttemptOutcome, made: Made): AfterAttempt {
   switch (outcome.outcome) {
@@ -35,10 +36,9 @@ export function afterAttempt(outcome: AttemptOutcome, made: Made): AfterAttempt 
 
 function retry(
   { reason, retryAfterMs = 0 }: { reason: string; retryAfterMs?: number },
-  { attempts, firstAttemptAt, now, random }: Made,
+  { attempts, waitedMs, now, random }: Made,
 ): AfterAttempt {
-  // The first attempt may be by a clock that was ahead.
-  const end = Math.min(firstAttemptAt, now) + GIVE_UP_AFTER
+  const end = now + GIVE_UP_AFTER - waitedMs
   const notBefore = now + retryAfterMs
   if (now >= end || notBefore > end) return { next: 'dead', reason: gaveUp(attempts, reason) }
   const planned = Math.round(now + delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random))

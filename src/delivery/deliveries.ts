@@ -4,6 +4,7 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Recorded } from '../redis/scripts.ts'
+import { CLOCK_SLACK_MS } from '../runtime/clock.ts'
 import { GIVE_UP_AFTER } from './after-attempt.ts'
 import type { Receiver } from './receiver.ts'
 import { type RecipientsRecord, recipientsJson } from './receiver-health.ts'
@@ -15,6 +16,8 @@ export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'create
   attempts: number
   /** Recipients that have not got it, where others have. */
   left?: readonly string[]
+  /** How long it waited between them, ms. */
+  waitedMs: number
 }
 
 /** A delivery without its message. */
@@ -76,6 +79,8 @@ export interface AttemptRecord {
 
 /** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
 export const CLAIM_MS = 60_000
+/** The end of a claim has a fraction: no plan has one. */
+const CLAIMED = 0.5
 /** How soon a delivery that waits for another one is tried again. */
 export const BEHIND_MS = 1_000
 /**
@@ -103,8 +108,8 @@ export class Deliveries {
   /** Ids of deliveries whose next attempt is due, and when the earliest of the rest is. */
   async claim(now: number, limit: number): Promise<{ ids: string[]; next: number | undefined }> {
     const { deliveriesDue } = this.#keys.delivery
-    const [ids, next] = await accountSteps(this.#store).claimDue(deliveriesDue, now, limit, now + CLAIM_MS)
-    return { ids, next: next === '' ? undefined : Number(next) }
+    const [ids, next] = await accountSteps(this.#store).claimDue(deliveriesDue, now, limit, now + CLAIM_MS + CLAIMED)
+    return { ids, next: next === '' ? undefined : Math.floor(Number(next)) }
   }
 
   /**
@@ -117,6 +122,12 @@ export class Deliveries {
     const taken = await this.#store.beginAttempt(this.#keys.delivery.deliveriesDue, id, now, CLAIM_MS, ...waits)
     if (!Array.isArray(taken)) return taken
     return deliveryOf(id, byName(taken))
+  }
+
+  /** Makes due what was planned by a clock that was ahead. Returns how many those are. */
+  bringForward(now: number): Promise<number> {
+    const { deliveriesDue } = this.#keys.delivery
+    return this.#store.bringDeliveriesForward(deliveriesDue, Math.round(now), CLAIM_MS, CLOCK_SLACK_MS)
   }
 
   record(delivery: Delivery, record: AttemptRecord, now: number): Promise<Recorded> {
@@ -285,7 +296,7 @@ function byName(fields: readonly string[]): Fields {
 }
 
 function deliveryOf(id: string, fields: Fields): Delivery | undefined {
-  const { message, receiver, createdAt, attempts, left } = fields
+  const { message, receiver, createdAt, attempts, waitedMs = '0', left } = fields
   if (message === undefined || receiver === undefined) return undefined
   const made = JSON.parse(message) as Message
   const asIs = {
@@ -293,6 +304,7 @@ function deliveryOf(id: string, fields: Fields): Delivery | undefined {
     receiver,
     createdAt: Number(createdAt),
     attempts: Number(attempts),
+    waitedMs: Number(waitedMs),
     ...(left !== undefined && { left: JSON.parse(left) as string[] }),
   }
   return { ...asIs, message: fields.changed === undefined ? made : afterOvertaking(made, fields) }

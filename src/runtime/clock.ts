@@ -63,13 +63,15 @@ function repeatDue(): void {
   timer = undefined
 }
 
-/** Smaller corrections of a clock do no harm. */
-const TOLERATED_MS = 5_000
+/** Smaller corrections of a clock do no harm, and clocks of several machines may differ by so much. */
+export const CLOCK_SLACK_MS = 5_000
+/** The clock of a machine that is gone may have been ahead: no process that is left noticed. */
+const CHECK_MOMENTS_EVERY_MS = 60_000
 
 /** Notices that this machine's clock was set, or that the machine slept: by the clock that can't be set. */
 export class ClockWatch {
   readonly #clock: Clock
-  #aheadAtSweep = Number.POSITIVE_INFINITY
+  readonly #checks = new Map<string, { ahead: number; at: number }>()
   #ahead: number
   #jumpedAt = Number.NEGATIVE_INFINITY
 
@@ -78,17 +80,23 @@ export class ClockWatch {
     this.#ahead = this.#readAhead()
   }
 
-  /** Since the last call. True at the first one: no earlier value is known. */
-  mayHaveBeenSetBack(): boolean {
-    const before = this.#aheadAtSweep
-    this.#aheadAtSweep = this.#readAhead()
-    return before - this.#aheadAtSweep > TOLERATED_MS
+  /**
+   * True where stored moments of that kind may be by a clock that was ahead: at first, after the clock was set back, and once a
+   * minute, because it may have been another machine's.
+   */
+  mayHaveMomentsAhead(kind: string): boolean {
+    const [before, ahead, at] = [this.#checks.get(kind), this.#readAhead(), this.#clock.steady()]
+    const isDue =
+      before === undefined || before.ahead - ahead > CLOCK_SLACK_MS || at - before.at >= CHECK_MOMENTS_EVERY_MS
+    if (isDue) this.#checks.set(kind, { ahead, at })
+    else before.ahead = ahead
+    return isDue
   }
 
   /** Time without a jump, ms: ages by earlier moments are not known. Infinite where it never jumped. */
   clockSteadyForMs(): number {
     const ahead = this.#readAhead()
-    if (Math.abs(ahead - this.#ahead) > TOLERATED_MS) {
+    if (Math.abs(ahead - this.#ahead) > CLOCK_SLACK_MS) {
       this.#ahead = ahead
       this.#jumpedAt = this.#clock.steady()
     }

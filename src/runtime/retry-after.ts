@@ -1,5 +1,6 @@
 const SECOND_MS = 1_000
-const DAY_MS = 24 * 3_600_000
+/** More is not believed. */
+export const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
 
 /**
  * `Retry-After` (RFC 9110, 10.2.3), seconds or an HTTP date, as ms from now; held between a second and a day: neither a
@@ -9,7 +10,7 @@ export function retryAfterMs(value: string | string[] | undefined, now: number):
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   const wait = /^\d+$/.test(text) ? Number(text) * SECOND_MS : isHttpDate(text) ? Date.parse(text) - now : Number.NaN
-  return Number.isNaN(wait) ? undefined : Math.min(Math.max(wait, SECOND_MS), DAY_MS)
+  return Number.isNaN(wait) ? undefined : Math.min(Math.max(wait, SECOND_MS), LONGEST_RETRY_AFTER_MS)
 }
 
 /** `Date.parse` alone takes nearly anything, such as "-1", for a date. */

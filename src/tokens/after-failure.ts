@@ -109,7 +109,8 @@ function parked({ failure, times }: FailedCall, now: number): Partial<AfterFailu
  */
 function rejected(failed: FailedRefresh, base: AfterFailure, now: number, random: number): Partial<AfterFailure> {
   const { standing, times } = failed
-  const rejectedAt = failed.rejectedAt ?? now
+  // Noted in the future: the clock was wrong then, and the doubt begins now.
+  const rejectedAt = Math.min(failed.rejectedAt ?? now, now)
   const again = { state: 'failing' as const, rejectedAt }
   const confirmAt = rejectedAt + graceOf(times)
   if (now < confirmAt) return { ...again, refreshAt: confirmAt }

@@ -1,3 +1,7 @@
+import type { AccountState } from '../redis/keys.ts'
+import { CLOCK_SLACK_MS } from '../runtime/clock.ts'
+import { LONGEST_RETRY_AFTER_MS } from '../runtime/retry-after.ts'
+
 /** Shares of a token's life, 0 to 1. */
 export interface RefreshSettings {
   /** From here on a refresh is tried, once. */
@@ -11,9 +15,6 @@ export interface TokenTimes {
   obtainedAt: number
   expiresAt: number
 }
-
-/** Clocks of several machines may differ by so much; a moment further in the future than that is a clock that was set back. */
-export const CLOCK_SLACK_MS = 5_000
 
 /** An account that was imported has a refresh token alone: both times are 0 until its first refresh. */
 export function hasNoTokenYet({ expiresAt }: TokenTimes): boolean {
@@ -34,6 +35,23 @@ export function planRefresh(hubId: number, times: TokenTimes, settings: RefreshS
     dueAt: Math.floor(times.obtainedAt + life * (settings.refreshFrom + window * shareOf(hubId))),
     lateAt: Math.floor(times.obtainedAt + life * settings.refreshBy),
   }
+}
+
+/** Longest from one attempt to the next, ms, while the token is over: a pause of `after-failure.ts`, or of the breaker. */
+export const LONGEST_PAUSE_MS = 10 * 60_000
+/** Longest until an account that must reconnect is probed again, ms. */
+export const LONGEST_PROBE_MS = 27 * 3_600_000
+
+/**
+ * Latest moment that an account's next refresh may have, ms. One that is planned for later was planned by a clock that was
+ * ahead: it is due now. The step `bringForward` goes by the same rule.
+ */
+export function latestRefresh(state: AccountState, times: TokenTimes, now: number): number {
+  // How much of the token's life is left is not known.
+  if (times.obtainedAt > now + CLOCK_SLACK_MS) return now
+  if (state === 'reauthorize') return now + LONGEST_PROBE_MS
+  if (state === 'parked') return now + LONGEST_RETRY_AFTER_MS
+  return Math.max(now + LONGEST_PAUSE_MS, times.expiresAt)
 }
 
 /**

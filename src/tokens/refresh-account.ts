@@ -5,7 +5,7 @@ import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.
 import { type AfterFailure, afterFailure, isElsewhere, type RefreshFailure } from './after-failure.ts'
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { Lease, Leases } from './leases.ts'
-import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
+import { hasNoTokenYet, latestRefresh, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
 import type { BeginRefresh, RefreshContext } from './token-store.ts'
 
@@ -143,9 +143,8 @@ async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt,
 
 /** After a failure the next attempt has a moment of its own; earlier callers do not try. */
 function plannedAt({ context, dueAt }: Attempt, refused: string | undefined, now: number): number {
-  // The clock was set back since: how much of the token's life is left is not known.
-  if (context.times.obtainedAt > now + CLOCK_SLACK_MS) return now
-  return context.retryAt ?? (refused === context.generation ? 0 : dueAt)
+  const planned = context.retryAt ?? (refused === context.generation ? 0 : dueAt)
+  return planned > latestRefresh(context.state, context.times, now) ? now : planned
 }
 
 function canBeIdentified({ isUnidentified, times, retryAt }: RefreshContext): boolean {

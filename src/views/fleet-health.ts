@@ -1,3 +1,4 @@
+import { OVERDUE_AFTER_MS } from '../accounts/due-sets.ts'
 import { ENDPOINT_CAUSE, firstExpiry } from '../alerts/kinds/fleet-alert.ts'
 import { type Daemon, isSilent, leftUndone, ROLES } from '../heartbeat/daemons.ts'
 import { type FailedCalls, failedShare, MOST_FAILED } from '../heartbeat/failed-calls.ts'
@@ -133,6 +134,14 @@ export async function readTokenEndpoint(store: Store, keys: Keys): Promise<Token
 /** `0.4 s ahead of ours`: the provider's clock. */
 export function skewText(clockSkewMs: number): string {
   return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
+}
+
+/**
+ * True where the first of the tokens of active accounts has been over for as long as a refresh may be late. Just after the clock
+ * was set that is not known.
+ */
+export function areTokensOver(nearestExpiryAt: number, now: number, clockSteadyForMs: number): boolean {
+  return Math.min(now - nearestExpiryAt, clockSteadyForMs) > OVERDUE_AFTER_MS
 }
 
 /** The endpoint's trouble: `client secret rejected`. */

@@ -39,7 +39,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     const hashes = await Promise.all(ids.map((id) => store.hgetall(keys.delivery.delivery(id))))
     return hashes.flatMap(({ message, receiver = '', createdAt, attempts, state }, n): Delivery[] => {
       if (message === undefined || state !== undefined) return []
-      const numbers = { createdAt: Number(createdAt), attempts: Number(attempts) }
+      const numbers = { createdAt: Number(createdAt), attempts: Number(attempts), waitedMs: 0 }
       return [{ id: ids[n] ?? '', receiver, message: JSON.parse(message), ...numbers }]
     })
   }

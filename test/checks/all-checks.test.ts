@@ -9,6 +9,7 @@ const group = (count: number) => ({ count, handled: 0, first: undefined })
 /** All that the fleet can suffer from at once. */
 const ILL = statusFacts(
   {
+    nearestExpiryAt: NOW - 2 * MINUTE,
     ...{ refreshes: { kept: 10, overdue: 4 }, byState: { ...statusFacts().byState, failing: 5 } },
     daemons: [{ ...DAEMON, roles: ['worker'], ill: [{ name: 'oldest:refresh', says: 'has run for 200 s' }] }],
     tokenEndpoint: {
@@ -49,6 +50,6 @@ test('what one surface calls ill, all do', () => {
     }
   }
   const outside = outsideReport(ILL).reasons
-  expect(outside).toHaveLength(8)
+  expect(outside).toHaveLength(9)
   expect(outsideReport(statusFacts()).reasons).toEqual([])
 })

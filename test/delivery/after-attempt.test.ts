@@ -8,8 +8,8 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const THREE_DAYS = 72 * HOUR
-const after = (attempts: number, firstAttemptAt: number, outcome: AttemptOutcome, now: number, random: number) =>
-  afterAttempt(outcome, { attempts, firstAttemptAt, now, random })
+const after = (attempts: number, waitedMs: number, outcome: AttemptOutcome, now: number, random: number) =>
+  afterAttempt(outcome, { attempts, waitedMs, now, random })
 const refused = { outcome: 'retry', reason: 'answered 500' } as const
 
 describe('the delay after each failed attempt', () => {
@@ -26,7 +26,7 @@ describe('the delay after each failed attempt', () => {
     [10, 12 * HOUR],
   ])('after attempt %i it is %i ms, give or take a fifth', (attempts, delay) => {
     const now = FIRST + HOUR
-    const next = (random: number) => after(attempts, FIRST, refused, now, random)
+    const next = (random: number) => after(attempts, HOUR, refused, now, random)
     expect(next(0.5)).toEqual({ next: 'retry', at: now + delay })
     expect(next(0)).toEqual({ next: 'retry', at: now + 0.8 * delay })
     expect(next(1)).toEqual({ next: 'retry', at: now + 1.2 * delay })
@@ -34,25 +34,25 @@ describe('the delay after each failed attempt', () => {
 })
 
 test('a delivered message is done', () => {
-  expect(after(3, FIRST, { outcome: 'delivered' }, FIRST, 0.5)).toEqual({ next: 'done' })
+  expect(after(3, 0, { outcome: 'delivered' }, FIRST, 0.5)).toEqual({ next: 'done' })
 })
 
 test('a receiver that wants nothing more is not tried again', () => {
-  expect(after(1, FIRST, { outcome: 'disable', reason: 'answered 410' }, FIRST, 0.5)).toEqual({
+  expect(after(1, 0, { outcome: 'disable', reason: 'answered 410' }, FIRST, 0.5)).toEqual({
     next: 'dead',
     reason: 'answered 410',
   })
 })
 
 test('a wait that the receiver asked for is kept, and a shorter one changes nothing', () => {
-  const next = (retryAfterMs: number) => after(1, FIRST, { ...refused, retryAfterMs }, FIRST, 0.5)
+  const next = (retryAfterMs: number) => after(1, 0, { ...refused, retryAfterMs }, FIRST, 0.5)
   expect(next(HOUR)).toEqual({ next: 'retry', at: FIRST + HOUR })
   expect(next(SECOND)).toEqual({ next: 'retry', at: FIRST + 5 * SECOND })
 })
 
 test('the last attempt falls on the end of the three days, and after it the delivery is dead', () => {
-  expect(after(13, FIRST, refused, FIRST + 70 * HOUR, 0.5)).toEqual({ next: 'retry', at: FIRST + THREE_DAYS })
-  expect(after(14, FIRST, refused, FIRST + THREE_DAYS, 0.5)).toEqual({
+  expect(after(13, 70 * HOUR, refused, FIRST + 70 * HOUR, 0.5)).toEqual({ next: 'retry', at: FIRST + THREE_DAYS })
+  expect(after(14, THREE_DAYS, refused, FIRST + THREE_DAYS, 0.5)).toEqual({
     next: 'dead',
     reason: 'gave up after 14 attempts in three days: answered 500',
   })
@@ -60,7 +60,7 @@ test('the last attempt falls on the end of the three days, and after it the deli
 
 test('a wait that reaches beyond the three days makes the delivery dead', () => {
   const outcome = { ...refused, retryAfterMs: 3 * HOUR }
-  expect(after(13, FIRST, outcome, FIRST + 70 * HOUR, 0.5)).toMatchObject({ next: 'dead' })
+  expect(after(13, 70 * HOUR, outcome, FIRST + 70 * HOUR, 0.5)).toMatchObject({ next: 'dead' })
 })
 
 test('whatever happens, the next attempt is later than now, within three days and never before Retry-After', () => {
@@ -73,7 +73,7 @@ test('whatever happens, the next attempt is later than now, within three days an
       (attempts, age, retryAfterMs, random) => {
         const now = FIRST + age
         const outcome = retryAfterMs === undefined ? refused : { ...refused, retryAfterMs }
-        const next = after(attempts, FIRST, outcome, now, random)
+        const next = after(attempts, age, outcome, now, random)
         if (age >= THREE_DAYS) expect(next.next).toBe('dead')
         if (next.next !== 'retry') return
         expect(next.at).toBeGreaterThan(now)
@@ -90,7 +90,7 @@ test('a receiver that fails for good is tried about fourteen times over three da
       let now = FIRST
       let attempts = 0
       for (const random of randoms) {
-        const next = after(++attempts, FIRST, refused, now, random)
+        const next = after(++attempts, now - FIRST, refused, now, random)
         if (next.next !== 'retry') break
         now = next.at
       }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { sweepAlerts } from '../../jobs/sweep.ts'
+import { ClockWatch } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
@@ -11,9 +12,11 @@ const redis = redisOfFile()
 test('a partition that cannot be read, and a receiver, are said to be so, and hold up no delivery', async () => {
   const one = aRelay(redis.store, redis.freshKeys(), { routes: [{ to: ['mail', 'hook'] }] })
   const handedOn: string[] = []
-  const sweep = (now: number) =>
-    sweepAlerts({
-      ...{ sending: one.deps, deliveries: one.deliveries, metrics: createMetrics(), clock: new HandClock(now) },
+  const sweep = (now: number) => {
+    const clock = new HandClock(now)
+    return sweepAlerts({
+      ...{ sending: one.deps, deliveries: one.deliveries, metrics: createMetrics() },
+      ...{ clock, clockWatch: new ClockWatch(clock) },
       queues: {
         deliver: {
           addBulk: async (jobs: { data: { deliveryId: string } }[]) =>
@@ -21,6 +24,7 @@ test('a partition that cannot be read, and a receiver, are said to be so, and ho
         },
       } as never,
     })
+  }
   await one.commit({ alert: anAlert() })
   await sweep(NOW)
   await redis.store.set(one.keys.delivery.known('hook'), 'no hash')

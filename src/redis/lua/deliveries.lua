@@ -11,24 +11,24 @@
 -- A receiver that asked for a pause gets nothing before that is over, but the last attempt.
 -- An event of an account waits for the one before until that has arrived or is given up. An acknowledgement goes before newer
 -- messages of its alert: it is tried at once, and overtaken if that fails.
--- KEYS: deliveries due. ARGV: id, now, how long the attempt may take (ms), next check (ms), how long after its making the last
---   attempt is (ms), next check of a receiver that asked for more time than that (ms).
+-- KEYS: deliveries due. ARGV: id, now, how long the attempt may take (ms), next check (ms), how long it may wait between all its
+--   attempts (ms), next check of a receiver that asked for more time than that (ms).
 -- Returns the fields of the delivery, {} where there is nothing to send, 'held', or when it is due again (ms).
 local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local KEY = deliveryKey(id)
 
 local known = redis.call('HMGET', KEY, 'message', 'state', 'heldUntil', 'after', 'createdAt', 'attempts', 'shows',
-  'receiver', 'behind', 'acknowledges')
+  'receiver', 'behind', 'acknowledges', 'waitedMs')
 if not known[1] or known[2] then
   redis.call('ZREM', DELIVERIES_DUE, id)
   return {}
 end
--- A claim that ends much later was made by a clock that was ahead; a little later it does where `now` was read before the claim
--- was made, as on a busy machine.
 local function isUnderWay(heldUntil)
-  return heldUntil and tonumber(heldUntil) > now and tonumber(heldUntil) <= now + 2 * claim
+  return heldUntil and tonumber(heldUntil) > now
 end
 if isUnderWay(known[3]) then return 'held' end
+-- Whatever its next moment is: it is planned now.
+redis.call('HSET', KEY, 'plannedAt', now)
 
 local function pausedUntil(key)
   local paused = redis.call('HMGET', key, 'pausedAt', 'pausedUntil')
@@ -38,8 +38,9 @@ local function pausedUntil(key)
   redis.call('HSET', key, 'pausedAt', now, 'pausedUntil', now + till - at)
   return now + till - at
 end
-local till = math.min(pausedUntil(receiverKey(known[8])), tonumber(known[5]) + tonumber(ARGV[5]), tonumber(ARGV[6]))
+local till = math.min(pausedUntil(receiverKey(known[8])), now + tonumber(ARGV[5]) - (known[11] or 0), tonumber(ARGV[6]))
 if till > now then
+  redis.call('HINCRBY', KEY, 'waitedMs', till - now)
   redis.call('ZADD', DELIVERIES_DUE, till, id)
   return till
 end
@@ -189,7 +190,8 @@ local state = redis.call('HGET', KEY, 'state') or 'pending'
 if state == 'delivered' or (state == 'dead' and outcome ~= 'delivered') then return answer end
 if ARGV[13] ~= '' then redis.call('HSET', KEY, 'left', ARGV[13]) end
 if outcome == 'retry' then
-  redis.call('HSET', KEY, 'lastReason', reason)
+  redis.call('HSET', KEY, 'lastReason', reason, 'plannedAt', now)
+  redis.call('HINCRBY', KEY, 'waitedMs', math.max(0, nextAt - now))
   redis.call('ZADD', DELIVERIES_DUE, nextAt, id)
   return answer
 end
@@ -206,6 +208,28 @@ if outcome == 'delivered' then
   redis.call('ZREMRANGEBYSCORE', DELIVERED, '-inf', now - kept)
 else redis.call('ZADD', DEAD, now, id) end
 return answer
+
+--!step bringDeliveriesForward
+--!include delivery-step
+-- Makes due now what was planned, or claimed, by a clock that was ahead.
+-- KEYS: deliveries due. ARGV: now, how long a claim lasts (ms), slack of clocks (ms). Returns how many.
+local now, claim, slack = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local count = 0
+local later = redis.call('ZRANGEBYSCORE', DELIVERIES_DUE, '(' .. now + slack, '+inf', 'WITHSCORES')
+for n = 1, #later, 2 do
+  local id, at = later[n], tonumber(later[n + 1])
+  local known = redis.call('HMGET', deliveryKey(id), 'heldUntil', 'plannedAt', 'createdAt')
+  -- The end of a claim has a fraction.
+  local isClaim = known[1] or at ~= math.floor(at)
+  local plannedAt = tonumber(known[2] or known[3] or '') or 0
+  if plannedAt > now + slack or (isClaim and at > now + slack + claim) then
+    redis.call('HDEL', deliveryKey(id), 'heldUntil')
+    redis.call('ZADD', DELIVERIES_DUE, now, id)
+    count = count + 1
+  end
+end
+return count
 
 --!step recordTest
 --!include note-attempt
@@ -227,7 +251,7 @@ local id, now = ARGV[1], ARGV[2]
 local KEY = deliveryKey(id)
 
 if redis.call('HGET', KEY, 'state') ~= 'dead' then return 'lost' end
-redis.call('HDEL', KEY, 'state', 'endedAt', 'refusedBy')
+redis.call('HDEL', KEY, 'state', 'endedAt', 'refusedBy', 'waitedMs')
 redis.call('HSET', KEY, 'createdAt', now, 'attempts', 0)
 redis.call('ZREM', DEAD, id)
 redis.call('ZADD', DELIVERIES_DUE, now, id)

@@ -7,6 +7,7 @@ import { type Html, html } from '../../../text/html.ts'
 import { STATE_NAMES } from '../../../views/account-verdict.ts'
 import { isBroken } from '../../../views/deliveries.ts'
 import {
+  areTokensOver,
   coverageNotes,
   endpointStatusText,
   type HeartbeatStatus,
@@ -105,7 +106,8 @@ function tokensTile({ tokens }: FleetStatus, now: number): Html {
   const late = overdue === 0 || lateMs < 1_000 ? '' : `, late by ${formatSpan(lateMs)}`
   const expiry = nearestExpiryAt === null ? [] : [expiryText(Date.parse(nearestExpiryAt) - now)]
   const note = [nextText('refresh', tokens, now), ...expiry].join('; ')
-  return tile('Tokens', `${formatCount(overdue)} overdue${late}`, note, overdue)
+  const isOver = nearestExpiryAt !== null && areTokensOver(Date.parse(nearestExpiryAt), now, Number.POSITIVE_INFINITY)
+  return tile('Tokens', `${formatCount(overdue)} overdue${late}`, note, overdue + Number(isOver))
 }
 
 function expiryText(ms: number): string {

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import { sweep, sweepGrants } from '../../jobs/sweep.ts'
+import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { readFleetStatus } from '../../src/checks/fleet-status.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { keepGrant, newGrantId } from '../../src/tokens/parked-grants.ts'
+import { openAlertPath } from '../support/alert-path.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { HUB, openWorld, type World } from '../support/world.ts'
+
+const redis = redisOfFile()
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+/** By so much the clock was wrong. */
+const AHEAD = 6 * HOUR
+
+const POLLS = { limits: { every: '15m', reports: 'customProperties' } }
+const down = (retryAfterMs?: number) => failure('transient', { status: 503, ...(retryAfterMs && { retryAfterMs }) })
+
+/** What the sweeps of some minutes hand on. */
+async function handedOn(w: World, kind: 'refresh-tokens' | 'poll-limits', minutes: number): Promise<Set<number>> {
+  const taken = new Set<number>()
+  for (let minute = 0; minute < minutes; minute++) {
+    if (kind === 'poll-limits') await w.sweep('refresh-tokens')
+    const { chunks } = await w.sweep(kind)
+    for (const { hubIds } of chunks) for (const hubId of hubIds) taken.add(hubId)
+    w.clock.move(MINUTE)
+  }
+  return taken
+}
+
+describe('after the clock was ahead by hours', () => {
+  test('what a daemon had claimed when it was killed is taken up by the next one in time', async () => {
+    const w = await openWorld(redis, { settings: POLLS })
+    for (let hubId = 1; hubId <= 20; hubId++) await w.account({ hubId, lifeMs: 30 * MINUTE })
+    w.clock.set(AHEAD)
+    await w.sweep('refresh-tokens')
+    await w.sweep('poll-limits')
+    w.clock.set(-AHEAD)
+    const next = await w.beside()
+    expect((await handedOn(next, 'refresh-tokens', 25)).size).toBe(20)
+    expect((await handedOn(next, 'poll-limits', 16)).size).toBe(20)
+  })
+
+  test('an account whose refresh failed meanwhile is refreshed in time, also where no sweep saw the jump', async () => {
+    const w = await openWorld(redis)
+    const one = await w.account({ lifeMs: 30 * MINUTE })
+    await w.sweep('refresh-tokens')
+    w.says.refresh = async () => down()
+    w.clock.set(AHEAD)
+    await one.refresh()
+    expect((await one.dueAt('refresh')) ?? 0).toBeGreaterThan(w.clock.now())
+    w.clock.move(MINUTE)
+    w.clock.set(-AHEAD)
+    w.says.refresh = async () => tokens('access-2')
+    const before = w.clock.now()
+    for (let minute = 0; minute < 30 && (await one.record()).failures !== undefined; minute++) {
+      for (const { hubIds } of (await w.sweep('refresh-tokens')).chunks) if (hubIds.includes(HUB)) await one.refresh()
+      w.clock.move(MINUTE)
+    }
+    expect(w.clock.now() - before).toBeLessThan(25 * MINUTE)
+    expect((await one.read()).token.obtainedAt).toBeGreaterThanOrEqual(before)
+  })
+
+  test('an account whose poll failed meanwhile is polled by its period', async () => {
+    const w = await openWorld(redis, { settings: POLLS })
+    const one = await w.account({ lifeMs: 1_000 * HOUR })
+    await w.sweep('refresh-tokens')
+    w.says.customProperties = async () => down()
+    w.clock.set(AHEAD)
+    await w.poll()
+    w.clock.move(MINUTE)
+    w.clock.set(-AHEAD)
+    await w.sweep('refresh-tokens')
+    expect(await one.waits()).toBeLessThanOrEqual(15 * MINUTE)
+  })
+
+  test('an uninstall that was asked for meanwhile is done', async () => {
+    const w = await openWorld(redis)
+    const one = await w.account()
+    w.clock.set(AHEAD)
+    expect(await beginUninstall(w.services, HUB, { by: 'cli', reason: 'asked' })).toBe('begun')
+    w.clock.set(-AHEAD)
+    await sweep(w.services, 'uninstall')
+    expect((await one.dueAt('uninstall')) ?? 0).toBeLessThanOrEqual(w.clock.now() + MINUTE)
+    const jobs = await w.services.queues.uninstall.getJobs(['waiting'])
+    await w.services.queues.uninstall.drain()
+    expect(jobs.map(({ data }) => data.hubIds)).toEqual([[HUB]])
+  })
+
+  test('a grant that came meanwhile is asked about again', async () => {
+    const w = await openWorld(redis)
+    let asked = 0
+    w.says.metadata = async () => {
+      asked++
+      return down()
+    }
+    w.clock.set(AHEAD)
+    const [obtainedAt, secret] = [w.clock.now(), new Secret('granted')]
+    const times = { obtainedAt, expiresAt: obtainedAt + 30 * MINUTE }
+    const grant = { accessToken: secret, refreshToken: secret, times, grantedAt: obtainedAt, only: undefined }
+    await keepGrant(w.services, { id: newGrantId(), ...grant })
+    w.clock.set(-AHEAD)
+    await sweepGrants(w.services)
+    expect(asked).toBe(1)
+  })
+
+  test('an alert that waits for its next attempt arrives', async () => {
+    const says = { fails: true, arrived: 0 }
+    const path = await openAlertPath(
+      redis,
+      { critical: { percent: 80 } },
+      {
+        ops: () => {
+          if (says.fails) return { outcome: 'retry', reason: 'down' }
+          says.arrived++
+          return { outcome: 'delivered' }
+        },
+      },
+    )
+    await path.poll(100)
+    await path.live(MINUTE)
+    await path.poll(900)
+    await path.live(40_000)
+    says.fails = false
+    path.clock.move(-AHEAD)
+    await path.live(2 * MINUTE)
+    expect(says.arrived).toBe(1)
+  })
+})
+
+test('a clock that was days behind, and is right, gives no delivery up that was tried for a minute', async () => {
+  let tries = 0
+  const path = await openAlertPath(
+    redis,
+    { critical: { percent: 80 } },
+    {
+      ops: () => (++tries > 3 ? { outcome: 'delivered' } : { outcome: 'retry', reason: 'down' }),
+    },
+  )
+  await path.poll(100)
+  await path.live(MINUTE)
+  await path.poll(900)
+  await path.live(MINUTE)
+  path.clock.set(96 * HOUR)
+  await path.live(30 * MINUTE)
+  expect(tries).toBe(4)
+  expect(await path.services.deliveries.countDead()).toBe(0)
+})
+
+describe('what the provider asked for is kept, however often moments are checked', () => {
+  test('a pause of a poll', async () => {
+    const w = await openWorld(redis, { settings: POLLS })
+    const one = await w.account({ lifeMs: 1_000 * HOUR })
+    w.says.customProperties = async () => down(20 * HOUR)
+    await w.poll()
+    const dueAt = await one.dueAt('poll')
+    await handedOn(w, 'poll-limits', 3)
+    expect(await one.dueAt('poll')).toBe(dueAt)
+  })
+
+  test('a pause of an account that moves', async () => {
+    const w = await openWorld(redis)
+    const one = await w.account({ lifeMs: 30 * MINUTE })
+    w.says.refresh = async () => failure('parked', { status: 477, retryAfterMs: 20 * HOUR })
+    w.clock.move(25 * MINUTE)
+    await one.refresh()
+    const due = [await one.dueAt('refresh'), await one.dueAt('poll')]
+    await handedOn(w, 'poll-limits', 3)
+    expect([await one.dueAt('refresh'), await one.dueAt('poll')]).toEqual(due)
+    expect(due[0]).toBeGreaterThan(w.clock.now() + 19 * HOUR)
+  })
+
+  test('a pause of an uninstall', async () => {
+    const w = await openWorld(redis)
+    const one = await w.account()
+    w.says.deleteRefreshToken = async () => down(20 * HOUR)
+    await beginUninstall(w.services, HUB, { by: 'cli', reason: 'asked' })
+    await runUninstall(w.services, HUB)
+    const dueAt = await one.dueAt('uninstall')
+    await sweep(w.services, 'uninstall')
+    expect([await one.dueAt('uninstall'), dueAt]).toEqual([dueAt, w.clock.now() + 20 * HOUR])
+  })
+})
+
+test('a token of an active account that is over is critical, whatever is due', async () => {
+  const w = await openWorld(redis)
+  await w.account({ lifeMs: 30 * MINUTE })
+  await w.store.zadd(w.keys.partition(w.keys.partitionOf(HUB)).due.refresh, w.clock.now() + 24 * HOUR, HUB)
+  w.clock.move(35 * MINUTE)
+  const { verdict } = await readFleetStatus({ ...w.services, daemon: w.services.clockWatch } as never)
+  expect(verdict.level).toBe('critical')
+  expect(verdict.says).toContain('the access token of an active account expired 5 min ago')
+})
