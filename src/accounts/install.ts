@@ -54,65 +54,120 @@ export type InstallOutcome =
   | { is: 'refused'; reason: string }
   | { is: 'bad-state' }
   | { is: 'no-code' }
+  /** Another visit of this address is still connecting the account. */
+  | { is: 'under-way' }
   /** The page of a success was loaded again: nothing was exchanged, stored or counted. */
   | { is: 'shown-again'; success: Success }
 
-type Success = Extract<CodeOutcome, { scopes: string[] }> | { is: 'parked' }
+type OtherAccount = Extract<CodeOutcome, { wanted: number }>
+type Success = Extract<CodeOutcome, { scopes: string[] }> | { is: 'parked' } | OtherAccount
 
 /** The redirect that ends an install. A state is used up by a code that was sent, by nothing else. */
 export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise<InstallOutcome> {
+  const { code, error } = redirect
+  // Anybody may have made an address without a state: of its words only those of OAuth are shown.
+  if (redirect.state === undefined && error !== undefined)
+    return { is: 'refused', reason: /^[a-z_]{1,40}$/.test(error) ? error : 'no reason given' }
   const state = readInstallState(deps.vault.deriveEach(STATE_KEY), redirect.state ?? '', deps.clock.now())
   if (state === undefined) return { is: 'bad-state' }
-  if (redirect.error !== undefined) return { is: 'refused', reason: redirect.error }
-  if (redirect.code === undefined || redirect.code === '') return { is: 'no-code' }
-  const inHand = deps.unstored.grant(state.nonce)
-  const note = { of: deps.keys.usedInstallState(state.nonce), code: redirect.code, until: state.expiresAt }
-  if (inHand !== undefined) return noteSuccess(deps, note, await finishAgain(deps, inHand))
-  // In Redis, because the same redirect may reach two daemons. As many are kept as codes are sent within an hour.
-  const lastsMs = Math.max(1, state.expiresAt - deps.clock.now())
-  if ((await deps.store.set(note.of, '1', 'PX', lastsMs, 'NX')) === null)
-    return unlessOfOtherType(showAgain(deps, note), { is: 'bad-state' })
-  const outcome = await connectWithCode(deps, new Secret(redirect.code), { id: state.nonce, only: state.only })
-  if (outcome.is === 'waits') await deps.store.del(note.of)
-  return noteSuccess(deps, note, outcome)
+  if (error !== undefined) return { is: 'refused', reason: error }
+  if (code === undefined || code === '') return { is: 'no-code' }
+  return redeemOnce(deps, { id: state.nonce, only: state.only, code, until: state.expiresAt })
 }
 
-/** Note of a used state: its key, its code, and its end (ms). */
-interface UsedNote {
-  of: string
+/** A code that is redeemed once, whichever daemon and however often its address is visited. */
+interface CodeUse {
+  id: string
+  only?: number | undefined
   code: string
+  /** Moment until which it is remembered, ms. */
   until: number
 }
 
-/** For a page that is loaded again. The account is stored already: where Redis refuses the note, the state is used up, no more. */
-async function noteSuccess(deps: CodeDeps, { of, code, until }: UsedNote, outcome: CodeOutcome): Promise<CodeOutcome> {
-  if (!('scopes' in outcome || outcome.is === 'parked')) return outcome
-  const signature = sign(deps.vault.derive(STATE_KEY), `code:${code}`)
-  const text = `${outcome.is} ${'scopes' in outcome ? outcome.hubId : 0} ${signature}`
-  const lastsMs = Math.max(1, until - deps.clock.now())
-  await deps.store.set(of, text, 'PX', lastsMs).catch(() => undefined)
+async function redeemOnce(deps: CodeDeps, use: CodeUse): Promise<InstallOutcome> {
+  const inHand = deps.unstored.grant(use.id)
+  if (inHand !== undefined && !deps.unstored.has(use.id)) return noteOutcome(deps, use, await finishAgain(deps, inHand))
+  const note = deps.keys.usedInstallState(use.id)
+  const begun = noteText(deps, use, 'begun', deps.clock.now())
+  if ((await deps.store.set(note, begun, 'PX', lastsMs(deps, use), 'NX')) === null)
+    return unlessOfOtherType(showFirst(deps, use), { is: 'bad-state' })
+  const outcome = await connectWithCode(deps, new Secret(use.code), { id: use.id, only: use.only })
+  // The code is as good as before.
+  if (outcome.is === 'waits') await deps.store.del(note)
+  return noteOutcome(deps, use, outcome)
+}
+
+function lastsMs({ clock }: CodeDeps, { until }: CodeUse): number {
+  return Math.max(1, until - clock.now())
+}
+
+/** `about`: the account, or the moment at which the exchange began. */
+function noteText({ vault }: CodeDeps, { code }: CodeUse, is: string, about: number): string {
+  return `${is} ${about} ${sign(vault.derive(STATE_KEY), `code:${code}`)}`
+}
+
+/** For a second visit. The account is stored already: where Redis refuses the note, the state is used up, no more. */
+async function noteOutcome(deps: CodeDeps, use: CodeUse, outcome: CodeOutcome): Promise<CodeOutcome> {
+  // A grant in hand is stored later: until then it is under way.
+  if (outcome.is === 'waits' || outcome.is === 'unstored') return outcome
+  const [is, hubId] = noteOf(outcome)
+  const note = deps.keys.usedInstallState(use.id)
+  await deps.store.set(note, noteText(deps, use, is, hubId), 'PX', lastsMs(deps, use)).catch(() => undefined)
   return outcome
 }
 
-/** The success that this very code led to, while its account is connected. Another code with the same state learns nothing. */
-async function showAgain({ store, keys, vault, ...deps }: CodeDeps, { of, code }: UsedNote): Promise<InstallOutcome> {
-  const noted = /^(connected|reconnected|parked) (\d{1,16}) ([\w-]{43})$/.exec((await store.get(of)) ?? '')
-  const [, is, id = '', signature = ''] = noted ?? []
-  if (!vault.deriveEach(STATE_KEY).some((key) => isSameText(signature, sign(key, `code:${code}`))))
-    return { is: 'bad-state' }
+function noteOf(outcome: CodeOutcome): [is: string, hubId: number] {
+  if (outcome.is === 'parked') return ['parked', 0]
+  if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
+    return [outcome.is, outcome.hubId]
+  return ['over', 0]
+}
+
+/** Pause between two looks at the note of the first visit, and how long a visit waits for it. */
+const LOOK_EVERY_MS = 200
+const LONGEST_WAIT_MS = 15_000
+/** An exchange that began earlier than this has died with its daemon. */
+const DIED_AFTER_MS = 5 * 60_000
+
+/**
+ * The outcome of the first visit with this very code, while its account is connected; a first visit under way is waited for.
+ * Another code with the same state learns nothing.
+ */
+async function showFirst(deps: CodeDeps, use: CodeUse): Promise<InstallOutcome> {
+  const { store, keys, vault, clock } = deps
+  for (let waited = 0; ; waited += LOOK_EVERY_MS) {
+    const text = await store.get(keys.usedInstallState(use.id))
+    // The first visit gave the code back, or left the grant in hand.
+    const isInHand = deps.unstored.grant(use.id) !== undefined && !deps.unstored.has(use.id)
+    if (text === null || isInHand) return redeemOnce(deps, use)
+    const noted = /^(begun|connected|reconnected|parked|other-account|over) (\d{1,16}) ([\w-]{43})$/.exec(text)
+    const [, is = 'over', about = '', signature = ''] = noted ?? []
+    const isSame = vault.deriveEach(STATE_KEY).some((key) => isSameText(signature, sign(key, `code:${use.code}`)))
+    if (!isSame || is === 'over') return { is: 'bad-state' }
+    if (is !== 'begun') return showAgain(deps, use, is, Number(about))
+    if (clock.now() - Number(about) > DIED_AFTER_MS) return { is: 'bad-state' }
+    if (waited >= LONGEST_WAIT_MS) return { is: 'under-way' }
+    await clock.wait(LOOK_EVERY_MS)
+  }
+}
+
+async function showAgain(deps: CodeDeps, { only }: CodeUse, is: string, hubId: number): Promise<InstallOutcome> {
   if (is === 'parked') return { is: 'shown-again', success: { is } }
-  const hubId = Number(id)
-  if (!(await works({ ...deps, store, keys, vault }, hubId))) return { is: 'bad-state' }
-  const { account, tokens } = keys.account(hubId)
-  const [hubDomain, scopes] = await Promise.all([store.hget(account, 'hubDomain'), store.hget(tokens, 'scopes')])
+  if (!(await works(deps, hubId))) return { is: 'bad-state' }
+  const { account, tokens } = deps.keys.account(hubId)
+  const [domain, scopes] = await Promise.all([deps.store.hget(account, 'hubDomain'), deps.store.hget(tokens, 'scopes')])
+  const hubDomain = domain ?? ''
+  if (is === 'other-account') {
+    const success = { is, hubId, hubDomain, wanted: only ?? hubId, isReconnected: true } as const
+    return { is: 'shown-again', success }
+  }
   const granted = (scopes ?? '').split(' ').filter((scope) => scope !== '')
-  const success = { is: is as 'connected' | 'reconnected', hubId, hubDomain: hubDomain ?? '', scopes: granted }
+  const success = { is: is as 'connected' | 'reconnected', hubId, hubDomain, scopes: granted }
   return { is: 'shown-again', success }
 }
 
 /** The customer asks again while Redis has not taken the grant: at once, which is sooner than it is tried otherwise. */
 async function finishAgain(deps: CodeDeps, { id, access, refresh, ...grant }: GrantToStore): Promise<CodeOutcome> {
-  if (deps.unstored.has(id)) return { is: 'unstored' }
   return finishInHand(deps, { ...grant, id, accessToken: access, refreshToken: refresh })
 }
 

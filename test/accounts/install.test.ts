@@ -79,10 +79,13 @@ describe('the redirect that ends an install', () => {
     expect(provider.calls).toHaveLength(calls)
   })
 
-  test('works once, also of several that come in the same moment', async () => {
-    const { deps, provider, state } = await begun()
-    const outcomes = await Promise.all(Array.from({ length: 10 }, () => finishInstall(deps, { state, code: 'c-1' })))
-    expect(outcomes.filter(({ is }) => is === 'connected')).toHaveLength(1)
+  test('works once, also of several that come in the same moment: the others wait, and show its success', async () => {
+    const { deps, provider, state, clock } = await begun()
+    const visits = Array.from({ length: 10 }, () => finishInstall(deps, { state, code: 'c-1' }))
+    const outcomes = await clock.pass(Promise.all(visits))
+    const success = outcomes.find(({ is }) => is === 'connected')
+    expect(success).toBeDefined()
+    expect(outcomes.filter((one) => one !== success)).toEqual(Array(9).fill({ is: 'shown-again', success }))
     expect(provider.calls.filter(([name]) => name === 'exchangeCode')).toHaveLength(1)
   })
 

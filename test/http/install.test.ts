@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
-import { reconnectLink } from '../../src/accounts/install.ts'
+import { finishInstall, reconnectLink } from '../../src/accounts/install.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
 import { claimGrants } from '../../src/tokens/parked-grants.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { dump } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
+import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { ACCESS_TOKEN, openServer, REFRESH_TOKEN } from './open-server.ts'
 
@@ -91,6 +93,92 @@ test('a state works once, and none that we did not make works at all', async () 
   expect((await ask('GET', `/oauth/callback?code=${CODE}`)).status).toBe(400)
   expect((await ask('GET', `/oauth/callback?code=another&state=${state}`)).status).toBe(400)
   expect(provider.codes).toHaveLength(1)
+})
+
+describe('a second visit while the code is exchanged', () => {
+  async function begun() {
+    const opened = await openServer(redis)
+    const { provider, ask, clock, beginInstall } = opened
+    provider.customer = { hubId: 123, hubDomain: 'acme.example.com' }
+    const answered = Promise.withResolvers<void>()
+    provider.answers = answered.promise
+    const path = `/oauth/callback?code=${CODE}&state=${await beginInstall()}`
+    const first = ask('GET', path)
+    await eventually('the exchange', async () => provider.codes.length === 1)
+    return { ...opened, path, first, answer: answered.resolve, visit: () => clock.pass(ask('GET', path)) }
+  }
+
+  test('waits, and shows the success of the first', async () => {
+    const { clock, ask, path, first, answer, provider, get } = await begun()
+    const second = ask('GET', path)
+    await clock.sleeper(200)
+    answer()
+    const { status, text } = await first
+    expect([status, text.includes('<b>acme.example.com (account 123)</b> is connected')]).toEqual([200, true])
+    expect(await clock.pass(second)).toMatchObject({ status, text })
+    expect(provider.codes).toEqual([CODE])
+    expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="connected"} 1')
+  })
+
+  test('waits no longer than 15 seconds; its page asks again by itself', async () => {
+    const { visit, first, answer } = await begun()
+    const { status, text, headers } = await visit()
+    expect([status, headers['retry-after']]).toEqual([503, '5'])
+    expect(text).toContain('<meta http-equiv="refresh" content="5">')
+    expect(text).not.toContain('Nothing was stored')
+    answer()
+    await first
+    expect((await visit()).status).toBe(200)
+  })
+
+  test('of another daemon waits, too', async () => {
+    const { deps, clock, path, first, answer } = await begun()
+    const [, state = ''] = /state=(.*)/.exec(path) ?? []
+    const elsewhere = { ...deps.connect, unstored: new Unstored(() => undefined) }
+    const second = finishInstall(elsewhere, { code: CODE, state })
+    await clock.sleeper(200)
+    answer()
+    await first
+    expect(await clock.pass(second)).toMatchObject({ is: 'shown-again', success: { is: 'connected', hubId: 123 } })
+  })
+
+  test('with another code learns nothing', async () => {
+    const { ask, path, first, answer } = await begun()
+    const { status, text } = await ask('GET', path.replace(CODE, 'another'))
+    expect([status, text.includes('no longer works')]).toEqual([400, true])
+    answer()
+    await first
+  })
+
+  test('of a daemon that died waits no more', async () => {
+    const { ask, path, clock, first, answer } = await begun()
+    clock.move(5 * 60_000 + 1)
+    expect((await ask('GET', path)).status).toBe(400)
+    answer()
+    await first
+  })
+})
+
+test.each([
+  ['sec-purpose', 'prefetch'],
+  ['sec-purpose', 'prefetch;prerender'],
+  ['purpose', 'prefetch'],
+])('a browser that reads ahead (%s: %s) redeems nothing; the visit does', async (name, value) => {
+  const { ask, beginInstall, provider } = await openServer(redis)
+  const path = `/oauth/callback?code=${CODE}&state=${await beginInstall()}`
+  const { status, headers } = await ask('GET', path, { [name]: value })
+  expect([status, headers['cache-control'], provider.codes]).toEqual([503, 'no-store', []])
+  expect((await ask('GET', path)).status).toBe(200)
+})
+
+test.each([
+  ['access_denied', 'access_denied'],
+  ['call%20us%20now', 'no reason given'],
+])('error=%s without a state is "Not connected"', async (error, reason) => {
+  const { ask, provider } = await openServer(redis)
+  const { status, text } = await ask('GET', `/oauth/callback?error=${error}`)
+  expect([status, text.includes('Not connected'), text.includes(`(${reason})`)]).toEqual([403, true, true])
+  expect([text.includes('call us'), provider.codes]).toEqual([false, []])
 })
 
 describe('a success that is loaded again', () => {

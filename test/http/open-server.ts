@@ -252,10 +252,13 @@ export class FakeProvider {
   /** What the token answer itself says of whose it is. */
   owner: TokenOwner | undefined
   codes: string[] = []
+  /** No code is answered before. */
+  answers: Promise<void> = Promise.resolve()
   refreshes = 0
 
   async exchangeCode(code: Secret) {
     this.codes.push(code.reveal())
+    await this.answers
     return this.#grant()
   }
 

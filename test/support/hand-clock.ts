@@ -47,6 +47,21 @@ export class HandClock implements Clock {
     while (!isThere()) await new Promise<void>((resolve) => this.#watchers.push(resolve))
   }
 
+  /** Moves on, a wait of this length after the other, until the work is done. */
+  async pass<T>(work: Promise<T>, ms = 200): Promise<T> {
+    let isDone = false
+    const done = () => {
+      isDone = true
+    }
+    const ended = work.then(done, done)
+    while (!isDone) {
+      await Promise.race([ended, this.sleeper(ms)])
+      await new Promise(setImmediate)
+      if (!isDone) this.move(ms)
+    }
+    return work
+  }
+
   /** Time passes; a time that is negative is a clock that is set back. */
   move(ms: number): void {
     this.#steady += Math.max(0, ms)

@@ -1,4 +1,5 @@
 import type { Alert } from '../../alerts/alert.ts'
+import { crmSite } from '../../text/provider-site.ts'
 
 type LinkOf = (alert: Alert) => string | undefined
 
@@ -64,12 +65,6 @@ export function wantsReconnect({
 }
 
 export type RecordPage = (hubId: number, objectTypeId: string, objectId: number | string) => string | undefined
-
-/** The provider's own site, for links to it; undefined where the app is installed from another host, such as a stand-in. */
-export function crmSite(installUrl: string): string | undefined {
-  const { protocol, hostname, origin } = new URL(installUrl)
-  return protocol === 'https:' && /^app(-[a-z0-9]+)?\.hubspot\.com$/.test(hostname) ? origin : undefined
-}
 
 /**
  * The provider's page of a record, as its API names it in the `url` of an object

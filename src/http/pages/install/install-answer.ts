@@ -39,7 +39,9 @@ export function answerInstall(
     case 'reconnected':
       return connected(outcome, subject)
     case 'shown-again':
-      return outcome.success.is === 'parked' ? PARKED : connected(outcome.success, subject)
+      return outcome.success.is === 'parked' ? PARKED : answerInstall(outcome.success, redirect, now, subject)
+    case 'under-way':
+      return UNDER_WAY
     case 'refused':
       return {
         status: 403,
@@ -135,6 +137,22 @@ const UNSTORED: InstallAnswer = {
   title: 'Connected, being set up',
   body: html`<p>Your consent has arrived, and this server can't store it at the moment. The install is finished as soon as it can. Nothing more is to be done: you can close this page.</p>`,
   retryAfterSeconds: 30,
+}
+
+/** Another visit has used the code, and shows its outcome, too. */
+const UNDER_WAY: InstallAnswer = {
+  status: 503,
+  title: 'Being connected',
+  body: html`<p>The account is being connected. Keep this page open: it shows the outcome by itself.</p>`,
+  retryAfterSeconds: 5,
+  asksAgain: true,
+}
+
+/** A browser that reads ahead: nothing was redeemed, and a visit does it. */
+export const PREFETCH: InstallAnswer = {
+  status: 503,
+  title: 'Not connected yet',
+  body: html`<p>This page was only read ahead. Open it to connect the account.</p>`,
 }
 
 /** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */

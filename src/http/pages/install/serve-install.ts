@@ -23,6 +23,7 @@ import {
   type InstallAnswer,
   type InstallSubject,
   nameForCustomer,
+  PREFETCH,
 } from './install-answer.ts'
 
 type InstallParts = Pick<
@@ -51,12 +52,13 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     return reply.redirect(beginInstall(connect.vault, install, clock.now(), only), 302)
   })
   app.get('/oauth/callback', { exposeHeadRoute: false }, async (request, reply) => {
+    if (isPrefetch(request)) return send(reply, brand, PREFETCH)
     await requireRedis(store)
     const [client, redirect] = [clientOf(request), redirectOf(request)]
     const waitMs = refusedCodes.waitMs(client, clock.now())
     const outcome: CallbackOutcome = waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirect)
     if (isRefusedCode(outcome)) refusedCodes.add(client, clock.now())
-    if (outcome.is !== 'shown-again') noteInstall(deps, quota, outcome, client)
+    if (outcome.is !== 'shown-again' && outcome.is !== 'under-way') noteInstall(deps, quota, outcome, client)
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
     const success = successOf(outcome)
@@ -65,6 +67,11 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     const subject = await subjectOf(deps, redirect)
     return send(reply, brand, answerInstall(outcome, redirect, clock.now(), subject), subject.account)
   })
+}
+
+/** Browsers and link scanners that read ahead: `prefetch`, `prefetch;prerender`, and the older header. */
+function isPrefetch({ headers }: FastifyRequest): boolean {
+  return [headers['sec-purpose'], headers.purpose].some((purpose) => /^\s*prefetch\b/i.test(String(purpose ?? '')))
 }
 
 /** The account that is connected now, also where its page is loaded again. */
@@ -116,11 +123,13 @@ function send(reply: FastifyReply, brand: Brand, answer: InstallAnswer, account?
   return sendPage(reply, status, customerPage(brand, { title, body, ...refresh }))
 }
 
+type EndedInstall = Exclude<CallbackOutcome, { is: 'shown-again' | 'under-way' }>
+
 /** Counts an install that came to its end; one that failed is a line of the log. */
 function noteInstall(
   { metrics, clock, log }: Pick<InstallParts, 'metrics' | 'clock' | 'log'>,
   quota: LineQuota,
-  outcome: Exclude<CallbackOutcome, { is: 'shown-again' }>,
+  outcome: EndedInstall,
   from: Client,
 ): void {
   const result = resultOf(outcome)
@@ -139,7 +148,7 @@ function noteInstall(
   else log.warn({ code: 'install.failed', ...facts }, 'an install failed')
 }
 
-function resultOf(outcome: Exclude<CallbackOutcome, { is: 'shown-again' }>): InstallResult {
+function resultOf(outcome: EndedInstall): InstallResult {
   if (outcome.is !== 'failed') return outcome.is
   return isRefusedCode(outcome) ? 'rejected' : 'failed'
 }
