@@ -12,8 +12,19 @@ export const redis = related(
     sentinels: redisHosts().exactOptional().describe('host:port of the sentinels that know the master `name`.'),
     name: plainText().exactOptional().describe('What the sentinels call the master.'),
     cluster: redisHosts().exactOptional().describe('host:port of some nodes of a Redis cluster.'),
+    username: plainText().exactOptional().describe('For sentinels and cluster; with `url` it is part of the address.'),
     password: secret().exactOptional().describe('For sentinels and cluster; with `url` it is part of the address.'),
-    tls: toggle().prefault(false).describe('Connect with TLS.'),
+    sentinelUsername: plainText()
+      .exactOptional()
+      .describe('What the sentinels themselves ask for, beside the password.'),
+    sentinelPassword: secret()
+      .exactOptional()
+      .describe('What the sentinels themselves ask for; `password` is for the servers that they watch.'),
+    tls: toggle()
+      .prefault(false)
+      .describe(
+        'Connect with TLS. Certificates must be for the names of the nodes, as given here and as the cluster announces them.',
+      ),
     prefix: plainText(/^[A-Za-z0-9_.-]{1,40}$/, 'must be 1 to 40 letters, digits, _ . or -')
       .prefault('plimsoll')
       .describe('What every key starts with.'),
@@ -27,9 +38,21 @@ function checkRedis(given: Unchecked, report: ReportProblem): void {
   if (given.sentinels !== undefined && given.name === undefined) report(['name'], 'required with sentinels')
   if (given.sentinels === undefined && given.name !== undefined) report(['name'], 'has a meaning only with sentinels')
   const needless = 'has a meaning only with a server of your own: give url, sentinels or cluster'
-  if (given.password !== undefined && ways.length === 0) report(['password'], needless)
-  if (given.password !== undefined && given.url !== undefined)
-    report(['password'], 'is part of the address of url: keep one of them')
+  for (const name of ['username', 'password']) {
+    if (given[name] === undefined) continue
+    if (ways.length === 0) report([name], needless)
+    if (given.url !== undefined) report([name], 'is part of the address of url: keep one of them')
+  }
+  for (const name of ['sentinelUsername', 'sentinelPassword']) {
+    if (given[name] !== undefined && given.sentinels === undefined) report([name], 'has a meaning only with sentinels')
+  }
+  for (const [user, password] of [
+    ['username', 'password'],
+    ['sentinelUsername', 'sentinelPassword'],
+  ] as const) {
+    if (given[user] !== undefined && given[password] === undefined)
+      report([user], `does nothing without ${password}: set both`)
+  }
   if (given.tls === true && ways.length === 0) report(['tls'], needless)
 }
 

@@ -13,6 +13,7 @@ import { connectRedis, type Purpose, type RedisAddress, type Store } from '../re
 import { openEmbeddedRedis } from '../redis/embedded.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { defined } from '../runtime/defined.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { showTimesIn } from '../text/format-time.ts'
@@ -107,10 +108,13 @@ export async function openRedis(
   { config, clock, log, waitMs }: Omit<AppInput, 'random'>,
   lifecycle: Lifecycle,
 ): Promise<RedisAddress> {
-  const { url, sentinels, name, cluster, password, tls } = config.redis
-  const access = { tls, ...(password === undefined ? {} : { password }) }
-  if (url !== undefined) return { kind: 'url', url, ...access }
-  if (sentinels !== undefined) return { kind: 'sentinels', sentinels: [...sentinels], name: name ?? '', ...access }
+  const { url, sentinels, name, cluster, username, password, sentinelUsername, sentinelPassword, tls } = config.redis
+  if (url !== undefined) return { kind: 'url', url, tls }
+  const access = { tls, ...defined({ username, password }) }
+  if (sentinels !== undefined) {
+    const ofSentinels = defined({ sentinelUsername, sentinelPassword })
+    return { kind: 'sentinels', sentinels: [...sentinels], name: name ?? '', ...access, ...ofSentinels }
+  }
   if (cluster !== undefined) return { kind: 'cluster', nodes: [...cluster], ...access }
   const key = keyOfLostData(config)
   const embedded = await openEmbeddedRedis(config.dataDir, clock, log, waitMs)

@@ -17,7 +17,7 @@ import { holdsSecrets } from '../doctor/config-and-keys.ts'
 import type { Fleet } from '../doctor/fleet.ts'
 import { FailedCalls } from '../heartbeat/failed-calls.ts'
 import { CoverageStore } from '../limits/coverage.ts'
-import { connectRedis } from '../redis/connect.ts'
+import { askNodes, connectRedis } from '../redis/connect.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
@@ -94,10 +94,13 @@ function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection 
   const log = createLogger({ level: 'silent', pretty: false })
   const waitMs = waitOf(io)
   let lastError: Error | undefined
-  const open = async () => {
+  const address = (async () => {
     if (lacksEmbeddedRedis(config)) checkInstalled(config, 'refuses')
+    return openRedis({ config, clock: io.clock, log, waitMs }, lifecycle)
+  })()
+  const open = async () => {
     const store = connectRedis(
-      await openRedis({ config, clock: io.clock, log, waitMs }, lifecycle),
+      await address,
       'pages',
       (error) => {
         lastError = error
@@ -109,7 +112,13 @@ function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection 
   }
   const store = open()
   store.catch(() => undefined) // Each check that needs it finds out by itself.
-  return { store, isPrivate: hasPrivateRedis(config), waitMs, lastError: () => lastError }
+  return {
+    store,
+    isPrivate: hasPrivateRedis(config),
+    waitMs,
+    lastError: () => lastError,
+    askNodes: async () => askNodes(await address, waitMs),
+  }
 }
 
 /** One line each, the way out below it: nothing is cut off, however narrow the terminal is. */

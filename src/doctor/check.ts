@@ -1,6 +1,6 @@
 import type { Notice } from '../../config/schema/problems.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import type { Store } from '../redis/connect.ts'
+import type { AskedNode, Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
@@ -54,6 +54,8 @@ export interface RedisConnection {
   waitMs?: number
   /** Why the connection fails, while it does. */
   lastError(): Error | undefined
+  /** Asks each sentinel, or each given node of a cluster. */
+  askNodes(): Promise<AskedNode[]>
 }
 
 const LONGEST_MS = 5_000

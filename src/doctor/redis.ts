@@ -1,6 +1,7 @@
+import { Cluster } from 'ioredis'
 import { networkFailure } from '../delivery/network-failure.ts'
 import { refusesWrites } from '../redis/away.ts'
-import type { Store } from '../redis/connect.ts'
+import type { AskedNode, Store } from '../redis/connect.ts'
 import { judgeFormat } from '../redis/format.ts'
 import type { Keys } from '../redis/keys.ts'
 import {
@@ -23,8 +24,14 @@ const TOO_SLOW_MS = 500
 /** Redis answers, keeps its data, and takes more. */
 export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Clock): Promise<Finding[]> {
   const store = await redis.store
+  const nodes = await redis.askNodes()
+  const failures = nodes.filter(({ error }) => error !== undefined)
+  // The client of all of them would only report that none can be used.
+  if (failures.length > 0 && failures.length === nodes.length) {
+    return failures.map((failure) => judgeNode(failure, 'fail'))
+  }
   try {
-    await store.ping()
+    await answerOf(store, clock, redis.waitMs)
   } catch (error) {
     const cause = redis.lastError() ?? error
     // A server that can't write to its disk refuses even that.
@@ -32,7 +39,7 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
     // Redis is there, and busy: the error names what was waited for.
     if (isTimeout(cause)) return [fail('redis', cause.message, `${fix}; --timeout 1m waits longer`)]
-    return [fail('redis', `does not answer: ${isRefusal(cause) ? cause.message : networkFailure(cause)}`, fix)]
+    return [fail('redis', `does not answer: ${wordsOf(cause)}`, fix)]
   }
   const format = await checkStoredFormat(store, keys)
   const [pace, write, settings] = await Promise.all([
@@ -41,8 +48,45 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     format.level === 'fail' ? [] : checkWrite(store, keys, clock.now()).then((finding) => [finding]),
     checkSettings(store, redis.isPrivate === true),
   ])
-  return [pace, ...write, format, ...settings]
+  return [pace, ...failures.map((failure) => judgeNode(failure, 'warn')), ...write, format, ...settings]
 }
+
+/** The client of a cluster asks on without end while it has no node. */
+async function answerOf(store: Store, clock: Clock, waitMs = 2_000): Promise<void> {
+  if (!(store instanceof Cluster)) {
+    await store.ping()
+    return
+  }
+  const answered = new AbortController()
+  const late = async () => {
+    await clock.wait(waitMs + 500, answered.signal)
+    throw new Error(`Command timed out: Redis did not answer PING within ${(waitMs + 500) / 1_000} s`)
+  }
+  try {
+    await Promise.race([store.ping(), late()])
+  } finally {
+    answered.abort()
+  }
+}
+
+function judgeNode({ node, error }: AskedNode, level: 'fail' | 'warn'): Finding {
+  const detail = `${node} can't be used: ${error === undefined || hasWords(error) ? wordsOf(error) : error.message}`
+  const fix = 'check redis in the config: names, tls, username and password, sentinelUsername and sentinelPassword'
+  return level === 'fail' ? fail('redis', detail, fix) : warn('redis.nodes', detail, fix)
+}
+
+/** Errors of `askNodes` itself, or of the client, have no code. */
+function hasWords(error: Error): boolean {
+  return 'code' in error || isRefusal(error)
+}
+
+/** Words of the server for an answer, ours for an error of the connection. */
+function wordsOf(error: unknown): string {
+  return isRefusal(error) ? error.message.replace(HELLO, 'it asks for a password') : networkFailure(error)
+}
+
+/** An answer to the greeting, which is about the greeting. */
+const HELLO = /(?<=^NOAUTH ).*HELLO.*$/
 
 async function checkStoredFormat(store: Store, keys: Keys): Promise<Finding> {
   const stored = await store.get(keys.format)

@@ -9,10 +9,27 @@ export type Commands = ChainableCommander
 
 /** Address of Redis. `embedded` is the socket of the server that this machine runs for itself. */
 export type RedisAddress =
-  | { kind: 'url'; url: Secret; password?: Secret; tls?: boolean }
-  | { kind: 'sentinels'; sentinels: { host: string; port: number }[]; name: string; password?: Secret; tls?: boolean }
-  | { kind: 'cluster'; nodes: { host: string; port: number }[]; password?: Secret; tls?: boolean }
+  | { kind: 'url'; url: Secret; tls?: boolean }
+  | (Access & {
+      kind: 'sentinels'
+      sentinels: NodeAddress[]
+      name: string
+      sentinelUsername?: string
+      sentinelPassword?: Secret
+    })
+  | (Access & { kind: 'cluster'; nodes: NodeAddress[] })
   | { kind: 'embedded'; socket: string }
+
+export interface NodeAddress {
+  host: string
+  port: number
+}
+
+interface Access {
+  username?: string
+  password?: Secret
+  tls?: boolean
+}
 
 /**
  * The purpose of a connection, which decides what it does while Redis is away:
@@ -55,7 +72,8 @@ export function connectRedis(
     autoPipeliningIgnoredCommands: [...OF_MANY_ACCOUNTS, 'changeEndpoint'],
   }
   const store = open(address, options)
-  store.on('error', onError)
+  // That no node of a cluster can be used says nothing: the error of the last one does.
+  store.on('error', (error: Error & { lastNodeError?: Error | null }) => onError(error.lastNodeError ?? error))
   if (purpose === 'queues') letWorkersWait(store)
   if (purpose === 'pages') nameTimeouts(store, pagesMs)
   return store
@@ -93,15 +111,11 @@ function letWorkersWait(store: Store): void {
 
 function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>): Store {
   if (address.kind === 'embedded') return new Redis({ ...options, replyMapping: 'legacy', path: address.socket })
-  const access = {
-    ...(address.password === undefined ? {} : { password: address.password.reveal() }),
-    ...(address.tls === true ? { tls: {} } : {}),
-  }
   switch (address.kind) {
     case 'url':
       return new Redis(address.url.reveal(), {
         ...options,
-        ...access,
+        ...(address.tls === true ? { tls: {} } : {}),
         replyMapping: 'legacy',
         // After a failover the name leads to the new master, while this connection still hangs on the old one. The command
         // is not sent again: where the name still leads to a replica, the caller must get the error.
@@ -110,7 +124,7 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
     case 'sentinels':
       return new Redis({
         ...options,
-        ...access,
+        ...accessOf(address),
         replyMapping: 'legacy',
         sentinels: address.sentinels,
         name: address.name,
@@ -119,12 +133,16 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         reconnectOnError: (error) => (error.message.startsWith('READONLY') ? AND_AGAIN : false),
         sentinelRetryStrategy: retryStrategy,
         sentinelCommandTimeout: 2_000,
+        ...(address.sentinelUsername === undefined ? {} : { sentinelUsername: address.sentinelUsername }),
+        ...(address.sentinelPassword === undefined ? {} : { sentinelPassword: address.sentinelPassword.reveal() }),
         ...(address.tls === true ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
       })
     case 'cluster': {
       const { retryStrategy: _, scripts: __, enableAutoPipelining: ___, ...perNode } = options
       const cluster = new Cluster(address.nodes, {
-        redisOptions: { ...perNode, ...access, replyMapping: 'legacy' },
+        redisOptions: { ...perNode, ...accessOf(address), replyMapping: 'legacy' },
+        // Certificates are for names: a name that is resolved before TLS would be checked as an address.
+        ...(address.tls === true ? { dnsLookup: (host, done) => done(null, host) } : {}),
         clusterRetryStrategy: retryStrategy,
         // A node that died is waited for like a whole Redis: sixteen tries to find its slots are over in two seconds.
         ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
@@ -135,6 +153,76 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
       })
       return guardSteps(cluster)
     }
+  }
+}
+
+function accessOf({ username, password, tls }: Access) {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password: password.reveal() }),
+    ...(tls === true ? { tls: {} } : {}),
+  }
+}
+
+/** One sentinel, or one given node of a cluster. */
+export interface AskedNode {
+  node: string
+  /** Undefined where it can be used. */
+  error: Error | undefined
+}
+
+/**
+ * Asks each sentinel, or each given node of a cluster, for itself: the client of all of them only reports that none can be
+ * used, and takes as long as it is patient.
+ */
+export async function askNodes(address: RedisAddress, withinMs = PAGES_MS): Promise<AskedNode[]> {
+  if (address.kind !== 'sentinels' && address.kind !== 'cluster') return []
+  const nodes = address.kind === 'sentinels' ? address.sentinels : address.nodes
+  const access =
+    address.kind === 'sentinels'
+      ? accessOf({
+          ...(address.sentinelUsername === undefined ? {} : { username: address.sentinelUsername }),
+          ...(address.sentinelPassword === undefined ? {} : { password: address.sentinelPassword }),
+          ...(address.tls === undefined ? {} : { tls: address.tls }),
+        })
+      : accessOf(address)
+  return Promise.all(
+    nodes.map(async ({ host, port }) => ({
+      node: `${host}:${port}`,
+      error: await failureOfNode({ ...access, host, port }, address, withinMs),
+    })),
+  )
+}
+
+async function failureOfNode(
+  access: RedisOptions,
+  address: RedisAddress,
+  withinMs: number,
+): Promise<Error | undefined> {
+  const node = new Redis({
+    ...access,
+    replyMapping: 'legacy',
+    lazyConnect: true,
+    enableReadyCheck: false,
+    retryStrategy: null,
+    connectTimeout: withinMs,
+    commandTimeout: withinMs,
+  })
+  let first: Error | undefined
+  node.on('error', (error) => {
+    first ??= error
+  })
+  try {
+    await node.connect()
+    if (address.kind !== 'sentinels') await node.cluster('INFO')
+    else if ((await node.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', address.name)) === null) {
+      return new Error(`knows no master with the name ${address.name}`)
+    }
+    return undefined
+  } catch (error) {
+    return first ?? (error instanceof Error ? error : new Error('connection failed'))
+  } finally {
+    node.disconnect()
   }
 }
 

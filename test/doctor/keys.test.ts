@@ -28,7 +28,7 @@ function installation(vaultKeys?: VaultKey[]) {
   return {
     config: { ...configOf(SMALLEST), dataDir },
     ...{ notices: [], secretFiles: [], vaultKeys, keys, clock: systemClock },
-    redis: { store: Promise.resolve(redis.store), lastError: () => undefined },
+    redis: { store: Promise.resolve(redis.store), lastError: () => undefined, askNodes: async () => [] },
   }
 }
 

@@ -42,7 +42,11 @@ async function look(url = redis.url): Promise<Record<string, Finding>> {
   const store = connectRedis({ kind: 'url', url: new Secret(url) }, 'pages', (error) => {
     lastError = error
   })
-  const connection: RedisConnection = { store: Promise.resolve(store), lastError: () => lastError }
+  const connection: RedisConnection = {
+    store: Promise.resolve(store),
+    lastError: () => lastError,
+    askNodes: async () => [],
+  }
   const findings = await checkRedis(connection, keys, STANDS_STILL).finally(() => store.disconnect())
   return Object.fromEntries(findings.map((finding) => [finding.name, finding]))
 }
@@ -180,7 +184,11 @@ test('of a cluster the masters are looked at', async () => {
   )
   const store = connectRedis({ kind: 'cluster', nodes: [{ host: '127.0.0.1', port: node.port }] }, 'pages', () => {})
   onTestFinished(() => store.disconnect())
-  const findings = await checkRedis({ store: Promise.resolve(store), lastError: () => undefined }, keys, systemClock)
+  const findings = await checkRedis(
+    { store: Promise.resolve(store), lastError: () => undefined, askNodes: async () => [] },
+    keys,
+    systemClock,
+  )
   expect(findings.map(({ level }) => level)).toEqual(Array(7).fill('ok'))
   expect(await readServers(store)).toMatchObject([{ address: `127.0.0.1:${node.port}`, appendOnly: true }])
 })

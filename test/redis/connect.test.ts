@@ -58,16 +58,3 @@ describe('a connection', () => {
     await expect(store.get('x')).rejects.toThrow()
   })
 })
-
-test('an address that needs a password gets it from beside the URL', async () => {
-  const admin = connect('steps')
-  await admin.config('SET', 'requirepass', 'pa55')
-  try {
-    const url = new Secret(redis.url)
-    const store = connectRedis({ kind: 'url', url, password: new Secret('pa55') }, 'pages', () => {})
-    open.push(store)
-    expect(await store.ping()).toBe('PONG')
-  } finally {
-    await admin.config('SET', 'requirepass', '')
-  }
-})
