@@ -25,23 +25,19 @@ if (major < leastMajor || (major === leastMajor && minor < leastMinor)) {
 // and not every way of starting has it.
 process.on('SIGUSR1', () => {})
 
-/** Arguments, signals, exit code. A second signal ends at once what the first one asked to end. */
 const stop = new AbortController()
 let endedBy: keyof typeof CODES | undefined
 
+/** Later calls do nothing: npm sends a signal of the terminal once more, and a daemon cut off by that would leave its Redis running. */
 function end(by: keyof typeof CODES): void {
-  endedBy ??= by
+  if (endedBy !== undefined) return
+  endedBy = by
   stop.abort(new Error(by))
-  // Whatever hangs: an operator who says stop gets it.
+  // Work may hang, and a user who stops a command must not wait for it.
   setTimeout(() => process.exit(by === 'EPIPE' ? CODES.EPIPE : 1), 9_800).unref()
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.on(signal, () => {
-    if (stop.signal.aborted) process.exit(130)
-    end(signal)
-  })
-}
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(signal))
 
 const output = openOutput(
   { out: process.stdout, err: process.stderr },

@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { FORMAT } from '../../src/redis/format.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import { plimsoll } from '../support/command.ts'
-import { type Daemon, spawnDaemon, startDaemon } from '../support/daemon.ts'
-import { ask, connectAll, eventually, hubIdsOf } from '../support/fleet.ts'
+import { plimsoll, run } from '../support/command.ts'
+import { type Daemon, spawnDaemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
+import { ask, connectAll, eventually, freePort, hubIdsOf } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 describe('npm start', () => {
@@ -183,3 +184,22 @@ async function expectNodeOpensOne(): Promise<void> {
   await eventually('a debugger', async () => /Debugger listening|Starting inspector/.test(said))
   node.kill('SIGKILL')
 }
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s that npm and the set-up send again stops a daemon no sooner: its Redis ends with it',
+  async (signal) => {
+    const folder = mkdtempSync(join(tmpdir(), 'plimsoll-start-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const far = { sandboxUrl: 'http://127.0.0.1:1', smtpUrl: 'smtp://127.0.0.1:1' }
+    const daemon = await startDaemon(writeDaemonConfig(folder, { ...far, port: await freePort() }))
+    const ended = once(daemon.child, 'exit')
+    daemon.child.kill(signal)
+    await daemon.line(/"daemon\.stopping"/, 0)
+    for (const _ of [1, 2]) daemon.child.kill(signal)
+    expect(await ended).toEqual([0, null])
+    expect(daemon.lines.at(-1)).toContain('"daemon.stopped"')
+    expect(await run('sh', ['-c', `ps -eo args | grep -c "[r]edis-server.*${folder}"`], folder)).toMatchObject({
+      out: '0\n',
+    })
+  },
+)
