@@ -5,8 +5,8 @@ import { SlowestFirst } from './support/slowest-first.ts'
 
 /** Whole daemons that `npm test` runs: an account from install to uninstall, daemons that share a fleet, daemons that are killed. */
 const first = ['test/e2e/main-job.test.ts', 'test/faults/alert-crash.test.ts']
-/** Pages and mails in Chromium; the page of accounts stays with the rooms. */
-const browser = ['test/http/in-browser/!(accounts).test.ts', 'test/delivery/email/in-browser/*.test.ts']
+/** Pages and mails in Chromium. */
+const browser = ['test/http/in-browser/*.test.ts', 'test/delivery/email/in-browser/*.test.ts']
 /** All other whole daemons and commands, in `npm run test:daemons`: they mostly wait for each other. */
 const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts', 'test/http/connections.test.ts', ...browser]
 /** Run there too, with more seeds. */
