@@ -31,11 +31,6 @@ import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { RefreshDeps } from '../src/tokens/refresh-account.ts'
 import type { Queues } from './queues.ts'
 
-export interface DrillSettings {
-  everyMs: number | 'never'
-  unprovenAfterMs: number | 'never'
-}
-
 /** All that jobs and sweeps work with. Each names the part that it takes. */
 export interface JobDeps
   extends Omit<RefreshDeps, 'announce'>,
@@ -67,15 +62,12 @@ export interface JobDeps
   receiverStore: ReceiverStore
   /** Undefined where the receiver has all its places taken. */
   turns: { take<T>(receiver: string, atATime: number, work: () => Promise<T>): Promise<T | undefined> }
-  drill: DrillSettings
   events: EventStore
   /** Names of those that want to know what happens to accounts, and of acknowledgements. */
   eventReceivers: { accounts: readonly string[]; acknowledgements: readonly string[] }
   /** By which receiver's server customers are asked to connect again; undefined: they are not. */
   installerMails: { receiver: string } | undefined
   announceDelivery: DeliveryAnnouncer
-  /** The page of deliveries: test messages link to it. */
-  deliveriesPage: string
   announceFleet: FleetAnnouncer
   coverage: CoverageStore
   failedCalls: FailedCalls

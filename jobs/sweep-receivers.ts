@@ -1,17 +1,12 @@
-import { testMessage } from '../src/alerts/kinds/delivery-alert.ts'
 import type { News } from '../src/alerts/kinds/notified-alert.ts'
 import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
 import type { JobDeps } from './job-deps.ts'
 
-type ReceiversWork = Pick<
-  JobDeps,
-  'receivers' | 'receiverStore' | 'drill' | 'announceDelivery' | 'deliveriesPage' | 'queues' | 'clock' | 'log'
->
+type ReceiversWork = Pick<JobDeps, 'receivers' | 'receiverStore' | 'announceDelivery' | 'queues' | 'clock' | 'log'>
 
 /**
  * Judges each receiver by what its attempts left in Redis: after a crash the next sweep finds
- * the same. One that fails is one alert to the others; receivers that had nothing to
- * deliver get a drill. The clock brings the next sweep.
+ * the same. One that fails is one alert to the others. The clock brings the next sweep.
  */
 export async function sweepReceivers(deps: ReceiversWork): Promise<undefined> {
   const { receiverStore, clock } = deps
@@ -22,14 +17,10 @@ export async function sweepReceivers(deps: ReceiversWork): Promise<undefined> {
   for (const [receiver, stored] of states) {
     if (!healths.some((health) => health.receiver === receiver)) await tellGone(deps, receiver, stored, now)
   }
-  for (const { receiver, disabled } of healths) {
-    // A receiver that is switched off would not even be tried.
-    if (disabled === undefined) await drill(deps, receiver, now)
-  }
 }
 
 async function tellOf(deps: ReceiversWork, health: ReceiverHealth, stored: string, now: number): Promise<void> {
-  const trouble = judgeReceiver(health, deps.drill, now)
+  const trouble = judgeReceiver(health, now)
   if (trouble === undefined && stored === '') return
   const { receiver } = health
   const news =
@@ -58,13 +49,4 @@ async function announce(
   if (writes.changes.length === 0 || (await receiverStore.changeAlert(writes)) === 'stale') return false
   await queues.wake('alerts', now)
   return true
-}
-
-async function drill(deps: ReceiversWork, receiver: string, now: number): Promise<void> {
-  const { drill, receiverStore, deliveriesPage, queues, log } = deps
-  if (drill.everyMs === 'never') return
-  const message = testMessage(receiver, 'drill', now, deliveriesPage)
-  if ((await receiverStore.planDrill(receiver, message, drill.everyMs, now)) !== 'planned') return
-  log.info({ code: 'receiver.drill', receiver }, 'a drill: it delivered nothing for a while')
-  await queues.wake('alerts', now)
 }

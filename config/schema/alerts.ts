@@ -1,23 +1,5 @@
 import * as z from 'zod'
-import { duration, durationOrNever, related, wholeNumber } from './values.ts'
-
-const drillSettings = related(
-  z.strictObject({
-    every: durationOrNever({ min: '1m', max: '365d' })
-      .prefault('7d')
-      .describe('A receiver that has delivered nothing for this long gets a test message (a drill); never: no drills.'),
-    alertAfter: durationOrNever({ min: '1m', max: '730d' })
-      .prefault('14d')
-      .describe('A receiver that has delivered nothing for this long, not even a drill, opens an alert at the others.'),
-  }),
-  ({ every, alertAfter }, report) => {
-    if (typeof every !== 'number' || typeof alertAfter !== 'number' || every < alertAfter) return
-    report(['alertAfter'], 'must be longer than every: a drill has to come first')
-  },
-)
-
-/** The drill shows that a receiver works before it matters. */
-const drill = drillSettings.prefault({}).describe('How receivers that have nothing to deliver prove that they work.')
+import { duration, wholeNumber } from './values.ts'
 
 export const alerts = z
   .strictObject({
@@ -67,11 +49,5 @@ export const alerts = z
       .describe(
         "digest: what accounts' very first readings breach comes as one ranked message. alert: like any other.",
       ),
-    drill,
   })
   .describe('How a crossed threshold becomes a message.')
-
-/** After how long a receiver that delivered nothing is an alert: without drills a quiet one may be well. */
-export function unprovenAfter({ drill }: { drill: Readonly<z.output<typeof drillSettings>> }): number | 'never' {
-  return drill.every === 'never' ? 'never' : drill.alertAfter
-}

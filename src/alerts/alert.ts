@@ -13,7 +13,7 @@ export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'rep
 export type PollCause = 'scopes' | 'failing' | 'unauthorized' | 'unreadable'
 
 /** The trouble of a receiver. */
-export type ReceiverCause = 'failing' | 'disabled' | 'unproven' | 'recipients'
+export type ReceiverCause = 'failing' | 'disabled' | 'recipients'
 
 /** A trouble of all accounts. */
 export type FleetCause =

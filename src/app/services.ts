@@ -1,4 +1,3 @@
-import { unprovenAfter } from '../../config/schema/alerts.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { repairAccount } from '../../jobs/repair-account.ts'
 import { addresseeFor } from '../accounts/contact.ts'
@@ -68,8 +67,6 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     heartbeat,
     receivers,
     installerMails: installerMails(config),
-    drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },
-    deliveriesPage: `${config.http.publicUrl}/deliveries`,
     close: async () => {
       await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
       await heartbeat?.pinger.close()

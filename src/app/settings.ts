@@ -1,4 +1,3 @@
-import { unprovenAfter } from '../../config/schema/alerts.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { lineOf } from '../../config/schema/thresholds.ts'
 import { withTags } from '../accounts/match-account.ts'
@@ -26,7 +25,6 @@ export function coverageSettings({ limits }: Config): CoverageSettings {
 export function checkBounds(config: Config): CheckBounds {
   return {
     freshnessMs: coverageSettings(config).freshnessMs,
-    unprovenAfterMs: unprovenAfter(config.alerts),
     receivers: new Set(Object.keys(config.receivers)),
     api: config.provider.api,
   }

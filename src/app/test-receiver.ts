@@ -67,7 +67,7 @@ export async function testReceiver(
   try {
     const id = `msg_${randomBytes(12).toString('hex')}`
     const startedAt = clock.now()
-    const message = testMessage(name, 'asked', startedAt, `${config.http.publicUrl}/deliveries`)
+    const message = testMessage(name, startedAt, `${config.http.publicUrl}/deliveries`)
     const outcome = await receiver.send({ id, message, now: startedAt }, stop)
     const now = clock.now()
     const ms = Math.max(0, now - startedAt)

@@ -69,8 +69,6 @@ export const OUTBOX_AGE_MS = 900_000
 export interface CheckBounds {
   /** Age from which a reading is stale. */
   freshnessMs: number
-  /** After how long a receiver that delivered nothing is not known to work. */
-  unprovenAfterMs: number | 'never'
   /** Receivers of the config. */
   receivers: ReadonlySet<string>
   /** Version of the provider's interface. */

@@ -18,13 +18,13 @@ export const ownReceivers: Check = {
   },
 }
 
-/** Messages arrive: a failed attempt is a trouble at once, a missing one after a while. */
+/** Messages arrive: a failed attempt is a trouble at once. */
 export const failingReceivers: Check = {
   name: 'receivers',
   of: 'fleet',
-  judge({ now, receivers, handled, bounds: { unprovenAfterMs } }) {
+  judge({ now, receivers, handled }) {
     return receivers.flatMap((health) => {
-      const trouble = judgeReceiver(health, { unprovenAfterMs }, now)
+      const trouble = judgeReceiver(health, now)
       const status = receiverStatus(health)
       if (handled.has(`delivery/${health.receiver}`) || !(isBroken(status) || trouble !== undefined)) return []
       const name = cleanText(health.receiver)
@@ -32,7 +32,7 @@ export const failingReceivers: Check = {
         {
           level: status.state === 'disabled' ? 'critical' : 'warning',
           verb: 'Fix the receiver',
-          says: trouble?.is === 'unproven' ? trouble.message : `${name} ${cleanText(receiverText(status), 160)}`,
+          says: `${name} ${cleanText(receiverText(status), 160)}`,
           of: { is: 'receiver', receiver: health.receiver },
           fix: `plimsoll alerts test ${name} shows whether it works`,
         },

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import type { Message } from '../alerts/alert.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { readPresentReceivers } from '../redis/present-receivers.ts'
@@ -12,8 +10,6 @@ import type { AttemptOutcome, Recipient, Recipients } from './receiver.ts'
 /** The state of a receiver, by its attempts. Times in ms. */
 export interface ReceiverHealth {
   receiver: string
-  /** Moment at which it was first seen in a config. */
-  seenAt?: number
   lastDeliveredAt?: number
   /** Since when every attempt has failed, and how many have. */
   failingSince?: number
@@ -35,13 +31,8 @@ export function recipientsJson(recipients: RecipientsRecord | undefined): string
   return JSON.stringify({ taken, refused: Object.fromEntries(refused.map(({ address, reason }) => [address, reason])) })
 }
 
-export interface HealthSettings {
-  /** A receiver that has not been proven for so long is an alert; never where there is no drill. */
-  unprovenAfterMs: number | 'never'
-}
-
 export interface ReceiverTrouble {
-  is: 'disabled' | 'failing' | 'unproven' | 'recipients'
+  is: 'disabled' | 'failing' | 'recipients'
   level: 'warning' | 'critical'
   /** The event and the remedy. */
   message: string
@@ -49,14 +40,9 @@ export interface ReceiverTrouble {
 
 /** Long enough for a receiver that restarts or is redeployed: it has been tried half a dozen times by then. */
 const RECEIVER_FAILING_MS = 3_600_000
-const DAY_MS = 86_400_000
 
 /** The trouble of a receiver: an alert to the others. */
-export function judgeReceiver(
-  health: ReceiverHealth,
-  { unprovenAfterMs }: HealthSettings,
-  now: number,
-): ReceiverTrouble | undefined {
+export function judgeReceiver(health: ReceiverHealth, now: number): ReceiverTrouble | undefined {
   const { receiver, disabled, failingSince } = health
   if (disabled !== undefined)
     return { is: 'disabled', level: 'critical', message: describeDisabled(receiver, disabled) }
@@ -64,9 +50,7 @@ export function judgeReceiver(
     return { is: 'failing', level: 'warning', message: describeFailing(health, failingSince) }
   if (health.refused !== undefined && health.refused.length > 0)
     return { is: 'recipients', level: 'warning', message: describeRefused(receiver, health.refused) }
-  const provenAt = provenOrSeenAt(health)
-  if (unprovenAfterMs === 'never' || provenAt === undefined || now - provenAt < unprovenAfterMs) return undefined
-  return { is: 'unproven', level: 'warning', message: describeUnproven(health, provenAt, now) }
+  return undefined
 }
 
 /** Text of the end of a trouble. */
@@ -78,10 +62,6 @@ export function describeOver({ receiver, lastDeliveredAt, failingSince }: Receiv
 
 export function describeGone(receiver: string): string {
   return `The receiver ${receiver} is no longer in the config.`
-}
-
-function provenOrSeenAt({ seenAt, lastDeliveredAt }: ReceiverHealth): number | undefined {
-  return lastDeliveredAt === undefined ? seenAt : Math.max(seenAt ?? 0, lastDeliveredAt)
 }
 
 function describeDisabled(receiver: string, reason: string): string {
@@ -123,15 +103,6 @@ function describeRefused(receiver: string, refused: readonly Recipient[]): strin
   )
 }
 
-function describeUnproven({ receiver, lastDeliveredAt }: ReceiverHealth, provenAt: number, now: number): string {
-  const days = countOf(Math.floor((now - provenAt) / DAY_MS), 'day')
-  const what =
-    lastDeliveredAt === undefined
-      ? `has delivered nothing yet, ${days} after it was first seen`
-      : `has delivered nothing for ${days}, no drill either`
-  return `The receiver ${receiver} ${what}: it may not work. To test it: plimsoll alerts test ${receiver}`
-}
-
 function timeOf(at: number): string {
   return formatTime(new Date(at).toISOString())
 }
@@ -150,15 +121,11 @@ export class ReceiverStore {
     this.#keys = keys
   }
 
-  /** These are in a daemon's config: the clock of each starts when it is seen first. */
+  /** These are in a daemon's config. */
   async see(names: readonly string[], now: number): Promise<void> {
     const { receivers, receiver } = this.#keys.delivery
     await Promise.all(
-      names.flatMap((name) => [
-        this.#store.hsetnx(receiver(name), 'seenAt', now),
-        this.#store.pexpire(receiver(name), KEPT_MS),
-        this.#store.zadd(receivers, now, name),
-      ]),
+      names.flatMap((name) => [this.#store.pexpire(receiver(name), KEPT_MS), this.#store.zadd(receivers, now, name)]),
     )
   }
 
@@ -173,16 +140,6 @@ export class ReceiverStore {
     return names
       .map((name, n) => healthOf(name, hashes[n] ?? {}, off[name]))
       .sort((a, b) => (a.receiver < b.receiver ? -1 : 1))
-  }
-
-  /** A drill for a receiver that has delivered nothing for `everyMs`, once for all callers. */
-  async planDrill(receiver: string, message: Message, everyMs: number, now: number): Promise<'planned' | 'not-due'> {
-    const keys = this.#keys.delivery
-    const id = `msg_${randomBytes(12).toString('hex')}`
-    return this.#store.planDrill(
-      ...[keys.receiver(receiver), keys.deliveriesDue, keys.delivery(id)],
-      ...[now, everyMs, id, receiver, JSON.stringify(message)],
-    )
   }
 
   /** A test by request; `enabled`: it was switched off, and is not any more. */
@@ -219,10 +176,9 @@ export class ReceiverStore {
 const REFUSED = 'refused:'
 
 function healthOf(receiver: string, hash: Record<string, string>, disabled: string | undefined): ReceiverHealth {
-  const { seenAt, lastDeliveredAt, failingSince, failures, lastReason } = hash
+  const { lastDeliveredAt, failingSince, failures, lastReason } = hash
   return {
     receiver,
-    ...(seenAt !== undefined && { seenAt: Number(seenAt) }),
     ...(lastDeliveredAt !== undefined && { lastDeliveredAt: Number(lastDeliveredAt) }),
     ...(failingSince !== undefined && { failingSince: Number(failingSince) }),
     failures: Number(failures ?? 0),

@@ -152,7 +152,7 @@ function deliveryKeys(out: string) {
     disabled: `${out}:disabled`,
     /** zset: receiver -> when it was last seen in a config, ms; all that has keys here */
     receivers: `${out}:receivers`,
-    /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt, a mark of its address, pausedUntil */
+    /** hash: the state of a receiver: lastDeliveredAt, failingSince, failures, lastReason, a mark of its address, pausedUntil */
     receiver: (name: string) => `${out}:receiver:${name}`,
     /** string: when an account was connected last, ms */
     lastConnectAt: `${out}:connected-at`,

@@ -95,7 +95,6 @@ const STEPS = {
   recordTest: on<'recorded' | 'enabled'>(3),
   replayDelivery: on<'replayed' | 'lost'>(1),
   forgetDelivery: on<'forgotten' | 'lost'>(1),
-  planDrill: on<'planned' | 'not-due'>(3),
   planReconnectMail: on<'planned' | 'not-due'>(3),
   enableReceivers: on<number>(1),
   holdLock: on<number>(1, 'alone'),

@@ -8,7 +8,7 @@ export const RUNBOOK = {
   token: ['failing', 'reauthorize', 'foreign', 'uninstall'],
   poll: ['scopes', 'failing', 'unauthorized', 'unreadable'],
   fleet: ['credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'calls', 'data'],
-  delivery: ['failing', 'disabled', 'unproven', 'recipients'],
+  delivery: ['failing', 'disabled', 'recipients'],
   test: [],
 } as const satisfies Record<string, readonly string[]>
 

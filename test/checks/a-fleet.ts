@@ -28,7 +28,7 @@ export function fleetFacts(changed: Partial<FleetFacts> = {}): FleetFacts {
     outbox: { oldestEntryAt: null, groupDueAt: null, attemptDueAt: null, oldestDelivery: null },
     bounds: {
       freshnessMs: 26 * HOUR,
-      ...{ unprovenAfterMs: 'never', receivers: new Set(['ops-mail']), api: '2026-09' },
+      ...{ receivers: new Set(['ops-mail']), api: '2026-09' },
     },
     ...{ queues: [], receivers: [], announced: new Set(), handled: new Set() },
     ...changed,

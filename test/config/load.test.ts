@@ -59,7 +59,6 @@ test('fills in every default of the smallest file', () => {
       acknowledgeFor: 604_800_000,
       group: { by: ['account'], wait: 30_000, interval: 300_000, max: 200 },
       firstRun: 'digest',
-      drill: { every: 7 * DAY, alertAfter: 14 * DAY },
     },
     routes: [{ match: {}, to: ['ops'] }],
     http: {

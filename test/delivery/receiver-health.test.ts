@@ -4,10 +4,9 @@ import { describeOver, judgeReceiver, type ReceiverHealth } from '../../src/deli
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const SETTINGS = { unprovenAfterMs: 14 * DAY }
 
 const health = (more: Partial<ReceiverHealth> = {}): ReceiverHealth => ({
-  ...{ receiver: 'ops-hook', seenAt: NOW - DAY, lastDeliveredAt: NOW - 2 * HOUR, failures: 0 },
+  ...{ receiver: 'ops-hook', lastDeliveredAt: NOW - 2 * HOUR, failures: 0 },
   ...more,
 })
 
@@ -18,32 +17,13 @@ describe('what is told of a receiver', () => {
     ['one that has failed for an hour', { failingSince: NOW - HOUR, failures: 6 }, 'failing'],
     ['one that wants no more', { disabled: 'answered 410' }, 'disabled'],
     ['one that wants no more, and failed before', { disabled: 'x', failingSince: NOW - DAY, failures: 9 }, 'disabled'],
-    [
-      'one that delivered nothing for two weeks',
-      { seenAt: NOW - 90 * DAY, lastDeliveredAt: NOW - 14 * DAY },
-      'unproven',
-    ],
-    ['one that was added yesterday', { seenAt: NOW - DAY }, undefined],
-    ['one that came back after long', { seenAt: NOW - DAY, lastDeliveredAt: NOW - 30 * DAY }, undefined],
   ])('%s', (_, more, is) => {
-    expect(judgeReceiver(health(more), SETTINGS, NOW)?.is).toBe(is)
-  })
-
-  test('a receiver that never delivered is unproven by when it was first seen', () => {
-    const { lastDeliveredAt: _, ...fresh } = health({ seenAt: NOW - 14 * DAY })
-    expect(judgeReceiver(fresh, SETTINGS, NOW)).toMatchObject({ is: 'unproven', level: 'warning' })
-    const { seenAt: __, ...unseen } = fresh
-    expect(judgeReceiver(unseen, SETTINGS, NOW)).toBeUndefined()
-  })
-
-  test('without drills a quiet receiver is no sign of anything', () => {
-    const quiet = health({ seenAt: NOW - 90 * DAY, lastDeliveredAt: NOW - 80 * DAY })
-    expect(judgeReceiver(quiet, { unprovenAfterMs: 'never' }, NOW)).toBeUndefined()
+    expect(judgeReceiver(health(more), NOW)?.is).toBe(is)
   })
 
   test('says what happened, since when, and what to do', () => {
     const failing = health({ failingSince: NOW - HOUR, failures: 6, lastReason: 'answered 500' })
-    expect(judgeReceiver(failing, SETTINGS, NOW)).toEqual({
+    expect(judgeReceiver(failing, NOW)).toEqual({
       is: 'failing',
       level: 'warning',
       message:
@@ -51,7 +31,7 @@ describe('what is told of a receiver', () => {
         '09:00 UTC, the last one: answered 500. Each message is tried again for three days. To see whether it works: ' +
         'plimsoll alerts test ops-hook',
     })
-    expect(judgeReceiver(health({ disabled: 'answered 410' }), SETTINGS, NOW)).toMatchObject({
+    expect(judgeReceiver(health({ disabled: 'answered 410' }), NOW)).toMatchObject({
       level: 'critical',
       message: expect.stringMatching(/answered 410.*plimsoll alerts test ops-hook$/),
     })

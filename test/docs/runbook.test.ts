@@ -32,7 +32,7 @@ const FLEET = {
   data: 0,
 } satisfies Record<Cause | 'clock' | 'calls' | typeof COVERAGE | typeof DATA, 0>
 const POLL = { scopes: 0, failing: 0, unauthorized: 0, unreadable: 0 } satisfies Record<PollCause, 0>
-const RECEIVER = { failing: 0, disabled: 0, unproven: 0, recipients: 0 } satisfies Record<ReceiverTrouble['is'], 0>
+const RECEIVER = { failing: 0, disabled: 0, recipients: 0 } satisfies Record<ReceiverTrouble['is'], 0>
 
 test('mails and pages can link to every kind of alert and to each of its causes', () => {
   expect(Object.keys(RUNBOOK).toSorted()).toEqual(KINDS.toSorted())

@@ -38,7 +38,7 @@ afterEach(() => service.stop())
 
 const bounds: CheckBounds = {
   freshnessMs: 26 * HOUR,
-  ...{ unprovenAfterMs: 'never', receivers: new Set(['ops-mail']), api: '2026-09' },
+  ...{ receivers: new Set(['ops-mail']), api: '2026-09' },
 }
 
 /** Accounts 1 to 4 that are well, and one daemon or several that share them. */

@@ -19,7 +19,7 @@ const DAY = 24 * HOUR
 async function open(options: SMTPServerOptions, settings: Record<string, unknown> = {}, user = '') {
   const server = await startMailServer({ disabledCommands: ['STARTTLS'], ...options })
   onTestFinished(server.close)
-  const { services, clock, keys, store } = await world({ settings: { alerts: { drill: { every: 'never' } } } })
+  const { services, clock, keys, store } = await world()
   const { deliveries, receiverStore } = services
   const receivers = new Map<string, Receiver>()
   const deps = { ...services, receivers }
@@ -49,9 +49,7 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
     ...{ server, clock, store, keys, deliveries, reload, sweep },
     post: async () => {
       const id = `msg_${++count}`
-      const message = JSON.stringify(
-        testMessage('ops', 'asked', clock.now(), 'https://plimsoll.example.com/deliveries'),
-      )
+      const message = JSON.stringify(testMessage('ops', clock.now(), 'https://plimsoll.example.com/deliveries'))
       await store.hset(keys.delivery.delivery(id), { receiver: 'ops', message, createdAt: clock.now(), attempts: 0 })
       await store.zadd(keys.delivery.deliveriesDue, clock.now(), id)
       return id
@@ -67,7 +65,7 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
     },
     /** `alerts test`. */
     test: async (given: string) => {
-      const message = testMessage('ops', 'asked', clock.now(), 'https://plimsoll.example.com/deliveries')
+      const message = testMessage('ops', clock.now(), 'https://plimsoll.example.com/deliveries')
       const outcome = await receiverOf(given).send({ id: 'msg_t', message, now: clock.now() }, never)
       return receiverStore.recordTest({ id: 'msg_t', receiver: 'ops', ms: 1, now: clock.now() }, outcome)
     },

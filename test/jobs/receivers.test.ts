@@ -16,8 +16,7 @@ const PAGE = 'https://plimsoll.example.com/deliveries'
 
 /** Two receivers, one of which answers as the test says; time moves by hand. */
 async function open(names: readonly string[] = ['ops-hook', 'ops-mail']) {
-  const settings = { alerts: { drill: { every: '7d', alertAfter: '14d' } } }
-  const { services, clock, keys, store } = await world({ settings })
+  const { services, clock, keys, store } = await world()
   const { deliveries, receiverStore } = services
   const far = {
     outcome: { outcome: 'delivered', answer: 200 } as AttemptOutcome,
@@ -53,7 +52,7 @@ async function open(names: readonly string[] = ['ops-hook', 'ops-mail']) {
     sweep: () => sweepReceivers(deps),
     post: async (receiver: string) => {
       const id = `msg_${++count}`
-      const message = JSON.stringify(testMessage(receiver, 'asked', clock.now(), PAGE))
+      const message = JSON.stringify(testMessage(receiver, clock.now(), PAGE))
       const fields = { receiver, message, createdAt: clock.now(), attempts: 0 }
       await store.hset(keys.delivery.delivery(id), fields)
       await store.zadd(keys.delivery.deliveriesDue, clock.now(), id)
@@ -237,68 +236,6 @@ test('two workers never try one delivery at once, and one that died over it hold
 test('a claim outlives the longest attempt and the wait for its turn', () => {
   // 20 s are what a mail may take, 15 s a webhook; as many wait for a turn as may be under way.
   expect(CLAIM_MS).toBeGreaterThanOrEqual(2 * 20_000 + 10_000)
-})
-
-test('a quiet receiver gets a drill, once for the fleet, and not before its time', async () => {
-  const one = await open(['ops-hook'])
-  await one.sweep()
-  await one.live(7 * DAY - MINUTE)
-  await one.sweep()
-  await one.live(MINUTE / 2)
-  expect(one.far.sent).toEqual([])
-  await one.live(MINUTE)
-  await Promise.all([one.sweep(), one.sweep(), one.sweep()])
-  await one.live(MINUTE)
-  await one.sweep()
-  await one.live(MINUTE)
-  expect(one.far.sent).toHaveLength(1)
-  const [logged] = await one.deliveries.log(5)
-  expect(logged).toMatchObject({ type: 'alert.test', outcome: 'delivered', receiver: 'ops-hook' })
-  await one.live(7 * DAY)
-  await one.sweep()
-  await one.live(MINUTE)
-  expect(one.far.sent).toHaveLength(2)
-})
-
-test('a receiver that delivers needs no drill', async () => {
-  const one = await open(['ops-hook'])
-  for (let days = 0; days < 20; days += 4) {
-    await one.try(await one.post('ops-hook'))
-    await one.live(4 * DAY)
-    await one.sweep()
-  }
-  expect(one.far.sent).toHaveLength(5)
-})
-
-test('a drill is an alert.test message that says what it is', async () => {
-  const message = testMessage('ops-hook', 'drill', Date.parse('2026-11-21T10:00:00.000Z'), PAGE)
-  expect(message.type).toBe('alert.test')
-  expect(message.data.alerts[0]).toMatchObject({ kind: 'test', message: expect.stringContaining('scheduled drill') })
-})
-
-test('one that no drill proves for long is told of through the others', async () => {
-  const one = await open(['ops-hook'])
-  one.far.outcome = { outcome: 'delivered' }
-  await one.sweep()
-  // Its drills go out through a daemon that is not there.
-  await one.clock.move(14 * DAY)
-  await one.sweep()
-  expect(await one.told()).toMatchObject([
-    { level: 'warning', message: expect.stringContaining('nothing yet, 14 days') },
-  ])
-  await one.live(MINUTE)
-  await one.sweep()
-  expect(reasons(await one.told())).toEqual(['warning entered', 'warning recovered'])
-})
-
-test('without drills there are none', async () => {
-  const one = await open(['ops-hook'])
-  one.deps.drill = { ...one.deps.drill, everyMs: 'never' }
-  await one.sweep()
-  await one.live(30 * DAY)
-  await one.sweep()
-  await one.live(MINUTE)
-  expect(one.far.sent).toEqual([])
 })
 
 test('a message that cannot be made fails like any other: it is tried later, in the log, and told of through the others', async () => {

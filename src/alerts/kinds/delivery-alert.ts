@@ -14,11 +14,8 @@ export function deliveryAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: numb
   }
 }
 
-/** A test that an operator asked for, or the drill of a receiver that had nothing to deliver for long. */
-export type TestOccasion = 'asked' | 'drill'
-
 /** The message that proves that a receiver works. */
-export function testMessage(receiver: string, occasion: TestOccasion, now: number, page: string): Message {
+export function testMessage(receiver: string, now: number, page: string): Message {
   const at = new Date(now).toISOString()
   return {
     type: 'alert.test',
@@ -36,18 +33,10 @@ export function testMessage(receiver: string, occasion: TestOccasion, now: numbe
           rule: 'test',
           measuredAt: at,
           since: at,
-          message: TEXT[occasion](receiver),
+          message: `This is a test of the receiver ${receiver}: it works. Nothing is wrong, and nothing is to be done.`,
           url: page,
         },
       ],
     },
   }
-}
-
-const TEXT: Record<TestOccasion, (receiver: string) => string> = {
-  asked: (receiver) =>
-    `This is a test of the receiver ${receiver}: it works. Nothing is wrong, and nothing is to be done.`,
-  drill: (receiver) =>
-    `This is the scheduled drill of the receiver ${receiver}, which had nothing else to deliver for a while: it works. ` +
-    'Nothing is wrong, and nothing is to be done.',
 }

@@ -270,27 +270,6 @@ redis.call('ZREM', UNDER_WAY, id)
 redis.call('DEL', deliveryKey(id))
 return 'forgotten'
 
---!step planDrill
--- Puts a test message on its way to a receiver that has delivered nothing for long, once for the whole fleet.
--- KEYS: receiver, deliveries due, delivery. ARGV: now, after how long (ms), delivery id, receiver, message (JSON).
--- Returns 'planned' | 'not-due'.
-local now, newest = tonumber(ARGV[1]), 0
-
-for _, name in ipairs({ 'seenAt', 'lastDeliveredAt', 'drilledAt' }) do
-  local at = tonumber(redis.call('HGET', KEYS[1], name) or '0')
-  if at > now then
-    -- By a clock that was ahead.
-    redis.call('HSET', KEYS[1], name, now)
-    at = now
-  end
-  newest = math.max(newest, at)
-end
-if newest == 0 or now - newest < tonumber(ARGV[2]) then return 'not-due' end
-redis.call('HSET', KEYS[1], 'drilledAt', now)
-redis.call('HSET', KEYS[3], 'receiver', ARGV[4], 'type', 'alert.test', 'message', ARGV[5], 'createdAt', now, 'attempts', 0)
-redis.call('ZADD', KEYS[2], now, ARGV[3])
-return 'planned'
-
 --!step planReconnectMail
 -- Puts a mail that asks to connect an account again on its way, once for all daemons in a while, and not while the one before is.
 -- KEYS: the last such mail of the account, deliveries due, delivery. ARGV: now, least time between two (ms), delivery id, receiver,

@@ -41,7 +41,6 @@ const cause = z
     'calls',
     'data',
     'disabled',
-    'unproven',
     'recipients',
   ])
   .describe(
