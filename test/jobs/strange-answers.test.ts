@@ -1,8 +1,9 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { CUSTOM_PROPERTIES } from '../provider/connect-client.ts'
-import { type Answer, type FarSide, json, type SeenRequest, startFarSide } from '../support/far-side.ts'
+import { type Answer, type FarSide, json, raw, type SeenRequest, startFarSide } from '../support/far-side.ts'
 import { live } from '../support/fleet-by-hand.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { say } from '../support/say.ts'
@@ -18,6 +19,7 @@ type Stranger = (request: SeenRequest, hubId: number) => Answer | undefined
 
 interface Fleet {
   w: World
+  accounts: number
   far: FarSide
   /** When each account got tokens, ms. */
   refreshed: Map<number, number[]>
@@ -37,7 +39,7 @@ async function fleetOf(accounts: number, settings: Record<string, object> = {}):
     await far.stop()
   })
   const w = await world({ clock, settings, change: () => ({ provider: client }) })
-  const fleet: Fleet = { w, far, refreshed: new Map(), stranger: () => undefined }
+  const fleet: Fleet = { w, accounts, far, refreshed: new Map(), stranger: () => undefined }
   far.answer = (request, response) => {
     const hubId = Number(/-(\d+)\b/.exec(`${request.headers.authorization ?? ''}${request.body}`)?.[1])
     const answer = fleet.stranger(request, hubId) ?? ownAnswer(fleet, request, hubId)
@@ -92,6 +94,94 @@ describe('accounts in another data center', () => {
     say(`at most ${Math.max(...gaps) / SECOND} s between two refreshes of the other 20, of tokens that live 60 s`)
   })
 })
+
+describe('a firewall', () => {
+  const title = 'Attention Required! | Cloudflare'
+  const page = raw(403, `<!DOCTYPE html><title>${title}</title>`, { 'content-type': 'text/html' })
+
+  test('that answers 200 accounts with 403 pages for ten minutes is one fleet alert, and nobody must connect again', async () => {
+    const accounts = 200
+    const fleet = await fleetOf(accounts, { limits: { every: '1m' } })
+    const { w } = fleet
+    await live(w, MINUTE)
+    fleet.stranger = () => page
+    await live(w, 10 * MINUTE)
+    fleet.stranger = () => undefined
+    const over = w.clock.now()
+    const open = await alertsOf(fleet)
+    expect(open.filter(({ kind }) => kind === 'token')).toEqual([])
+    expect(open.filter(({ cause }) => cause === 'scopes' || cause === 'unauthorized')).toEqual([])
+    const fleetAlerts = open.filter(({ kind }) => kind === 'fleet')
+    expect(fleetAlerts).toHaveLength(1)
+    expect(fleetAlerts[0]?.message).toContain(`A page of a firewall or proxy (403): ${title}`)
+    for (const state of ['reauthorize', 'uninstalling']) expect(await statesOf(fleet)).not.toContain(state)
+
+    await live(w, MINUTE)
+    const times = range(1, accounts).map(
+      (hubId) => fleet.refreshed.get(hubId)?.find((at) => at > over) ?? Number.POSITIVE_INFINITY,
+    )
+    expect(Math.max(...times) - over).toBeLessThan(MINUTE)
+    expect(new Set(await statesOf(fleet))).toEqual(new Set(['active']))
+    say(`${accounts} accounts, ${fleetAlerts.length} fleet alert: ${fleetAlerts[0]?.message}`)
+    say(`all refreshed ${(Math.max(...times) - over) / SECOND} s after its end`)
+  })
+})
+
+describe('a proxy that encodes at random', () => {
+  const PACK: ((body: Buffer) => [Buffer, string?])[] = [
+    (body) => [body],
+    (body) => [gzipSync(body), 'gzip'],
+    (body) => [gzipSync(body)],
+    (body) => [deflateSync(body), 'deflate'],
+    (body) => [deflateSync(body)],
+    (body) => [brotliCompressSync(body), 'br'],
+    (body) => [brotliCompressSync(body)],
+    (body) => [Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), body])],
+    (body) => [gzipSync(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), body])), 'gzip'],
+  ]
+
+  test('loses none of 1,000 tokens that rotate', async () => {
+    const accounts = 50
+    const fleet = await fleetOf(accounts)
+    const { w } = fleet
+    const current = new Map(range(1, accounts).map((hubId) => [hubId, `refresh-${hubId}`]))
+    const used = PACK.map(() => 0)
+    let [rotated, refused] = [0, 0]
+    fleet.stranger = ({ path, body }, hubId) => {
+      if (!path.includes('/token')) return undefined
+      if (new URLSearchParams(body).get('refresh_token') !== current.get(hubId)) {
+        refused++
+        return json(400, { status: 'BAD_REFRESH_TOKEN', message: 'not the newest' })
+      }
+      const next = `refresh-${hubId}-${++rotated}`
+      current.set(hubId, next)
+      const tokens = { access_token: `access-${hubId}`, refresh_token: next, expires_in: LIFE / SECOND }
+      const which = rotated % PACK.length
+      used[which] = (used[which] ?? 0) + 1
+      const [packed, encoding] = PACK[which]?.(Buffer.from(JSON.stringify(tokens))) ?? []
+      return raw(200, packed ?? '', encoding === undefined ? {} : { 'content-encoding': encoding })
+    }
+    while (rotated < 1_000) await live(w, 30 * SECOND)
+    const stored = await Promise.all(range(1, accounts).map(async (hubId) => (await w.of(hubId).tokens()).refresh))
+    expect([refused, stored]).toEqual([0, [...current.values()]])
+    expect(new Set(await statesOf(fleet))).toEqual(new Set(['active']))
+    say(
+      `${rotated} refreshes, ${refused} refused, ${used.length} encodings of ${Math.min(...used)} answers or more each`,
+    )
+  })
+})
+
+/** Alerts of all accounts and of the fleet, in the order of their partitions. */
+async function alertsOf({ w: { store, keys } }: Fleet): Promise<Record<string, unknown>[]> {
+  const logs = await store.keys(`${keys.prefix}*:log`)
+  const entries = await Promise.all(logs.map((log) => store.xrange(log, '-', '+')))
+  return entries.flat().map(([, fields]) => JSON.parse(fields[1] ?? '').alert)
+}
+
+async function statesOf({ w, accounts }: Fleet): Promise<unknown[]> {
+  const records = await Promise.all(range(1, accounts).map((hubId) => w.of(hubId).record()))
+  return records.map(({ state }) => state)
+}
 
 function longestGap(times: readonly number[], until: number): number {
   return Math.max(...times.map((at, n) => (times[n + 1] ?? until) - at))
