@@ -124,11 +124,12 @@ function classOf(
   body: JsonObject,
   said: TokenWord | undefined,
 ): FailureClass | undefined {
-  if (status === MIGRATING && optionalString(body, 'message') !== undefined) return 'parked'
   if (status === 429 || isOfIntermediary(status)) return undefined
   if (said?.means === 'app') return 'client'
   if (said?.means === 'grant') return 'rejected'
-  if (said === undefined && !isCrmError(body)) return undefined
+  const isMigrating = status === MIGRATING && /migrat/i.test(optionalString(body, 'message') ?? '')
+  if (said === undefined && !isCrmError(body) && !isMigrating) return undefined
+  if (status === MIGRATING) return 'parked'
   if (said?.means === 'later' || asksForLater(status)) return 'transient'
   if (family === 'token') return 'client'
   if (status === 401) return 'unauthorized'
