@@ -22,6 +22,7 @@ const ENV = {
   PLIMSOLL_ADMIN_TOKEN: 'x',
   AFTER_INSTALL_SECRET: 'a-secret-of-the-vendor',
   SMTP_PASSWORD: 'x',
+  MAIL_CLIENT_SECRET: 'x',
   HEARTBEAT_KEY: 'x',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T0/B0/x',
   PAGERDUTY_KEY: 'x',

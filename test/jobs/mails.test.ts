@@ -7,7 +7,7 @@ import { decodeEntry } from '../../src/alerts/outbox.ts'
 import type { Receiver } from '../../src/delivery/receiver.ts'
 import { receiverStatus, receiverText } from '../../src/views/deliveries.ts'
 import { reply, startMailServer } from '../delivery/email/mail-server.ts'
-import { openReceiver } from '../delivery/receivers/far-side.ts'
+import { aFarSide, answers, openReceiver } from '../delivery/receivers/far-side.ts'
 import { worldOfFile } from '../support/world.ts'
 
 const world = worldOfFile()
@@ -330,4 +330,124 @@ test.each([
   await one.live(1)
   expect([...names]).toEqual([expected])
   expect(one.server.arrived).toHaveLength(1)
+})
+
+/** A token endpoint that gives t1, t2 and so on, and a mail server that takes one of them. */
+async function tokenLogin(more: Record<string, unknown> = {}) {
+  const state = {
+    given: 0,
+    takes: 't1',
+    logins: [] as string[],
+    answer: undefined as ReturnType<typeof answers> | undefined,
+  }
+  const endpoint = await aFarSide((response) => {
+    if (state.answer !== undefined) return state.answer(response)
+    state.given++
+    answers(200, { access_token: `t${state.given}`, token_type: 'Bearer', expires_in: '3599', ...more })(response)
+  })
+  const options: SMTPServerOptions = {
+    authOptional: false,
+    authMethods: ['XOAUTH2'],
+    onAuth: ({ username, accessToken = '' }, _session, callback) => {
+      state.logins.push(`${username} ${accessToken}`)
+      if (accessToken === state.takes) return callback(null, { user: username })
+      return callback(reply(535, `5.7.3 Authentication unsuccessful ${accessToken}`))
+    },
+  }
+  const oauth2 = {
+    tokenUrl: `${endpoint.url}/tenant/oauth2/v2.0/token`,
+    ...{ clientId: 'client-1', clientSecret: 's3cret+Client', scope: 'https://outlook.office365.com/.default' },
+    user: 'plimsoll@example.com',
+  }
+  return { state, endpoint, one: await open(options, { oauth2 }) }
+}
+
+test('XOAUTH2: one access token of the client credentials logs in for many mails', async () => {
+  const { state, endpoint, one } = await tokenLogin()
+  for (let n = 0; n < 9; n++) await one.post()
+  await one.live(MINUTE)
+  expect(one.server.arrived).toHaveLength(9)
+  expect(endpoint.arrived).toHaveLength(1)
+  expect(Object.fromEntries(new URLSearchParams(endpoint.arrived[0]?.body))).toEqual({
+    grant_type: 'client_credentials',
+    client_id: 'client-1',
+    client_secret: 's3cret+Client',
+    scope: 'https://outlook.office365.com/.default',
+  })
+  expect(endpoint.arrived[0]?.headers['content-type']).toBe('application/x-www-form-urlencoded')
+  expect(new Set(state.logins)).toEqual(new Set(['plimsoll@example.com t1']))
+})
+
+test.each([
+  [401, { error: 'invalid_client', error_description: 'AADSTS7000215: Invalid client secret s3cret+Client' }],
+  [200, { error: 'invalid_scope', error_description: 'AADSTS70011' }],
+])(
+  'XOAUTH2: what the token endpoint refuses for good (%i) is an alert at once, and nothing logs in',
+  async (status, body) => {
+    const { state, endpoint, one } = await tokenLogin()
+    state.answer = answers(status, body)
+    await one.post()
+    await one.live(DAY)
+    await one.sweep()
+    expect(endpoint.arrived).toHaveLength(1)
+    expect(state.logins).toEqual([])
+    const [alert, ...more] = await one.told()
+    expect(more).toEqual([])
+    expect(alert).toMatchObject({
+      ...{ level: 'critical', cause: 'disabled' },
+      message: expect.stringContaining(`no access token for the mail login: answered ${status}: ${body.error}: AADSTS`),
+    })
+    expect(JSON.stringify(alert)).not.toContain('s3cret')
+    state.answer = undefined
+    await one.reload('')
+    await one.live(6 * MINUTE)
+    expect(one.server.arrived).toHaveLength(1)
+  },
+)
+
+test.each([
+  [503, 'busy', 'answered 503: busy'],
+  [403, '<html><title>Blocked</title></html>', 'answered 403: a page of a firewall or proxy: Blocked'],
+  [200, '{"token":"t0ken-S3cret"}', 'the answer has none'],
+  [200, 't0ken-S3cret', 'the answer has none'],
+])('XOAUTH2: an answer of %i %s from the token endpoint is tried again, and named', async (status, body, words) => {
+  const { state, one } = await tokenLogin()
+  state.answer = answers(status, body)
+  await one.post()
+  await one.live(1)
+  state.answer = undefined
+  await one.live(MINUTE)
+  expect(await one.log()).toEqual([`retry no access token for the mail login: ${words}`, 'delivered'])
+})
+
+test('XOAUTH2: a token that was withdrawn is replaced by a new one; a new one that is refused switches the receiver off', async () => {
+  const { state, one } = await tokenLogin()
+  await one.post()
+  await one.live(1)
+  expect(one.server.arrived).toHaveLength(1)
+  state.takes = 't2'
+  await one.server.dropConnections()
+  await one.post()
+  await one.live(MINUTE)
+  expect(one.server.arrived).toHaveLength(2)
+  state.takes = 'none'
+  await one.server.dropConnections()
+  await one.post()
+  await one.live(DAY)
+  await one.sweep()
+  const [alert] = await one.told()
+  expect(alert?.message).toContain('login refused: 535 5.7.3 Authentication unsuccessful [secret]')
+  expect(state.logins.map((login) => login.split(' ')[1])).toEqual(['t1', 't1', 't2', 't2', 't3'])
+})
+
+test('XOAUTH2: a token that ends soon is fetched for each login', async () => {
+  const { endpoint, state, one } = await tokenLogin({ expires_in: 1 })
+  await one.post()
+  await one.live(1)
+  state.takes = 't2'
+  await one.server.dropConnections()
+  await one.post()
+  await one.live(1)
+  expect(one.server.arrived).toHaveLength(2)
+  expect(endpoint.arrived).toHaveLength(2)
 })

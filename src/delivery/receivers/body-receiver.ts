@@ -1,11 +1,12 @@
 import type { Message } from '../../alerts/alert.ts'
+import type { AttemptOutcome } from '../receiver.ts'
 import { messageTemplate, type TemplateSettings, type TemplateTexts, withFault } from '../templates/message-template.ts'
-import type { createPost } from './http-post.ts'
+import type { Post } from './http-post.ts'
 import type { BodyContext, ShownReceiver } from './receiver-kind.ts'
 
 interface BodyReceiverOptions {
   type: string
-  post: ReturnType<typeof createPost>
+  post: Post<AttemptOutcome>
   headers?: Record<string, string>
   template: TemplateSettings | undefined
   /** Limits of a text by the template, in this service. */

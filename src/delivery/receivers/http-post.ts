@@ -44,8 +44,19 @@ export interface PostAnswer extends Words {
   now: number
 }
 
+export interface Post<Judged> {
+  post: (posted: Posted) => Promise<Judged | { outcome: 'retry'; reason: string }>
+  address: string
+  close: () => Promise<void>
+}
+
 /** Posts to one address and lets `meaningOf` judge the answer. Throws if the address can't be used. */
-export function createPost(options: PostOptions, meaningOf: (answer: PostAnswer) => AttemptOutcome = readAnswer) {
+export function createPost(options: PostOptions): Post<AttemptOutcome>
+export function createPost<Judged>(options: PostOptions, meaningOf: (answer: PostAnswer) => Judged): Post<Judged>
+export function createPost(
+  options: PostOptions,
+  meaningOf: (answer: PostAnswer) => unknown = readAnswer,
+): Post<unknown> {
   const { name, timeoutMs = 15_000 } = options
   const { url, password, authorization } = parseUrl(name, options.url)
   const secrets = [
@@ -57,7 +68,7 @@ export function createPost(options: PostOptions, meaningOf: (answer: PostAnswer)
   library.catch(() => {}) // Each post fails by it.
   let ownAgent: Agent | undefined
 
-  async function post({ body, headers, now, signal }: Posted): Promise<AttemptOutcome> {
+  async function post({ body, headers, now, signal }: Posted): Promise<unknown> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const either = AbortSignal.any([signal, deadline])
     try {

@@ -19,7 +19,7 @@ export interface Words {
 
 const text = z.union([z.string(), z.number()]).optional().catch(undefined)
 const answerShape = z.object({
-  ...{ code: text, description: text, message: text, detail: text },
+  ...{ code: text, description: text, error_description: text, message: text, detail: text },
   error: z
     .union([z.string(), z.object({ code: text, message: text })])
     .optional()
@@ -46,9 +46,10 @@ function parsed(body: string) {
   }
 }
 
-function wordsOf({ code, description, message, detail, error, errors = [] }: z.output<typeof answerShape>): string {
+function wordsOf(answer: z.output<typeof answerShape>): string {
+  const { code, description, error_description, message, detail, error, errors = [] } = answer
   const own = typeof error === 'object' ? [error.code, error.message] : [error]
-  const words = [code, ...own, description, message, detail, ...errors].filter(
+  const words = [code, ...own, error_description, description, message, detail, ...errors].filter(
     (word) => word !== undefined && word !== '',
   )
   return [...new Set(words)].join(': ')

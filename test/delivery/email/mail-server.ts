@@ -17,6 +17,8 @@ export interface MailServer {
   arrived: ArrivedMail[]
   /** How many connections were made so far. */
   connections: () => number
+  /** Ends all connections, and waits until they are ended. */
+  dropConnections: () => Promise<void>
   close: () => Promise<void>
 }
 
@@ -61,6 +63,10 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     port: (server.server.address() as AddressInfo).port,
     arrived,
     connections: () => connections,
+    dropConnections: async () => {
+      for (const connection of [...server.connections]) connection.close()
+      while (server.connections.size > 0) await new Promise(setImmediate)
+    },
     close: () =>
       new Promise((done) => {
         server.close(() => done())

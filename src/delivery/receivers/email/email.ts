@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { isThisMachine } from '../../../../config/schema/addresses.ts'
-import { mailAddress, secretAddress } from '../../../../config/schema/secrets.ts'
-import { plainText, related, toggle } from '../../../../config/schema/values.ts'
-import type { Secret } from '../../../runtime/secret.ts'
+import { checkPlainHttp, mailAddress, secret, secretAddress, webAddress } from '../../../../config/schema/secrets.ts'
+import { asGroup, plainText, related, toggle } from '../../../../config/schema/values.ts'
+import { Secret } from '../../../runtime/secret.ts'
 import { messageFor } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
 import { messageTemplate } from '../../templates/message-template.ts'
 import { escapeLinks } from '../../templates/own-links.ts'
 import { digest, templates } from '../common-settings.ts'
 import type { Reach, Reached, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
-import { createEmailReceiver, verifyLogin } from './send-email.ts'
+import { createEmailReceiver, type EmailOptions, verifyLogin } from './send-email.ts'
 import { ehloName } from './smtp.ts'
 
 /**
@@ -30,6 +30,14 @@ const recipients = z.union([
     .min(1, 'must have at least one address'),
 ])
 
+const oauth2 = z.strictObject({
+  tokenUrl: webAddress({ strip: false }).describe('Where access tokens come from.'),
+  clientId: plainText().describe('The client id.'),
+  clientSecret: secret().describe('The client secret.'),
+  scope: plainText().describe('Scope of the tokens: https://outlook.office365.com/.default.'),
+  user: plainText().describe('The mailbox that logs in.'),
+})
+
 const settings = z.strictObject({
   type: z.literal('email').describe('One readable message per group of alerts.'),
   smtp: secretAddress(['smtps', 'smtp'], (url) =>
@@ -45,6 +53,9 @@ const settings = z.strictObject({
     .describe(
       'The name of this machine, as it names itself to the mail server (EHLO). Default: the host of http.publicUrl.',
     ),
+  oauth2: oauth2
+    .exactOptional()
+    .describe('Login by an access token (XOAUTH2, client credentials), for servers that take no password.'),
   from: mailAddress().describe('The sender.'),
   to: recipients.describe(
     'Who gets the messages. account: the contact of the account that a message is about, and nothing about any other.',
@@ -58,7 +69,15 @@ const settings = z.strictObject({
     ),
 })
 
-const emailSettings = related(settings, ({ to, digest }, report) => {
+const emailSettings = related(settings, (given, report) => {
+  const { to, digest, smtp, oauth2 } = given
+  if (oauth2 !== undefined) {
+    const { username = '', password = '' } = URL.parse(smtp instanceof Secret ? smtp.reveal() : '') ?? {}
+    if (username !== '' || password !== '') report(['smtp'], 'must be without user and password beside oauth2')
+    checkPlainHttp({ ...asGroup(oauth2), insecure: given.insecure }, ['tokenUrl'], (path, message) =>
+      report(['oauth2', ...path], message),
+    )
+  }
   if (to === 'account' && digest !== undefined) report(['digest'], 'is about many accounts: not with to: account')
 })
 
@@ -75,6 +94,7 @@ export const email = {
       ...{
         name: receiver,
         ehlo: settings.name ?? ehloName(home),
+        ...loginOf(settings),
         smtp,
         from,
         to: to === 'account' ? to : [...to],
@@ -89,12 +109,23 @@ export const email = {
   wayOut: mailWayOut,
 } satisfies ReceiverKind<EmailSettings>
 
+function loginOf({ oauth2 }: Pick<EmailSettings, 'oauth2'>): Pick<EmailOptions, 'oauth2'> {
+  return oauth2 === undefined ? {} : { oauth2 }
+}
+
 /** Logs in as a mail would; nothing is sent. */
 async function reachMailServer(mail: EmailSettings, { place, home, timeoutMs }: Reach): Promise<Reached> {
   const { smtp, name } = mail
   const { host } = new URL(smtp.reveal())
   const ehlo = name ?? ehloName(home)
-  const failed = await verifyLogin({ name: place, ehlo, smtp, tls: mailEncryption(mail), timeoutMs })
+  const failed = await verifyLogin({
+    name: place,
+    ehlo,
+    smtp,
+    ...loginOf(mail),
+    tls: mailEncryption(mail),
+    timeoutMs,
+  })
   if (failed === undefined) return { is: 'ok', host, takes: 'the login' }
   const { reason, answer } = failed
   return { is: 'failed', host, why: reason, fix: mailWayOut(place, answer, reason) }
@@ -109,8 +140,10 @@ export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boo
 function mailWayOut(place: string, answer: number | undefined, reason: string): string {
   if (answer !== undefined && /\b(ehlo|helo)\b/i.test(reason))
     return `set ${place}.name to the host name of this machine that DNS knows: the mail server does not take the present one`
+  if (/^no access token\b/.test(reason)) return `check tokenUrl, clientId, clientSecret and scope in ${place}.oauth2`
   if (answer === undefined) return `check host and port in ${place}.smtp, and that this machine may connect to it`
-  if (answer === 530 || answer === 534 || answer === 535) return `check user and password in ${place}.smtp`
+  if (answer === 530 || answer === 534 || answer === 535)
+    return `check user and password in ${place}.smtp, or ${place}.oauth2`
   if (answer >= 400 && answer < 500) return 'the mail server wants to be asked again later: try again in some minutes'
   return `check ${place}.from and ${place}.to: the mail server does not take such a mail`
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
+import type { XOAuth2ProvisionCallback } from 'nodemailer/lib/xoauth2'
 import type { Alert, Message } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { cleanText } from '../../../text/clean-text.ts'
@@ -16,6 +17,7 @@ import {
 } from '../../receiver.ts'
 import { type TemplateTexts, withFault } from '../../templates/message-template.ts'
 import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
+import { type AccessTokens, createAccessTokens, NoAccessToken, type TokenLogin } from './access-tokens.ts'
 import { htmlPart } from './html-part.ts'
 import type { AlertsCsv } from './mail-content.ts'
 import { mailContent } from './mail-content.ts'
@@ -44,6 +46,8 @@ export interface EmailOptions {
   smtp: Secret
   /** Our name in EHLO. */
   ehlo: string
+  /** In place of user and password. */
+  oauth2?: TokenLogin
   from: string
   /** `account`: the contact of each message's account. */
   to: string[] | 'account'
@@ -62,7 +66,8 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
   const { name, from, to, timeoutMs = 60_000, links = {}, textsFor } = options
   const server = smtpServer(name, options.smtp, options.ehlo)
   // Now, and not with the first mail: that may be an alert at night, on a disk that an upgrade is just writing to.
-  const transport = createTransport(server, options.tls, timeoutMs)
+  const { auth, tokens } = loginAt(server, name, options.oauth2)
+  const transport = createTransport(server, auth, options.tls, timeoutMs)
   transport.catch(() => {}) // Each send fails by it.
   const underWay = new Set<Promise<AttemptOutcome>>()
 
@@ -73,6 +78,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
     const found = isForCustomer ? await findAddressee(message, options.addresseeOf) : undefined
     if (found?.is === 'none') return { outcome: 'refuse', reason: found.why, ofAddressee: true }
     const address = found?.is === 'found' ? found.address : undefined
+    const fetchedBefore = tokens?.count()
     try {
       if (found?.is === 'no-address') {
         await (await transport).verify()
@@ -98,9 +104,19 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
-      const secrets = address === undefined ? server.secrets : [...server.secrets, new Secret(address)]
+      if (error instanceof NoAccessToken) return error.outcome
+      const secrets = [
+        ...server.secrets,
+        ...(tokens?.secrets() ?? []),
+        ...(address === undefined ? [] : [new Secret(address)]),
+      ]
       const failed = { reason: smtpFailure(error, { ...server, secrets }), ...failureCode(error) }
-      if (refusesLogin(error)) return { outcome: 'disable', ...failed, waits: true }
+      if (refusesLogin(error)) {
+        tokens?.drop()
+        // A token that was used before may only be withdrawn: the next attempt has a new one.
+        if (tokens !== undefined && tokens.count() === fetchedBefore) return { outcome: 'retry', ...failed }
+        return { outcome: 'disable', ...failed, waits: true }
+      }
       if (address !== undefined && refusesAddress(error)) return { outcome: 'refuse', ...failed, ofAddressee: true }
       const rejected = rejectedRecipients(rejectedErrors(error), secrets)
       const { later, refused } = rejected
@@ -134,6 +150,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
     await Promise.all(underWay)
     const opened = await transport.catch(() => undefined)
     opened?.close()
+    await tokens?.close()
   }
 
   const mark = markOf(JSON.stringify([server.host, server.port, ...(to === 'account' ? [to] : to)]))
@@ -154,12 +171,30 @@ async function findAddressee({ type, data }: Message, addresseeOf: AddresseeOf |
   return addresseeOf(hubId, type)
 }
 
+type Auth = SmtpServer['auth'] | { type: 'OAuth2'; user: string; provisionCallback: XOAuth2ProvisionCallback }
+
+function loginAt(
+  server: SmtpServer,
+  name: string,
+  oauth2: TokenLogin | undefined,
+): { auth: Auth; tokens: AccessTokens | undefined } {
+  if (oauth2 === undefined) return { auth: server.auth, tokens: undefined }
+  const tokens = createAccessTokens(name, oauth2)
+  const provisionCallback: XOAuth2ProvisionCallback = (_user, isRefused, done) =>
+    void tokens.get(isRefused).then(
+      (token) => done(null, token.reveal()),
+      (error: unknown) => done(error instanceof Error ? error : new Error('no access token')),
+    )
+  return { auth: { type: 'OAuth2', user: oauth2.user, provisionCallback }, tokens }
+}
+
 /**
  * A pool of connections to a mail server; the caller closes it. The library is loaded with the first: commands, and
  * daemons without a mail server, do without its megabytes.
  */
 async function createTransport(
-  { host, port, secure, auth, ehlo }: SmtpServer,
+  { host, port, secure, ehlo }: SmtpServer,
+  auth: Auth,
   tls: 'required' | 'optional',
   timeoutMs: number,
 ) {
@@ -264,6 +299,10 @@ function bareAddress(given: string): string {
   return `${bare.slice(0, at)}@${domainToASCII(bare.slice(at + 1)) || bare.slice(at + 1)}`.trim().toLowerCase()
 }
 
+function reasonOf(outcome: AttemptOutcome): string {
+  return outcome.outcome === 'delivered' ? '' : outcome.reason
+}
+
 interface FailedLogin {
   reason: string
   answer?: number
@@ -274,18 +313,25 @@ export async function verifyLogin({
   name,
   smtp,
   ehlo,
+  oauth2,
   tls,
   timeoutMs,
-}: Pick<EmailOptions, 'name' | 'smtp' | 'ehlo' | 'tls'> & { timeoutMs: number }): Promise<FailedLogin | undefined> {
+}: Pick<EmailOptions, 'name' | 'smtp' | 'ehlo' | 'oauth2' | 'tls'> & { timeoutMs: number }): Promise<
+  FailedLogin | undefined
+> {
   const server = smtpServer(name, smtp, ehlo)
-  const transport = await createTransport(server, tls, timeoutMs)
+  const { auth, tokens } = loginAt(server, name, oauth2)
+  const transport = await createTransport(server, auth, tls, timeoutMs)
   try {
     await transport.verify()
     return undefined
   } catch (error) {
-    return { reason: smtpFailure(error, server), ...failureCode(error) }
+    if (error instanceof NoAccessToken) return { reason: reasonOf(error.outcome) }
+    const secrets = [...server.secrets, ...(tokens?.secrets() ?? [])]
+    return { reason: smtpFailure(error, { ...server, secrets }), ...failureCode(error) }
   } finally {
     transport.close()
+    await tokens?.close()
   }
 }
 
