@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto'
-import { alertOf, type Message } from '../src/alerts/alert.ts'
+import { type Alert, alertOf, type Message } from '../src/alerts/alert.ts'
 import { type Acknowledged, currentAcknowledgement, readableState } from '../src/alerts/alert-state.ts'
-import { openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
+import { type AlertedAccount, openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
 import { receiversOf } from '../src/alerts/route.ts'
-import type { PlannedEvent, WaitingEvent } from '../src/delivery/event-store.ts'
+import { decodeSendState } from '../src/alerts/sending/send-state.ts'
+import {
+  type AccountEvent,
+  BATCH,
+  type PlannedEvent,
+  type WaitingAcknowledgement,
+} from '../src/delivery/event-store.ts'
 import { PARTITIONS } from '../src/redis/keys.ts'
 import { unlessOfOtherType } from '../src/redis/other-type.ts'
+import { chunksOf } from '../src/runtime/chunks-of.ts'
 import { defined } from '../src/runtime/defined.ts'
 import type { JobDeps } from './job-deps.ts'
 
@@ -14,8 +21,6 @@ export type EventsWork = Pick<
   'eventReceivers' | 'events' | 'alerts' | 'sending' | 'store' | 'keys' | 'clock' | 'log'
 >
 
-/** Taken from one partition at a time. */
-const BATCH = 500
 /** A node that took over may have lost that an event was put on its way: it stays for so long, and is put there again. */
 const KEPT_MS = 10_000
 /** Pause before the wait of an acknowledgement is checked again. */
@@ -31,37 +36,40 @@ const WAITS_FOR_NEWEST_MS = 60_000
 export async function sendEvents(deps: EventsWork): Promise<number | undefined> {
   const now = deps.clock.now()
   const partitions = Array.from({ length: PARTITIONS }, (_, number) => number)
-  const moments = await Promise.all(partitions.map((partition) => sendOfPartition(deps, partition, now)))
+  const moments = await Promise.all(
+    partitions.flatMap((partition) => [
+      sendAccountEvents(deps, partition, now),
+      sendAcknowledgements(deps, partition, now),
+    ]),
+  )
   const next = moments.filter((moment) => moment !== undefined)
   return next.length === 0 ? undefined : Math.min(...next)
 }
 
-async function sendOfPartition(deps: EventsWork, partition: number, now: number): Promise<number | undefined> {
-  const { waiting, unreadable } = await deps.events.read(partition, BATCH)
-  await deps.events.forget(partition, unreadable)
-  if (waiting.length === 0) return undefined
-  const ofAccounts = waiting.filter(({ event }) => event !== 'acknowledged')
-  const planned = await deps.events.plan(await accountMessages(deps, partition, ofAccounts), now)
-  if (planned > 0) deps.log.info({ code: 'events.planned', partition, count: planned }, 'events are on their way')
-  const undecided = new Set<string>()
-  for (const one of waiting.filter(({ event }) => event === 'acknowledged')) {
-    if (!(await sendAcknowledgement(deps, partition, one, now))) undecided.add(one.id)
+async function sendAccountEvents(deps: EventsWork, partition: number, now: number): Promise<number | undefined> {
+  const { events, eventReceivers, log } = deps
+  if (eventReceivers.accounts.length === 0) {
+    await events.leave(partition, 'account-events')
+    return undefined
   }
-  const wanted = deps.eventReceivers.accounts.length + deps.eventReceivers.acknowledgements.length > 0
-  const done = waiting.filter(({ id, at }) => !undecided.has(id) && (!wanted || at + KEPT_MS <= now))
-  await deps.events.forget(
+  const waiting = await events.readAccountEvents(partition)
+  if (waiting.length === 0) return undefined
+  const planned = await events.plan(await accountMessages(deps, partition, waiting), now)
+  if (planned > 0) log.info({ code: 'events.planned', partition, count: planned }, 'events are on their way')
+  const done = waiting.filter(({ at }) => at + KEPT_MS <= now)
+  await events.forget(
     partition,
+    'accountEvents',
     done.map(({ id }) => id),
   )
   if (waiting.length === BATCH && done.length > 0) return now
-  if (undecided.size > 0) return now + AGAIN_MS
   return done.length === waiting.length ? undefined : now + KEPT_MS
 }
 
 /** The same whichever daemon makes it. */
-function idFor(partition: number, { id }: WaitingEvent, receiver: string): string {
+function idFor(partition: number, what: 'event' | 'acknowledgement', id: string, receiver: string): string {
   return `evt_${createHash('sha256')
-    .update(JSON.stringify([partition, id, receiver]))
+    .update(JSON.stringify([partition, what, id, receiver]))
     .digest('hex')
     .slice(0, 24)}`
 }
@@ -69,9 +77,8 @@ function idFor(partition: number, { id }: WaitingEvent, receiver: string): strin
 async function accountMessages(
   { eventReceivers, store, keys }: EventsWork,
   partition: number,
-  waiting: readonly WaitingEvent[],
+  waiting: readonly AccountEvent[],
 ): Promise<PlannedEvent[]> {
-  if (eventReceivers.accounts.length === 0) return []
   const domains = new Map<number, string>()
   for (const { hubId } of waiting) {
     if (domains.has(hubId)) continue
@@ -80,37 +87,113 @@ async function accountMessages(
   return waiting.flatMap((one) =>
     eventReceivers.accounts.map((receiver) => {
       const message: Message = {
-        type: `account.${one.event as Exclude<WaitingEvent['event'], 'acknowledged'>}`,
+        type: `account.${one.event}`,
         timestamp: new Date(one.at).toISOString(),
         data: {
-          ...{ groupKey: `account=${one.hubId}`, truncated: 0, alerts: [] },
+          groupKey: `account=${one.hubId}`,
+          truncated: 0,
+          alerts: [],
           account: { hubId: one.hubId, hubDomain: domains.get(one.hubId) ?? '' },
         },
       }
-      return { id: idFor(partition, one, receiver), receiver, hubId: one.hubId, message }
+      return { id: idFor(partition, 'event', one.id, receiver), receiver, hubId: one.hubId, message }
     }),
   )
 }
 
+/** Each account, and what each receiver knows, is read once, however many wait. */
+async function sendAcknowledgements(deps: EventsWork, partition: number, now: number): Promise<number | undefined> {
+  const { events, eventReceivers, store, keys } = deps
+  if (eventReceivers.acknowledgements.length === 0) {
+    await events.leave(partition, 'acknowledgements')
+    return undefined
+  }
+  const waiting = await events.readAcknowledgements(partition)
+  if (waiting.length === 0) return undefined
+  const accounts = await readAlertedAccounts(store, keys, [...new Set(waiting.map(({ hubId }) => hubId))])
+  const open = new Map(accounts.map((account) => [account.hubId, openAlertsOf(deps, account, now)]))
+  const isSent = await readSent(deps, waiting)
+  const done: string[] = []
+  let [isKept, isUndecided] = [false, false]
+  for (const one of waiting) {
+    const found = acknowledgedNow(open.get(one.hubId), one, now)
+    const isDone =
+      found === undefined || (await sendAcknowledgement(deps, { partition, waiting: one, ...found, isSent }, now))
+    if (isDone && one.at + KEPT_MS <= now) done.push(one.id)
+    isKept ||= isDone && one.at + KEPT_MS > now
+    if (!isDone) isUndecided = true
+  }
+  await events.forget(partition, 'acknowledgements', done)
+  if (isUndecided) return now + AGAIN_MS
+  return isKept ? now + KEPT_MS : undefined
+}
+
+interface OpenAlerts {
+  account: AlertedAccount
+  alerts: Map<string, Alert>
+}
+
+function openAlertsOf({ alerts }: EventsWork, account: AlertedAccount, now: number): OpenAlerts {
+  return { account, alerts: new Map(openAlertMessages(alerts, account, now).map((alert) => [alertOf(alert), alert])) }
+}
+
+/** The alert as it is, as long as it is open and this is its acknowledgement. */
+function acknowledgedNow(
+  open: OpenAlerts | undefined,
+  { field, alert: id, acknowledgedAt }: WaitingAcknowledgement,
+  now: number,
+): { alert: Alert; acknowledged: Acknowledged } | undefined {
+  const stored = open?.account.states[field]
+  const state = stored === undefined ? undefined : readableState(stored)
+  const acknowledged = currentAcknowledgement(state, now)
+  const alert = open?.alerts.get(id)
+  return acknowledged?.at !== acknowledgedAt || alert === undefined ? undefined : { alert, acknowledged }
+}
+
+type IsSent = (receiver: string, alert: string) => boolean
+
+/** Alerts that each receiver was sent, and not their end. */
+async function readSent(
+  { eventReceivers, store, keys }: EventsWork,
+  waiting: readonly WaitingAcknowledgement[],
+): Promise<IsSent> {
+  const alerts = [...new Set(waiting.map(({ alert }) => alert))]
+  const sent = new Set<string>()
+  for (const receiver of eventReceivers.acknowledgements) {
+    for (const some of chunksOf(alerts, BATCH)) {
+      const known = await unlessOfOtherType(store.hmget(keys.delivery.known(receiver), ...some), [])
+      for (const [n, alert] of some.entries()) {
+        const { lastSent } = decodeSendState(known[n])
+        if (lastSent !== undefined && lastSent.isOver !== true) sent.add(`${receiver}|${alert}`)
+      }
+    }
+  }
+  return (receiver, alert) => sent.has(`${receiver}|${alert}`)
+}
+
+interface Acknowledging {
+  partition: number
+  waiting: WaitingAcknowledgement
+  alert: Alert
+  acknowledged: Acknowledged
+  isSent: IsSent
+}
+
 /** True where each receiver that takes it has it on its way, or is not to have it. */
 async function sendAcknowledgement(
-  deps: EventsWork,
-  partition: number,
-  waiting: WaitingEvent,
+  { eventReceivers, sending, events }: EventsWork,
+  { partition, waiting, alert, acknowledged, isSent }: Acknowledging,
   now: number,
 ): Promise<boolean> {
-  const { eventReceivers, sending, events } = deps
-  if (eventReceivers.acknowledgements.length === 0) return true
-  const found = await readAcknowledged(deps, waiting, now)
-  if (found === undefined) return true
-  const { alert, acknowledged } = found
   const age = now - waiting.at
   const { by, comment, at, until } = acknowledged
   const message: Message = {
     type: 'alert.acknowledged',
     timestamp: new Date(at).toISOString(),
     data: {
-      ...{ groupKey: `alert=${alertOf(alert)}`, truncated: 0, alerts: [alert] },
+      groupKey: `alert=${waiting.alert}`,
+      truncated: 0,
+      alerts: [alert],
       acknowledged: {
         by,
         ...defined({ comment }),
@@ -123,37 +206,14 @@ async function sendAcknowledgement(
   const newestSentBy = sending.group.waitMs + sending.group.intervalMs + WAITS_FOR_NEWEST_MS
   let isDone = true
   for (const receiver of eventReceivers.acknowledgements) {
-    const planned = { id: idFor(partition, waiting, receiver), receiver, message }
-    const what = { alert: alertOf(alert), newest: age > newestSentBy ? '' : alert.id }
+    if (!isSent(receiver, waiting.alert)) {
+      if (routed.includes(receiver) && age < WAITS_FOR_ALERT_MS) isDone = false
+      continue
+    }
+    const planned = { id: idFor(partition, 'acknowledgement', waiting.id, receiver), receiver, message }
+    const what = { alert: waiting.alert, newest: age > newestSentBy ? '' : alert.id }
     const is = await events.planAcknowledgement(planned, what, now)
-    const mayBeSent = is === 'not-sent' && routed.includes(receiver) && age < WAITS_FOR_ALERT_MS
-    if (is === 'wait' || is === 'older' || mayBeSent) isDone = false
+    if (is === 'wait' || is === 'older') isDone = false
   }
   return isDone
-}
-
-/** The alert as it is, as long as it is open and this is its acknowledgement. */
-async function readAcknowledged({ store, keys, alerts }: EventsWork, waiting: WaitingEvent, now: number) {
-  const details = detailsOf(waiting.details)
-  const [account] = details === undefined ? [] : await readAlertedAccounts(store, keys, [waiting.hubId])
-  if (details === undefined || account === undefined) return undefined
-  const stored = account.states[details.field]
-  const state = stored === undefined ? undefined : readableState(stored)
-  const acknowledged: Acknowledged | undefined = currentAcknowledgement(state, now)
-  if (acknowledged?.at !== details.at) return undefined
-  const alert = openAlertMessages(alerts, account, now).find((one) => alertOf(one) === details.alert)
-  return alert === undefined ? undefined : { alert, acknowledged }
-}
-
-function detailsOf(json: string): { field: string; alert: string; at: number } | undefined {
-  try {
-    const read: unknown = JSON.parse(json)
-    if (typeof read !== 'object' || read === null) return undefined
-    const { field, alert, at } = read as Partial<Record<string, unknown>>
-    return typeof field === 'string' && typeof alert === 'string' && typeof at === 'number'
-      ? { field, alert, at }
-      : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -137,11 +137,11 @@ async function handOn(queue: Queues['pollLimits'], hubIds: number[], claimedUnti
   if (chunks.length > 0) await queue.addBulk(chunks.map((data) => ({ name: queue.name, data })))
 }
 
-/** Alerts, and what else receivers want to know: what can't be read for the one keeps nothing from the other. */
+/** Alerts, then what else receivers want to know: what can't be read for the one keeps nothing from the other. */
 async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
   const failures = new Failures()
-  const nextEvent = await failures.of(() => sendEvents(deps))
   const next = await failures.of(() => sweepAlerts(deps))
+  const nextEvent = await failures.of(() => sendEvents(deps))
   const all = { ...deps, receivers: [...deps.receivers.keys()] }
   const removed = await failures.of(() => dropRemovedReceivers(all, deps.clock.now()))
   for (const receiver of removed ?? [])

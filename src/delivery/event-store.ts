@@ -3,20 +3,31 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 
-/** An event of an account, or an acknowledgement, as it was written with the change itself. */
-export interface WaitingEvent {
+/** An event of an account as it was written with the change itself. */
+export interface AccountEvent {
   id: string
   hubId: number
   /** ms, by the clock of Redis. */
   at: number
-  event: AccountEventType | 'acknowledged'
-  /** Details of an acknowledgement, as JSON. */
-  details: string
+  event: AccountEventType
+}
+
+/** An acknowledgement, likewise. */
+export interface WaitingAcknowledgement extends Omit<AccountEvent, 'event'> {
+  field: string
+  alert: string
+  /** Moment of the acknowledgement, ms. */
+  acknowledgedAt: number
 }
 
 export type AccountEventType = 'connected' | 'reauthorize' | 'recovered' | 'uninstalled'
 
-const EVENTS: readonly string[] = ['connected', 'reauthorize', 'recovered', 'uninstalled', 'acknowledged']
+const EVENTS: readonly string[] = ['connected', 'reauthorize', 'recovered', 'uninstalled']
+
+/** Read at a time. */
+export const BATCH = 500
+/** What no receiver here wants is kept for so long: another daemon may have another config for a while. */
+const UNWANTED_KEPT_MS = 3_600_000
 
 /** Longer than a delivery is tried, and may wait to be replayed for. */
 const BEFORE_KEPT_MS = 4 * 24 * 3_600_000
@@ -38,13 +49,46 @@ export class EventStore {
     this.#keys = keys
   }
 
-  /** Waiting events of a partition, oldest first. Unreadable ones are skipped, and named for `forget`. */
-  async read(partition: number, most: number): Promise<{ waiting: WaitingEvent[]; unreadable: string[] }> {
+  /** The oldest waiting events of a partition. What is unreadable is forgotten. */
+  async readAccountEvents(partition: number): Promise<AccountEvent[]> {
+    const found = await this.#read(partition, 'account-events', BATCH)
+    return this.#readable(partition, 'accountEvents', found, eventOf)
+  }
+
+  /** All waiting acknowledgements of a partition: one may wait for a day. What is unreadable is forgotten. */
+  async readAcknowledgements(partition: number): Promise<WaitingAcknowledgement[]> {
+    const found: Entry[] = []
+    for (let page: Entry[] | undefined; page === undefined || page.length === BATCH; ) {
+      const last = found.at(-1)
+      page = await this.#read(partition, 'acknowledgements', BATCH, last === undefined ? '-' : `(${last[0]}`)
+      found.push(...page)
+    }
+    return this.#readable(partition, 'acknowledgements', found, acknowledgementOf)
+  }
+
+  /** No receiver here wants them. */
+  async leave(partition: number, stream: 'account-events' | 'acknowledgements'): Promise<void> {
+    await this.#read(partition, stream, 0)
+  }
+
+  #read(partition: number, stream: string, most: number, first = '-'): Promise<Entry[]> {
     // The partition is the number of one of its accounts, too.
-    const found = await accountSteps(this.#store).readEvents(this.#keys.own(partition), most)
-    const waiting = found.flatMap(([id, fields]) => eventOf(id, fields) ?? [])
-    const isRead = new Set(waiting.map(({ id }) => id))
-    return { waiting, unreadable: found.flatMap(([id]) => (isRead.has(id) ? [] : [id])) }
+    return accountSteps(this.#store).readEvents(this.#keys.own(partition), stream, most, first, UNWANTED_KEPT_MS)
+  }
+
+  async #readable<T>(
+    partition: number,
+    stream: EventStream,
+    found: readonly Entry[],
+    read: (entry: Entry) => T | undefined,
+  ): Promise<T[]> {
+    const events = found.map(read)
+    await this.forget(
+      partition,
+      stream,
+      found.flatMap(([id], n) => (events[n] === undefined ? [id] : [])),
+    )
+    return events.filter((event) => event !== undefined)
   }
 
   /** Events whose id is stored already are on their way. */
@@ -68,13 +112,38 @@ export class EventStore {
     return this.#store.planAcknowledgement(deliveriesDue, now, id, receiver, alert, newest, JSON.stringify(message))
   }
 
-  async forget(partition: number, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#store.xdel(this.#keys.partition(partition).accountEvents, ...ids)
+  async forget(partition: number, stream: EventStream, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#store.xdel(this.#keys.partition(partition)[stream], ...ids)
   }
 }
 
-function eventOf(id: string, [, hubId = '', , event = '', , details = '']: string[]): WaitingEvent | undefined {
+type Entry = [id: string, fields: string[]]
+type EventStream = 'accountEvents' | 'acknowledgements'
+
+function headOf(id: string, hubId: string): { id: string; hubId: number; at: number } | undefined {
   const at = Number(id.split('-', 1)[0])
-  if (!/^\d{1,16}$/.test(hubId) || !EVENTS.includes(event) || !Number.isSafeInteger(at)) return undefined
-  return { id, hubId: Number(hubId), at, event: event as WaitingEvent['event'], details }
+  return /^\d{1,16}$/.test(hubId) && Number.isSafeInteger(at) ? { id, hubId: Number(hubId), at } : undefined
+}
+
+function eventOf([id, [, hubId = '', , event = '']]: Entry): AccountEvent | undefined {
+  const head = headOf(id, hubId)
+  return head === undefined || !EVENTS.includes(event) ? undefined : { ...head, event: event as AccountEventType }
+}
+
+function acknowledgementOf([id, [, hubId = '', , details = '']]: Entry): WaitingAcknowledgement | undefined {
+  const [head, read] = [headOf(id, hubId), detailsOf(details)]
+  return head && read && { ...head, ...read }
+}
+
+function detailsOf(json: string): Pick<WaitingAcknowledgement, 'field' | 'alert' | 'acknowledgedAt'> | undefined {
+  try {
+    const read: unknown = JSON.parse(json)
+    if (typeof read !== 'object' || read === null) return undefined
+    const { field, alert, at } = read as Partial<Record<string, unknown>>
+    return typeof field === 'string' && typeof alert === 'string' && typeof at === 'number'
+      ? { field, alert, acknowledgedAt: at }
+      : undefined
+  } catch {
+    return undefined
+  }
 }

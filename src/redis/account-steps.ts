@@ -9,7 +9,13 @@ export interface AccountSteps {
   claimDue(due: string, now: number, most: number, until: number): Promise<[claimed: string[], next: string]>
   dueTokens(due: string, ...args: Argument[]): Promise<string>
   /** All partitions in one call, too. */
-  readEvents(account: string, most: number): Promise<[id: string, fields: string[]][]>
+  readEvents(
+    account: string,
+    stream: string,
+    most: number,
+    first: string,
+    keptMs: number,
+  ): Promise<[id: string, fields: string[]][]>
   readNews(account: string, most: number): Promise<string[]>
   recheck(account: string, now: number): Promise<number>
 }

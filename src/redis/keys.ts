@@ -212,8 +212,10 @@ function partitionKeys(tag: string) {
     log: `${tag}:log`,
     /** stream, capped: the newest connects, reconnects and uninstalls of its accounts */
     accountLog: `${tag}:account-log`,
-    /** stream: what happened to its accounts, and acknowledgements, until the receivers that want to know have them on their way */
+    /** stream: what happened to its accounts, until the receivers that want to know have it on its way */
     accountEvents: `${tag}:account-events`,
+    /** stream: acknowledgements of its alerts, likewise: they wait for their alert to be sent */
+    acknowledgements: `${tag}:acknowledgements`,
   }
 }
 

@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest'
 import { sendEvents } from '../../jobs/send-events.ts'
-import { acknowledgeAlert, unacknowledgeAlert } from '../../src/alerts/acknowledge.ts'
+import { acknowledgeAlert, acknowledgeState, unacknowledgeAlert } from '../../src/alerts/acknowledge.ts'
 import { alertOf } from '../../src/alerts/alert.ts'
-import { decodeState, encodeState, openedState, TOKEN_FIELD, transitionOf } from '../../src/alerts/alert-state.ts'
+import {
+  alertId,
+  decodeState,
+  encodeState,
+  openedState,
+  TOKEN_FIELD,
+  transitionOf,
+} from '../../src/alerts/alert-state.ts'
 import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
@@ -140,15 +147,19 @@ test('a daemon that dies after it put them on their way, and a node that forgets
   expect(await one.waiting()).toEqual([id])
 })
 
-test('without a receiver that wants them they are not kept, and what nobody here wrote is dropped', async () => {
-  const one = await world({ accounts: [], acknowledgements: [] })
-  const { accountEvents } = one.keys.partition(HUB % 64)
+test('a daemon without a receiver that wants them leaves them to another for an hour; what nobody here wrote is dropped', async () => {
+  const one = await world()
+  const { accountEvents, acknowledgements } = one.keys.partition(HUB % 64)
+  for (const stream of [accountEvents, acknowledgements]) await one.store.xadd(stream, '1-1', 'hubId', HUB)
   await one.import()
   await one.store.xadd(accountEvents, '*', 'hubId', 'x', 'event', 'connected')
   await one.store.xadd(accountEvents, '*', 'strange', '1')
+  // As in a rolling restart with another config.
+  await sendEvents({ ...one.deps, eventReceivers: { accounts: [], acknowledgements: [] } })
+  expect([await one.store.xlen(accountEvents), await one.store.xlen(acknowledgements)]).toEqual([3, 0])
   await one.sweep()
-  expect(await one.store.xlen(accountEvents)).toBe(0)
-  expect(await one.waiting()).toEqual([])
+  expect(await one.store.xlen(accountEvents)).toBe(1)
+  expect(await one.arrive()).toEqual(['account.connected'])
 })
 
 /** An open alert of an account, which `pager` is sent. */
@@ -220,8 +231,44 @@ test('one that is withdrawn, or whose alert is over, before it could be sent, is
     expect(await one.waiting()).toEqual([])
     one.clock.move(60_000)
     await one.sweep()
-    expect(await one.store.xlen(one.keys.partition(HUB % 64).accountEvents)).toBe(0)
+    expect(await one.store.xlen(one.keys.partition(HUB % 64).acknowledgements)).toBe(0)
   }
+})
+
+test('hundreds that wait read their account once a sweep, and keep no event of another account back', async () => {
+  const one = await world({ accounts: ['hook'], acknowledgements: ['pager'] })
+  const { alerts } = one.keys.account(HUB)
+  const at = one.clock.now()
+  const deps = { ...one.relay.deps, acknowledgeForMs: 86_400_000 }
+  for (let n = 0; n < 600; n++) {
+    const state = openedState('critical', 'rule', at)
+    const field = `associationLabels.pair/0-1/2-${n}`
+    const acknowledged = acknowledgeState(state, { by: 'ann', at, until: at + deps.acknowledgeForMs })
+    const writes = { changes: [[field, '', encodeState(acknowledged)]], entries: [] }
+    const details = stepJson({ field, alert: alertId(HUB, field, state.since), at })
+    await one.store.changeAlerts(one.keys.own(HUB), HUB, stepJson(writes), details)
+  }
+  const other = HUB + 64
+  await one.store.importAccount(
+    ...[one.keys.own(other), other, at, 'token', '', JSON.stringify({ hubDomain: 'b.example.com' }), 'op1', ''],
+  )
+  const calls: string[] = []
+  const store = new Proxy(one.store, {
+    get: (real, name) => {
+      const value = Reflect.get(real, name)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        calls.push(`${String(name)} ${String(args[0])}`)
+        return value.apply(real, args)
+      }
+    },
+  })
+  await sendEvents({ ...one.deps, store })
+  expect(calls.filter((call) => call === `hgetall ${alerts}`)).toHaveLength(1)
+  expect(calls.length).toBeLessThan(50)
+  expect(await one.store.xlen(one.keys.partition(HUB % 64).acknowledgements)).toBe(600)
+  const types = await Promise.all((await one.waiting()).map(async (id) => (await one.relay.deliveries.head(id))?.type))
+  expect(types).toEqual(['account.connected'])
 })
 
 /** It is on its way, and after `ms` so is the end of its alert; it may have been tried meanwhile. */

@@ -21,7 +21,7 @@ test('the names that a step on an account makes for itself are those that everyb
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
   const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), watchKey(), samplesKey(), historyKey(), forecastKey(),
-    alertsKey(), alertingKey(), accountLogKey(), accountEventsKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
+    alertsKey(), alertingKey(), accountLogKey(), accountEventsKey(), acknowledgementsKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
@@ -31,6 +31,7 @@ test('the names that a step on an account makes for itself are those that everyb
         alerting,
         accountLog,
         accountEvents,
+        acknowledgements,
         due,
         fresh,
         firstReadings,
@@ -45,6 +46,7 @@ test('the names that a step on an account makes for itself are those that everyb
           alerting,
           accountLog,
           accountEvents,
+          acknowledgements,
           due.refresh,
           due.poll,
           due.uninstall,

@@ -36,14 +36,20 @@ local function forgottenKey() return AT .. ':forgotten' end
 local function leftKey() return AT .. ':left:' .. OF end
 
 local function accountEventsKey() return AT .. ':account-events' end
+local function acknowledgementsKey() return AT .. ':acknowledgements' end
 
 local function inState(state)
   return AT .. ':accounts:' .. state
 end
 
--- For receivers that want to know: an account came, was lost, works again or went, or an alert was acknowledged (details: JSON).
-local function noteEvent(hubId, event, details)
-  redis.call('XADD', accountEventsKey(), '*', 'hubId', hubId, 'event', event, 'details', details or '')
+-- For receivers that want to know: an account came, was lost, works again or went.
+local function noteEvent(hubId, event)
+  redis.call('XADD', accountEventsKey(), '*', 'hubId', hubId, 'event', event)
+end
+
+-- Likewise; details: JSON.
+local function noteAcknowledgement(hubId, details)
+  redis.call('XADD', acknowledgementsKey(), '*', 'hubId', hubId, 'details', details)
 end
 
 -- An account came, came back or went. Its domain is not part of it: that is forgotten with the account.
