@@ -4,7 +4,7 @@ import { installerOf } from '../src/accounts/contact.ts'
 import type { Alert, Message } from '../src/alerts/alert.ts'
 import { currentAcknowledgement, readableState, TOKEN_FIELD, transitionOf } from '../src/alerts/alert-state.ts'
 import { receiversOf } from '../src/alerts/route.ts'
-import { type Circumstances, REFRESH_TROUBLES, readCircumstances } from '../src/alerts/sending/hold.ts'
+import { type Circumstances, readCircumstances } from '../src/alerts/sending/hold.ts'
 import { silenceOf } from '../src/alerts/silence.ts'
 import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { reconnectMailEvery } from '../src/tokens/ask-to-reconnect.ts'
@@ -29,7 +29,7 @@ const REMEMBERED_MS = 14 * 86_400_000
 
 /**
  * Mails the link that connects an account again to its contact, or to the installer of the app, where the config wants that. What
- * is handled by an operator is left to them, and while no tokens can be refreshed at all nothing is asked of customers.
+ * is handled by an operator is left to them, and while all accounts have a trouble in common nothing is asked of customers.
  */
 export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
   const { installerMails, registry, sending, clock } = deps
@@ -38,7 +38,7 @@ export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
   const lost = await lostAccounts(deps)
   if (lost.length === 0) return
   const circumstances = await readCircumstances(sending, now)
-  if (circumstances.fleet.some((trouble) => REFRESH_TROUBLES.includes(trouble))) return
+  if (circumstances.fleet.length > 0) return
   const { uninstalling: _, uninstalled: __, ...live } = await registry.countByState()
   const accounts = Object.values(live).reduce((sum, count) => sum + count, 0)
   const all = { lost: lost.map(({ refusedSince }) => ({ since: refusedSince ?? 0 })), accounts, now }

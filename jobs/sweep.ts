@@ -1,18 +1,16 @@
 import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
-import { announceCoverage } from '../src/alerts/kinds/fleet-alert.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
 import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
-import { judgeCoverage } from '../src/limits/coverage.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
 import { bringGrantsForward, claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
 import { mailInstallers } from './mail-installers.ts'
 import type { ChunkJob, Queues, SweepKind } from './queues.ts'
 import { sendEvents } from './send-events.ts'
-import { sweepFailedCalls } from './sweep-failed-calls.ts'
+import { sweepFleet } from './sweep-fleet.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
 import { sweepHistory } from './tend-history.ts'
 
@@ -183,33 +181,6 @@ async function sweepDailyMessages(deps: JobDeps): Promise<undefined> {
   await failures.of(() => sweepDigests(deps))
   await failures.of(() => mailInstallers(deps))
   failures.throwFirst()
-}
-
-/** Checks all accounts together: an unreadable one keeps nothing from the others. */
-async function sweepFleet(deps: JobDeps): Promise<undefined> {
-  const failures = new Failures()
-  await failures.of(() => sweepCoverage(deps))
-  await failures.of(() => sweepFailedCalls(deps))
-  failures.throwFirst()
-}
-
-type CoverageWork = Pick<JobDeps, 'coverage' | 'announceFleet' | 'queues' | 'clock' | 'log'>
-
-/** Counts the accounts with a fresh reading: too few are one alert for all. The clock brings the next sweep. */
-export async function sweepCoverage({ coverage, announceFleet, queues, clock, log }: CoverageWork): Promise<undefined> {
-  const now = clock.now()
-  await coverage.forgetReadFleet()
-  const [found, stored] = await Promise.all([coverage.read(now), coverage.alertState()])
-  const trouble = judgeCoverage(found, coverage.settings, stored !== '')
-  if (trouble === undefined && stored === '') return
-  const reason = trouble === undefined ? undefined : await coverage.newestReason()
-  const writes = announceCoverage(announceFleet, coverage.settings, { coverage: found, trouble, reason, stored }, now)
-  // The second of two daemons that sweep at once finds the alert open.
-  if (writes.changes.length === 0 || (await coverage.changeAlert(writes)) === 'stale') return
-  if (trouble === undefined)
-    log.info({ code: 'coverage.recovered', ...found }, 'enough accounts have fresh readings again')
-  else log.error({ code: `coverage.${trouble}`, ...found, reason }, 'too few accounts have fresh readings')
-  await queues.wake('alerts', now)
 }
 
 type GrantsWork = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps

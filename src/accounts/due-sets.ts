@@ -43,6 +43,9 @@ const MOST_WALKED = 2_000
 const LONG_WALK = 5_000
 const REMEMBERED_MS = 5_000
 
+/** The longest wait of an account that the token endpoint turned away with 429. */
+const LONGEST_WAIT_MS = 300_000
+
 interface Claimed {
   hubIds: number[]
   /** The end of the claims, ms, see `claimEnd`: it shows their owner. */
@@ -149,6 +152,28 @@ export class DueSets {
     const looked = sum(found.map(([, count]) => Number(count)))
     this.#longWalk = looked > LONG_WALK ? { at: now, nearest } : undefined
     return nearest
+  }
+
+  /**
+   * How many of the accounts that work otherwise have an access token that is over and wait for their refresh; `kept`: how many
+   * have a next refresh at all.
+   */
+  async countLate(now: number): Promise<{ late: number; kept: number }> {
+    const counts = await everyPartition(this.#keys, async (partition) => {
+      const until = now + LONGEST_WAIT_MS
+      const text = await accountSteps(this.#store).dueTokens(
+        partition.due.refresh,
+        ...[until, MOST_COMPARED, partition.accountPrefix],
+      )
+      const fields = text.split(',')
+      let late = 0
+      for (let at = 0; at + 6 < fields.length; at += 6) {
+        const { lane, expiresAt } = readDueToken(fields, at)
+        if (lane === 'healthy' && expiresAt <= now) late++
+      }
+      return { late, kept: Number(fields.at(-1)) }
+    })
+    return { late: sum(counts.map(({ late }) => late)), kept: sum(counts.map(({ kept }) => kept)) }
   }
 
   /**

@@ -103,10 +103,16 @@ function acknowledgementOf({ at, by, comment, until }: Acknowledged): OpenAlert[
 
 export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   'token-endpoint': "tokens can't be refreshed",
+  provider: "the provider can't be reached",
   clock: "this machine's clock is wrong",
   coverage: 'limits: too many accounts without a fresh reading',
   calls: 'too many calls to the provider fail',
   data: 'Redis: its data is gone',
+}
+
+const PROVIDER_SUBJECT = {
+  throttled: 'the provider throttles token refreshes',
+  coverage: "limits can't be read",
 }
 
 const POLL_SUBJECT: Record<PollCause, string> = {
@@ -127,6 +133,7 @@ export function subjectOf({
 }: Pick<OpenAlert, 'kind' | 'field' | 'level' | 'rule' | 'series' | 'cause'>): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet') {
+    if (field === 'provider') return PROVIDER_SUBJECT[cause as keyof typeof PROVIDER_SUBJECT] ?? FLEET_SUBJECT.provider
     const why = Object.entries(ENDPOINT_CAUSE).find(([name]) => name === cause)?.[1]
     return `${FLEET_SUBJECT[field as FleetTrouble] ?? field}${why === undefined ? '' : ` (${why})`}`
   }

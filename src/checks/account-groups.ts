@@ -55,8 +55,10 @@ export const accountPolls: Check = {
   of: 'accounts',
   judge(facts) {
     const { polls, coverage, alerts, handled } = facts
-    const isAlerted = alerts.worst.some(({ kind, field }) => kind === 'fleet' && field === 'coverage')
-    const handledNote = handled.has('coverage') ? ', handled' : ''
+    const isAlerted = alerts.worst.some(
+      ({ kind, field }) => kind === 'fleet' && (field === 'coverage' || field === 'provider'),
+    )
+    const handledNote = handled.has('coverage') || handled.has('provider') ? ', handled' : ''
     const stale = `no fresh reading (${shareText(coverage)} have one${handledNote})`
     const check: Make = (...more) => warning('Check polls', ...more)
     return [

@@ -8,6 +8,7 @@ import { isFailing } from './token-endpoint.ts'
 
 const VERB: Record<FleetTrouble, string> = {
   'token-endpoint': 'Check refreshes',
+  provider: 'Check the provider',
   clock: 'Set the clock',
   coverage: 'Check polls',
   calls: 'Check failed calls',
@@ -20,7 +21,10 @@ export const fleetAlerts: Check = {
   of: 'accounts',
   judge: (facts) =>
     facts.alerts.worst
-      .filter(({ kind, field }) => kind === 'fleet' && !(field === 'token-endpoint' && isFailing(facts)))
+      .filter(
+        ({ kind, field }) =>
+          kind === 'fleet' && !(isFailing(facts) && (field === 'token-endpoint' || field === 'provider')),
+      )
       .map(({ id, level, field, ...alert }) => {
         const verb = VERB[field as FleetTrouble] ?? 'Check'
         return { level, verb, says: `All accounts: ${subjectOf({ level, field, ...alert })}`, of: { is: 'alert', id } }

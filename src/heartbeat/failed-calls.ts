@@ -1,13 +1,14 @@
 import type { Store } from '../redis/connect.ts'
-import { addToDay, sumOfDays } from '../redis/day-counts.ts'
+import { addToDay, readDays } from '../redis/day-counts.ts'
 import type { Keys } from '../redis/keys.ts'
-import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { countOf, formatPercent } from '../text/format-number.ts'
 
 /** Calls of the whole app to the provider that were answered, and those of them that failed. */
 export interface CallCounts {
   calls: number
   failed: number
+  /** Days since the first of them (UTC), that one and today among them. */
+  days: number
 }
 
 /** Shares, 0 to 1: from these on there is an alert. */
@@ -21,11 +22,10 @@ export const MOST_FAILED = 0.05
 const DAYS = 30
 /** Fewest calls that are judged: fewer may be one bad hour of a new installation. */
 const LEAST_CALLS = 500
+/** Between the first day and today lies a whole one: of the calls of an hour, a minute's outage is a large share. */
+const LEAST_DAYS = 3
 /** A level is left when no more than this part of its share is left: a share of 30 days moves slowly, and to and fro. */
 const LEFT = 0.9
-
-/** The field of the alert. */
-const CALLS = 'calls'
 
 /**
  * Counts calls in this process. Each answer of status 400 and above failed: the provider's rule names
@@ -33,7 +33,7 @@ const CALLS = 'calls'
  * the others is not known.
  */
 export class CallCounter {
-  #counts: CallCounts = { calls: 0, failed: 0 }
+  #counts = { calls: 0, failed: 0 }
   #sent: Promise<void> = Promise.resolve()
 
   /** `status`: undefined where no answer came. */
@@ -73,19 +73,9 @@ export class FailedCalls {
 
   /** Counts of the last 30 days (UTC), today among them. */
   async read(now: number): Promise<CallCounts> {
-    const { calls, failed } = await sumOfDays(this.#store, daysOf(this.#keys), now)
+    const { sums, days } = await readDays(this.#store, daysOf(this.#keys), now)
     // A damaged hash must not give a share above 1.
-    return { calls: Math.max(calls, failed), failed }
-  }
-
-  /** State of the alert as stored, '' = none. */
-  async alertState(): Promise<string> {
-    return (await this.#store.hget(this.#keys.account(NO_ACCOUNT).alerts, CALLS)) ?? ''
-  }
-
-  /** `stale`: another daemon changed the alert since it was read. */
-  changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
-    return this.#store.changeAlerts(this.#keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
+    return { calls: Math.max(sums.calls, sums.failed), failed: sums.failed, days }
   }
 }
 
@@ -95,13 +85,14 @@ export function judgeCalls(
   { warning, critical }: CallLimits,
   open: 'warning' | 'critical' | undefined,
 ): 'warning' | 'critical' | undefined {
-  const share = counts.calls < LEAST_CALLS ? 0 : (failedShare(counts) ?? 0)
+  const isEnough = counts.calls >= LEAST_CALLS && counts.days >= LEAST_DAYS
+  const share = isEnough ? (failedShare(counts) ?? 0) : 0
   if (share >= (open === 'critical' ? critical * LEFT : critical)) return 'critical'
   return share >= (open === undefined ? warning : warning * LEFT) ? 'warning' : undefined
 }
 
 /** 0 to 1; null where no call was answered. */
-export function failedShare({ calls, failed }: CallCounts): number | null {
+export function failedShare({ calls, failed }: Pick<CallCounts, 'calls' | 'failed'>): number | null {
   return calls === 0 ? null : failed / calls
 }
 

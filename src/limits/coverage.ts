@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import { everyPartition, hubIdsIn, type Keys } from '../redis/keys.ts'
-import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
+import { NO_ACCOUNT } from '../redis/steps.ts'
 import { readWatch } from './watch/read-watch.ts'
 
 /** How far the readings of the fleet can be relied on. */
@@ -31,8 +31,10 @@ export function staleAfter({ freshnessMs }: Pick<CoverageSettings, 'freshnessMs'
   return Math.max(freshnessMs, LEAST_TURNS * everyMs)
 }
 
-/** Field of the alert about all accounts' readings. */
+/** Field of the alert about too many accounts without a fresh reading. */
 export const COVERAGE = 'coverage'
+/** Field of the alert about the provider's outage, which polls that fail are a part of. */
+export const PROVIDER = 'provider'
 
 export type CoverageTrouble = 'failing' | 'stale'
 
@@ -155,17 +157,8 @@ export class CoverageStore {
   }
 
   async #askWhoSpeaks(now: number): Promise<boolean> {
-    return (await this.alertState()) !== '' || looksLikeFleet(await this.read(now), this.settings)
-  }
-
-  /** State of the fleet's alert about it as stored, '' = none. */
-  async alertState(): Promise<string> {
-    return (await this.#store.hget(this.#keys.account(NO_ACCOUNT).alerts, COVERAGE)) ?? ''
-  }
-
-  /** `stale`: another daemon changed the alert since it was read. */
-  changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
-    return this.#store.changeAlerts(this.#keys.own(NO_ACCOUNT), NO_ACCOUNT, stepJson(writes))
+    const open = await this.#store.hmget(this.#keys.account(NO_ACCOUNT).alerts, PROVIDER, COVERAGE)
+    return open.some((stored) => stored !== null) || looksLikeFleet(await this.read(now), this.settings)
   }
 
   /**

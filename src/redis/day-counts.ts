@@ -29,19 +29,26 @@ export async function addToDay<Name extends string>(
   if (old !== undefined && old.length > 0) await store.hdel(key, ...old)
 }
 
-/** The counts of these days by name; what can't be read counts nothing. */
-export async function sumOfDays<Name extends string>(
+/**
+ * The counts of these days by name, and how many days there are from the first one that has any to today; what can't be read
+ * counts nothing.
+ */
+export async function readDays<Name extends string>(
   store: Store,
   { key, names, days }: DayCounts<Name>,
   now: number,
-): Promise<Record<Name, number>> {
+): Promise<{ sums: Record<Name, number>; days: number }> {
   const stored = await unlessOfOtherType(store.hgetall(key), {})
   const sums = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
+  const today = Math.floor(now / DAY_MS)
+  let first = today + 1
   for (const [field, count] of Object.entries(stored)) {
-    const name = nameOn(field, { names, days }, Math.floor(now / DAY_MS))
-    if (name !== undefined && /^\d{1,12}$/.test(count)) sums[name] += Number(count)
+    const name = nameOn(field, { names, days }, today)
+    if (name === undefined || !/^\d{1,12}$/.test(count)) continue
+    sums[name] += Number(count)
+    first = Math.min(first, Number(field.split(':')[0]))
   }
-  return sums
+  return { sums, days: today + 1 - first }
 }
 
 /** The name that a field counts; undefined for one of a day that is over, or a field that is none. */

@@ -112,8 +112,9 @@ export const LOG_CODES = [
   'poll.types-left-out',
   'tend.error',
   'coverage.stale',
-  'coverage.failing',
   'coverage.recovered',
+  'provider.failing',
+  'provider.recovered',
   'calls.failing',
   'calls.recovered',
   // Alerts and their delivery

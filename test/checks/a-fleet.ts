@@ -24,7 +24,7 @@ export function fleetFacts(changed: Partial<FleetFacts> = {}): FleetFacts {
     ...{ lastSweeps: { alerts: NOW - 5_000, coverage: NOW - 20_000 }, refreshes: { kept: 3, overdue: 0 } },
     ...{ nearestExpiryAt: NOW + 10 * MINUTE, tokenEndpoint: null, heartbeat: null },
     coverage: { share: 1, objective: 0.95, polled: 3, stale: 0, failing: 0, notWatched: 0 },
-    failedCalls: { calls: 1_000, failed: 1, share: 0.001, limit: 0.05, warning: 0.03, critical: 0.05 },
+    failedCalls: { calls: 1_000, failed: 1, days: 30, share: 0.001, limit: 0.05, warning: 0.03, critical: 0.05 },
     outbox: { oldestEntryAt: null, groupDueAt: null, attemptDueAt: null, oldestDelivery: null },
     bounds: {
       freshnessMs: 26 * HOUR,

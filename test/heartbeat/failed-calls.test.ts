@@ -13,7 +13,7 @@ const redis = redisOfFile()
 const DAY = 86_400_000
 const NOW = 20_400 * DAY + 3_600_000
 const LIMITS = { warning: 0.03, critical: 0.05 }
-const of = (failed: number, calls = 1_000): CallCounts => ({ calls, failed })
+const of = (failed: number, calls = 1_000, days = 3): CallCounts => ({ calls, failed, days })
 
 test.each<[string, CallCounts, open: 'warning' | 'critical' | undefined, level: 'warning' | 'critical' | undefined]>([
   ['no call was made', of(0, 0), undefined, undefined],
@@ -23,6 +23,7 @@ test.each<[string, CallCounts, open: 'warning' | 'critical' | undefined, level: 
   ['5 % fail', of(50), undefined, 'critical'],
   ['all of a few calls fail', of(499, 499), undefined, undefined],
   ['as many calls as count fail', of(500, 500), undefined, 'critical'],
+  ['all of many calls fail, and there is no whole day of them', of(1_000, 1_000, 2), undefined, undefined],
   ['a warning is open, and a little less fail', of(28), 'warning', 'warning'],
   ['a warning is open, and a tenth less fail', of(26), 'warning', undefined],
   ['a warning gets worse', of(50), 'warning', 'critical'],
@@ -69,9 +70,9 @@ function opened() {
 test('answers count, those of status 400 and above failed; a call without an answer does not count', async () => {
   const { note, handOver, read } = opened()
   note(200, 204, 302, 400, 401, 403, 404, 429, 477, 500, 503, undefined, undefined)
-  expect(await read()).toEqual(of(0, 0))
+  expect(await read()).toEqual(of(0, 0, 0))
   await handOver()
-  expect(await read()).toEqual(of(8, 11))
+  expect(await read()).toEqual(of(8, 11, 1))
 })
 
 test('counts of several processes and hand-overs add up; where there is none nothing is sent', async () => {
@@ -86,7 +87,7 @@ test('counts of several processes and hand-overs add up; where there is none not
   await handOver()
   note(404)
   await handOver()
-  expect(await read()).toEqual(of(2, 4))
+  expect(await read()).toEqual(of(2, 4, 1))
 })
 
 test('30 days count, and never more than that are kept', async () => {
@@ -95,8 +96,8 @@ test('30 days count, and never more than that are kept', async () => {
   await handOver()
   note(200)
   await handOver(NOW + 29 * DAY)
-  expect(await read(NOW + 29 * DAY)).toEqual(of(1, 3))
-  expect(await read(NOW + 30 * DAY)).toEqual(of(0, 1))
+  expect(await read(NOW + 29 * DAY)).toEqual(of(1, 3, 30))
+  expect(await read(NOW + 30 * DAY)).toEqual(of(0, 1, 2))
   note(500)
   await handOver(NOW + 30 * DAY)
   expect(await redis.store.hgetall(keys.providerCalls)).toEqual({
@@ -114,19 +115,19 @@ test('what Redis refuses is handed over the next time', async () => {
   await expect(counter.handOver(away, keys, NOW)).rejects.toThrow()
   counter.note(200)
   await counter.handOver(redis.store, keys, NOW)
-  expect(await read()).toEqual(of(1, 2))
+  expect(await read()).toEqual(of(1, 2, 1))
 })
 
 test('what can not be read counts nothing, and is replaced', async () => {
   const { keys, note, handOver, read } = opened()
   await redis.store.hset(keys.providerCalls, { '20400:failed': '7', '20399:calls': 'many', x: '1', '20400:other': '3' })
-  expect(await read()).toEqual(of(7, 7))
+  expect(await read()).toEqual(of(7, 7, 1))
   await redis.store.del(keys.providerCalls)
   await redis.store.set(keys.providerCalls, 'x')
-  expect(await read()).toEqual(of(0, 0))
+  expect(await read()).toEqual(of(0, 0, 0))
   note(200)
   await handOver()
   note(200)
   await handOver()
-  expect(await read()).toEqual(of(0, 1))
+  expect(await read()).toEqual(of(0, 1, 1))
 })

@@ -97,7 +97,13 @@ test('status, page and metrics show the share of calls that failed', async () =>
   const { get, steps, keys, clock, connectAccount } = await openServer(redis)
   await connectAccount({ hubId: 7 })
   const limits = { limit: 0.05, warning: 0.03, critical: 0.05 }
-  expect((await get('/api/v1/status')).json.failedCalls).toEqual({ calls: 0, failed: 0, share: null, ...limits })
+  expect((await get('/api/v1/status')).json.failedCalls).toEqual({
+    calls: 0,
+    failed: 0,
+    days: 0,
+    share: null,
+    ...limits,
+  })
   expect((await get('/')).words).toContain('Failed calls 0 % of 0 calls in 30 days (the provider allows 5 %)')
   expect((await get('/metrics')).text).toMatch(/^plimsoll_provider_failed_calls_ratio NaN$/im)
   const day = Math.floor(clock.now() / 86_400_000) - 29
@@ -107,7 +113,7 @@ test('status, page and metrics show the share of calls that failed', async () =>
     [`${day - 1}:failed`]: 9,
   })
   expect((await get('/api/v1/status')).json.failedCalls).toEqual({
-    ...{ calls: 1_204_000, failed: 4_816, share: 0.004, ...limits },
+    ...{ calls: 1_204_000, failed: 4_816, days: 30, share: 0.004, ...limits },
   })
   const page = await get('/')
   expect(page.words).toContain('Failed calls 0.4 % of 1,204,000 calls in 30 days (the provider allows 5 %)')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
-import { sweepCoverage } from '../../jobs/sweep.ts'
+import { sweepFleet } from '../../jobs/sweep-fleet.ts'
 import { readRows } from '../../src/accounts/account-rows.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
 import { readNewFleet } from '../../src/limits/coverage.ts'
@@ -46,7 +46,7 @@ async function newFleet(accounts: number, does: FakeAnswers = {}) {
       await Promise.all((await sweep(kind)).chunks.map((chunk) => work(services, chunk, never)))
     },
     progress: () => readNewFleet(store, keys),
-    sweepCoverage: () => sweepCoverage(services),
+    sweepFleet: () => sweepFleet(services),
     count: (what: string) => calls().filter((one) => one === what).length,
   }
 }
@@ -64,7 +64,7 @@ test('each account of an imported fleet is refreshed, identified and read, in as
   expect(fleet.asked()).toHaveLength(4 * ACCOUNTS)
   expect(new Set(fleet.asked()).size).toBe(4 * ACCOUNTS)
   expect(await fleet.progress()).toBeUndefined()
-  await fleet.sweepCoverage()
+  await fleet.sweepFleet()
   expect(await fleet.store.keys(`${fleet.keys.prefix}:*first-readings`)).toEqual([])
 })
 
@@ -79,6 +79,6 @@ test('how far a fleet has been read counts those that are read, and no longer th
   await fleet.look('refresh-tokens')
   await fleet.look('poll-limits')
   expect(await fleet.progress()).toEqual({ read: 3, total: 5 })
-  await fleet.sweepCoverage()
+  await fleet.sweepFleet()
   expect(await fleet.progress()).toEqual({ read: 3, total: 5 })
 })

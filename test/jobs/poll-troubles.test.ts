@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isOldEnoughToDoubt } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
-import { sweepCoverage } from '../../jobs/sweep.ts'
+import { sweepFleet } from '../../jobs/sweep-fleet.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
@@ -28,7 +28,7 @@ async function fleet(hubIds: number[] = [HUB], every = '15m') {
     coverage: () => coverage.read(w.clock.now()),
     stale: () => coverage.staleAccounts(w.clock.now()),
     /** As one daemon does it. */
-    look: () => sweepCoverage(w.services),
+    look: () => sweepFleet(w.services),
     said: (code: string) => w.logged.lines().filter((line) => line.code === code),
   }
 }
@@ -336,7 +336,7 @@ describe('many accounts that are not read', () => {
     one.clock.move(EVERY_MS)
     await one.poll([1])
     expect(outline(await one.alerts(1))).toEqual(['poll firing entered'])
-    expect(one.codes()).toEqual(expect.arrayContaining(['coverage.failing', 'coverage.recovered']))
+    expect(one.codes()).toEqual(expect.arrayContaining(['provider.failing', 'provider.recovered']))
   })
 
   test('hold their own alerts back also before the fleet was told', async () => {

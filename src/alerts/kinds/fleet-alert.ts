@@ -1,4 +1,4 @@
-import { COVERAGE, type Coverage, type CoverageSettings, type CoverageTrouble } from '../../limits/coverage.ts'
+import type { COVERAGE, Coverage, CoverageSettings, PROVIDER } from '../../limits/coverage.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { DATA } from '../../redis/installation.ts'
 import type { Keys } from '../../redis/keys.ts'
@@ -8,11 +8,12 @@ import { formatMoment } from '../../text/format-time.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { EndpointState } from '../../tokens/endpoint/state.ts'
 import type { EndpointDeps } from '../../tokens/endpoint/token-endpoint.ts'
-import type { AlertLevel } from '../alert.ts'
+import type { AlertLevel, FleetCause } from '../alert.ts'
+import { troubleOf } from './fleet-causes.ts'
 import { type News, notifyNews } from './notified-alert.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
-export type FleetTrouble = 'token-endpoint' | 'clock' | 'calls' | typeof COVERAGE | typeof DATA
+export type FleetTrouble = 'token-endpoint' | typeof PROVIDER | 'clock' | 'calls' | typeof COVERAGE | typeof DATA
 
 /** Writes about a trouble of all accounts; `stored`: the state of its alert, '' = none. */
 export type FleetAnnouncer = (news: FleetNews) => AlertWrites
@@ -25,14 +26,14 @@ interface FleetNews {
   level?: AlertLevel | undefined
   message: string
   now: number
-  /** Cause of a trouble of the token endpoint. */
-  cause?: Cause
+  /** For the token endpoint and the provider; others are their own cause. */
+  cause?: FleetCause
 }
 
 /** The alert about what keeps all accounts from being refreshed, or read. `page`: the status page. */
 export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): FleetAnnouncer {
   return ({ trouble, is, stored, level = 'critical', message, now, cause }) => {
-    const why = trouble === 'token-endpoint' ? cause : trouble
+    const why = trouble === 'token-endpoint' || trouble === 'provider' ? cause : trouble
     const news: News = is === 'over' ? { is, message } : { is, level, message, ...(why && { cause: why }) }
     return notifyNews({ field: trouble, stored, url: page, now }, news, repeatEveryMs)
   }
@@ -44,7 +45,10 @@ const SKEW_LIMIT_MS = 60_000
 /** Moment at which the first of the access tokens ends, ms. */
 export type NearestExpiry = (now: number) => Promise<number | undefined>
 
-/** The alerts about what all accounts suffer from at the token endpoint. */
+/**
+ * The alerts about what all accounts suffer from at the token endpoint. The end of the provider's outage is found by the sweep,
+ * which knows whether polls work.
+ */
 export function endpointAnnouncer(
   store: Store,
   keys: Keys,
@@ -60,11 +64,14 @@ export function endpointAnnouncer(
     // A trouble that lasts is news each time: the alert knows when it is repeated.
     if (!(breaker.is === 'open' || isOver || isAhead || isRight)) return NO_ALERT_WRITES
     // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
-    const [endpoint, clock] = await store.hmget(keys.account(NO_ACCOUNT).alerts, 'token-endpoint', 'clock')
     const cause = breaker.cause ?? 'unreachable'
+    const trouble = troubleOf(cause)
+    const fields = ['token-endpoint', trouble, 'clock'] as const
+    const [endpoint, found, clock] = await store.hmget(keys.account(NO_ACCOUNT).alerts, ...fields)
+    const ofTrouble = { trouble, stored: found ?? '', now }
     const ofEndpoint = { trouble: 'token-endpoint', stored: endpoint ?? '', now } as const
     const ofClock = { trouble: 'clock', stored: clock ?? '', now } as const
-    const fires = (message: string) => announce({ ...ofEndpoint, is: 'firing', message, cause })
+    const fires = (message: string) => announce({ ...ofTrouble, is: 'firing', message, cause })
     const writes: AlertWrites[] = []
     // The first token to end is searched for only where the alert is sent.
     if (breaker.is === 'open' && fires('').entries.length > 0)
@@ -111,8 +118,12 @@ function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expire
   const accounts = countOf(fleet, 'account')
   const first =
     expiresAt === undefined ? '' : `${accounts}, ${firstExpiry(expiresAt, now)} (${formatMoment(expiresAt)}). `
+  const what =
+    cause === 'unreachable'
+      ? "the provider can't be reached. Tokens can't be refreshed."
+      : `tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}).`
   return (
-    `All ${accounts}: tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}). ${first}${TO_DO[cause]} ` +
+    `All ${accounts}: ${what} ${first}${TO_DO[cause]} ` +
     `${breaker.detail.charAt(0).toUpperCase()}${breaker.detail.slice(1)}. No account was changed: one at a time is tried, and all are refreshed, nearest to ` +
     'expiry first, as soon as one works.'
   )
@@ -126,50 +137,55 @@ function describeSkew(skewMs: number): string {
   )
 }
 
-/** The judgment of a sweep over the fleet's readings. */
-export interface JudgedCoverage {
-  coverage: Coverage
-  trouble: CoverageTrouble | undefined
-  /** The reason of an account whose polls fail, if any fails. */
-  reason: string | undefined
-  /** State of the alert as stored, '' = none. */
-  stored: string
-}
+const NAMES_STALE = 'plimsoll accounts list --stale names those without a fresh reading'
 
-/** One alert for the fleet when many accounts have no fresh reading, and when they have again. */
-export function announceCoverage(
-  announce: FleetAnnouncer,
-  settings: CoverageSettings,
-  { coverage, trouble, reason, stored }: JudgedCoverage,
-  now: number,
-): AlertWrites {
-  const is = trouble === undefined ? 'over' : 'firing'
-  const message = trouble === undefined ? describeOver(coverage) : describe(coverage, settings, trouble, reason)
-  return announce({ trouble: COVERAGE, is, stored, message, now })
-}
-
-function describe(
-  { polled, stale, failing }: Coverage,
-  { objective, freshnessMs }: CoverageSettings,
-  trouble: CoverageTrouble,
-  reason: string | undefined,
-): string {
-  const why = reason === undefined ? '' : ` (${reason})`
-  const todo = 'plimsoll accounts list --stale names those without a fresh reading'
-  if (trouble === 'failing') {
-    return (
-      `Limits of ${formatCount(failing)} of ${countOf(polled, 'account')} can't be read${why}. Check the provider's ` +
-      `status page; ${todo}. Each is tried again, and none gets an alert of its own meanwhile.`
-    )
-  }
+/** The provider's outage, as polls show it. */
+export function describeFailingPolls({ polled, failing }: Coverage, reason: string | undefined): string {
   return (
-    `Limits of ${formatCount(stale)} of ${countOf(polled, 'account')} were not read for ${formatSpan(freshnessMs)}: ` +
-    `${formatPercent(((polled - stale) / polled) * 100)} are covered, ${formatPercent(objective * 100)} should be` +
-    `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${why}`}. plimsoll status shows what ` +
-    `is overdue and the state of the token endpoint; ${todo}.`
+    `Limits of ${formatCount(failing)} of ${countOf(polled, 'account')} can't be read${becauseOf(reason)}. Check the provider's ` +
+    `status page; ${NAMES_STALE}. Each is tried again, and none gets an alert of its own meanwhile.`
   )
 }
 
-function describeOver({ polled, stale }: Coverage): string {
-  return `Limits are read again: ${formatCount(polled - stale)} of ${countOf(polled, 'account')} have a fresh reading.`
+/** Too few refreshes are let through. */
+export function describeThrottled({ late, kept }: { late: number; kept: number }, mostPerSecond: number): string {
+  return (
+    `Tokens of ${formatCount(late)} of ${countOf(kept, 'account')} are over: the provider throttles refreshes. The token endpoint answers 429, ` +
+    `and lets about ${formatCount(Math.round(mostPerSecond * 10) / 10)} a second through. Find out what else uses up the app's limit, or ask the ` +
+    'provider for a higher one. The nearest to expiry go first.'
+  )
+}
+
+export function describeStale(
+  { polled, stale, failing }: Coverage,
+  { objective, freshnessMs }: CoverageSettings,
+  reason: string | undefined,
+): string {
+  return (
+    `Limits of ${formatCount(stale)} of ${countOf(polled, 'account')} were not read for ${formatSpan(freshnessMs)}: ` +
+    `${formatPercent(((polled - stale) / polled) * 100)} are covered, ${formatPercent(objective * 100)} should be` +
+    `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${becauseOf(reason)}`}. plimsoll status shows what ` +
+    `is overdue and the state of the token endpoint; ${NAMES_STALE}.`
+  )
+}
+
+function becauseOf(reason: string | undefined): string {
+  return reason === undefined ? '' : ` (${reason})`
+}
+
+/** The end of too old readings: read again only where they are. */
+export function describeRead(coverage: Coverage): string {
+  const isRead = coverage.polled > 0 && coverage.notWatched === 0
+  return `${isRead ? 'Limits are read again' : 'No account waits for a reading any more'}: ${freshText(coverage)}.`
+}
+
+/** The end of the provider's outage. */
+export function describeReachable(coverage: Coverage): string {
+  return `The provider can be reached again: tokens are refreshed, and polls no longer fail. Now ${freshText(coverage)}.`
+}
+
+function freshText({ polled, stale, notWatched }: Coverage): string {
+  const blocked =
+    notWatched === 0 ? '' : `; of ${formatCount(notWatched)} no limit can be read, a permission is missing`
+  return `${formatCount(polled - stale)} of ${countOf(polled, 'account')} have a fresh reading${blocked}`
 }

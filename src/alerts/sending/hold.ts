@@ -1,4 +1,5 @@
-import { COVERAGE } from '../../limits/coverage.ts'
+import { COVERAGE, PROVIDER } from '../../limits/coverage.ts'
+import { DATA } from '../../redis/installation.ts'
 import { NO_ACCOUNT } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
@@ -29,7 +30,7 @@ export function endedBefore(because: HoldReason): string {
 export interface Circumstances {
   silences: readonly Silence[]
   routes: readonly Route[]
-  /** Troubles of all accounts whose alert is open. */
+  /** Troubles of all accounts whose alert is open, but for the share of failed calls. */
   fleet: readonly FleetTrouble[]
   /** Receivers that send to each account's own contact. */
   contacts?: readonly string[] | undefined
@@ -44,9 +45,10 @@ export function holdReason(
 ): HoldReason | undefined {
   const silence = silenceOf(silences, alert, now)
   if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
-  const isContact = contacts.includes(receiver)
-  const covers = (open: FleetTrouble) => coversAlert(open, alert) || (isContact && keepsFromCustomers(open, alert))
-  const trouble = isContact || getsFleetAlerts(routes, receiver) ? fleet.find(covers) : undefined
+  // What is known of one account may be the trouble of all: no customer is written to before it is over.
+  const covers = (open: FleetTrouble) => contacts.includes(receiver) || coversAlert(open, alert)
+  const hasFleetAlert = contacts.includes(receiver) || getsFleetAlerts(routes, receiver)
+  const trouble = hasFleetAlert ? fleet.find(covers) : undefined
   if (trouble !== undefined) return { is: 'fleet', trouble }
   const until = quietUntil(routes, alert, now, receiver)
   return until === undefined ? undefined : { is: 'quiet-hours', until }
@@ -64,6 +66,7 @@ function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
 export function coversAlert(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
   switch (trouble) {
     case 'token-endpoint':
+    case 'provider':
     case 'clock':
       return (kind === 'token' && level === 'warning') || kind === 'poll'
     case 'coverage':
@@ -74,15 +77,8 @@ export function coversAlert(trouble: FleetTrouble, { kind, level, cause }: Alert
   }
 }
 
-/** Customers are not asked to connect again while no token of any account can be refreshed. */
-function keepsFromCustomers(trouble: FleetTrouble, { kind }: Pick<Alert, 'kind'>): boolean {
-  return kind === 'token' && REFRESH_TROUBLES.includes(trouble)
-}
-
-/** Troubles that keep all accounts' tokens from being refreshed. */
-export const REFRESH_TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock']
-
-const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
+/** Troubles that make what is known of accounts doubtful. A share of failed calls in 30 days does not. */
+const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', PROVIDER, 'clock', COVERAGE, DATA]
 
 type CircumstancesSources = Pick<AlertsDeps, 'store' | 'keys' | 'silences' | 'routes'> & Partial<AlertsDeps>
 

@@ -1,5 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
-import { addToDay, sumOfDays } from '../../redis/day-counts.ts'
+import { addToDay, readDays } from '../../redis/day-counts.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { OUTCOMES, type Outcome } from './predictions.ts'
 
@@ -24,6 +24,6 @@ export async function countOutcomes(
   await addToDay(store, countsOf(keys), counts, now)
 }
 
-export function readTrackRecord(store: Store, keys: Keys, now: number): Promise<TrackRecord> {
-  return sumOfDays(store, countsOf(keys), now)
+export async function readTrackRecord(store: Store, keys: Keys, now: number): Promise<TrackRecord> {
+  return (await readDays(store, countsOf(keys), now)).sums
 }

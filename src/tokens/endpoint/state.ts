@@ -156,6 +156,24 @@ export function codeAt(state: EndpointState, nth: number, now: number): number {
   return breaker.holdsCodes(state.breaker, now) ? Math.max(at, now + HELD_MS) : at
 }
 
+/** After so long without a 429 the endpoint keeps no refresh waiting. */
+const THROTTLING_MS = 300_000
+
+export function isThrottling({ pace: { refusedAt } }: EndpointState, now: number): boolean {
+  return refusedAt > 0 && now - refusedAt < THROTTLING_MS
+}
+
+/** One or two tokens that are over are the trouble of their accounts. */
+const LEAST_LATE = 3
+
+/**
+ * Tokens of accounts that work are over, because the endpoint lets too few refreshes through. `isAlerted`: then it is over once no
+ * token is.
+ */
+export function letsTooFewThrough({ late, kept }: { late: number; kept: number }, isAlerted: boolean): boolean {
+  return late > 0 && (isAlerted || late >= Math.min(LEAST_LATE, kept))
+}
+
 /** Undefined for no text, and for a text of another version: neither may stop the refreshes. */
 export function decodeEndpoint(stored: string): EndpointState | undefined {
   try {

@@ -84,6 +84,7 @@ const FailedCallsShape = shape(
   {
     calls: count('Calls that were answered.'),
     failed: count('Those answered with status 400 or above.'),
+    days: count('Days since the first of them, that one and today among them: below 3 there is no alert.'),
     share: z.number().nullable().describe('Share that failed, 0 to 1; null: no call was answered.'),
     limit: z.number().describe('The share that the provider allows certified apps, 0 to 1.'),
     warning: z.number().describe('From this share on there is an alert (`provider.failedCalls.warning`).'),

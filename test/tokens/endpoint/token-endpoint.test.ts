@@ -20,6 +20,7 @@ const HOUR = 3_600_000
 
 const fleetAlerts = fleetAnnouncer({ repeatEveryMs: 24 * HOUR, page: 'https://plimsoll.example.com/' })
 const down = failure('transient', { status: 503 }).failure
+const wrong = failure('client', { status: 401, code: 'invalid_client' }).failure
 const tooMany = (retryAfterMs?: number) =>
   failure('transient', { status: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).failure
 
@@ -106,7 +107,7 @@ describe('two daemons', () => {
     )
     expect(standings.every(({ fleetTrouble }) => fleetTrouble)).toBe(true)
     expect(await outbox()).toMatchObject([{ kind: 'fleet', level: 'critical', reason: 'entered', status: 'firing' }])
-    expect(Object.keys(await fleetAlerts())).toEqual(['token-endpoint'])
+    expect(Object.keys(await fleetAlerts())).toEqual(['provider'])
     expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual(['0'])
     expect(woken).toBe(1)
     expect(JSON.stringify(await outbox())).toContain('The provider says transient')
@@ -118,11 +119,11 @@ describe('the alert about the fleet', () => {
   test('is repeated while the trouble lasts, and closed once when it is over', async () => {
     const { daemon, clock, outbox, fleetAlerts } = installation()
     const [one, two] = [daemon(), daemon()]
-    await breakDown(one)
+    await breakDown(one, wrong)
     for (const wait of [12 * HOUR, 13 * HOUR]) {
       clock.move(wait)
       expect((await one.enter()).is).toBe('admitted')
-      await Promise.all([one.failed(99, down), two.room(0, undefined)])
+      await Promise.all([one.failed(99, wrong), two.room(0, undefined)])
     }
     expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat'])
     clock.move(HOUR)
@@ -135,9 +136,9 @@ describe('the alert about the fleet', () => {
     const told = await outbox()
     expect(told.map(({ reason }) => reason)).toEqual(['entered', 'repeat', 'recovered'])
     expect(told[0]).toMatchObject({
-      cause: 'unreachable',
+      cause: 'credentials',
       message: expect.stringMatching(
-        /^All 1,000 accounts: tokens can't be refreshed \(provider unreachable\)\. 1,000 accounts, first token expires in 4 min \(/,
+        /^All 1,000 accounts: tokens can't be refreshed \(client secret rejected\)\. 1,000 accounts, first token expires in 4 min \(/,
       ),
     })
     expect(told[2]).toMatchObject({ status: 'resolved', message: 'Tokens of all accounts are refreshed again.' })
@@ -148,20 +149,20 @@ describe('the alert about the fleet', () => {
 
   test('that somebody acknowledged is not repeated, but closed when the trouble is over', async () => {
     const { one, clock, outbox, fleetAlerts, keys } = installation()
-    await breakDown(one)
+    await breakDown(one, wrong)
     const state = decodeState((await fleetAlerts())['token-endpoint'] ?? '')
     const known = acknowledgeState(state, { by: 'ana', at: clock.now(), until: clock.now() + 30 * HOUR })
     await redis.store.hset(keys.account(0).alerts, 'token-endpoint', encodeState(known))
     for (const wait of [26 * HOUR, HOUR]) {
       clock.move(wait)
       expect((await one.enter()).is).toBe('admitted')
-      await one.failed(99, down)
+      await one.failed(99, wrong)
       expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered'])
       expect(decodeState((await fleetAlerts())['token-endpoint'] ?? '')).toEqual(known)
     }
     clock.move(4 * HOUR)
     expect((await one.enter()).is).toBe('admitted')
-    await one.failed(99, down)
+    await one.failed(99, wrong)
     expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat'])
     clock.move(HOUR)
     expect((await one.enter()).is).toBe('admitted')

@@ -1,0 +1,46 @@
+import type { Cause } from '../../tokens/endpoint/breaker.ts'
+import type { AlertLevel } from '../alert.ts'
+import type { FleetTrouble } from './fleet-alert.ts'
+
+/** All that is found about the accounts together at one moment. */
+export interface FleetFindings {
+  /** Why the breaker of the token endpoint is not closed; undefined: it is closed. */
+  endpoint: Cause | undefined
+  /** Polls of many accounts fail. */
+  pollsFail: boolean
+  /** Access tokens of accounts are over, because the token endpoint lets too few refreshes through. */
+  isThrottled: boolean
+  /** Too many accounts have no fresh reading. */
+  isStale: boolean
+  /** Level of the share of failed calls. */
+  calls: AlertLevel | undefined
+}
+
+/** `covered`: the alert about the cause speaks for it. */
+export type CauseVerdict = 'firing' | 'over' | 'covered'
+
+/**
+ * One cause is one alert. Errors and throttling of the token endpoint and polls that fail are all the provider's outage, which ends
+ * once none of them is left. Old readings and failed calls are what an outage leaves behind: they open no alert while it lasts.
+ */
+export function decideFleetAlerts(
+  { endpoint, pollsFail, isThrottled, isStale, calls }: FleetFindings,
+  open: ReadonlySet<FleetTrouble>,
+): Record<'provider' | 'coverage' | 'calls', CauseVerdict> {
+  const isOfApp = endpoint !== undefined && troubleOf(endpoint) === 'token-endpoint'
+  const isOutage = (endpoint !== undefined && !isOfApp) || pollsFail || isThrottled
+  const effect = (isThere: boolean, trouble: FleetTrouble): CauseVerdict => {
+    if (!isThere) return 'over'
+    return (isOutage || isOfApp) && !open.has(trouble) ? 'covered' : 'firing'
+  }
+  return {
+    provider: isOutage ? 'firing' : 'over',
+    coverage: effect(isStale, 'coverage'),
+    calls: effect(calls !== undefined, 'calls'),
+  }
+}
+
+/** The alert about a cause at the token endpoint: the app's own, or the provider's. */
+export function troubleOf(cause: Cause): 'token-endpoint' | 'provider' {
+  return cause === 'credentials' || cause === 'refused' ? 'token-endpoint' : 'provider'
+}
