@@ -84,7 +84,7 @@ test.each([
   ['br', brotliCompressSync],
   ['deflate', deflateSync],
 ] as const)('%s that unpacks to more than an answer may have is cut off', async (encoding, pack) => {
-  const bomb = pack(Buffer.alloc(50_000_000, 32))
+  const bomb = pack(Buffer.alloc(3_000_000, 32))
   answer(bomb, { 'content-encoding': encoding })
   const failure = { class: 'transient', code: 'too-large', message: 'the answer is larger than 2000000 bytes' }
   expect(await client.refresh(token)).toMatchObject({ ok: false, failure })
