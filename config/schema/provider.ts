@@ -41,6 +41,9 @@ export const provider = related(
       .prefault(['oauth'])
       .describe('Scopes an account must grant.'),
     optionalScopes: z.array(scope()).prefault([]).describe('Scopes an account may grant.'),
+    marketplaceInstall: toggle()
+      .prefault(false)
+      .describe("Takes installs from the provider's marketplace, which carry a returnUrl and no state."),
     timeout: untilRestart(
       duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
     ),

@@ -19,7 +19,11 @@ export interface InstallSettings {
  * `only`: no other account is connected by it.
  */
 export function beginInstall(vault: Vault, settings: InstallSettings, now: number, only?: number): string {
-  return installUrl(settings, writeInstallState(vault.derive(STATE_KEY), randomBytes(16), now, only))
+  return installUrl(settings, newInstallState(vault, now, only))
+}
+
+export function newInstallState(vault: Vault, now: number, only?: number): string {
+  return writeInstallState(vault.derive(STATE_KEY), randomBytes(16), now, only)
 }
 
 const STATE_KEY = 'install'
@@ -74,6 +78,16 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
   if (code === undefined || code === '') return { is: 'no-code' }
   return redeemOnce(deps, { id: state.nonce, only: state.only, code, until: state.expiresAt })
 }
+
+/** A code from the provider's marketplace has no state: what is used up is the code itself. */
+export async function finishMarketplaceInstall(deps: CodeDeps, code = ''): Promise<InstallOutcome> {
+  if (code === '') return { is: 'no-code' }
+  const id = sign(deps.vault.derive(STATE_KEY), `marketplace:${code}`).slice(0, NONCE_LENGTH)
+  return redeemOnce(deps, { id, code, until: deps.clock.now() + LIFETIME_MS })
+}
+
+/** Of a nonce in base64url. */
+const NONCE_LENGTH = 22
 
 /** A code that is redeemed once, whichever daemon and however often its address is visited. */
 interface CodeUse {

@@ -21,7 +21,7 @@ export interface WebDeps extends OperationDeps, Pick<ViewDeps, 'queueDepths'> {
   ackLinks: AckLinks
   /** Links of an alert, as in its mails. */
   links: MailLinks
-  install: InstallSettings
+  install: InstallSettings & { marketplaceInstall: boolean }
   /** Undefined: a page reports the success. */
   afterInstall: AfterInstall | undefined
   /** Services that turn codes into accounts, and sign links. */

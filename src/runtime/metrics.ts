@@ -10,12 +10,13 @@ const DELAY = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400]
 const REFRESH_OUTCOMES = ['refreshed', 'fresh', 'held', 'gone', 'lost', 'waiting', 'failed']
 const GRANT_OUTCOMES = ['connected', 'later', 'deleted', 'gone']
 const INSTALL_RESULTS = [
-  ...(['connected', 'reconnected', 'refused', 'bad-state', 'no-code', 'waits', 'too-many'] as const),
+  ...(['connected', 'reconnected', 'refused', 'bad-state', 'no-code', 'waits', 'too-many', 'not-taken'] as const),
   ...(['rejected', 'failed', 'parked', 'unstored', 'other-account'] as const),
 ] as const
 /**
  * Outcome of an install at its callback; `rejected`: the code, `parked`: its account is not known, `unstored`: Redis
- * took nothing, `other-account`: not the one its link was for, `failed`: any other answer of the provider.
+ * took nothing, `other-account`: not the one its link was for, `failed`: any other answer of the provider,
+ * `not-taken`: from the marketplace, which is not allowed or has another address to go back to.
  */
 export type InstallResult = (typeof INSTALL_RESULTS)[number]
 /** blocked: no scope lets it be read; paused: its rate limit is reached. */

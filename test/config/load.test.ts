@@ -21,6 +21,7 @@ test('fills in every default of the smallest file', () => {
     redirectUri: 'https://plimsoll.example.com/oauth/callback',
     scopes: ['oauth'],
     optionalScopes: [],
+    marketplaceInstall: false,
     timeout: 10_000,
     connections: 64,
     accountRate: { requests: 20, per: 10_000 },

@@ -181,6 +181,71 @@ test.each([
   expect([text.includes('call us'), provider.codes]).toEqual([false, []])
 })
 
+describe('an install from the marketplace', () => {
+  const RETURN = 'https://app-eu1.hubspot.com/installed?a=1'
+  const returnTo = (address: string) => `returnUrl=${encodeURIComponent(address)}`
+  const open = async (marketplaceInstall: boolean) => {
+    const opened = await openServer(redis, {
+      install: {
+        ...{ installUrl: 'https://provider.example.com/authorize', clientId: 'the-client', scopes: ['oauth'] },
+        ...{ redirectUri: 'https://plimsoll.example.com/oauth/callback', optionalScopes: [], marketplaceInstall },
+      },
+    })
+    const visit = (query: string) => opened.ask('GET', `/oauth/callback?${query}`)
+    return { ...opened, visit }
+  }
+
+  test('connects by a code without a state, and goes back: a second visit, too', async () => {
+    const { visit, provider, deps } = await open(true)
+    provider.customer = { hubId: 123 }
+    for (let n = 0; n < 2; n++) {
+      const { status, headers } = await visit(`code=${CODE}&${returnTo(RETURN)}`)
+      expect([status, headers.location]).toEqual([302, RETURN])
+    }
+    expect([provider.codes, (await deps.registry.get(123))?.state]).toEqual([[CODE], 'active'])
+  })
+
+  test('with partner sign-in gets a state, and then connects by it, once', async () => {
+    const { visit, provider } = await open(true)
+    const begun = await visit(`step=authorize&${returnTo(RETURN)}`)
+    expect(begun.status).toBe(302)
+    expect(begun.headers.location).toMatch(/^https:\/\/app-eu1\.hubspot\.com\/installed\?a=1&state=[\w.-]{60,100}$/)
+    const state = new URL(begun.headers.location ?? '').searchParams.get('state') ?? ''
+    const finalize = (code: string) => visit(`step=finalize&code=${code}&state=${state}&${returnTo(RETURN)}`)
+    const { status, headers } = await finalize(CODE)
+    expect([status, headers.location]).toEqual([302, RETURN])
+    expect((await finalize('another')).status).toBe(400)
+    expect(provider.codes).toEqual([CODE])
+  })
+
+  test('that the provider refuses has a page, and goes nowhere', async () => {
+    const { visit, provider } = await open(true)
+    provider.tokenFailure = { class: 'rejected', code: 'BAD_AUTH_CODE', message: 'no', status: 400 }
+    const { status, headers } = await visit(`code=${CODE}&${returnTo(RETURN)}`)
+    expect([status, headers.location]).toEqual([422, undefined])
+  })
+
+  const ADDRESS = 'does not lead to the provider'
+  test.each([
+    [true, `code=${CODE}&${returnTo('https://evil.example/')}`, 400, ADDRESS],
+    [true, `code=${CODE}&${returnTo(RETURN)}&${returnTo(RETURN)}`, 400, ADDRESS],
+    [true, `step=authorize&${returnTo('https://app.hubspot.com.evil.example/')}`, 400, ADDRESS],
+    [true, 'step=authorize', 400, 'with partner sign-in'],
+    [true, `step=finalize&code=${CODE}&state=x`, 400, 'with partner sign-in'],
+    [true, `step=finalize&code=${CODE}&state=forged&${returnTo(RETURN)}`, 400, 'no longer works'],
+    [true, `code=${CODE}&state=x&state=y&${returnTo(RETURN)}`, 400, 'no longer works'],
+    [true, `error=access_denied&${returnTo(RETURN)}`, 403, 'Not connected'],
+    [false, `code=${CODE}&${returnTo(RETURN)}`, 403, 'provider.marketplaceInstall: true'],
+    [false, `step=authorize&${returnTo(RETURN)}`, 403, 'with partner sign-in'],
+    [false, `step=finalize&code=${CODE}&state=x&${returnTo(RETURN)}`, 403, 'provider.marketplaceInstall: true'],
+  ])('allowed: %s, %s goes nowhere and redeems nothing', async (isAllowed, query, expected, words) => {
+    const { visit, provider } = await open(isAllowed)
+    const { status, headers, text } = await visit(query)
+    expect([status, headers.location, text.includes(words)]).toEqual([expected, undefined, true])
+    expect(provider.codes).toEqual([])
+  })
+})
+
 describe('a success that is loaded again', () => {
   async function installed() {
     const opened = await openServer(redis)

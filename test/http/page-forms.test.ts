@@ -256,6 +256,7 @@ describe('the buttons of an account', () => {
       redirectUri: 'https://x.example.com/oauth/callback',
       scopes: [],
       optionalScopes: [],
+      marketplaceInstall: false,
     }
     const { page, ask } = await openPage({ install: { ...install, installUrl } })
     const text = await page()

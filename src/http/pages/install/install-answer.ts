@@ -1,4 +1,5 @@
 import { type InstallOutcome, isOfReconnectLink, type Redirect } from '../../../accounts/install.ts'
+import type { Flow } from '../../../accounts/marketplace.ts'
 import { opensLimits } from '../../../provider/dialects.ts'
 import type { ProviderFailure } from '../../../provider/failure.ts'
 import { cleanText } from '../../../text/clean-text.ts'
@@ -7,7 +8,9 @@ import { type Html, html } from '../../../text/html.ts'
 import { causeOf } from '../../../tokens/endpoint/breaker.ts'
 
 /** `too-many`: the client has sent too many codes that were refused. */
-export type CallbackOutcome = InstallOutcome | { is: 'too-many'; waitMs: number }
+export type CallbackOutcome = InstallOutcome | { is: 'too-many'; waitMs: number } | NotTaken
+
+type NotTaken = Extract<Flow, { is: 'not-taken' }>
 
 /** Page for a customer after an install, or after an attempt. */
 export interface InstallAnswer {
@@ -71,6 +74,8 @@ ${again}`,
       return PARKED
     case 'unstored':
       return UNSTORED
+    case 'not-taken':
+      return notTaken(outcome)
     case 'too-many':
       return tooMany(outcome.waitMs, again)
     case 'failed':
@@ -165,6 +170,22 @@ function waits(ms: number): InstallAnswer {
 <p><a href="">Try again now</a></p>`,
     retryAfterSeconds,
     asksAgain: true,
+  }
+}
+
+function notTaken({ isSignIn, why }: NotTaken): InstallAnswer {
+  const flow = `an install from the provider's marketplace${isSignIn ? ', with partner sign-in' : ''}`
+  if (why === 'setting')
+    return {
+      status: 403,
+      title: 'Not connected',
+      body: html`<p>This is ${flow}. This server does not take those. Nothing was stored.</p>
+<p>The operator of this server can allow them: provider.marketplaceInstall: true.</p>`,
+    }
+  return {
+    status: 400,
+    title: 'This link is not valid',
+    body: html`<p>This is ${flow}. Its returnUrl does not lead to the provider's site. Nothing was stored.</p>`,
   }
 }
 

@@ -3,13 +3,17 @@ import {
   accountOfState,
   beginInstall,
   finishInstall,
+  finishMarketplaceInstall,
+  newInstallState,
   type Redirect,
   readReconnectLink,
 } from '../../../accounts/install.ts'
+import { type CallbackParameters, type Flow, flowOf } from '../../../accounts/marketplace.ts'
 import { LineQuota } from '../../../runtime/logger.ts'
 import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { html } from '../../../text/html.ts'
+import { withParameter } from '../../../text/provider-site.ts'
 import { type Client, clientOf, networkOf } from '../../access/client.ts'
 import type { Brand } from '../../brand.ts'
 import { requireRedis } from '../../redis-away.ts'
@@ -55,12 +59,19 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     if (isPrefetch(request)) return send(reply, brand, PREFETCH)
     await requireRedis(store)
     const [client, redirect] = [clientOf(request), redirectOf(request)]
+    const flow = flowOf(redirect, install.marketplaceInstall)
+    if (flow.is === 'authorize') {
+      const state = newInstallState(connect.vault, clock.now())
+      return reply.redirect(withParameter(flow.returnUrl, 'state', state), 302)
+    }
     const waitMs = refusedCodes.waitMs(client, clock.now())
-    const outcome: CallbackOutcome = waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirect)
+    const outcome: CallbackOutcome = waitMs > 0 ? { is: 'too-many', waitMs } : await finish(connect, flow, redirect)
     if (isRefusedCode(outcome)) refusedCodes.add(client, clock.now())
     if (outcome.is !== 'shown-again' && outcome.is !== 'under-way') noteInstall(deps, quota, outcome, client)
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
+    // Without this the customer is sent here again and again.
+    if ('returnUrl' in flow && isDone(outcome)) return reply.redirect(flow.returnUrl, 302)
     const success = successOf(outcome)
     if (afterInstall !== undefined && success !== undefined)
       return reply.redirect(afterInstallUrl(afterInstall, success, clock.now()), 302)
@@ -72,6 +83,17 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
 /** Browsers and link scanners that read ahead: `prefetch`, `prefetch;prerender`, and the older header. */
 function isPrefetch({ headers }: FastifyRequest): boolean {
   return [headers['sec-purpose'], headers.purpose].some((purpose) => /^\s*prefetch\b/i.test(String(purpose ?? '')))
+}
+
+async function finish(connect: InstallParts['connect'], flow: Flow, redirect: Redirect): Promise<CallbackOutcome> {
+  if (flow.is === 'not-taken') return flow
+  return flow.is === 'marketplace' ? finishMarketplaceInstall(connect, redirect.code) : finishInstall(connect, redirect)
+}
+
+/** Nothing is left for the customer to do. */
+function isDone(outcome: CallbackOutcome): boolean {
+  const shown = outcome.is === 'shown-again' ? outcome.success : outcome
+  return shown.is === 'connected' || shown.is === 'reconnected' || shown.is === 'parked'
 }
 
 /** The account that is connected now, also where its page is loaded again. */
@@ -94,14 +116,20 @@ async function subjectOf(
   return { app, account: nameForCustomer(hubId, domain ?? '') }
 }
 
-function redirectOf(request: FastifyRequest): Redirect {
-  const query = request.query as Record<string, unknown>
-  return { code: single(query.code), state: single(query.state), error: single(query.error) }
+function redirectOf(request: FastifyRequest): CallbackParameters {
+  const { code, state, error, step, returnUrl } = request.query as Record<string, unknown>
+  return {
+    code: single(code),
+    state: single(state),
+    error: single(error) || undefined,
+    step: single(step),
+    returnUrl: single(returnUrl),
+  }
 }
 
-/** A parameter that is given twice is not given at all. */
+/** A parameter that is given twice has no value. */
 function single(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
+  return value === undefined || typeof value === 'string' ? value : ''
 }
 
 /** The account is stored already: a fault here only delays its first poll to the next sweep. */
@@ -162,6 +190,7 @@ function isRefusedCode(outcome: CallbackOutcome): boolean {
 function reasonOf(outcome: CallbackOutcome): string | undefined {
   if ('failure' in outcome) return outcome.failure.message
   if (outcome.is === 'other-account') return `account ${outcome.hubId} was chosen, not ${outcome.wanted}`
+  if (outcome.is === 'not-taken') return `a marketplace install: ${outcome.why}`
   return outcome.is === 'refused' ? cleanText(outcome.reason, 80) : undefined
 }
 
