@@ -117,9 +117,7 @@ export const http = related(
         logo: plainText()
           .exactOptional()
           .describe('A file with a picture: PNG, JPEG, WebP or SVG, 256 kB at most. Default: the name as text.'),
-        color: hexColor()
-          .exactOptional()
-          .describe('Color of links and of the edge of the page; where text in it is hard to read, a shade of it.'),
+        color: hexColor().exactOptional().describe('Color of the edge of the page.'),
       })
       .prefault({})
       .describe('Pages for customers show this: install, callback, reconnect, and their errors.'),

@@ -19,7 +19,6 @@ export const FIRST_WORDS: Readonly<Record<string, string | undefined>> = {
   'admin-tokens': 'make, list or remove tokens for pages and API',
   keys: 'change the keys that stored tokens are encrypted with',
   audit: 'show who did what',
-  schema: undefined,
   completion: undefined,
 }
 

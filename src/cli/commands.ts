@@ -170,13 +170,6 @@ const KEY_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ['--config config/plimsoll.yaml'],
     run: async () => (await import('./keys.ts')).rekey,
   },
-  schema: {
-    is: 'print the JSON Schema of what a command prints with --json',
-    args: [argument('[command...]', 'such as accounts list; none: list those that have one')],
-    config: false,
-    examples: ['', 'accounts list'],
-    run: async () => (await import('./schema.ts')).printSchema,
-  },
   completion: {
     is: 'print a script that completes commands, options, files and receivers in a shell',
     args: [argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'])],

@@ -8,7 +8,6 @@ import {
   DemoFactsShape,
   FindingShape,
   NewAdminTokenShape,
-  PublishedSchemaShape,
   RekeyedShape,
   RemovedAdminTokenShape,
 } from '../views/shapes/installation.ts'
@@ -37,7 +36,6 @@ export const JSON_SHAPES = {
   'admin-tokens list': listOf(AdminTokenShape),
   'admin-tokens remove': RemovedAdminTokenShape,
   'keys rekey': RekeyedShape,
-  schema: PublishedSchemaShape,
 } satisfies Record<string, Shape>
 
 export type JsonCommand = keyof typeof JSON_SHAPES

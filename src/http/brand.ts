@@ -1,4 +1,3 @@
-import { readableOn } from '../text/contrast.ts'
 import type { Asset } from './assets/serve-assets.ts'
 
 /** The app, as customers' pages show it. */
@@ -13,9 +12,6 @@ export interface Brand {
 export const BRAND_STYLE = '/assets/brand.css'
 export const BRAND_LOGO = '/assets/logo'
 
-/** Backgrounds in plimsoll.css behind links of a plain page, where they are hardest to read: by day, by night. */
-const BACKGROUNDS = { light: '#f5f7f9', dark: '#18212a' }
-
 /** An SVG that is opened as a page of its own runs no script, and loads nothing. */
 const ONLY_A_PICTURE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
 
@@ -29,15 +25,8 @@ export function brandAssets({ logo, color }: Brand): Asset[] {
 }
 
 function styleOf(color: string): string {
-  return `:root {
-  --accent: ${readableOn(color, BACKGROUNDS.light)};
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --accent: ${readableOn(color, BACKGROUNDS.dark)};
-  }
-}
-body {
+  // The edge alone: text in a brand's color may be unreadable.
+  return `body {
   border-top: 0.4rem solid ${color};
 }
 `

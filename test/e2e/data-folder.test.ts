@@ -151,7 +151,7 @@ describe('who makes it', () => {
     doctor: [],
   }
   const MAKE_DATA = ['start', 'demo', 'accounts connect', 'accounts import']
-  const NEED_NONE = ['init', 'sandbox', 'config check', 'config schema', 'config print', 'schema', 'completion']
+  const NEED_NONE = ['init', 'sandbox', 'config check', 'config schema', 'config print', 'completion']
 
   test('of each command it is said whether it needs data, makes them, or neither', async () => {
     const all = (await helpTexts()).map(({ path }) => path.join(' '))

@@ -16,10 +16,3 @@ export function faultsOf(shape: Shape, json: unknown): string[] {
     [instancePath, message, JSON.stringify(params)].join(' '),
   )
 }
-
-/** The same of a schema that was published. */
-export function faultsBySchema(schema: object, json: unknown): string[] {
-  const validate = ajv.compile(schema)
-  if (validate(json)) return []
-  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
-}

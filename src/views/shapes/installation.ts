@@ -82,10 +82,3 @@ export const DemoFactsShape = shape('DemoFacts', 'Facts of a run of the demo.', 
   uninstalls: count('Accounts that left.'),
   tokensExpired: count('Tokens that were used or held after their end: 0.'),
 })
-
-export const PublishedSchemaShape = z
-  .union([z.array(z.string()).describe('Commands that have one.'), AnyObjectShape])
-  .meta({
-    id: 'PublishedSchema',
-    description: 'The JSON Schema of what a command prints, or a list of those commands.',
-  })
