@@ -29,7 +29,6 @@ export async function rekey(io: Io, options: CommonOptions & { yes?: boolean }):
   const watcher = {
     progress: progress.at,
     waiting: (writers: readonly Writer[]) => {
-      progress.clear()
       io.err(`waiting for processes that still encrypt with another key: ${writers.map(writerText).join(', ')}\n`)
     },
     signal: io.stop,
