@@ -74,14 +74,12 @@ describe('a real bash', () => {
 })
 
 test('the lines of the guide set it up', async () => {
-  const guide = readFileSync(new URL('../../config/guide/command-line.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../config/guide/api.md', import.meta.url), 'utf8')
   const lineFor = (shell: string) => new RegExp(`\`\`\`${shell}\\n(.*)\\n`).exec(guide)?.[1] ?? ''
   const script = `PATH="$PWD:$PATH"; ${lineFor('bash')}\ncomplete -p plimsoll`
   expect(await run('bash', ['--norc', '-c', script], folder)).toMatchObject({
     ...{ code: 0, err: '', out: 'complete -F _plimsoll plimsoll\n' },
   })
-  expect(lineFor('zsh')).toBe('source <(plimsoll completion zsh)')
-  expect(lineFor('fish')).toMatch(/^plimsoll completion fish > /)
 })
 
 test('zsh and fish take their scripts, where this machine has them', async () => {

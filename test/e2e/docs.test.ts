@@ -27,9 +27,13 @@ const ENV = {
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T0/B0/x',
   PAGERDUTY_KEY: 'x',
   TEAMS_KEY: 'x',
+  PLIMSOLL_NEW_CLIENT_SECRET: 'another-client-secret',
+  MAIL_CLIENT_ID: 'x',
+  MAIL_CLIENT_SECRET: 'x',
+  REDIS_PASSWORD: 'x',
+  SENTINEL_PASSWORD: 'x',
   TELEGRAM_TOKEN: '1:x',
   APPRISE_KEY: 'x',
-  DESK_KEY: 'x',
   DISCORD_WEBHOOK: '1/x',
   WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
@@ -192,7 +196,7 @@ test('every command that a sentence names is one, with the options that it names
 
 test('the encryption key is changed by the commands of the guide, one after the other', async () => {
   const heading = 'Changing the encryption key'
-  const blocks = BLOCKS.filter((block) => block.path === 'config/guide/tokens.md' && block.heading === heading)
+  const blocks = BLOCKS.filter((block) => block.path === 'config/guide/operation.md' && block.heading === heading)
   expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'yaml', 'sh', 'yaml', 'sh', 'sh', 'yaml', 'sh'])
   const file = join(folder, 'config', 'plimsoll.yaml')
   let said = ''

@@ -11,7 +11,7 @@ const SECRET = 'a-secret-of-the-vendor'
 const CODE = 'code-that-nobody-may-see'
 
 /** The guide's own code, as a vendor would copy it. */
-const GUIDE = readFileSync(new URL('../../config/guide/customers.md', import.meta.url), 'utf8')
+const GUIDE = readFileSync(new URL('../../config/guide/install.md', import.meta.url), 'utf8')
 const [, SNIPPET = ''] = /```js\n([\s\S]*?)```/.exec(GUIDE) ?? []
 const { connectedAccount } = (await import(`data:text/javascript,${encodeURIComponent(SNIPPET)}`)) as {
   connectedAccount(address: string, secret: string, now?: number): number | undefined

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { ceilingFaults, lowerCeilings } from './ceilings.ts'
 import { documentFaults } from './documents.ts'
 import { importFaults } from './imports.ts'
+import { runbookFaults } from './runbook.ts'
 import { readSources } from './sources.ts'
 import { wordFaults } from './words.ts'
 
@@ -12,6 +13,7 @@ const rules = {
   imports: importFaults(sources),
   ceilings: ceilingFaults(sources),
   documents: documentFaults(),
+  runbook: runbookFaults(),
   words: wordFaults(sources),
 }
 for (const [rule, faults] of Object.entries(rules)) {

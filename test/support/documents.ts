@@ -5,7 +5,7 @@ export const ROOT = new URL('../../', import.meta.url).pathname
 
 /** A Markdown file of the repository. */
 export interface Document {
-  /** From the root: `config/guide/tokens.md`. */
+  /** From the root: `config/guide/operation.md`. */
   path: string
   text: string
 }

@@ -43,7 +43,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
 /** Documents, or parts of them, that a test of their own follows from the first command to the last. */
 export const WALKED: readonly { path: string; heading?: string; by: string }[] = [
   { path: 'README.md', heading: 'First ten minutes', by: 'test/e2e/guides.test.ts' },
-  { path: 'config/guide/tokens.md', heading: 'Changing the encryption key', by: 'test/e2e/docs.test.ts' },
+  { path: 'config/guide/operation.md', heading: 'Changing the encryption key', by: 'test/e2e/docs.test.ts' },
   { path: 'config/guide/api.md', by: 'test/e2e/guides.test.ts' },
   { path: 'config/deploy/README.md', by: 'test/e2e/deploy-guide.test.ts' },
   { path: 'config/deploy/monitoring.md', heading: 'Prometheus', by: 'test/e2e/monitoring.test.ts' },

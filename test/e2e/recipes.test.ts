@@ -6,7 +6,7 @@ import { blocksOf, readDocuments } from '../support/documents.ts'
 test('the guide has a recipe for each type of receivers', () => {
   const types = RECEIVER_SETTINGS.map(({ shape }) => shape.type.value)
   const recipes = readDocuments()
-    .filter(({ path }) => path === 'config/guide/recipes.md')
+    .filter(({ path }) => path === 'config/guide/alerts.md')
     .flatMap(blocksOf)
   const receivers = recipes
     .filter(({ kind }) => kind === 'yaml')
