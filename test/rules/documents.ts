@@ -11,6 +11,7 @@ export function documentFaults(): string[] {
     ...documents.filter(({ path }) => /^(config|jobs|src|test)\/(.*\/)?README\.md$/.test(path)).flatMap(wrongNames),
     ...unlinked(documents),
     ...tooLong(documents),
+    ...documents.filter(({ path }) => /^(README|config\/guide\/.*)\.md$/.test(path)).flatMap(longSentences),
   ]
 }
 
@@ -74,10 +75,24 @@ function tooLong(documents: readonly Document[]): string[] {
       .find(({ path }) => path === 'README.md')
       ?.text.trimEnd()
       .split('\n').length ?? 0
-  const guide = documents.filter(({ path }) => path.startsWith('config/guide/'))
+  const guide = documents.filter(({ path }) => /^config\/guide\/(?!runbook)/.test(path))
   const words = guide.reduce((sum, { text }) => sum + text.split(/\s+/).filter((word) => word !== '').length, 0)
   return [
     ...(lines > MOST_LINES_OF_README ? [`README.md has ${lines} lines, at most ${MOST_LINES_OF_README}`] : []),
     ...(words > MOST_WORDS_OF_GUIDE ? [`config/guide has ${words} words, at most ${MOST_WORDS_OF_GUIDE}`] : []),
   ]
+}
+
+const MOST_WORDS_OF_SENTENCE = 25
+
+/** Sentences of paragraphs, list items and cells; a colon ends a sentence, as a full stop does. */
+function longSentences(document: Document): string[] {
+  const parts = proseOf(document)
+    .replaceAll(/`[^`\n]*`/g, 'code')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .split(/\n\s*\n|\n\s*(?:[-*]|\d+\.) |\||[.:;?!](?=\s|$)/)
+  return parts
+    .map((part) => part.split(/\s+/).filter((word) => /\w/.test(word)))
+    .filter((words) => words.length > MOST_WORDS_OF_SENTENCE)
+    .map((words) => `${document.path}: ${words.length} words: ${words.slice(0, 8).join(' ')} ...`)
 }
