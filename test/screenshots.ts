@@ -218,13 +218,8 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
     ...{
       changes: '/changes',
       deliveries: '/deliveries',
-      guide: '/guide',
-      glossary: '/guide/glossary',
-      runbook: '/runbook',
-      'runbook section': '/runbook/token',
-      'runbook search': '/runbook?q=redis.unwritten',
     },
-    ...{ reference: '/reference', 'sign in': '/sign-in', 'install refused': '/oauth/callback?error=access_denied' },
+    ...{ 'sign in': '/sign-in', 'install refused': '/oauth/callback?error=access_denied' },
     ...{ 'install forged': '/oauth/callback?code=c&state=forged', 'not found': '/nothing' },
   }
 }

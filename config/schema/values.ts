@@ -7,7 +7,7 @@ import type { Path } from './problems.ts'
 
 /** Forms of a kind of value beyond its schema: as the file may write it, and as it is written back. */
 export interface Form {
-  /** Allowed values, in words, for the reference. */
+  /** Allowed values, in words. */
   type?: string
   /** Any groups and lists of the file, to be checked as a whole. */
   structure?: true

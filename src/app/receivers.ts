@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { lineOf } from '../../config/schema/thresholds.ts'
 import { reconnectLink } from '../accounts/install.ts'
 import { AckLinks } from '../alerts/acknowledge.ts'
-import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
+import { type Alert, alertOf } from '../alerts/alert.ts'
 import { type MailLinks, recordPages } from '../delivery/describe/mail-links.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { openReceiver, receiverKind } from '../delivery/receivers/all-receivers.ts'
@@ -10,7 +10,6 @@ import type { BodyContext, MessageKind, ShownReceiver } from '../delivery/receiv
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { runbookUrl } from '../text/runbook.ts'
 import type { Vault } from '../tokens/vault.ts'
 
 /** The caller closes them. */
@@ -49,12 +48,6 @@ export function ackLinks(vault: Vault, { alerts }: Pick<Config, 'alerts'>): AckL
   )
 }
 
-/** The runbook has a section for each. */
-function causeOf({ kind, level, rule, cause }: Alert): string | undefined {
-  if (kind !== 'token' || cause !== undefined) return cause
-  return rule === UNINSTALL_RULE ? 'uninstall' : level === 'critical' ? 'reauthorize' : 'failing'
-}
-
 /** Addresses in messages and pages: a link with a permission is signed, and lasts from now on. */
 export function mailLinks(
   config: Pick<Config, 'http' | 'provider' | 'thresholds' | 'alerts'>,
@@ -68,7 +61,6 @@ export function mailLinks(
   return {
     open: (alert) => publicUrl + alertPath(linkedTo(alert)),
     silence: (alert) => publicUrl + newSilencePath(matchersFor(linkedTo(alert))),
-    runbook: (alert) => runbookUrl(publicUrl, alert.kind, causeOf(alert)),
     acknowledge: (alert) => {
       const linked = { hubId: alert.account?.hubId ?? NO_ACCOUNT, alertId: alertOf(alert) }
       return publicUrl + acknowledge.pathTo(linked, clock.now())

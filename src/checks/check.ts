@@ -42,13 +42,13 @@ export interface Trouble {
   heartbeatOnly?: true
 }
 
-/** The place that shows a trouble, or its remedy. */
+/** The page that shows a trouble; `nowhere`: the sentence has all there is. */
 export type TroubleOf =
   | { is: 'accounts'; group: Group; only?: number }
   | { is: 'alerts'; level: AlertLevel }
   | { is: 'alert'; id: string }
   | { is: 'receiver'; receiver: string }
-  | { is: 'runbook'; section: string }
+  | { is: 'nowhere' }
 
 export const critical = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'critical', verb, says, of })
 export const warning = (verb: string, says: string, of: TroubleOf): Trouble => ({ level: 'warning', verb, says, of })
@@ -58,8 +58,8 @@ export function workFinding(name: string, isWell: boolean, says: string): OwnFin
   return { name, level: isWell ? 'ok' : 'critical', says, stops: 'work' }
 }
 
-/** Remedy for a daemon that does not do its work. */
-export const STUCK: TroubleOf = { is: 'runbook', section: 'a-daemon-is-stuck' }
+export const NOWHERE: TroubleOf = { is: 'nowhere' }
+
 export const SEE_LOG = "See the daemon's log, and restart it."
 
 export function inSeconds(ms: number): number {

@@ -1,5 +1,5 @@
 import { endOf } from '../provider/dialects.ts'
-import { type Check, critical, warning } from './check.ts'
+import { type Check, critical, NOWHERE, warning } from './check.ts'
 
 /** The provider goes on answering in the configured version of its interface. */
 export const endDate: Check = {
@@ -8,8 +8,7 @@ export const endDate: Check = {
   judge({ now, bounds: { api } }) {
     const { is, says, fix } = endOf(api, now)
     if (is === 'far') return []
-    const of = { is: 'runbook', section: 'an-api-version-ends' } as const
     const trouble = is === 'over' ? critical : warning
-    return [{ ...trouble('Change provider.api', says, of), fix }]
+    return [{ ...trouble('Change provider.api', says, NOWHERE), fix }]
   },
 }

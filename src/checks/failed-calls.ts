@@ -1,5 +1,5 @@
 import { callsText, judgeCalls } from '../heartbeat/failed-calls.ts'
-import { type Check, warning } from './check.ts'
+import { type Check, NOWHERE, warning } from './check.ts'
 
 /**
  * The app's calls fail no more often than the provider allows. The alert takes the place of this check, once a daemon
@@ -10,8 +10,7 @@ export const failedCalls: Check = {
   of: 'fleet',
   judge({ failedCalls, announced }) {
     if (announced.has('calls') || judgeCalls(failedCalls, failedCalls, undefined) === undefined) return []
-    const fix = 'see which calls fail: the runbook, fleet: calls'
-    const section = 'fleet-calls'
-    return [{ ...warning('Check failed calls', callsText(failedCalls), { is: 'runbook', section }), fix }]
+    const fix = 'plimsoll_provider_requests_total shows which calls fail'
+    return [{ ...warning('Check failed calls', callsText(failedCalls), NOWHERE), fix }]
   },
 }

@@ -1,6 +1,6 @@
 import { cleanText } from '../text/clean-text.ts'
 import { heartbeatText } from '../views/fleet-health.ts'
-import type { Check } from './check.ts'
+import { type Check, NOWHERE } from './check.ts'
 
 export const heartbeatCheck: Check = {
   name: 'heartbeat',
@@ -8,7 +8,6 @@ export const heartbeatCheck: Check = {
   judge({ heartbeat }) {
     if (heartbeat === null || (heartbeat.ok && !heartbeat.late && heartbeat.ping?.sent !== false)) return []
     const says = `heartbeat: ${cleanText(heartbeatText(heartbeat), 200)}`
-    const of = { is: 'runbook', section: 'plimsoll-heartbeat-not-ok' } as const
-    return [{ level: heartbeat.ok ? 'warning' : 'critical', verb: 'Check the heartbeat', says, of }]
+    return [{ level: heartbeat.ok ? 'warning' : 'critical', verb: 'Check the heartbeat', says, of: NOWHERE }]
   },
 }

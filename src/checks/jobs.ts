@@ -1,7 +1,7 @@
 import { isSilent } from '../heartbeat/daemons.ts'
 import type { Oldest } from '../heartbeat/movement.ts'
 import { countOf, formatSpan } from '../text/format-number.ts'
-import { type Check, inSeconds, type OwnFinding, warning, workFinding } from './check.ts'
+import { type Check, inSeconds, NOWHERE, type OwnFinding, warning, workFinding } from './check.ts'
 import { canMove, sinceBack } from './process-facts.ts'
 
 /** Longer than any job takes whose calls all run into their deadline. */
@@ -56,7 +56,7 @@ export const queues: Check = {
       const waitedMs = now - (oldestWaitingAt ?? Number.POSITIVE_INFINITY)
       if (waitedMs <= LONGEST_WAIT_MS || stuck.has(`queue:${queue}`) || stuck.has(`worker:${queue}`)) return []
       const says = `queue ${queue}: ${countOf(waiting, 'job')} waiting, the next for ${formatSpan(waitedMs)}`
-      return [warning('Check the queue', says, { is: 'runbook', section: 'plimsoll-queue-old' })]
+      return [warning('Check the queue', says, NOWHERE)]
     })
   },
 }

@@ -1,6 +1,6 @@
 import { cleanText } from '../text/clean-text.ts'
 import { formatSpan } from '../text/format-number.ts'
-import { type Check, critical, STUCK, type Trouble, warning } from './check.ts'
+import { type Check, critical, NOWHERE, type Trouble, warning } from './check.ts'
 import { OUTBOX_AGE_MS } from './facts.ts'
 
 const LOG = "See the daemon's log."
@@ -12,7 +12,7 @@ export const outbox: Check = {
   judge({ now, clockSteadyForMs, outbox, receivers }) {
     const late = (at: number | null, says: (span: string) => Trouble): Trouble[] =>
       at !== null && Math.min(now - at, clockSteadyForMs) > OUTBOX_AGE_MS ? [says(formatSpan(now - at))] : []
-    const stuck = (says: string): Trouble => ({ ...critical('Fix the daemon', says, STUCK), fix: LOG, outside: true })
+    const stuck = (says: string): Trouble => ({ ...critical('Fix the daemon', says, NOWHERE), fix: LOG, outside: true })
     const { oldestEntryAt, groupDueAt, attemptDueAt, oldestDelivery } = outbox
     return [
       ...late(oldestEntryAt, (span) => stuck(`an alert has waited in the outbox for ${span}: no daemon hands it on`)),

@@ -1,6 +1,6 @@
 import { isSilent } from '../heartbeat/daemons.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { type Check, critical, type OwnFinding, SEE_LOG, STUCK, workFinding } from './check.ts'
+import { type Check, critical, NOWHERE, type OwnFinding, SEE_LOG, workFinding } from './check.ts'
 import type { FleetFacts } from './facts.ts'
 import { judgeLate } from './late.ts'
 import { canMove, movesSince, type ProcessFacts } from './process-facts.ts'
@@ -48,7 +48,7 @@ export const work: Check = {
     const also = others.length === 0 ? '' : `; also ${names.slice(1).join(', ')}`
     const says = cleanText(`${first[0]}: ${first[1]}${also}`, 300)
     const outside = cleanText(`Work does not move: ${names.join(', ')}. ${SEE_LOG}`, 300)
-    return [{ ...critical('Fix the daemon', says, STUCK), fix: SEE_LOG, outside }]
+    return [{ ...critical('Fix the daemon', says, NOWHERE), fix: SEE_LOG, outside }]
   },
 }
 

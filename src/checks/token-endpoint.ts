@@ -4,7 +4,7 @@ import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { countOf, formatSpan } from '../text/format-number.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { endpointTrouble } from '../views/fleet-health.ts'
-import type { Check } from './check.ts'
+import { type Check, NOWHERE } from './check.ts'
 import type { FleetFacts } from './facts.ts'
 import { OVERDUE_REFRESH_MS } from './facts.ts'
 
@@ -41,7 +41,7 @@ export const tokenEndpoint: Check = {
         level: isKnown || breaker === 'half-open' ? 'warning' : 'critical',
         verb: VERB[cause],
         says,
-        of: { is: 'runbook', section: `fleet-${cause}` },
+        of: NOWHERE,
         fix,
         ...(isLong && { outside: `${says}, for ${formatSpan(troubledMs)} now. ${fix}` }),
       },

@@ -128,7 +128,6 @@ not make the exit code 3.`,
   },
   'config schema': {
     is: 'print the JSON Schema of the config file, for editors',
-    options: [option('--markdown', 'every setting as a page to read instead')],
     config: false,
     examples: ['> plimsoll.schema.json'],
     run: async () => (await import('./config.ts')).schema,

@@ -5,7 +5,6 @@ import type { Command } from 'commander'
 import { configInForce, printConfig } from '../../config/schema/in-force.ts'
 import { configJsonSchema } from '../../config/schema/json-schema.ts'
 import { renderProblem } from '../../config/schema/problems.ts'
-import { configReference } from '../../config/schema/reference.ts'
 import { countOf } from '../text/format-number.ts'
 import type { CommonOptions } from './arguments.ts'
 import { load, readConfig } from './installation.ts'
@@ -43,9 +42,8 @@ export async function checkFile(io: Io, named: string | undefined, { config, jso
 }
 
 /** `plimsoll config schema`. */
-export function schema(io: Io, { markdown }: { markdown?: true }): void {
-  if (markdown === true) io.out(configReference())
-  else printJson(io, 'config schema', configJsonSchema())
+export function schema(io: Io): void {
+  printJson(io, 'config schema', configJsonSchema())
 }
 
 async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {
@@ -214,7 +212,7 @@ function configText(answers: Answers, folder: string, cwd: string): string {
   const mail = server && `{ type: email, ${server}, from: ${quoted(sender)}, to: [${to}] }`
   const hook = webhook && `{ type: webhook, url: ${quoted(webhook)}, secrets: [${quoted(secret)}] }`
   const receivers = Object.entries({ mail, hook }).filter(([, receiver]) => receiver !== undefined)
-  return `# Made by plimsoll init. All settings, with what they are when left out: plimsoll config schema --markdown
+  return `# Made by plimsoll init. config/example.yaml has all settings with their defaults.
 provider:
   clientId: ${quoted(clientId)}
   clientSecretFile: ${fileOf(clientSecretFile)}

@@ -51,7 +51,7 @@ interface Called<F extends Fields> {
   scope?: Scope
   /** The operation gets new tokens: a rekey waits for its end, and so does a caller that stops it. */
   writesTokens?: true
-  /** It destroys: what a person at a terminal is asked before, and the words that answer it. */
+  /** The question before it destroys, for a person at a terminal, and the words that answer it. */
   asks?(deps: OperationDeps, given: Given<F>): Promise<{ question: string; answer: string }>
   /** After a signal to stop, the command waits for the operation: it ends soon. */
   stops?: 'by itself'

@@ -1,4 +1,4 @@
-/** Every event that a log may have. `config/guide/runbook.md` explains each: what it means, what to do; a test holds it to this list. */
+/** Every event that a log may have. */
 export const LOG_CODES = [
   // The daemon
   'daemon.started',

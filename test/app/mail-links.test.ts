@@ -32,19 +32,11 @@ test('an alert about all accounts too, which is no account’s', () => {
   expect(links.reconnect?.(fleet)).toBeUndefined()
 })
 
-test('a mail leads to the page of the alert, a silence of just this, and the section of the runbook', () => {
+test('a mail leads to the page of the alert and to a silence of just this', () => {
   expect(links.open?.(alert)).toBe('https://plimsoll.example.com/alerts/0123456789abcdef?account=123')
   expect(Object.fromEntries(new URL(links.silence?.(alert) ?? '').searchParams)).toEqual({
     match: 'account=123 series=associations.atLimit from=0-1 to=0-2 rule=customProperties.overall level=warning',
   })
-  expect(links.runbook?.(alert)).toBe('https://plimsoll.example.com/runbook/limit')
-  const about = (more: Parameters<typeof anAlert>[0]) => links.runbook?.(anAlert(more))?.split('/').at(-1)
-  expect(about({ kind: 'token', level: 'critical' })).toBe('token-reauthorize')
-  expect(about({ kind: 'token', level: 'critical', cause: 'foreign' })).toBe('token-foreign')
-  expect(about({ kind: 'token' })).toBe('token-failing')
-  expect(about({ kind: 'token', rule: 'uninstall' })).toBe('token-uninstall')
-  expect(about({ kind: 'poll', cause: 'scopes' })).toBe('poll-scopes')
-  expect(about({ kind: 'delivery', cause: 'disabled' })).toBe('delivery-disabled')
 })
 
 test('the config has a rule in a line, unless several have its name', () => {

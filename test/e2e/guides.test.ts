@@ -152,7 +152,6 @@ describe('the guide of the API', () => {
     expect(JSON.parse(token ?? '')).toMatchObject({ accessToken: expect.any(String), expiresIn: expect.any(Number) })
     expect(history).toBe('')
     expect(readFileSync(join(scene.folder, 'history.csv'), 'utf8')).toMatch(/^hubId,at,metric,.*\n1234567,/)
-    expect(schemas).toContain('"title":"plimsoll accounts list --json"')
     expect(schemas).toContain('"openapi":"3.1.1"')
   })
 })

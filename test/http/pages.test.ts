@@ -108,7 +108,6 @@ test('the page of an alert begins with the rows and buttons of its mail, of the 
   expect(row('Measured')).toMatch(/\(now\)$/)
   expect(row('To do')).toMatch(/^Delete custom properties that are not in use, or have the limit raised/)
   expect(text).toContain('<a class="button" href="/accounts/4">Open account</a>')
-  expect(text).toContain('<a class="button" href="/runbook/limit">Runbook</a>')
   expect(text).not.toContain('Reconnect')
   const [account] = await readAlertedAccounts(deps.store, deps.keys, [4])
   const settings = { rules: deps.explain.rules, pageOf: () => 'https://x.test/accounts/4', page: 'https://x.test/' }
@@ -118,12 +117,11 @@ test('the page of an alert begins with the rows and buttons of its mail, of the 
     expect([name, row(name)]).toEqual([name, value])
 })
 
-test('the page of an alert about an imported token of another account leads to its own section of the runbook', async () => {
+test('the page of an alert about an imported token of another account names that cause', async () => {
   const { get, poll, clock } = await openAccount()
   const since = clock.now()
   await poll(4, readings(since, 10), { token: { ...openState('critical', 'token', since), cause: 'foreign' } })
   const text = await alertPage(get, 'token', since)
-  expect(text).toContain('href="/runbook/token-foreign">Runbook</a>')
   expect(text).toContain('the imported token belongs to another account')
 })
 
@@ -143,14 +141,12 @@ test('the page of a token alert has the link for the customer, for a reader who 
   const since = clock.now()
   await poll(4, readings(since, 10), { token: openState('critical', 'token', since) })
   const text = await alertPage(get, 'token', since)
-  expect(text).toContain('href="/runbook/token-reauthorize">Runbook</a>')
   const [, link = ''] = /id="reconnect" value="http:\/\/127\.0\.0\.1([^"]+)"/.exec(text) ?? []
   expect((await ask('GET', link.replaceAll('&amp;', '&'))).status).toBe(302)
   // The command for the same is in mails.
   expect(text).not.toContain('accounts reconnect-link')
   const reader = { authorization: `Bearer ${await addToken('reader', 'read')}` }
   const seen = await alertPage((path) => get(path, reader), 'token', since)
-  expect(seen).toContain('>Runbook</a>')
   expect(seen).not.toMatch(/signature|\/silences\/new/)
 })
 

@@ -17,7 +17,7 @@ const QUERIES = [
   `/api/v1/accounts/${SPOILED}/snapshots?resolution=hourly`,
 ]
 /** They read nothing of an account. */
-const OF_NONE = /^\/(assets|guide|reference|runbook|install|oauth|sign-in|acknowledge)\b/
+const OF_NONE = /^\/(assets|install|oauth|sign-in|acknowledge)\b/
 /** They ask for more than an account, or may answer that there is no such thing. */
 const ASKED: Record<string, string> = {
   '/accounts/:hubId/series': '?id=overall',

@@ -10,7 +10,7 @@ test('every page of an operator begins with the verdict, the same as the API tel
   const { get, connectAccount, poll, clock } = await openServer(redis)
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
   await poll(4, readings(clock.now(), 10))
-  const pages = ['/', '/accounts', '/accounts/4', '/alerts', '/silences/new', '/deliveries', '/guide', '/runbook']
+  const pages = ['/', '/accounts', '/accounts/4', '/alerts', '/silences/new', '/deliveries']
   for (const path of pages) {
     expect(lineOf((await get(path)).text), path).toEqual(['good', ' data-live="health"', 'All is well.'])
   }

@@ -92,7 +92,7 @@ function longSentences(document: Document): string[] {
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .split(/\n\s*\n|\n\s*(?:[-*]|\d+\.) |\||[.:;?!](?=\s|$)/)
   return parts
-    .map((part) => part.split(/\s+/).filter((word) => /\w/.test(word)))
+    .map((part) => part.split(/\s+/).filter((word) => /\w/.test(word) && !/^code\b/.test(word)))
     .filter((words) => words.length > MOST_WORDS_OF_SENTENCE)
     .map((words) => `${document.path}: ${words.length} words: ${words.slice(0, 8).join(' ')} ...`)
 }

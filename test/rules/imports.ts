@@ -113,8 +113,6 @@ const ROOMS: RoomTable = {
       ...['src/text/pattern.ts', 'src/text/format-number.ts', 'src/http/access/scopes.ts'],
       // The list of receivers, whose folders have their settings.
       'src/delivery/receivers/all-receivers.ts',
-      // What their templates may name, for the reference.
-      'src/delivery/templates/template-fields.ts',
     ],
   },
   jobs: { of: ROOMS_OF_SRC, types: ['views'] },

@@ -13,8 +13,6 @@ export interface MailLinks {
   acknowledge?: LinkOf
   /** The form of a silence, filled in. */
   silence?: LinkOf
-  /** The runbook's section. */
-  runbook?: LinkOf
   /** The provider's page of a record. */
   record?: RecordPage
   /** Place of a rule in the config: `thresholds line 31`. */
@@ -45,7 +43,6 @@ export function actionsOf(alert: Alert, links: MailLinks): Action[] {
     [RECONNECT, isFiring && wantsReconnect(alert) ? links.reconnect?.(alert) : undefined],
     ['Acknowledge', isOpen ? links.acknowledge?.(alert) : undefined],
     ['Silence', isFiring ? links.silence?.(alert) : undefined],
-    ['Runbook', isFiring ? links.runbook?.(alert) : undefined],
   ]
   return actions.flatMap(([name, given]) => {
     const url = safeUrl(given)

@@ -8,7 +8,7 @@ import { teams } from './teams/teams.ts'
 import { telegram } from './telegram/telegram.ts'
 import { webhook } from './webhook/webhook.ts'
 
-/** Every type of receivers, by its name in `type`. Config, reference and doctor know no other list. */
+/** Every type of receivers, by its name in `type`. Config and doctor know no other list. */
 const RECEIVERS = { email, webhook, slack, pagerduty, teams, ntfy, telegram, apprise }
 
 type All = typeof RECEIVERS

@@ -91,7 +91,7 @@ export function sampleLinks(publicUrl: string): MailLinks {
   const to = (path: string) => () => `${publicUrl}/${path}`
   return {
     ...{ open: to('alerts/1f0c9a7be2d45a63'), reconnect: to('install?link=SIGNED'), silence: to('silences/new') },
-    ...{ acknowledge: to('acknowledge?link=SIGNED'), runbook: to('runbook') },
+    ...{ acknowledge: to('acknowledge?link=SIGNED') },
   }
 }
 

@@ -11,7 +11,7 @@ import { TEMPLATE_FILTERS, TEMPLATE_TAGS, type TemplateScope, type TemplateValue
 export { TEMPLATE_FILTERS, TEMPLATE_TAGS }
 
 interface Field<Of> {
-  /** Meaning of the field, for the reference. */
+  /** Meaning of the field. */
   is: string
   of: (shown: Of) => TemplateValue | undefined
 }
@@ -134,7 +134,6 @@ const ALERT: Fields<ShownAlert> = {
   'links.reconnect': { is: 'connects the account again, where that helps', of: linkTo(RECONNECT) },
   'links.acknowledge': { is: 'acknowledges the alert; in mails alone', of: linkTo('Acknowledge') },
   'links.silence': { is: 'the form of a silence', of: linkTo('Silence') },
-  'links.runbook': { is: 'the section of the runbook', of: linkTo('Runbook') },
 }
 
 const RECORD: Fields<ShownRecord> = {
@@ -144,7 +143,7 @@ const RECORD: Fields<ShownRecord> = {
   url: { is: "its page at the provider's", of: ({ url }) => url },
 }
 
-/** All that a template may name, for the reference; each list of fields with what it is of. */
+/** All that a template may name; each list of fields with what it is of. */
 export const TEMPLATE_FIELDS: readonly { of: string; fields: Readonly<Record<string, { is: string }>> }[] = [
   { of: 'the message', fields: MESSAGE },
   { of: '`alert`, and of each of `alerts`', fields: ALERT },

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 export const ASSETS = {
   '/assets/plimsoll.css': {
     type: 'text/css; charset=utf-8',
-    files: ['plimsoll.css', 'fleet.css', 'charts.css', 'forms.css', 'guide.css', 'touch.css'],
+    files: ['plimsoll.css', 'fleet.css', 'charts.css', 'forms.css', 'touch.css'],
   },
   '/assets/live.js': { type: 'text/javascript; charset=utf-8', files: ['live.js', 'charts.js'] },
   '/assets/mark.svg': { type: 'image/svg+xml', files: ['mark.svg'] },

@@ -58,7 +58,6 @@ const MENU = [
   ['/changes', 'Changes'],
   ['/deliveries', 'Deliveries'],
   ['/audit', 'Audit'],
-  ['/guide', 'Guide'],
 ] as const
 
 /** A page of the operators. */

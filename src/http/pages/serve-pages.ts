@@ -16,7 +16,6 @@ import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.t
 import { showFleet } from './fleet/fleet-page.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
 import { noteOnce } from './parts/forms.ts'
-import { serveGuide } from './serve-guide.ts'
 import { showUpcoming } from './upcoming.ts'
 import { verdictReader } from './verdict-line.ts'
 
@@ -60,7 +59,6 @@ export function servePages(app: FastifyInstance, deps: WebDeps): void {
     })
   }
   app.get('/accounts/:hubId/series.csv', (request, reply) => sendSeries(deps, request, reply))
-  serveGuide(app, verdicts)
   app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
     for (const [path, act] of Object.entries(FORMS)) {

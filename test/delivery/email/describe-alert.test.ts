@@ -36,7 +36,7 @@ describe('what there is to do', () => {
   const to = (name: string) => (alert: Alert) => `https://plimsoll.example.com/${name}/${alert.id}?a=1&b=2`
   const links = {
     ...{ open: to('open'), reconnect: to('reconnect'), acknowledge: to('acknowledge') },
-    ...{ silence: to('silence'), runbook: to('runbook') },
+    silence: to('silence'),
   }
   const named = (alert: Alert) => describeAlert(alert, NOW, links).actions.map(({ name }) => name)
 
@@ -46,9 +46,9 @@ describe('what there is to do', () => {
     expect(html).toContain('href="https://plimsoll.example.com/acknowledge/a-1?a=1&amp;b=2"')
   })
 
-  const lost = ['Open alert', 'Reconnect link', 'Acknowledge', 'Silence', 'Runbook']
+  const lost = ['Open alert', 'Reconnect link', 'Acknowledge', 'Silence']
   test.each<[string, Alert, string[]]>([
-    ['a limit', anAlert(), ['Open alert', 'Acknowledge', 'Silence', 'Runbook']],
+    ['a limit', anAlert(), ['Open alert', 'Acknowledge', 'Silence']],
     ['a token that is lost', aTokenAlert(), lost],
     ['a scope that is missing', aTokenAlert({ kind: 'poll', level: 'warning', cause: 'scopes' }), lost],
     [
@@ -56,7 +56,7 @@ describe('what there is to do', () => {
       aTokenAlert({ level: 'warning' }),
       lost.filter((name) => name !== 'Reconnect link'),
     ],
-    ['a limit that moved', anAlert({ kind: 'limit-changed' }), ['Open account', 'Silence', 'Runbook']],
+    ['a limit that moved', anAlert({ kind: 'limit-changed' }), ['Open account', 'Silence']],
     ['what is over', anAlert({ status: 'resolved', reason: 'recovered' }), ['Open account']],
     ['a test', aTokenAlert({ kind: 'test', reason: 'test' }), ['Open account']],
   ])('about %s', (_name, alert, names) => expect(named(alert)).toEqual(names))

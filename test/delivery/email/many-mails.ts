@@ -57,7 +57,6 @@ export const LINKS: MailLinks = {
   reconnect: () => `https://plimsoll.example.com/install?account=123&signature=${'s'.repeat(43)}`,
   silence: ({ rule }) =>
     `https://plimsoll.example.com/silences/new?${new URLSearchParams({ rule: rule.toWellFormed() })}`,
-  runbook: ({ kind }) => `https://plimsoll.example.com/runbook/${kind}`,
   acknowledge: ({ id }) =>
     `https://plimsoll.example.com/acknowledge/${id}?until=1795300000000&signature=${'s'.repeat(43)}`,
   record: recordPages('https://app.hubspot.com/oauth/authorize'),

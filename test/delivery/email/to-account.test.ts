@@ -10,7 +10,7 @@ const never = new AbortController().signal
 const INSIDE = 'https://inside.example.com'
 const LINKS: MailLinks = {
   ...{ open: () => `${INSIDE}/alerts/1`, acknowledge: () => `${INSIDE}/ack`, silence: () => `${INSIDE}/silence` },
-  ...{ runbook: () => `${INSIDE}/runbook`, rule: () => 'thresholds line 31', appName: 'Example App' },
+  ...{ rule: () => 'thresholds line 31', appName: 'Example App' },
   reconnect: ({ account }) => `https://app.example.com/install?account=${account?.hubId}`,
 }
 

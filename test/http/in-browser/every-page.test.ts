@@ -42,7 +42,6 @@ beforeAll(async () => {
     ...{ upcoming: '/upcoming', changes: '/changes?since=7d', deliveries: '/deliveries' },
     ...{ audit: '/audit', 'audit of none': '/audit?since=24h&who=nobody&action=keys.rekeyed' },
     'sign in': '/sign-in',
-    ...{ guide: '/guide', recipes: '/guide/recipes', runbook: '/runbook', reference: '/reference' },
     ...{ acknowledge: link, 'acknowledge in vain': `${link}x`, installed: '/oauth/callback?code=c&state=forged' },
     ...{
       'install refused': '/oauth/callback?error=access_denied',

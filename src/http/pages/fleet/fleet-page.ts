@@ -116,7 +116,7 @@ function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: FleetP
     ],
     [
       rules.length > 0,
-      html`<a href="/reference#thresholds">Set thresholds</a>`,
+      html`Set thresholds`,
       html`${rules.length === 0 ? 'the config has none: no limit is an alert' : `${countOf(rules.length, 'rule')} in the config`}`,
     ],
   ]

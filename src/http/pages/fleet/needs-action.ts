@@ -12,9 +12,14 @@ export function needsAction({ troubles }: FleetVerdict): Html | undefined {
   const shown = troubles.length > MOST ? troubles.slice(0, MOST - 1) : troubles
   const rest = troubles.slice(shown.length)
   const lines = (some: readonly Trouble[]) =>
-    html`<ul>${some.map(({ level, verb, says, of }) => html`<li class="${level}"><a href="${troublePath(of)}">${verb}</a> <span>${says}</span></li>`)}</ul>`
+    html`<ul>${some.map((trouble) => html`<li class="${trouble.level}">${verbOf(trouble)} <span>${trouble.says}</span></li>`)}</ul>`
   return html`<section class="needs-action" aria-labelledby="needs-action"><h2 id="needs-action">Needs action</h2>
 ${lines(shown)}${rest.length > 0 ? html`<details><summary>${formatCount(rest.length)} more</summary>${lines(rest)}</details>` : undefined}</section>`
+}
+
+function verbOf({ verb, of }: Trouble): Html {
+  const path = troublePath(of)
+  return path === undefined ? html`<b>${verb}</b>` : html`<a href="${path}">${verb}</a>`
 }
 
 /** The list of exactly the accounts of a group. */
@@ -29,7 +34,7 @@ const LISTS: Readonly<Record<Group, string>> = {
 }
 
 /** The page of the trouble's subject, or the list of exactly those accounts or alerts. */
-export function troublePath(of: TroubleOf): string {
+export function troublePath(of: TroubleOf): string | undefined {
   switch (of.is) {
     case 'accounts':
       return of.only === undefined ? `/accounts?${LISTS[of.group]}` : `/accounts/${of.only}`
@@ -39,7 +44,7 @@ export function troublePath(of: TroubleOf): string {
       return `/alerts/${of.id}`
     case 'receiver':
       return `/deliveries?receiver=${encodeURIComponent(of.receiver)}`
-    case 'runbook':
-      return `/runbook/${of.section}`
+    case 'nowhere':
+      return undefined
   }
 }
