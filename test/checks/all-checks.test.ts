@@ -10,6 +10,7 @@ const group = (count: number) => ({ count, handled: 0, first: undefined })
 const ILL = statusFacts(
   {
     nearestExpiryAt: NOW - 2 * MINUTE,
+    bounds: { ...statusFacts().bounds, api: 'v1' },
     ...{ refreshes: { kept: 10, overdue: 4 }, byState: { ...statusFacts().byState, failing: 5 } },
     daemons: [{ ...DAEMON, roles: ['worker'], ill: [{ name: 'oldest:refresh', says: 'has run for 200 s' }] }],
     tokenEndpoint: {

@@ -292,7 +292,7 @@ test('the status page says so when nothing moves', async () => {
     ill: [{ name: 'sweep:poll-limits', says: 'none finished yet' }],
   })
   const { text } = await get('/')
-  expect(text).toContain('>Fix the daemon</a> <span>sweep:poll-limits: none finished yet</span>')
+  expect(text).toContain('<b>Fix the daemon</b> <span>sweep:poll-limits: none finished yet</span>')
   // Also where the page itself is of something else.
   expect((await get('/deliveries')).text).toContain('Critical: sweep:poll-limits: none finished yet')
 })

@@ -62,7 +62,7 @@ test('without Redis the pages that need none are shown, and say so', async () =>
   const { get, logs } = await openServer(redis, {
     registry: { countByState: () => Promise.reject(new Error('Connection is closed.')) } as never,
   })
-  const { status, text } = await get('/guide')
+  const { status, text } = await get('/silences/new')
   expect(status).toBe(200)
   expect(lineOf(text)).toEqual([
     ...['critical', ' data-live="health"'],
@@ -75,7 +75,7 @@ test('what can not be read takes no page away', async () => {
   const { get, logs } = await openServer(redis, {
     registry: { countByState: () => Promise.reject(new Error('no such state')) } as never,
   })
-  const { status, text } = await get('/guide')
+  const { status, text } = await get('/silences/new')
   expect(status).toBe(200)
   expect(lineOf(text)?.[2]).toBe('Critical: the state of Plimsoll could not be read: the log has the cause')
   expect(logs.lines().filter(({ code }) => code === 'http.error')).toHaveLength(1)
