@@ -1,4 +1,3 @@
-import { Cluster } from 'ioredis'
 import { networkFailure } from '../delivery/network-failure.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { AskedNode, Store } from '../redis/connect.ts'
@@ -53,7 +52,7 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
 
 /** The client of a cluster asks on without end while it has no node. */
 async function answerOf(store: Store, clock: Clock, waitMs = 2_000): Promise<void> {
-  if (!(store instanceof Cluster)) {
+  if (!store.isCluster) {
     await store.ping()
     return
   }

@@ -72,7 +72,7 @@ export function connectRedis(
     autoPipeliningIgnoredCommands: [...OF_MANY_ACCOUNTS, 'changeEndpoint'],
   }
   const store = open(address, options)
-  // That no node of a cluster can be used says nothing: the error of the last one does.
+  // "No node can be used" names no cause: the error of the last node of a cluster does.
   store.on('error', (error: Error & { lastNodeError?: Error | null }) => onError(error.lastNodeError ?? error))
   if (purpose === 'queues') letWorkersWait(store)
   if (purpose === 'pages') nameTimeouts(store, pagesMs)

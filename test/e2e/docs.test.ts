@@ -29,7 +29,6 @@ const ENV = {
   TEAMS_KEY: 'x',
   PLIMSOLL_NEW_CLIENT_SECRET: 'another-client-secret',
   MAIL_CLIENT_ID: 'x',
-  MAIL_CLIENT_SECRET: 'x',
   REDIS_PASSWORD: 'x',
   SENTINEL_PASSWORD: 'x',
   TELEGRAM_TOKEN: '1:x',

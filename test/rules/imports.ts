@@ -59,7 +59,7 @@ const ROOMS: RoomTable = {
   views: {
     of: ['audit', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],
-    files: ['src/tokens/endpoint/state.ts'],
+    files: ['src/tokens/endpoint/state.ts', 'src/delivery/receiver-health.ts'],
   },
   // What API and command line have in common.
   operations: {
@@ -101,7 +101,7 @@ const ROOMS: RoomTable = {
   checks: {
     of: ['views', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens'],
-    files: ['src/delivery/receiver-health.ts'],
+    files: ['src/delivery/receiver-health.ts', 'src/provider/dialects.ts'],
   },
   // Beside the runtime only files that decide without a store or a call.
   config: {

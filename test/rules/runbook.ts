@@ -22,7 +22,7 @@ const FLEET = {
   data: 0,
 } satisfies Record<Cause | 'clock' | 'calls' | typeof COVERAGE | typeof DATA, 0>
 const POLL = { scopes: 0, failing: 0, unauthorized: 0, unreadable: 0 } satisfies Record<PollCause, 0>
-const DELIVERY = { failing: 0, disabled: 0, recipients: 0, unproven: 0 } satisfies Record<ReceiverTrouble['is'], 0>
+const DELIVERY = { failing: 0, disabled: 0, recipients: 0 } satisfies Record<ReceiverTrouble['is'], 0>
 
 /** One entry for each alert and each check; alerts of Prometheus lead to one of them. */
 export function runbookFaults(): string[] {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { systemClock } from '../../../runtime/clock.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
 import { createPost, type PostAnswer, readService } from '../http-post.ts'
@@ -30,10 +31,10 @@ const MARGIN_MS = 60_000
 /** Lifetime of a token whose answer names none. */
 const UNNAMED_SECONDS = 300
 
-export type AccessTokens = ReturnType<typeof createAccessTokens>
+export type MailTokens = ReturnType<typeof createMailTokens>
 
 /** Access tokens of one receiver, each used until shortly before its end. */
-export function createAccessTokens(name: string, login: TokenLogin) {
+export function createMailTokens(name: string, login: TokenLogin) {
   const { tokenUrl, clientId, clientSecret, scope } = login
   const { post, close } = createPost<AttemptOutcome | Fetched>(
     { name, url: tokenUrl, repeated: [clientSecret], timeoutMs: TIMEOUT_MS },
@@ -48,7 +49,7 @@ export function createAccessTokens(name: string, login: TokenLogin) {
     const got = await post({
       body: new URLSearchParams(form).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-      now: Date.now(),
+      now: systemClock.now(),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     if (got.outcome !== 'token') throw new NoAccessToken(got)
@@ -82,7 +83,7 @@ const tokenShape = z.object({
   expires_in: z.coerce.number().positive().catch(UNNAMED_SECONDS),
 })
 
-/** What an endpoint answers for good: only an operator can correct it. */
+/** Errors for good: only an operator can correct them. */
 const REFUSED =
   /^(invalid_client|unauthorized_client|invalid_scope|invalid_request|invalid_grant|unsupported_grant_type|access_denied)\b/
 

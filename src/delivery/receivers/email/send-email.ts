@@ -17,7 +17,7 @@ import {
 } from '../../receiver.ts'
 import { type TemplateTexts, withFault } from '../../templates/message-template.ts'
 import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
-import { type AccessTokens, createAccessTokens, NoAccessToken, type TokenLogin } from './access-tokens.ts'
+import { createMailTokens, type MailTokens, NoAccessToken, type TokenLogin } from './access-tokens.ts'
 import { htmlPart } from './html-part.ts'
 import type { AlertsCsv } from './mail-content.ts'
 import { mailContent } from './mail-content.ts'
@@ -177,9 +177,9 @@ function loginAt(
   server: SmtpServer,
   name: string,
   oauth2: TokenLogin | undefined,
-): { auth: Auth; tokens: AccessTokens | undefined } {
+): { auth: Auth; tokens: MailTokens | undefined } {
   if (oauth2 === undefined) return { auth: server.auth, tokens: undefined }
-  const tokens = createAccessTokens(name, oauth2)
+  const tokens = createMailTokens(name, oauth2)
   const provisionCallback: XOAuth2ProvisionCallback = (_user, isRefused, done) =>
     void tokens.get(isRefused).then(
       (token) => done(null, token.reveal()),
