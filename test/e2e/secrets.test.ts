@@ -286,7 +286,7 @@ test('links to acknowledge are in mails, and neither in logs nor in what command
   expect(others.filter((text) => /acknowledge\?[^"|]*signature=/.test(text))).toEqual([])
 })
 
-test('no page, no table, no queue and no metric holds one', async () => {
+test('no page, no table and no metric holds one', async () => {
   const hubId = hubIds[2]
   const account = await readText(`/accounts/${hubId}`)
   const alerts = await readText('/alerts')
