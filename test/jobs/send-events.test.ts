@@ -306,13 +306,28 @@ test('the end waits for an attempt that a dead daemon took with it, then for the
   expect(await one.relay.deliveries.begin(ack, one.clock.now())).toBeUndefined()
 })
 
-test('an acknowledgement that failed since the end is overtaken by it, and never sent any more', async () => {
+test.each([1, -3_600_000])(
+  'an acknowledgement that failed while the end waited, by a clock %i ms on, is overtaken by it, and never sent any more',
+  async (ms) => {
+    const { one, ack, end } = await acknowledgedAndOver()
+    await one.relay.deliveries.begin(end, one.clock.now())
+    one.clock.move(ms)
+    expect(await one.record(ack, 'retry', one.clock.now() + 3_600_000)).toMatchObject({ type: 'alert.acknowledged' })
+    one.clock.move(1)
+    expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
+    expect(await one.waiting()).toEqual([])
+    expect(await one.relay.deliveries.head(ack)).toBeUndefined()
+  },
+)
+
+test('one that was handed back untried is still waited for', async () => {
   const { one, ack, end } = await acknowledgedAndOver()
-  expect(await one.record(ack, 'retry', one.clock.now() + 3_600_000)).toMatchObject({ type: 'alert.acknowledged' })
-  one.clock.move(1)
-  expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
-  expect(await one.waiting()).toEqual([])
-  expect(await one.relay.deliveries.head(ack)).toBeUndefined()
+  const begin = (id: string) => one.relay.deliveries.begin(id, one.clock.now())
+  await begin(end)
+  const begun = await begin(ack)
+  if (typeof begun !== 'object') throw new Error('the acknowledgement was not due')
+  await one.relay.deliveries.handBack(begun, one.clock.now())
+  expect(await begin(end)).toBe(one.clock.now() + BEHIND_MS)
 })
 
 test('one that failed before the end was made is tried again before the end, however long its pause', async () => {

@@ -115,10 +115,13 @@ local function waitsForAcknowledgement()
   for _, one in ipairs(words(redis.call('HGET', KEY, 'transitions') or '')) do
     local field = known[8] .. '|' .. alertOf(one)
     local other = redis.call('HGET', ACKNOWLEDGING, field)
-    local found = other and redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'begunAt') or {}
+    local found = other and redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'begun') or {}
     if found[1] and not found[2] then
-      if isUnderWay(found[3]) then return true end
-      if not found[4] or tonumber(found[4]) < tonumber(known[5]) then
+      local begun, isNow = tonumber(found[4] or '0'), isUnderWay(found[3])
+      -- Attempts before this delivery waited. Counts, not times: the clock may be set back meanwhile.
+      redis.call('HSETNX', KEY, 'waitedFor:' .. other, isNow and begun - 1 or begun)
+      if isNow then return true end
+      if begun <= tonumber(redis.call('HGET', KEY, 'waitedFor:' .. other)) then
         redis.call('ZADD', DELIVERIES_DUE, now, other)
         return true
       end
@@ -134,7 +137,7 @@ if waitsForAcknowledgement() then
 end
 
 if #earlier > 0 then takeOver() end
-if known[10] then redis.call('HSET', KEY, 'begunAt', now) end
+if known[10] then redis.call('HINCRBY', KEY, 'begun', 1) end
 redis.call('HSET', KEY, 'heldUntil', now + claim)
 redis.call('ZADD', DELIVERIES_DUE, now + claim, id)
 return redis.call('HGETALL', KEY)
@@ -142,7 +145,8 @@ return redis.call('HGETALL', KEY)
 --!step handBackDelivery
 -- A delivery that was taken but not tried: due again, for any daemon.
 -- KEYS: delivery, deliveries due. ARGV: id, when.
-redis.call('HDEL', KEYS[1], 'heldUntil', 'begunAt')
+redis.call('HDEL', KEYS[1], 'heldUntil')
+if redis.call('HEXISTS', KEYS[1], 'begun') == 1 then redis.call('HINCRBY', KEYS[1], 'begun', -1) end
 return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 
 --!step recordAttempt
