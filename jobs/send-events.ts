@@ -4,12 +4,7 @@ import { type Acknowledged, currentAcknowledgement, readableState } from '../src
 import { type AlertedAccount, openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
 import { receiversOf } from '../src/alerts/route.ts'
 import { decodeSendState } from '../src/alerts/sending/send-state.ts'
-import {
-  type AccountEvent,
-  BATCH,
-  type PlannedEvent,
-  type WaitingAcknowledgement,
-} from '../src/delivery/event-store.ts'
+import { BATCH, type PlannedEvent, type StoredEvent, type WaitingAcknowledgement } from '../src/delivery/event-store.ts'
 import { PARTITIONS } from '../src/redis/keys.ts'
 import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { chunksOf } from '../src/runtime/chunks-of.ts'
@@ -77,7 +72,7 @@ function idFor(partition: number, what: 'event' | 'acknowledgement', id: string,
 async function accountMessages(
   { eventReceivers, store, keys }: EventsWork,
   partition: number,
-  waiting: readonly AccountEvent[],
+  waiting: readonly StoredEvent[],
 ): Promise<PlannedEvent[]> {
   const domains = new Map<number, string>()
   for (const { hubId } of waiting) {

@@ -86,7 +86,7 @@ export async function finishMarketplaceInstall(deps: CodeDeps, code = ''): Promi
   return redeemOnce(deps, { id, code, until: deps.clock.now() + LIFETIME_MS })
 }
 
-/** Of a nonce in base64url. */
+/** A nonce in base64url has so many characters. */
 const NONCE_LENGTH = 22
 
 /** A code that is redeemed once, whichever daemon and however often its address is visited. */

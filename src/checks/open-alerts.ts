@@ -1,4 +1,4 @@
-import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
+import type { FleetTrouble } from '../alerts/kinds/fleet-causes.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'

@@ -1,5 +1,5 @@
 import { firstExpiry } from '../alerts/kinds/fleet-alert.ts'
-import { troubleOf } from '../alerts/kinds/fleet-causes.ts'
+import { alertOfCause } from '../alerts/kinds/fleet-causes.ts'
 import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { countOf, formatSpan } from '../text/format-number.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
@@ -31,7 +31,7 @@ export const tokenEndpoint: Check = {
     const what = breaker === 'open' ? FLEET_SUBJECT['token-endpoint'] : 'tokens are refreshed again, slowly'
     const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
     const cause = tokenEndpoint.cause ?? 'unreachable'
-    const isKnown = handled.has(troubleOf(cause))
+    const isKnown = handled.has(alertOfCause(cause))
     const troubledMs = Math.min(now - Date.parse(since ?? ''), clockSteadyForMs)
     const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
     const fix = "See plimsoll status, and the provider's status page."

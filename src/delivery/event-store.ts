@@ -4,7 +4,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 
 /** An event of an account as it was written with the change itself. */
-export interface AccountEvent {
+export interface StoredEvent {
   id: string
   hubId: number
   /** ms, by the clock of Redis. */
@@ -13,7 +13,7 @@ export interface AccountEvent {
 }
 
 /** An acknowledgement, likewise. */
-export interface WaitingAcknowledgement extends Omit<AccountEvent, 'event'> {
+export interface WaitingAcknowledgement extends Omit<StoredEvent, 'event'> {
   field: string
   alert: string
   /** Moment of the acknowledgement, ms. */
@@ -26,7 +26,7 @@ const EVENTS: readonly string[] = ['connected', 'reauthorize', 'recovered', 'uni
 
 /** Read at a time. */
 export const BATCH = 500
-/** What no receiver here wants is kept for so long: another daemon may have another config for a while. */
+/** Time for which events are kept that no receiver here wants: another daemon may have another config for a while. */
 const UNWANTED_KEPT_MS = 3_600_000
 
 /** Longer than a delivery is tried, and may wait to be replayed for. */
@@ -50,7 +50,7 @@ export class EventStore {
   }
 
   /** The oldest waiting events of a partition. What is unreadable is forgotten. */
-  async readAccountEvents(partition: number): Promise<AccountEvent[]> {
+  async readAccountEvents(partition: number): Promise<StoredEvent[]> {
     const found = await this.#read(partition, 'account-events', BATCH)
     return this.#readable(partition, 'accountEvents', found, eventOf)
   }
@@ -125,7 +125,7 @@ function headOf(id: string, hubId: string): { id: string; hubId: number; at: num
   return /^\d{1,16}$/.test(hubId) && Number.isSafeInteger(at) ? { id, hubId: Number(hubId), at } : undefined
 }
 
-function eventOf([id, [, hubId = '', , event = '']]: Entry): AccountEvent | undefined {
+function eventOf([id, [, hubId = '', , event = '']]: Entry): StoredEvent | undefined {
   const head = headOf(id, hubId)
   return head === undefined || !EVENTS.includes(event) ? undefined : { ...head, event: event as AccountEventType }
 }

@@ -1,6 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
+import type { FleetTrouble } from '../alerts/kinds/fleet-causes.ts'
 import { DIGEST } from '../alerts/sending/group.ts'
 import type { Silence } from '../alerts/silence.ts'
 import type { TransitionRef } from '../alerts/transition-log.ts'

@@ -1,6 +1,5 @@
-import type { COVERAGE, Coverage, CoverageSettings, PROVIDER } from '../../limits/coverage.ts'
+import type { Coverage, CoverageSettings } from '../../limits/coverage.ts'
 import type { Store } from '../../redis/connect.ts'
-import type { DATA } from '../../redis/installation.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type AlertWrites, bothWrites, NO_ACCOUNT, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf, formatCount, formatPercent, formatSpan } from '../../text/format-number.ts'
@@ -9,11 +8,8 @@ import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { EndpointState } from '../../tokens/endpoint/state.ts'
 import type { EndpointDeps } from '../../tokens/endpoint/token-endpoint.ts'
 import type { AlertLevel, FleetCause } from '../alert.ts'
-import { troubleOf } from './fleet-causes.ts'
+import { alertOfCause, type FleetTrouble } from './fleet-causes.ts'
 import { type News, notifyNews } from './notified-alert.ts'
-
-/** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
-export type FleetTrouble = 'token-endpoint' | typeof PROVIDER | 'clock' | 'calls' | typeof COVERAGE | typeof DATA
 
 /** Writes about a trouble of all accounts; `stored`: the state of its alert, '' = none. */
 export type FleetAnnouncer = (news: FleetNews) => AlertWrites
@@ -65,7 +61,7 @@ export function endpointAnnouncer(
     if (!(breaker.is === 'open' || isOver || isAhead || isRight)) return NO_ALERT_WRITES
     // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
     const cause = breaker.cause ?? 'unreachable'
-    const trouble = troubleOf(cause)
+    const trouble = alertOfCause(cause)
     const fields = ['token-endpoint', trouble, 'clock'] as const
     const [endpoint, found, clock] = await store.hmget(keys.account(NO_ACCOUNT).alerts, ...fields)
     const ofTrouble = { trouble, stored: found ?? '', now }

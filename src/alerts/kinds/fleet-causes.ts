@@ -1,6 +1,10 @@
+import type { COVERAGE, PROVIDER } from '../../limits/coverage.ts'
+import type { DATA } from '../../redis/installation.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { AlertLevel } from '../alert.ts'
-import type { FleetTrouble } from './fleet-alert.ts'
+
+/** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
+export type FleetTrouble = 'token-endpoint' | typeof PROVIDER | 'clock' | 'calls' | typeof COVERAGE | typeof DATA
 
 /** All that is found about the accounts together at one moment. */
 export interface FleetFindings {
@@ -27,7 +31,7 @@ export function decideFleetAlerts(
   { endpoint, pollsFail, isThrottled, isStale, calls }: FleetFindings,
   open: ReadonlySet<FleetTrouble>,
 ): Record<'provider' | 'coverage' | 'calls', CauseVerdict> {
-  const isOfApp = endpoint !== undefined && troubleOf(endpoint) === 'token-endpoint'
+  const isOfApp = endpoint !== undefined && alertOfCause(endpoint) === 'token-endpoint'
   const isOutage = (endpoint !== undefined && !isOfApp) || pollsFail || isThrottled
   const effect = (isThere: boolean, trouble: FleetTrouble): CauseVerdict => {
     if (!isThere) return 'over'
@@ -41,6 +45,6 @@ export function decideFleetAlerts(
 }
 
 /** The alert about a cause at the token endpoint: the app's own, or the provider's. */
-export function troubleOf(cause: Cause): 'token-endpoint' | 'provider' {
+export function alertOfCause(cause: Cause): 'token-endpoint' | 'provider' {
   return cause === 'credentials' || cause === 'refused' ? 'token-endpoint' : 'provider'
 }

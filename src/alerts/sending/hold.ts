@@ -4,7 +4,7 @@ import { NO_ACCOUNT } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
 import type { AlertsDeps } from '../deps.ts'
-import type { FleetTrouble } from '../kinds/fleet-alert.ts'
+import type { FleetTrouble } from '../kinds/fleet-causes.ts'
 import { endOfQuietTime, type Route, receiversOf, routeTo } from '../route.ts'
 import { type Silence, silenceOf } from '../silence.ts'
 
@@ -45,7 +45,7 @@ export function holdReason(
 ): HoldReason | undefined {
   const silence = silenceOf(silences, alert, now)
   if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
-  // What is known of one account may be the trouble of all: no customer is written to before it is over.
+  // The trouble of one account may be that of all: no customer is written to before it is over.
   const covers = (open: FleetTrouble) => contacts.includes(receiver) || coversAlert(open, alert)
   const hasFleetAlert = contacts.includes(receiver) || getsFleetAlerts(routes, receiver)
   const trouble = hasFleetAlert ? fleet.find(covers) : undefined
