@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
-import { ask, connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { ask, connectAll, eventually, hubIdsOf, journalOf, refreshNow } from '../support/fleet.ts'
 import { lookInto } from '../support/look-into.ts'
 import { type Scene, sceneFor } from '../support/scene.ts'
 
@@ -52,9 +52,7 @@ async function expectNobodyLost({
   const daemon = await scene.daemon(SETTINGS)
   await eventually('all is stored', async () => filesIn(folder).length === 0)
   const since = Date.now()
-  for (const hubId of hubIds) {
-    expect((await ask(`${daemon.url}/api/v1/accounts/${hubId}/refresh`, { method: 'POST' })).status).toBe(200)
-  }
+  for (const hubId of hubIds) await refreshNow(daemon.url, hubId)
   await refreshedSince(hubIds, since - 1)
   expect((await journalOf(scene.sandbox.url)).filter(({ status }) => status >= 400)).toEqual([])
   expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
@@ -114,9 +112,7 @@ test.concurrent('what Redis had taken and lost again, as it died before that was
   const { accountOf } = lookInto(() => scene)
   const obtained = () => Promise.all(hubIds.map(async (hubId) => (await accountOf(daemon, hubId)).token.obtainedAt))
   const refreshAll = async () => {
-    for (const hubId of hubIds) {
-      expect((await ask(`${daemon.url}/api/v1/accounts/${hubId}/refresh`, { method: 'POST' })).status).toBe(200)
-    }
+    for (const hubId of hubIds) await refreshNow(daemon.url, hubId)
   }
   const [disk, copy] = [join(scene.folder, 'appendonlydir'), join(scene.folder, 'copy')]
   cpSync(disk, copy, { recursive: true })

@@ -52,10 +52,25 @@ export function ask(url: string, { headers = {}, ...init }: { headers?: object; 
   return fetch(url, { ...init, headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers } })
 }
 
+/** The daemon says to try again shortly: Redis is away, or slow on a busy machine. */
+class Unavailable extends Error {}
+
 export async function getJson<T>(url: string): Promise<T> {
   const response = await ask(url, { headers: { accept: 'application/json' } })
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  if (!response.ok) {
+    const Kind = response.status === 503 ? Unavailable : Error
+    throw new Kind(`${url} answered ${response.status}: ${await response.text()}`)
+  }
   return (await response.json()) as T
+}
+
+/** Refreshes an account now; while another refresh of it is under way, after that. */
+export async function refreshNow(daemonUrl: string, hubId: number): Promise<void> {
+  await eventually(`account ${hubId} refreshed`, async () => {
+    const response = await send(`${daemonUrl}/api/v1/accounts/${hubId}/refresh`, 'POST')
+    if (response.ok || response.status === 409) return response.ok
+    throw new Error(`account ${hubId} was not refreshed: ${response.status} ${await response.text()}`)
+  })
 }
 
 export const journalOf = (sandboxUrl: string) => getJson<JournalEntry[]>(`${sandboxUrl}/sandbox/requests`)
@@ -124,7 +139,7 @@ export function customProperties(overallUsage: number, overallLimit = 1000): obj
   }
 }
 
-/** PlannedSweeps again and again until it holds; the deadline is what fails, not a pause that was too short. */
+/** Looks again and again until it holds; the deadline is what fails, not a pause that was too short. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false>,
@@ -132,7 +147,10 @@ export async function eventually<T>(
 ): Promise<T> {
   const end = Date.now() + deadlineMs
   for (;;) {
-    const found = await look()
+    const found = await look().catch((error: unknown) => {
+      if (error instanceof Unavailable && Date.now() < end) return undefined
+      throw error
+    })
     if (found !== undefined && found !== false) return found
     if (Date.now() > end) throw new Error(`not within ${deadlineMs / 1000} s: ${what}`)
     await pause(100)
