@@ -138,9 +138,6 @@ test('what works as written and does nothing good at night gets a notice', () =>
   expect(noticesOf(hook('https://hooks.slack.com/services/key', signed))).toEqual([
     'receivers.ops.format: Slack refuses messages in the format plimsoll: use type: slack, which needs no secrets',
   ])
-  expect(noticesOf(hook('https://hooks.slack.com/services/key', 'format: slack'))).toEqual([
-    'receivers.ops.format: the old way to write it: use type: slack, without format and secrets',
-  ])
   expect(noticesOf(hook('https://notslack.com/services/key', signed))).toEqual([])
 
   const teams = (url: string) =>

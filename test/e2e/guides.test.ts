@@ -113,7 +113,7 @@ describe('the guide of the API', () => {
   beforeAll(async () => {
     scene = await openScene({ accounts: 0, tokenLifetimeMs: 60_000 })
     await send(`${scene.sandbox.url}/sandbox/accounts`, 'POST', { hubId: 1234567, hubDomain: 'acme.example.com' })
-    const hook = { type: 'webhook', url: `${scene.sandbox.url}/sandbox/hooks`, format: 'slack' }
+    const hook = { type: 'slack', url: `${scene.sandbox.url}/sandbox/hooks` }
     const settings = { receivers: { ops: hook }, routes: [{ to: ['ops'] }] as object, limits: { every: '15m' } }
     const { url } = await scene.daemon(settings)
     const config = await scene.configFile(settings)

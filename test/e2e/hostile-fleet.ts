@@ -80,7 +80,7 @@ function hostile(source: Source, n: number): string {
 }
 
 function settingsWith(far: FarSide): Record<string, object> {
-  const receivers = { 'a-hook': { type: 'webhook', url: `${far.url}/hook`, format: 'slack' } }
+  const receivers = { 'a-hook': { type: 'slack', url: `${far.url}/hook` } }
   return {
     receivers,
     routes: [{ to: ['ops-mail', 'a-hook'] }],

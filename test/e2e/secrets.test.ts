@@ -97,9 +97,9 @@ function troubledSettings(sandboxUrl: string, smtpUrl: string): Record<string, o
   const receivers = {
     'ops-mail': { ...mail, smtp: smtpUrl },
     'ops-hook': { ...hook(`${sandboxUrl}/sandbox/hooks`), secrets: [WEBHOOK_SECRET] },
-    slack: { ...hook(`${far.url}/services/${KEYS.slack}`), format: 'slack' },
+    slack: { type: 'slack', url: `${far.url}/services/${KEYS.slack}` },
     nowhere: { ...hook(`https://nowhere.invalid/${KEYS.nowhere}`), format: 'alertmanager' },
-    'no-tls': { ...hook(`https://127.0.0.1:${port}/${KEYS.noTls}`), format: 'slack' },
+    'no-tls': { ...hook(`https://127.0.0.1:${port}/${KEYS.noTls}`), format: 'alertmanager' },
     bot: { type: 'telegram', botToken: KEYS.bot, chat: '1', url: far.url },
     pager: { type: 'pagerduty', routingKey: KEYS.pager, url: far.url },
     gone: { ...hook(`${far.url}/${KEYS.gone}`), secrets: [SIGNED_WITH] },

@@ -5,7 +5,6 @@ import { TemplateFault } from '../../templates/liquid.ts'
 import { indented } from '../body-receiver.ts'
 import { createPost, type PostOptions } from '../http-post.ts'
 import type { BodyContext, BodyOf, ShownReceiver } from '../receiver-kind.ts'
-import { slackBody } from '../slack/slack-body.ts'
 import { alertmanagerBody } from './alertmanager.ts'
 import { payloadBody } from './payload.ts'
 import { plimsollBody } from './plimsoll.ts'
@@ -83,10 +82,9 @@ export function sign(keys: readonly Buffer[], id: string, timestamp: number, bod
   return keys.map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`).join(' ')
 }
 
-export type WebhookFormat = 'plimsoll' | 'alertmanager' | 'slack'
+export type WebhookFormat = 'plimsoll' | 'alertmanager'
 
 const BODIES: Record<WebhookFormat, BodyOf> = {
   plimsoll: plimsollBody,
   alertmanager: alertmanagerBody,
-  slack: slackBody,
 }

@@ -20,12 +20,9 @@ const webhookSettings = posted(
           'for the format plimsoll.',
       ),
     format: z
-      .enum(['plimsoll', 'alertmanager', 'slack'])
+      .enum(['plimsoll', 'alertmanager'])
       .prefault('plimsoll')
-      .describe(
-        "The shape of the body: Plimsoll's own, or that of Alertmanager's webhooks (version 4). slack is the old way to " +
-          'write `type: slack`.',
-      ),
+      .describe("The shape of the body: Plimsoll's own, or that of Alertmanager's webhooks (version 4)."),
     headers: z
       .record(z.string(), secret())
       .exactOptional()
@@ -83,9 +80,7 @@ export const webhook = {
       : postWayOut(place, answer, 'secrets'),
   *advise({ url, secrets, format, payload }) {
     const path = ['format']
-    if (format === 'slack')
-      yield { path, message: 'the old way to write it: use type: slack, without format and secrets' }
-    else if (isSlack(url) && payload === undefined) {
+    if (isSlack(url) && payload === undefined) {
       const message = `Slack refuses messages in the format ${format}: use type: slack, which needs no secrets`
       yield { path, message }
     }
