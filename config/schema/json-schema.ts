@@ -30,7 +30,9 @@ function asWritten(schema: Json): Json {
   const list: Json = { ...plain, items: asWritten(plain.items) }
   if (oneOrMany !== true) return list
   const { description, default: fallback, ...many } = list
-  return { ...defined({ description, default: fallback }), anyOf: [list.items, many] }
+  // Marked as a whole, for `withTwins`.
+  const { writeOnly } = list.items as Json
+  return { ...defined({ description, default: fallback, writeOnly }), anyOf: [list.items, many] }
 }
 
 function group(plain: Json, properties: Json): Json {
@@ -64,7 +66,7 @@ function withTwins(group: Json): Json {
     twinOf(name),
     {
       type: 'string',
-      description: `A file that holds \`${name}\`${properties[name]?.type === 'array' ? ', one a line' : ''}.`,
+      description: `A file that holds \`${name}\`${isList(properties[name]) ? ', one a line' : ''}.`,
     },
   ])
   return {
@@ -80,6 +82,8 @@ function withTwins(group: Json): Json {
 
 const isSecret = (schema: Json | undefined): boolean =>
   schema !== undefined && (schema.writeOnly === true || (isJson(schema.items) && schema.items.writeOnly === true))
+
+const isList = ({ type, anyOf }: Json = {}): boolean => type === 'array' || (Array.isArray(anyOf) && anyOf.some(isList))
 
 const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 

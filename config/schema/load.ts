@@ -104,7 +104,7 @@ function problemOf(issue: z.core.$ZodIssue, filled: FilledIn): ConfigProblem {
 
 function messageOf(issue: z.core.$ZodIssue, filled: FilledIn): string {
   const facts = issue.code === 'custom' ? (issue.params as Partial<IssueFacts> | undefined) : undefined
-  if (issue.message === REQUIRED) return facts?.secret ? explainMissingSecret(String(issue.path.at(-1))) : REQUIRED
+  if (issue.message === REQUIRED) return facts?.secret ? explainMissingSecret(issue.path) : REQUIRED
   return facts?.unquoted !== undefined && isForeign(issue.path, filled) ? facts.unquoted : issue.message
 }
 
@@ -221,8 +221,9 @@ export function explain(issue: RawIssue, foreign: boolean): string {
 }
 
 /** How to give a secret that is missing. */
-function explainMissingSecret(name: string): string {
-  return `${REQUIRED}, here or in a file that ${twinOf(name)} names`
+function explainMissingSecret(path: Path): string {
+  const name = path.findLast((step) => typeof step === 'string')
+  return `${REQUIRED}, here or in a file that ${twinOf(String(name))} names`
 }
 
 function oneOf(given: unknown, allowed: readonly unknown[], foreign: boolean): string {

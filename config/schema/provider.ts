@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DIALECT_NAMES } from '../../src/provider/dialects.ts'
 import { checkPlainHttp, secret, webAddress } from './secrets.ts'
-import { duration, plainText, related, share, toggle, untilRestart, wholeNumber } from './values.ts'
+import { duration, oneOrMany, plainText, related, share, toggle, untilRestart, wholeNumber } from './values.ts'
 
 const scope = () => plainText(/^[^\s,\p{Cc}]+$/u, 'must be the name of one scope, without spaces')
 
@@ -29,7 +29,7 @@ export const provider = related(
       .prefault('https://app.hubspot.com/oauth/authorize')
       .describe('The address that customers who install the app are sent to.'),
     clientId: plainText().describe("The app's client id."),
-    clientSecret: secret().describe("The app's client secret."),
+    clientSecret: oneOrMany(secret()).describe("The app's client secret; both, as a list, while it is being changed."),
     redirectUri: untilRestart(
       webAddress({ strip: false })
         .exactOptional()

@@ -109,10 +109,10 @@ export function adminTokenOf({ http, dataDir }: Config, servesPages: boolean, lo
   return mainToken(OF_FILE, token)
 }
 
-/** Another client secret, taken over by SIGHUP, signs from then on. */
+/** Another client secret, taken over by SIGHUP, signs from then on; the first of several. */
 function afterInstallOf({ http, provider }: Config): AfterInstall | undefined {
-  const { afterInstall: url, afterInstallSecret: secret = provider.clientSecret } = http
-  return url === undefined ? undefined : { url, secret }
+  const { afterInstall: url, afterInstallSecret: secret = provider.clientSecret[0] } = http
+  return url === undefined || secret === undefined ? undefined : { url, secret }
 }
 
 /** The brand; its logo is read once, so that a new file needs a restart, as with the rest of `http`. */

@@ -40,8 +40,16 @@ export function sampleSettings({ limits }: Config): SampleSettings {
 }
 
 export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe'> {
-  const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs, connections } = provider
-  return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections }
+  const {
+    api: dialect,
+    baseUrl,
+    clientId,
+    clientSecret: clientSecrets,
+    redirectUri,
+    timeout: timeoutMs,
+    connections,
+  } = provider
+  return { dialect, baseUrl, clientId, clientSecrets, redirectUri, timeoutMs, connections }
 }
 
 /** Which levels a series has, and when a message goes out. */

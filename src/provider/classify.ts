@@ -63,6 +63,13 @@ export function classifyError(error: unknown): ProviderFailure {
   throw error
 }
 
+/** True where the app's secret is refused: another one may be right. */
+export function isSecretRefused({ class: kind, code }: ProviderFailure): boolean {
+  return kind === 'client' && SECRET_REFUSED.has(code.toLowerCase())
+}
+
+const SECRET_REFUSED: ReadonlySet<string> = new Set(['invalid_client', 'bad_client_secret'])
+
 /** True where the app itself is refused, by its id, its secret or its redirect address: no account has a part in it. */
 export function isAppRefused({ class: kind, code }: Pick<ProviderFailure, 'class' | 'code'>): boolean {
   return kind === 'client' && (APP_REFUSED.has(code.toLowerCase()) || REDIRECT.test(code))

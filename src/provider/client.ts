@@ -2,7 +2,15 @@ import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import { type Secret, withoutSecrets } from '../runtime/secret.ts'
 import { readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
-import { classifyAnswer, classifyError, classifyPage, type Family, INTERMEDIARY, isPage } from './classify.ts'
+import {
+  classifyAnswer,
+  classifyError,
+  classifyPage,
+  type Family,
+  INTERMEDIARY,
+  isPage,
+  isSecretRefused,
+} from './classify.ts'
 import { type AppCredentials, DIALECTS, type Dialect, type DialectName } from './dialects.ts'
 import { type CrmResult, failed, OTHER_DATA_CENTER, type ProviderResult, readAccountBucket } from './failure.ts'
 import { CallError, createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
@@ -48,7 +56,8 @@ export interface ConfiguredClient extends ProviderClient {
 
 export interface AppIdentity {
   clientId: string
-  clientSecret: Secret
+  /** Several while a secret is being changed: where one is refused, the next is tried. */
+  clientSecrets: readonly Secret[]
 }
 
 export interface ProviderOptions extends AppIdentity {
@@ -72,7 +81,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
 interface Call<T> {
   endpoint: string
   family: Family
-  request: HttpRequest
+  request: (app: AppCredentials) => HttpRequest
   secret: Secret
   read: (body: Buffer) => T
 }
@@ -83,21 +92,24 @@ class HttpProviderClient implements ConfiguredClient {
   readonly #skew = new ClockSkew()
   #dialect: Dialect
   #app: AppIdentity
+  /** The secret that is tried first: the one that worked last. */
+  #secretAt = 0
 
   constructor(options: ProviderOptions) {
     this.#options = options
     this.#http = createHttpClient({ ...options, maxAnswerBytes: MAX_ANSWER_BYTES })
     this.#dialect = DIALECTS[options.dialect]
-    this.#app = { clientId: options.clientId, clientSecret: options.clientSecret }
+    this.#app = { clientId: options.clientId, clientSecrets: options.clientSecrets }
   }
 
   get app(): AppIdentity {
     return this.#app
   }
 
-  follow({ dialect, clientId, clientSecret }: AppIdentity & { dialect: DialectName }): void {
+  follow({ dialect, clientId, clientSecrets }: AppIdentity & { dialect: DialectName }): void {
     this.#dialect = DIALECTS[dialect]
-    this.#app = { clientId, clientSecret }
+    this.#app = { clientId, clientSecrets }
+    this.#secretAt = 0
   }
 
   exchangeCode(code: Secret): Promise<ProviderResult<TokenAnswer>> {
@@ -110,14 +122,16 @@ class HttpProviderClient implements ConfiguredClient {
   }
 
   metadata(token: Secret): Promise<ProviderResult<TokenMetadata>> {
-    const { metadataFamily: family } = this.#dialect
-    const request = this.#dialect.metadata(token.reveal(), this.#credentials())
+    const dialect = this.#dialect
+    const { metadataFamily: family } = dialect
+    const request = (app: AppCredentials) => dialect.metadata(token.reveal(), app)
     const read = (body: Buffer) => readActiveMetadata(parseJson(body))
     return this.#send({ endpoint: 'metadata', family, request, secret: token, read })
   }
 
   async deleteRefreshToken(token: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>> {
-    const request = this.#dialect.deleteRefreshToken(token.reveal(), this.#credentials())
+    const dialect = this.#dialect
+    const request = (app: AppCredentials) => dialect.deleteRefreshToken(token.reveal(), app)
     const read = () => 'deleted' as const
     const result = await this.#send({ endpoint: 'delete', family: 'token', request, secret: token, read })
     return result.ok ? result : deletedAnyway(result)
@@ -125,8 +139,8 @@ class HttpProviderClient implements ConfiguredClient {
 
   limits<T>(secret: Secret, { endpoint, path, read }: LimitsCall<T>, done: (result: CrmResult<T>) => void): void {
     const request = this.#dialect.limits(secret.reveal(), path)
-    const call: Call<T> = { endpoint, family: 'crm', request, secret, read }
-    this.#call(call, (result, answer) => {
+    const call: Call<T> = { endpoint, family: 'crm', request: () => request, secret, read }
+    this.#call(call, { app: this.#app, at: 0 }, (result, answer) => {
       // The answer's headers about the account's own bucket are handed on.
       const bucket = answer && readAccountBucket(answer.headers)
       done(bucket === undefined ? result : { ...result, bucket })
@@ -142,28 +156,47 @@ class HttpProviderClient implements ConfiguredClient {
   }
 
   #grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
-    const { clientId: client_id, clientSecret: client_secret } = this.#credentials()
-    const request = this.#dialect.token({ ...form, client_id, client_secret })
+    const dialect = this.#dialect
+    const request = ({ clientId: client_id, clientSecret: client_secret }: AppCredentials) =>
+      dialect.token({ ...form, client_id, client_secret })
     const read = (body: Buffer) => readTokenAnswer(parseJson(body))
     return this.#send({ endpoint: 'token', family: 'token', request, secret, read })
   }
 
-  #credentials(): AppCredentials {
-    return { clientId: this.#app.clientId, clientSecret: this.#app.clientSecret.reveal() }
+  #send<T>(call: Call<T>): Promise<ProviderResult<T>> {
+    return new Promise((resolve) => this.#trySecrets(call, resolve))
   }
 
-  #send<T>(call: Call<T>): Promise<ProviderResult<T>> {
-    return new Promise((resolve) => this.#call(call, resolve))
+  /** A refused secret redeems nothing: the call is made again with the next one, until each was tried once. */
+  #trySecrets<T>(call: Call<T>, done: (result: ProviderResult<T>) => void): void {
+    // The ones of this call: a reload may bring others before the answer.
+    const app = this.#app
+    const { length } = app.clientSecrets
+    const begin = this.#secretAt
+    const attempt = (tried: number): void => {
+      const at = (begin + tried) % length
+      this.#call(call, { app, at }, (result) => {
+        const isLast = tried + 1 >= length || call.family !== 'token'
+        if (!result.ok && isSecretRefused(result.failure) && !isLast) return attempt(tried + 1)
+        if (result.ok && tried > 0 && app === this.#app) this.#secretAt = at
+        done(result)
+      })
+    }
+    attempt(0)
   }
 
   /** `done` gets the answer beside what was read in it; none where there was none. */
-  #call<T>(call: Call<T>, done: (result: ProviderResult<T>, answer?: HttpResponse) => void): void {
+  #call<T>(
+    call: Call<T>,
+    { app, at }: { app: AppIdentity; at: number },
+    done: (result: ProviderResult<T>, answer?: HttpResponse) => void,
+  ): void {
     const { clock, observe } = this.#options
     const { endpoint } = call
     const sentAt = clock.now()
-    // The one that this call goes out with: it may be another one by the time of the answer.
-    const { clientSecret } = this.#app
-    this.#http.call(call.request, (answer) => {
+    const { clientId, clientSecrets } = app
+    const clientSecret = clientSecrets[at]?.reveal() ?? ''
+    this.#http.call(call.request({ clientId, clientSecret }), (answer) => {
       const answeredAt = clock.now()
       const ms = answeredAt - sentAt
       if (answer instanceof CallError) {
@@ -173,7 +206,7 @@ class HttpProviderClient implements ConfiguredClient {
       }
       observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms })
       this.#skew.note(answer.headers.date, sentAt, answeredAt)
-      done(resultOf(call, answer, answeredAt, clientSecret), answer)
+      done(resultOf(call, answer, answeredAt, clientSecrets), answer)
     })
   }
 }
@@ -182,9 +215,9 @@ function resultOf<T>(
   { family, secret, read }: Call<T>,
   answer: HttpResponse,
   answeredAt: number,
-  clientSecret: Secret,
+  clientSecrets: readonly Secret[],
 ): ProviderResult<T> {
-  const clean = (text: string) => withoutSecrets(redactUrls(text), secret, clientSecret)
+  const clean = (text: string) => withoutSecrets(redactUrls(text), secret, ...clientSecrets)
   if (answer.status < 200 || answer.status >= 300) return failed(classifyAnswer(family, answer, answeredAt, clean))
   if (isPage(answer.body)) return failed(classifyPage(answer, clean))
   try {

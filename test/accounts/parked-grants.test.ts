@@ -39,7 +39,7 @@ async function begun(dialect: DialectName = 'v1') {
   onTestFinished(() => sandbox.close())
   const provider = createProviderClient({
     ...{ dialect, baseUrl: sandbox.url, redirectUri: REDIRECT, timeoutMs: 10_000, connections: 2, clock },
-    ...{ clientId: APP.clientId, clientSecret: new Secret(APP.clientSecret) },
+    ...{ clientId: APP.clientId, clientSecrets: [new Secret(APP.clientSecret)] },
   })
   onTestFinished(() => provider.close())
   const w = await openWorld(redis, { clock, change: () => ({ provider }) })

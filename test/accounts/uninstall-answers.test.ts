@@ -19,7 +19,7 @@ async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {
   const { sandbox, connect, refresh, call } = await visit()
   const { refresh_token: refreshToken } = await connect()
   for (const fault of faults) await call('POST', '/sandbox/faults', { endpoint: 'delete', ...fault })
-  const app = { clientId: CLIENT.client_id, clientSecret: new Secret(CLIENT.client_secret) }
+  const app = { clientId: CLIENT.client_id, clientSecrets: [new Secret(CLIENT.client_secret)] }
   // Short only where an answer is to be missed: beside others even a good one may take longer.
   const timeoutMs = faults.some(({ delayMs }) => delayMs !== undefined) ? 300 : 10_000
   const client = connectClient(sandbox.url, { ...app, timeoutMs })

@@ -42,6 +42,13 @@ test('shows no secret, wherever it came from', () => {
   expect(printed).toContain('url: https://hooks.example.com/[secret]')
 })
 
+test('hides each of several client secrets, and takes them over', () => {
+  const both = configOf(smallestWith('provider: { clientId: my-app, clientSecret: [planted-new, planted-old] }'))
+  expect(parse(printConfig(both)).provider.clientSecret).toEqual(['[secret]', '[secret]'])
+  const { provider } = takeOver(configOf(SMALLEST), both)
+  expect(provider.clientSecret.map((secret) => secret.reveal())).toEqual(['planted-new', 'planted-old'])
+})
+
 test('hides the password of a Redis address, not its host and database', () => {
   const printed = printConfig(configOf(`${SMALLEST}redis: { url: "redis://:planted@redis.example.com:6379/2" }`))
   expect(printed).toContain('url: redis://[secret]@redis.example.com:6379/2')
@@ -122,7 +129,7 @@ test.each([
 test('of the provider, who the app is and what it may be granted is taken over; where it is, is not', () => {
   const text =
     'provider: { clientId: other, clientSecret: other, scopes: [oauth, crm], baseUrl: "https://other.example.com", connections: 800 }'
-  expect(appliedOf(text)).toEqual(['provider.clientId', 'provider.clientSecret', 'provider.scopes'])
+  expect(appliedOf(text)).toEqual(['provider.clientId', 'provider.clientSecret[0]', 'provider.scopes'])
   expect(restartsFor(text)).toEqual(['provider.baseUrl', 'provider.connections'])
 })
 
@@ -141,7 +148,7 @@ test('a config has no changes against itself, read once more', () => {
 
 test('a change is named by the path of its setting, a secret too, and no value is', () => {
   expect(changedPaths(config, configOf(smallestWith('provider: { clientId: my-app, clientSecret: other }')))).toEqual([
-    'provider.clientSecret',
+    'provider.clientSecret[0]',
   ])
   expect(changedPaths(config, configOf(smallestWith('limits: { every: 5m, history: { raw: 8d } }')))).toEqual([
     'limits.every',

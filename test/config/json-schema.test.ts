@@ -105,6 +105,7 @@ test('every secret has a twin that names a file, and is marked as one', () => {
   }
   const provider = (schema.properties as Record<string, Json>).provider
   expect(provider).toMatchObject({ properties: { clientSecret: { writeOnly: true } }, required: ['clientId'] })
+  expect(JSON.stringify(provider)).toContain('A file that holds `clientSecret`, one a line.')
 })
 
 test('requires what has no default', () => {

@@ -11,7 +11,7 @@ const DAY = 24 * HOUR
 
 test('fills in every default of the smallest file', () => {
   const { provider, receivers, ...config } = configOf(SMALLEST)
-  expect(provider.clientSecret.reveal()).toBe('hush-hush')
+  expect(provider.clientSecret.map((secret) => secret.reveal())).toEqual(['hush-hush'])
   expect({ ...provider, clientSecret: '' }).toEqual({
     api: '2026-09',
     baseUrl: 'https://api.hubapi.com',
@@ -159,7 +159,7 @@ describe('reads values as they are meant', () => {
   test('a number where text is wanted keeps its digits', () => {
     const { provider } = configOf(smallestWith('provider: { clientId: 00123456789012345678901, clientSecret: 1e5 }'))
     expect(provider.clientId).toBe('00123456789012345678901')
-    expect(provider.clientSecret.reveal()).toBe('1e5')
+    expect(provider.clientSecret[0]?.reveal()).toBe('1e5')
   })
 
   test('an empty group is as good as none', () => {
@@ -243,7 +243,7 @@ describe('environment variables', () => {
   test('stay text where text is wanted', () => {
     const text = smallestWith('provider: { clientId: "${ID}", clientSecret: "${SECRET}" }')
     const { provider } = configOf(text, { env: { ID: '007', SECRET: 'true' } })
-    expect([provider.clientId, provider.clientSecret.reveal()]).toEqual(['007', 'true'])
+    expect([provider.clientId, provider.clientSecret[0]?.reveal()]).toEqual(['007', 'true'])
   })
 
   test('are not taken twice: what a variable holds is not looked into', () => {
@@ -303,7 +303,7 @@ redis: { urlFile: redis }
 routes: [ { to: [ops, mail] } ]
 ${hooks('urlFile: hook, secretsFile: hooks')}`
     const config = configOf(text, { files, env: { DIR: '.' } })
-    expect(config.provider.clientSecret.reveal()).toBe('from-the-file')
+    expect(config.provider.clientSecret.map((secret) => secret.reveal())).toEqual(['from-the-file'])
     expect(config.http.adminToken?.reveal()).toBe('a-token-of-some-length')
     expect(config.encryption?.keys[0]?.key.reveal()).toBe(KEY)
     expect(config.redis.url?.reveal()).toBe('redis://:pw@localhost')
@@ -317,6 +317,20 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
     expect(config.provider).not.toHaveProperty('clientSecretFile')
   })
 
+  test('a client secret that is being changed may be two, as a list or one a line', () => {
+    const secrets = (given: string) =>
+      configOf(smallestWith(`provider: { clientId: a, ${given} }`), {
+        files: { both: 'new-one\r\n\n  old-one \n' },
+        env: { NEW: 'new-one' },
+      }).provider.clientSecret.map((secret) => secret.reveal())
+    expect(secrets('clientSecretFile: both')).toEqual(['new-one', 'old-one'])
+    expect(secrets('clientSecret: ["${NEW}", old-one]')).toEqual(['new-one', 'old-one'])
+    const wrong = smallestWith('provider: { clientId: a, clientSecret: [a, ""] }')
+    expect(problemsOf(wrong)).toEqual(['provider.clientSecret[1]: must not be empty'])
+    const none = smallestWith('provider: { clientId: a, clientSecret: [] }')
+    expect(problemsOf(none)).toEqual(['provider.clientSecret: must have at least one entry, or be left out'])
+  })
+
   const beside = 'is set beside clientSecret: keep one of the two'
   const orHere = 'write the secret into it, or give clientSecret here'
   test.each([
@@ -328,13 +342,13 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
       `this user may not read the file: /work/dir/forbidden; ${orHere}`,
     ],
     ['an empty file', 'clientSecretFile: empty', `the file is empty: /work/dir/empty; ${orHere}`],
-    ['a file of several lines', 'clientSecretFile: lines', 'what the file holds: must be text on one line'],
+    ['a file with a tab', 'clientSecretFile: tab', 'what the file holds: must be text on one line'],
     ['no path', 'clientSecretFile: [a]', 'must be the path of a file'],
     ['a path in a variable that is not set', 'clientSecretFile: "${NO}"', 'the environment variable NO is not set'],
     ['a secret where the path should be', 'clientSecretFile: "${OOPS}"', `there is no such file; ${orHere}`],
   ])('%s is a problem', (_, given, message) => {
     const text = smallestWith(`provider: { clientId: a, ${given} }`)
-    const disk = { ...files, empty: '\n', lines: 'a\nb\n' }
+    const disk = { ...files, empty: '\n', tab: 'a\tb\n' }
     expect(problemsOf(text, { files: disk, env: { OOPS: 'the-secret-itself' } })).toEqual([
       `provider.clientSecretFile: ${message}`,
     ])

@@ -48,7 +48,7 @@ export async function openContract(dialect: DialectName, options: Partial<Sandbo
       dialect,
       baseUrl: sandbox.url,
       clientId: CLIENT.client_id,
-      clientSecret: new Secret(CLIENT.client_secret),
+      clientSecrets: [new Secret(CLIENT.client_secret)],
       redirectUri: REDIRECT_URI,
       timeoutMs: 10_000,
       connections: 4,
@@ -56,7 +56,7 @@ export async function openContract(dialect: DialectName, options: Partial<Sandbo
       ...more,
     })
     onTestFinished(() => client.close())
-    if (more.clientSecret !== undefined) sent.add(more.clientSecret)
+    for (const secret of more.clientSecrets ?? []) sent.add(secret)
     return watched(client, sent, failures)
   }
   const client = otherClient({})

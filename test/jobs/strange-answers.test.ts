@@ -27,11 +27,16 @@ interface Fleet {
 }
 
 /** Accounts whose calls go over HTTP to a provider that knows their tokens, each with its account's id in it. */
-async function fleetOf(accounts: number, settings: Record<string, object> = {}): Promise<Fleet> {
+async function fleetOf(
+  accounts: number,
+  settings: Record<string, object> = {},
+  secrets = ['hush-hush'],
+): Promise<Fleet> {
   const far = await startFarSide()
   const clock = new HandClock()
   const client = createProviderClient({
-    ...{ dialect: 'v1', baseUrl: far.url, clientId: 'my-app', clientSecret: new Secret('hush-hush') },
+    ...{ dialect: 'v1', baseUrl: far.url, clientId: 'my-app' },
+    clientSecrets: secrets.map((secret) => new Secret(secret)),
     ...{ redirectUri: 'https://plimsoll.example.com/oauth/callback', timeoutMs: 10_000, connections: 16, clock },
   })
   onTestFinished(async () => {
@@ -92,6 +97,53 @@ describe('accounts in another data center', () => {
     say(`account: ${(await w.of(1).record()).failureReason}`)
     say(`log: ${w.logged.lines().find(({ code }) => code === 'token.reauthorize')?.msg}`)
     say(`at most ${Math.max(...gaps) / SECOND} s between two refreshes of the other 20, of tokens that live 60 s`)
+  })
+})
+
+describe('a client secret that is being changed', () => {
+  const SECRETS = ['the-new-secret', 'the-old-secret']
+  const message = 'missing or invalid client secret'
+  const takes = (known: string | undefined) => (request: SeenRequest) => {
+    if (!request.path.includes('/token')) return undefined
+    const given = new URLSearchParams(request.body).get('client_secret') ?? ''
+    if (given === known) return undefined
+    return json(400, { status: 'BAD_CLIENT_SECRET', message: `${message} ${given}, not ${SECRETS.join(' or ')}` })
+  }
+
+  test('is tried after the other, and no log and no alert says a word', async () => {
+    const fleet = await fleetOf(20, {}, SECRETS)
+    const { w } = fleet
+    // The one that works changes, and back.
+    for (const known of ['the-old-secret', 'the-new-secret', 'the-old-secret']) {
+      const before = fleet.far.seen.length
+      fleet.stranger = takes(known)
+      await live(w, 2 * MINUTE)
+      const refused = fleet.far.seen
+        .slice(before)
+        .filter(({ path, body }) => path.includes('/token') && !body.includes(known))
+      // At most one of each account: those under way until one had worked.
+      expect(refused.length).toBeLessThanOrEqual(20)
+    }
+    const gaps = range(1, 20).map((hubId) => longestGap(fleet.refreshed.get(hubId) ?? [], w.clock.now()))
+    expect(Math.max(...gaps)).toBeLessThan(LIFE)
+    expect(w.codes()).not.toContain('endpoint.open')
+    expect(JSON.stringify(w.logged.lines())).not.toMatch(/client.secret|-secret/i)
+    expect((await alertsOf(fleet)).filter(({ kind }) => kind !== 'limit')).toEqual([])
+  })
+
+  test('where both are wrong, there is one alert of the fleet, without either', async () => {
+    const fleet = await fleetOf(20, {}, SECRETS)
+    const { w } = fleet
+    fleet.stranger = takes(undefined)
+    await live(w, 2 * MINUTE)
+    const alerts = (await alertsOf(fleet)).filter(({ kind }) => kind === 'fleet')
+    expect(alerts).toEqual([expect.objectContaining({ cause: 'credentials', status: 'firing' })])
+    expect(alerts[0]?.message).toContain(message)
+    expect(JSON.stringify([alerts, w.logged.lines()])).not.toMatch(/the-(new|old)-secret/)
+    fleet.stranger = takes('the-old-secret')
+    await live(w, 2 * MINUTE)
+    expect(new Set(await statesOf(fleet))).toEqual(new Set(['active']))
+    expect(w.codes()).toContain('endpoint.closed')
   })
 })
 

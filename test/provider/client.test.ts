@@ -153,7 +153,7 @@ test('another dialect and other credentials of the app count from the next call 
   }
   const underWay = one.refresh(plain)
   await far.came(1)
-  one.follow({ dialect: '2026-09', clientId: 'another-app', clientSecret: new Secret('another-secret') })
+  one.follow({ dialect: '2026-09', clientId: 'another-app', clientSecrets: [new Secret('another-secret')] })
   answered.resolve()
   expect(JSON.stringify(await underWay)).not.toContain(CLIENT_SECRET)
 

@@ -13,7 +13,7 @@ export function connectClient(baseUrl: string, options: Partial<ProviderOptions>
     dialect: 'v1',
     baseUrl,
     clientId: 'client-id',
-    clientSecret: new Secret(CLIENT_SECRET),
+    clientSecrets: [new Secret(CLIENT_SECRET)],
     redirectUri: 'https://plimsoll.example.com/oauth/callback',
     timeoutMs: 10_000,
     connections: 4,

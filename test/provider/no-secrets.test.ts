@@ -58,8 +58,10 @@ describe.each(DIALECT_NAMES)('no failure in the dialect %s', (dialect) => {
     test.each(Object.entries(ECHOES))(
       'contains a token or the client secret that the far side repeats %s',
       async (_how, echo) => {
-        const client = connectClient(far.url, { dialect, clientSecret: new Secret(clientSecret) })
-        const sent = [token, clientSecret]
+        const other = [...clientSecret].reverse().join('')
+        const clientSecrets = [new Secret(clientSecret), new Secret(other)]
+        const client = connectClient(far.url, { dialect, clientSecrets })
+        const sent = [token, clientSecret, other]
         const failures: string[] = []
         for (const said of [sent, [...sent].reverse(), sent.map(encodeURIComponent)]) {
           far.answer = echo(said)
@@ -73,6 +75,7 @@ describe.each(DIALECT_NAMES)('no failure in the dialect %s', (dialect) => {
         for (const failure of failures) {
           expect(leaked(failure, token), failure).toBe(0)
           expect(leaked(failure, clientSecret), failure).toBe(0)
+          expect(leaked(failure, other), failure).toBe(0)
         }
       },
     )

@@ -66,7 +66,7 @@ export const codes: ContractCase[] = [
     says: "a wrong client secret is the app's fault, not the code's, and the code stays good",
     run: async ({ client, otherClient, approve }) => {
       const code = await approve()
-      const other = otherClient({ clientSecret: new Secret('wrong/secret+of=the&app') })
+      const other = otherClient({ clientSecrets: [new Secret('wrong/secret+of=the&app')] })
       expect(bad(await other.exchangeCode(code))).toEqual({
         class: 'client',
         code: 'BAD_CLIENT_SECRET',

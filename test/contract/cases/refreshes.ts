@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { Secret } from '../../../src/runtime/secret.ts'
+import { CLIENT, HUB } from '../../sandbox/visit.ts'
 import { bad, type Contract, type ContractCase, good, NOBODY, withExtras, without } from '../contract.ts'
 
 const TOKENS = { token_type: 'bearer', refresh_token: 'refresh-2', access_token: 'access-2', expires_in: 1800 }
@@ -134,11 +135,39 @@ export const refreshes: ContractCase[] = [
     says: "a refresh with a wrong client secret or id is the app's fault, and the refresh token stays good",
     run: async ({ client, otherClient, connect }) => {
       const { refresh } = await connect()
-      const wrongSecret = otherClient({ clientSecret: new Secret('wrong/secret+of=the&app') })
+      const wrongSecret = otherClient({ clientSecrets: [new Secret('wrong/secret+of=the&app')] })
       expect(bad(await wrongSecret.refresh(refresh))).toMatchObject({ class: 'client', code: 'BAD_CLIENT_SECRET' })
       const wrongId = otherClient({ clientId: 'another-app' })
       expect(bad(await wrongId.refresh(refresh))).toMatchObject({ class: 'client', code: 'BAD_CLIENT_ID' })
       good(await client.refresh(refresh))
+    },
+  },
+  {
+    says: 'of several client secrets the one that works is found, at every endpoint, and is the first from then on',
+    run: async ({ otherClient, approve, connect, journal }) => {
+      const clientSecrets = [new Secret('wrong/secret+of=the&app'), new Secret(CLIENT.client_secret)]
+      const code = await approve()
+      const [{ access, refresh }, before] = [await connect(), (await journal()).length]
+      const one = otherClient({ clientSecrets })
+      good(await one.exchangeCode(code))
+      good(await one.refresh(refresh))
+      expect((await journal()).slice(before).map(({ status }) => status)).toEqual([400, 200, 200])
+      good(await otherClient({ clientSecrets }).refresh(refresh))
+      expect(good(await otherClient({ clientSecrets }).metadata(access)).hubId).toBe(HUB)
+      expect(good(await otherClient({ clientSecrets }).deleteRefreshToken(refresh))).toBe('deleted')
+      expect(bad(await one.refresh(refresh))).toMatchObject({ class: 'rejected', code: 'BAD_REFRESH_TOKEN' })
+    },
+  },
+  {
+    says: 'where each of several client secrets is wrong, it is the failure that it was',
+    run: async ({ otherClient, connect, journal }) => {
+      const [{ refresh }, before] = [await connect(), (await journal()).length]
+      const clientSecrets = [new Secret('wrong/secret+of=the&app'), new Secret('another/wrong+one')]
+      expect(bad(await otherClient({ clientSecrets }).refresh(refresh))).toMatchObject({
+        class: 'client',
+        code: 'BAD_CLIENT_SECRET',
+      })
+      expect((await journal()).slice(before)).toHaveLength(2)
     },
   },
   {
