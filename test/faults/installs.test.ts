@@ -4,13 +4,16 @@ import { say } from '../support/say.ts'
 import { type Scene, sceneFor } from '../support/scene.ts'
 
 describe('forged', () => {
-  const PAUSE_MS = 8_000
+  const PAUSE_MS = 15_000
   const FORGED = 100
 
   /** What a stranger can do: begin as many installs as they like, and come back with codes of their own. */
   async function forgedCallback(daemonUrl: string, n: number, forwardedFor?: string) {
-    const install = await fetch(`${daemonUrl}/install`, { redirect: 'manual' })
-    const state = new URL(install.headers.get('location') ?? '').searchParams.get('state') ?? ''
+    const page = await eventually('an install that begins', async () => {
+      const { headers } = await fetch(`${daemonUrl}/install`, { redirect: 'manual' })
+      return headers.get('location') ?? undefined
+    })
+    const state = new URL(page).searchParams.get('state') ?? ''
     const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
     const answer = await fetch(`${daemonUrl}/oauth/callback?code=forged-${n}&state=${state}`, { headers })
     return { status: answer.status, retryAfter: Number(answer.headers.get('retry-after')), at: Date.now() }
@@ -76,7 +79,9 @@ describe('parked', () => {
   test('an install whose metadata fails survives kill -9 of the daemon, and is finished by the next one', async (context) => {
     const scene = await sceneFor(context, { accounts: 1 })
     const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
-    const daemon = await scene.daemon()
+    // The token answers of the dated versions name the account themselves.
+    const settings = { provider: { api: 'v1' } }
+    const daemon = await scene.daemon(settings)
     await send(`${scene.sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'metadata', status: 404 })
     const answer = await connectAccount(daemon.url, hubId)
     const page = await answer.text()
@@ -85,7 +90,7 @@ describe('parked', () => {
     expect(daemon.lines.join('\n')).toMatch(/"install.parked".*the provider answered 404/)
 
     await send(`${scene.sandbox.url}/sandbox/faults`, 'DELETE')
-    const next = await scene.daemon()
+    const next = await scene.daemon(settings)
     const account = await eventually(
       'the account',
       async () =>

@@ -61,7 +61,9 @@ test('an account whose token no key opens fails as any other does, names the key
   const alert = await eventually('its alert', tokenAlert('firing'))
   expect(alert).toMatchObject({ level: 'warning', message: expect.stringContaining(MISSING) })
 
-  expect(await (await ask(`${daemon.url}/metrics`)).text()).toContain('plimsoll_accounts{state="failing"} 1')
+  await eventually('its state in the metrics', async () =>
+    (await (await ask(`${daemon.url}/metrics`)).text()).includes('plimsoll_accounts{state="failing"} 1'),
+  )
   expect(await account(locked)).toMatchObject({ refreshFailure: { reason: MISSING } })
   expect(await (await ask(`${daemon.url}/accounts/${locked}`)).text()).toContain(MISSING)
   const token = await ask(`${daemon.url}/api/v1/accounts/${locked}/token`)

@@ -98,7 +98,7 @@ test.concurrent('a daemon is told to stop while everything hangs: work, Redis, a
 })
 
 test.concurrent('limits endpoints that hang take no token with them', async (context) => {
-  const scene = await sceneFor(context, { accounts: 120, tokenLifetimeMs: 30_000 })
+  const scene = await sceneFor(context, { accounts: 120, tokenLifetimeMs: 60_000 })
   const { sandbox } = scene
   const daemon = await scene.daemon()
   await connectAll(daemon.url, await hubIdsOf(sandbox.url))
@@ -106,11 +106,11 @@ test.concurrent('limits endpoints that hang take no token with them', async (con
     await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint, delayMs: 9_000 })
   }
   const since = Date.now()
-  const refreshedThrice = async () => {
+  const refreshedTwice = async () => {
     const times = refreshTimes(await journalOf(sandbox.url))
-    return [...times.values()].every((at) => at.filter((time) => time > since).length >= 3)
+    return [...times.values()].every((at) => at.filter((time) => time > since).length >= 2)
   }
-  await eventually('three more refreshes of every account', refreshedThrice, 180_000)
+  await eventually('two more refreshes of every account', refreshedTwice, 180_000)
   expect(daemon.lines.filter((line) => line.includes('token.expired'))).toEqual([])
   await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
 })
