@@ -64,7 +64,7 @@ const ROOM_FOR_SECTIONS = 38_000
 const ROOM_FOR_ROWS = 92_000
 
 export function htmlPart(content: MailContent): string {
-  const { badge, subject, own, csv, footer } = content
+  const { badge, subject, own, footer } = content
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -82,7 +82,6 @@ export function htmlPart(content: MailContent): string {
 <tr><td class="page" align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colorOf(badge)}">
 ${own === undefined ? alertRows(content) : ownRow(own)}
-${csv === undefined ? undefined : noteRow(`Attached as a table: ${csv.filename}`)}
 <tr><td class="cell line quiet" style="padding:14px 28px;${LINE};${QUIET};font-size:12px">${footer}</td></tr>
 </table>
 </td></tr>
@@ -93,14 +92,14 @@ ${csv === undefined ? undefined : noteRow(`Attached as a table: ${csv.filename}`
 }
 
 function alertRows(content: MailContent): Html {
-  const { badge, changes, summary, overview, omitted, csv } = content
+  const { badge, changes, summary, overview, omitted } = content
   const { sections, rows, left } = whatFits(content)
   return html`${changes === undefined ? undefined : changesRow(changes)}
 ${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
 ${overviewRow(overview)}
 ${sections}
 ${rows.length === 0 ? undefined : rankedTable(rows)}
-${left === 0 ? undefined : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail${csv === undefined ? '' : ' and in the table attached'}.`)}
+${left === 0 ? undefined : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail.`)}
 ${omitted === undefined ? undefined : noteRow(omitted)}`
 }
 

@@ -1,15 +1,8 @@
 import { type Alert, compareLevels, inOrder, type Message } from '../../../alerts/alert.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { csvLine } from '../../../text/csv.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
-import {
-  type Badge,
-  type DescribedAlert,
-  describeAlert,
-  percentOf,
-  worstDescribed,
-} from '../../describe/describe-alert.ts'
+import { type Badge, type DescribedAlert, describeAlert, worstDescribed } from '../../describe/describe-alert.ts'
 import { type DescribedChanges, describeChanges } from '../../describe/describe-changes.ts'
 import { messageFor, subjectFor } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
@@ -28,7 +21,7 @@ export interface ListedAlert extends DescribedAlert {
 export interface MailContent {
   badge: string
   subject: string
-  /** By a template of the config: plain text in place of all below, but for the table attached and the footer. */
+  /** By a template of the config: plain text in place of all below but the footer. */
   own?: string
   /** Changes since the digest before; of a digest. */
   changes?: DescribedChanges
@@ -42,8 +35,6 @@ export interface MailContent {
   rows: ListedAlert[]
   /** `12 more alerts not shown`. */
   omitted?: string
-  /** Attached where not every alert is shown whole. */
-  csv?: AlertsCsv
   footer: string
 }
 
@@ -57,7 +48,6 @@ export function mailContent(given: Message, now: number, links: MailLinks, texts
   const count = data.alerts.length
   const whole = type === 'alert.digest' ? 0 : count > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
   const accounts = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
-  const alerts = [...accounts.values()].flat()
   const listed = [...accounts.values()].flatMap((own) => {
     const described = own.map((alert) => listedAlert(alert, message, now, links))
     return described.map((one, n) => (n === 0 ? { ...one, heading: headingOf(own, described) } : one))
@@ -77,7 +67,6 @@ export function mailContent(given: Message, now: number, links: MailLinks, texts
     ...(data.truncated > 0 && {
       omitted: `${countOf(data.truncated, 'more alert')} not shown.${links.isForCustomer ? '' : ' All open alerts: plimsoll alerts list'}`,
     }),
-    ...(rows.length > 0 && { csv: alertsCsv(alerts, message) }),
     footer: `Sent by ${links.isForCustomer ? cleanText(links.appName ?? 'Plimsoll', 80) : 'Plimsoll'}, ${formatTime(timestamp)}.`,
   }
 }
@@ -115,56 +104,4 @@ function summaryOf({ type, data }: Message): string | undefined {
   if (alerts.length === 0 || (truncated === 0 && accountsIn(alerts) <= 1)) return undefined
   const listed = truncated > 0 ? `, the first ${alerts.length}` : ''
   return `${countOf(alerts.length + truncated, 'alert')}${listed}: ${totalOf({ ...data, truncated: 0 })}.`
-}
-
-export interface AlertsCsv {
-  filename: string
-  content: string
-}
-
-type Cell = string | number | null
-
-const COLUMNS: readonly (readonly [name: string, cell: (alert: Alert) => Cell | undefined])[] = [
-  ['status', ({ status }) => status],
-  ['level', ({ level }) => level],
-  ['kind', ({ kind }) => kind],
-  ['reason', ({ reason }) => reason],
-  ['hubId', ({ account }) => account?.hubId],
-  ['hubDomain', ({ account }) => account?.hubDomain],
-  ['metric', ({ series }) => series?.metric],
-  ['objectTypeId', ({ series }) => series?.objectTypeId],
-  ['label', ({ series }) => series?.label],
-  ['from', ({ series }) => series?.from],
-  ['to', ({ series }) => series?.to],
-  ['usage', ({ usage }) => usage],
-  ['limit', ({ limit }) => limit],
-  ['percent', (alert) => rounded(percentOf(alert))],
-  ['remaining', ({ remaining }) => remaining],
-  ['daysLeft', ({ daysLeft }) => rounded(daysLeft)],
-  ['rule', ({ rule }) => rule],
-  ['since', ({ since }) => since],
-  ['measuredAt', ({ measuredAt }) => measuredAt],
-  ['message', ({ message }) => message],
-  ['url', ({ url }) => url],
-  ['id', ({ id }) => id],
-]
-
-/** By this spreadsheets know that it is UTF-8. */
-const BYTE_ORDER_MARK = '\ufeff'
-
-/** All alerts that a message carries, for a spreadsheet, in the order of the mail. */
-function alertsCsv(alerts: readonly Alert[], { timestamp }: Message): AlertsCsv {
-  const lines = [COLUMNS.map(([name]) => name), ...alerts.map(cellsOf)].map(csvLine)
-  return {
-    filename: `alerts-${/^\d{4}-\d\d-\d\d/.exec(timestamp)?.[0] ?? 'all'}.csv`,
-    content: BYTE_ORDER_MARK + lines.join('').replaceAll('\n', '\r\n'),
-  }
-}
-
-function cellsOf(alert: Alert): Cell[] {
-  return COLUMNS.map(([, cell]) => cell(alert) ?? null)
-}
-
-function rounded(value: number | undefined): number | undefined {
-  return value === undefined ? undefined : Math.round(value * 100) / 100
 }

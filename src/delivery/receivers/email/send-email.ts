@@ -19,7 +19,6 @@ import { type TemplateTexts, withFault } from '../../templates/message-template.
 import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
 import { createMailTokens, type MailTokens, NoAccessToken, type TokenLogin } from './access-tokens.ts'
 import { htmlPart } from './html-part.ts'
-import type { AlertsCsv } from './mail-content.ts'
 import { mailContent } from './mail-content.ts'
 import {
   failureCode,
@@ -231,11 +230,9 @@ export function mailFor(
   links: MailLinks,
   texts: TemplateTexts = {},
 ) {
-  const { csv, ...parts } = renderEmail(message, now, links, texts)
   const root = threadRoot(message, from)
   return {
-    ...parts,
-    attachments: csv === undefined ? [] : [{ ...csv, contentType: 'text/csv; charset=utf-8' }],
+    ...renderEmail(message, now, links, texts),
     date: new Date(now),
     messageId: messageId(id, from),
     inReplyTo: root,
@@ -248,7 +245,6 @@ export interface RenderedEmail {
   subject: string
   text: string
   html: string
-  csv?: AlertsCsv
 }
 
 /** One readable mail for all alerts of a message, as plain text and as HTML. Ages count from `now`. */
@@ -259,8 +255,7 @@ export function renderEmail(
   texts: TemplateTexts = {},
 ): RenderedEmail {
   const content = mailContent(message, now, links, texts)
-  const { subject, csv } = content
-  return { subject, text: textPart(content), html: htmlPart(content), ...(csv !== undefined && { csv }) }
+  return { subject: content.subject, text: textPart(content), html: htmlPart(content) }
 }
 
 /** Recipients who have it get no second copy: only the others are tried again. */

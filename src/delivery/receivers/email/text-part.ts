@@ -9,9 +9,9 @@ const NAME_WIDTH = 12
 
 /** The mail as plain text: nothing in it that the other part has alone. */
 export function textPart(content: MailContent): string {
-  const { own, changes, summary, overview, sections, rows, omitted, csv, footer } = content
-  const end = [csv === undefined ? [] : `Attached as a table: ${csv.filename}`, `-- \n${footer}`].flat()
-  if (own !== undefined) return `${[own, ...end].join('\n\n')}\n`
+  const { own, changes, summary, overview, sections, rows, omitted, footer } = content
+  const end = `-- \n${footer}`
+  if (own !== undefined) return `${own}\n\n${end}\n`
   const blocks = [
     changes === undefined ? [] : changesBlock(changes),
     summary === undefined ? [] : [summary, overview.map(({ badge, line }) => `[${badge}] ${line}`)].flat().join('\n'),
