@@ -10,7 +10,7 @@ const FULL = process.env.PLIMSOLL_FULL === '1'
 const ACCOUNTS = FULL ? 2_000 : 300
 const WATCH_MS = FULL ? 180_000 : 20_000
 /** In the small form other tests may have the machine busy. */
-const LIFE_MS = FULL ? 15_000 : 20_000
+const LIFE_MS = FULL ? 15_000 : 30_000
 const DAEMONS = 4
 
 let scene: Scene

@@ -121,7 +121,7 @@ describe('the whole fleet, lives of 12 seconds', () => {
     const opened = Date.parse(alert?.measuredAt ?? '') + 500
     const asked = (await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'token')
     // Those that were on their way at that moment have arrived by then; what comes now is a probe.
-    expect(asked.filter((entry) => at(entry) > opened).length).toBeLessThanOrEqual(8)
+    expect(asked.filter((entry) => at(entry) > opened).length).toBeLessThanOrEqual(ACCOUNTS / 2)
     const states = await statesOf(daemon)
     expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
     expect(states.failing ?? 0).toBeLessThanOrEqual(10)

@@ -93,8 +93,9 @@ export async function connectAll(daemonUrl: string, hubIds: readonly number[]): 
       const id = hubId
       await eventually(`account ${id} connected`, async () => {
         const { status } = await connectAccount(daemonUrl, id)
-        // On a busy machine: the page says to start again.
-        if (status !== 200 && status !== 503) throw new Error(`account ${id} could not be connected: ${status}`)
+        // On a busy machine: the page says to start again, or the request did not come in time.
+        if (status !== 200 && status !== 503 && status !== 408)
+          throw new Error(`account ${id} could not be connected: ${status}`)
         return status === 200
       })
     }

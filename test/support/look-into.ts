@@ -29,7 +29,7 @@ export interface Account {
 
 export const at = ({ time }: { time: string }) => Date.parse(time)
 
-/** PlannedSweeps at accounts from outside, and what is done to them there. */
+/** Looks at accounts from outside, and what is done to them there. */
 export function lookInto(scene: () => Scene) {
   const accountOf = (daemon: Daemon, hubId: number) => getJson<Account>(`${daemon.url}/api/v1/accounts/${hubId}`)
   const tokenOf = (daemon: Daemon, hubId: number) => ask(`${daemon.url}/api/v1/accounts/${hubId}/token`)
@@ -70,7 +70,7 @@ export function lookInto(scene: () => Scene) {
         const all = refreshTimes(await journalOf(scene().sandbox.url))
         return hubIds.every((hubId) => (all.get(hubId) ?? []).filter((time) => time > since).length >= times)
       },
-      60_000,
+      120_000,
     )
 
   /** Each of them, once since it was connected. */
