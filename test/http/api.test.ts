@@ -215,10 +215,8 @@ describe('snapshots', () => {
     })
   })
 
-  test.each([
-    ['ISO times', (ms: number) => new Date(ms).toISOString()],
-    ['milliseconds', String],
-  ])('are cut by %s, with how things stood at the beginning', async (_, written) => {
+  test('are cut by times, with how things stood at the beginning', async () => {
+    const written = (ms: number) => new Date(ms).toISOString()
     const { get, start, usages } = await withHistory()
     const { json } = await get(
       `/api/v1/accounts/9/snapshots?from=${written(start + 0.7 * HOUR)}&to=${written(start + 1.2 * HOUR)}`,

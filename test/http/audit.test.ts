@@ -233,7 +233,7 @@ describe('what a request is asked to do', () => {
     const bodies: Record<string, object> = {
       'PUT /accounts/7/contact': { contact: 'ada@acme.example.com' },
       'POST /silences': silence,
-      'POST /deliveries/replay': { since: 1 },
+      'POST /deliveries/replay': { since: '30d' },
     }
     for (const route of [
       ...['POST /accounts/7/poll', 'POST /accounts/7/refresh', 'POST /accounts/7/uninstall', 'DELETE /accounts/7'],
