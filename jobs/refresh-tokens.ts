@@ -22,9 +22,14 @@ export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: A
   })
 }
 
-/** One account, counted and logged, for a request for a token between two ticks. */
-export function refreshOne(deps: RefreshOneWork, hubId: number, refused?: string): Promise<RefreshOutcome> {
-  return refreshed(deps, hubId, { refused })
+/** One account, counted and logged, for a request for a token between two ticks, or by an operator's decision. */
+export function refreshOne(
+  deps: RefreshOneWork,
+  hubId: number,
+  refused?: string,
+  by?: 'decided',
+): Promise<RefreshOutcome> {
+  return refreshed(deps, hubId, { refused, isDecided: by === 'decided' })
 }
 
 async function refreshed(deps: RefreshOneWork, hubId: number, occasion: Occasion): Promise<RefreshOutcome> {

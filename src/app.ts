@@ -26,6 +26,7 @@ import { atInterval, InForce } from './runtime/concurrency.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import { AccessTokens } from './tokens/access-token.ts'
+import { storeUnread } from './tokens/read-again.ts'
 import { describeStuck, resealAnswers, storeSealed } from './tokens/sealed-answers.ts'
 import { storeYoungAgain } from './tokens/store-tokens.ts'
 import { TokenStore } from './tokens/token-store.ts'
@@ -172,7 +173,7 @@ function createAccessTokens(current: () => Services, pages: Store): AccessTokens
 /** Also what a command left in the folder of sealed tokens, or what waits for a Redis that has its data again. */
 function keepUnsealing({ inForce, lifecycle }: Daemon, dataDir: string): void {
   const unseal = () =>
-    storeSealed(inForce.value, dataDir).catch((error: unknown) => {
+    unsealAll(inForce.value, dataDir).catch((error: unknown) => {
       const { log } = inForce.value
       log.error({ code: 'token.not-unsealed', err: error }, 'the folder of sealed tokens could not be read or written')
     })
@@ -180,6 +181,11 @@ function keepUnsealing({ inForce, lifecycle }: Daemon, dataDir: string): void {
   onReady(inForce.value.store, () => void storeYoungAgain(inForce.value))
   const end = atInterval(unseal, UNSEAL_EVERY_MS)
   lifecycle.onClose('the sweep of sealed answers', async () => end())
+}
+
+async function unsealAll(services: Services, dataDir: string): Promise<void> {
+  await storeSealed(services, dataDir)
+  await storeUnread(services, dataDir)
 }
 
 /** Checks the data in Redis, and reports there that this daemon runs, by which config, and with which key it encrypts. */

@@ -20,6 +20,7 @@ import {
 } from '../tokens/parked-grants.ts'
 import { planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
+import { keepUnread } from '../tokens/sealed-answers.ts'
 import { askIdentity, type Identity } from './identity.ts'
 
 /** The alerts about the scopes that an account granted. */
@@ -46,6 +47,7 @@ export interface ConnectDeps extends ParkDeps {
 export interface CodeDeps extends ConnectDeps {
   /** The door to the provider's token endpoint. */
   endpoint: Pick<TokenEndpoint, 'sendCode'>
+  dataDir: string
 }
 
 export type ConnectOutcome =
@@ -85,6 +87,11 @@ export async function connectWithCode(
   })
   if (sent.is === 'closed') return { is: 'waits', until: sent.until }
   const { sentAt, answer } = sent
+  if (!answer.ok && answer.failure.unread !== undefined) {
+    const kept = keepUnread(deps, deps.dataDir, { ...answer.failure.unread, holder: id, only })
+    const { message: reason } = answer.failure
+    deps.log.error({ code: 'install.unreadable', reason }, `the provider's answer to a code could not be read; ${kept}`)
+  }
   if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
   const { refreshToken, owner } = answer.value
   if (refreshToken === undefined) {

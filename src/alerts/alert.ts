@@ -62,8 +62,8 @@ export interface Alert {
   reason: AlertReason
   /** The name of the rule that decided; for kinds without rules the kind itself. */
   rule: string
-  /** Set for poll, fleet and delivery alerts, and for token alerts about an imported token of another account. */
-  cause?: 'foreign' | PollCause | FleetCause | ReceiverCause
+  /** Set for poll, fleet and delivery alerts, and for token alerts about an imported token of another account, or an unread answer. */
+  cause?: 'foreign' | 'unreadable-answer' | PollCause | FleetCause | ReceiverCause
   account?: { hubId: number; hubDomain: string }
   series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
   usage?: number

@@ -143,6 +143,7 @@ export function subjectOf({
   if (kind === 'poll') return POLL_SUBJECT[cause as PollCause] ?? POLL_SUBJECT.scopes
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
   if (cause === 'foreign') return 'tokens: the imported token belongs to another account'
+  if (cause === 'unreadable-answer') return "tokens: the provider's answer could not be read"
   return level === 'critical' ? 'tokens: must be reconnected' : 'tokens: refresh keeps failing'
 }
 

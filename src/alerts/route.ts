@@ -33,9 +33,10 @@ export function routeOf(routes: readonly Route[], alert: Routable, hasContact = 
   return routes.find((route) => matches(route.match, alert) && reachedBy(route, hasContact).length > 0)
 }
 
-/** Alerts that no customer can act on: a mistaken import, our own data, an uninstall that is not done. */
+/** Alerts that no customer can act on: a mistaken import, our own data, an answer that we can't read, an uninstall that is not done. */
 export function isForOperatorsOnly({ rule, kind, cause }: Pick<Alert, 'rule' | 'kind' | 'cause'>): boolean {
-  return cause === 'foreign' || cause === 'unreadable' || (kind === 'token' && rule === UNINSTALL_RULE)
+  const isOurs = cause === 'foreign' || cause === 'unreadable' || cause === 'unreadable-answer'
+  return isOurs || (kind === 'token' && rule === UNINSTALL_RULE)
 }
 
 function reachedBy({ to, contacts = [] }: Route, hasContact: boolean): readonly string[] {

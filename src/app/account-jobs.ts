@@ -16,7 +16,7 @@ import type { Services } from './services.ts'
 export interface AccountJobs {
   /** Resolves with why the account could not be read, or not all of it; undefined = it was. Never rejects. */
   poll(hubId: number): Promise<string | undefined>
-  /** Refreshes the tokens of this generation, due or not. */
+  /** Refreshes the tokens of this generation, due or not, also where that waits for an operator. */
   refresh(hubId: number, generation: number): Promise<RefreshOutcome>
 }
 
@@ -56,7 +56,7 @@ export function accountJobs(current: () => Services, stop: AbortSignal): Account
   const places = new InFlight(POLLS)
   return {
     poll: (hubId) => places.run('normal', () => poll(hubId)),
-    refresh: (hubId, generation) => refreshOne(current(), hubId, String(generation)),
+    refresh: (hubId, generation) => refreshOne(current(), hubId, String(generation), 'decided'),
   }
 }
 

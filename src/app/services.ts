@@ -49,6 +49,7 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
     ...polling(resources, stores),
     tokens: new TokenStore(store, keys),
     settings: config.tokens,
+    dataDir: config.dataDir,
     share: { requests, perMs: per },
     historyKeep: historyKeep(config),
     rounds: new TendingRounds(store, keys),

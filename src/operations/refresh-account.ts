@@ -17,7 +17,8 @@ export const accountRefresh = operation({
   route: 'POST /accounts/{hubId}/refresh',
   args: '<account>',
   is: "refresh the account's tokens now, as the daemon does when they are due",
-  description: 'At once, unless the next attempt is planned after one that failed.',
+  description:
+    'At once, unless the next attempt is planned after one that failed. Where an unread answer waits for your decision, this is it.',
   takes: { hubId: required(accountField('the account')) },
   gives: RefreshedShape,
   problems: [404, 409, 410, 502, 503],

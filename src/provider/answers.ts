@@ -1,6 +1,16 @@
+import { isUtf8 } from 'node:buffer'
 import { Secret } from '../runtime/secret.ts'
-import { boundedScopes, boundedWords } from './bounds.ts'
-import { asObject, type JsonObject, optionalString, readCount, readNonEmptyString, UnreadableError } from './read.ts'
+import { plainBody, TooLargeError } from './body.ts'
+import { boundedScopes, boundedWords, MAX_ANSWER_BYTES } from './bounds.ts'
+import {
+  asObject,
+  type JsonObject,
+  optionalString,
+  parseJson,
+  readCount,
+  readNonEmptyString,
+  UnreadableError,
+} from './read.ts'
 
 /** Answer of the token endpoint (interface 2.1), the same for both grants. */
 export interface TokenAnswer {
@@ -37,6 +47,22 @@ export function readTokenAnswer(json: unknown): TokenAnswer {
     lifetimeMs: readLifetime(answer, refreshToken !== undefined) * 1000,
     ...readOwner(answer),
   }
+}
+
+/** An answer that an earlier version could not read; undefined: neither can this one. */
+export function readKeptAnswer(base64: Secret): TokenAnswer | undefined {
+  try {
+    const body = Buffer.from(base64.reveal(), 'base64')
+    return readTokenAnswer(parseJson(plainBody(body, undefined, MAX_ANSWER_BYTES)))
+  } catch (error) {
+    if (error instanceof UnreadableError || error instanceof TooLargeError) return undefined
+    throw error
+  }
+}
+
+/** False for an answer without tokens, such as "Service unavailable": nothing is lost with it. */
+export function mayHoldTokens(body: Buffer): boolean {
+  return !isUtf8(body) || body.includes(0) || /token|[\w.~+/=-]{20}/i.test(body.toString())
 }
 
 /** Metadata has it as well: what is missing here, or odd, is no reason to refuse the tokens. */

@@ -53,3 +53,6 @@ export function boundedWords(words: string): string {
 export function boundedScopes(scopes: string[]): string[] {
   return scopes.filter((scope) => scope.length <= LONGEST_ID).slice(0, MOST_SCOPES)
 }
+
+/** A larger answer is not read. */
+export const MAX_ANSWER_BYTES = 2_000_000

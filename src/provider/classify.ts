@@ -14,6 +14,9 @@ const MISDIRECTED = 488
 /** Code of a failure whose answer is not the provider's: the page of a firewall, of a proxy, of a captive portal. */
 export const INTERMEDIARY = 'intermediary'
 
+/** Code of a failure whose answer came with a status of success, and can't be read. */
+export const UNREADABLE = 'unreadable'
+
 /**
  * The failure in an answer that is no success, by the provider's three shapes of error bodies: OAuth's (`error`,
  * `error_description`, `status`), the CRM's (`category`, `message`, `context`), the rate limit's (`errorType`,
@@ -58,7 +61,7 @@ export function classifyAnswer(
 export function classifyError(error: unknown): ProviderFailure {
   if (error instanceof CallError) return { class: 'transient', code: error.code, message: error.message, status: 0 }
   if (error instanceof UnreadableError) {
-    return { class: 'transient', code: 'unreadable', message: error.message, status: 200 }
+    return { class: 'transient', code: UNREADABLE, message: error.message, status: 200 }
   }
   throw error
 }

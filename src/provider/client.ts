@@ -1,7 +1,8 @@
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
-import { type Secret, withoutSecrets } from '../runtime/secret.ts'
-import { readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
+import { Secret, withoutSecrets } from '../runtime/secret.ts'
+import { mayHoldTokens, readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
+import { MAX_ANSWER_BYTES } from './bounds.ts'
 import {
   classifyAnswer,
   classifyError,
@@ -10,9 +11,17 @@ import {
   INTERMEDIARY,
   isPage,
   isSecretRefused,
+  UNREADABLE,
 } from './classify.ts'
 import { type AppCredentials, DIALECTS, type Dialect, type DialectName } from './dialects.ts'
-import { type CrmResult, failed, OTHER_DATA_CENTER, type ProviderResult, readAccountBucket } from './failure.ts'
+import {
+  type CrmResult,
+  failed,
+  OTHER_DATA_CENTER,
+  type ProviderResult,
+  readAccountBucket,
+  type UnreadAnswer,
+} from './failure.ts'
 import { CallError, createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
 import { ClockSkew, classOfError, classOfStatus, type ObservedCall } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
@@ -70,8 +79,6 @@ export interface ProviderOptions extends AppIdentity {
   /** Called with each call when it has ended. */
   observe?: (call: ObservedCall) => void
 }
-
-const MAX_ANSWER_BYTES = 2_000_000
 
 export function createProviderClient(options: ProviderOptions): ConfiguredClient {
   return new HttpProviderClient(options)
@@ -206,7 +213,8 @@ class HttpProviderClient implements ConfiguredClient {
       }
       observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms })
       this.#skew.note(answer.headers.date, sentAt, answeredAt)
-      done(resultOf(call, answer, answeredAt, clientSecrets), answer)
+      const result = resultOf(call, answer, answeredAt, clientSecrets)
+      done(endpoint === 'token' ? withUnread(result, answer, { sent: call.secret, sentAt }) : result, answer)
     })
   }
 }
@@ -227,6 +235,16 @@ function resultOf<T>(
     const failure = error instanceof UnreadableError ? classifyAnswer(family, answer, answeredAt, clean) : undefined
     return failed(failure === undefined || failure.code === INTERMEDIARY ? classifyError(error) : failure)
   }
+}
+
+/** What can't be read is handed on, to be kept: the refresh token that was sent may be over. */
+function withUnread<T>(
+  result: ProviderResult<T>,
+  { body }: HttpResponse,
+  sent: Pick<UnreadAnswer, 'sent' | 'sentAt'>,
+): ProviderResult<T> {
+  if (result.ok || result.failure.code !== UNREADABLE || !mayHoldTokens(body)) return result
+  return failed({ ...result.failure, unread: { ...sent, body: new Secret(body.toString('base64')) } })
 }
 
 /** The successor answers 200 for any token; `active` shows whether it is one. */

@@ -1,3 +1,4 @@
+import type { Secret } from '../runtime/secret.ts'
 import type { HttpResponse } from './http.ts'
 
 /**
@@ -28,6 +29,16 @@ export interface ProviderFailure {
    * ones.
    */
   scopes?: string[]
+  /** The answer of the token endpoint that can't be read, where it may hold tokens: they are nowhere else. */
+  unread?: UnreadAnswer
+}
+
+export interface UnreadAnswer {
+  /** In base64. */
+  body: Secret
+  /** The refresh token or the code that was sent, and when, ms. */
+  sent: Secret
+  sentAt: number
 }
 
 /** Code of the refusal of an account whose data is in another data center: trying again never helps, connecting again does. */

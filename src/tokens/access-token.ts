@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
-import type { TokenTimes } from './plan-refresh.ts'
+import { LONGEST_PAUSE_MS, type TokenTimes } from './plan-refresh.ts'
 import type { RefreshOutcome } from './refresh-account.ts'
 import type { StoredToken, TokenStore } from './token-store.ts'
 import { openToken, type Vault } from './vault.ts'
@@ -33,7 +33,7 @@ export function judgeToken(token: StoredToken | undefined, now: number): Judgeme
   // While no refresh may be tried, a token is served to its end: a refused refresh token ends no access token.
   if (hasToken(token) && (waits ? token.expiresAt > now : hasTimeForACall(token, now))) return serving(token)
   if (token.state === 'reauthorize') return { is: 'reauthorize' }
-  if (waits) return { is: 'later', at: token.retryAt ?? now }
+  if (waits) return { is: 'later', at: Math.min(token.retryAt ?? now, now + LONGEST_PAUSE_MS) }
   return { is: 'refresh', generation: token.generation }
 }
 

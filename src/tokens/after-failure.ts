@@ -1,7 +1,7 @@
 import { OTHER_DATA_CENTER, type ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
 import type { EndpointVerdict } from './endpoint/token-endpoint.ts'
-import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import { hasNoTokenYet, LONGEST_PAUSE_MS, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { Unopened } from './vault.ts'
 
 /** The provider's, or our own: then the current token, or the one before it, was never sent. */
@@ -11,6 +11,9 @@ export type RefreshFailure = ProviderFailure | Unopened
 export function isElsewhere({ code }: Pick<RefreshFailure, 'code'>): boolean {
   return code === OTHER_DATA_CENTER
 }
+
+/** Code of an answer that could not be read, and is kept: the refresh token is not sent again before an operator decides. */
+export const UNREADABLE_ANSWER = 'unreadable-answer'
 
 /** An account whose refresh failed. */
 export interface FailedRefresh {
@@ -35,8 +38,8 @@ export interface AfterFailure {
   pollAt: number | 'never' | 'unchanged'
   failures: number
   rejectedAt: number | null
-  /** The alert: none, it fails for long, or its customer must connect it again. */
-  alert: 'none' | 'failing' | 'reauthorize'
+  /** The alert: none, it fails for long, its customer must connect it again, or an operator must decide. */
+  alert: 'none' | 'failing' | 'reauthorize' | typeof UNREADABLE_ANSWER
 }
 
 const SECOND = 1_000
@@ -64,6 +67,10 @@ export function afterFailure(
     failures,
     rejectedAt: failed.rejectedAt,
     alert: failsForLong(failed, failures, now) ? 'failing' : 'none',
+  }
+  if (failed.failure.code === UNREADABLE_ANSWER) {
+    const state = failed.state === 'reauthorize' ? failed.state : 'failing'
+    return { ...unchanged, state, refreshAt: now + LONGEST_PAUSE_MS, alert: UNREADABLE_ANSWER }
   }
   if (failed.state === 'reauthorize') return { ...unchanged, refreshAt: daily(now, random), alert: 'none' }
   const { failure } = failed

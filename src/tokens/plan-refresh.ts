@@ -39,6 +39,8 @@ export function planRefresh(hubId: number, times: TokenTimes, settings: RefreshS
 
 /** Longest from one attempt to the next, ms, while the token is over: a pause of `after-failure.ts`, or of the breaker. */
 export const LONGEST_PAUSE_MS = 10 * 60_000
+/** When an account is tried again whose refresh token waits for an operator's decision: a moment that never comes, and is its mark. */
+export const NEVER_MS = 9_999_999_999_999
 /** Longest until an account that must reconnect is probed again, ms. */
 export const LONGEST_PROBE_MS = 27 * 3_600_000
 

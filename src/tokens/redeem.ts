@@ -80,7 +80,7 @@ function isRefused(redeemed: Redeemed): boolean {
 }
 
 /** The refresh token that is redeemed, and the one that is stored. */
-interface Sent {
+export interface Sent {
   sent: Secret
   current: Secret
 }
@@ -110,7 +110,7 @@ async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pic
   return { is, sentAt, unstoredMs: clock.now() - answeredAt, rotated }
 }
 
-function answerToStore(
+export function answerToStore(
   settings: RefreshSettings,
   { hubId, owner, context, recovered }: RedeemJob,
   { sent, current }: Sent,

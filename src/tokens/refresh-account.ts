@@ -2,11 +2,18 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
-import { type AfterFailure, afterFailure, isElsewhere, type RefreshFailure } from './after-failure.ts'
+import {
+  type AfterFailure,
+  afterFailure,
+  isElsewhere,
+  type RefreshFailure,
+  UNREADABLE_ANSWER,
+} from './after-failure.ts'
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { Lease, Leases } from './leases.ts'
-import { hasNoTokenYet, latestRefresh, planRefresh } from './plan-refresh.ts'
+import { hasNoTokenYet, LONGEST_PAUSE_MS, latestRefresh, NEVER_MS, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
+import { keepUnread } from './sealed-answers.ts'
 import type { BeginRefresh, RefreshContext } from './token-store.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
@@ -15,6 +22,8 @@ export interface TokenAnnouncer {
   failing(account: Omit<AnnouncedAccount, 'interruptedAt'>, reason: string): AlertWrites
   /** `isElsewhere`: the account is in another data center. */
   reauthorize(account: AnnouncedAccount, refusal: { message: string; isElsewhere: boolean }): AlertWrites
+  /** The provider's answer could not be read: an operator must decide. */
+  unreadable(account: AnnouncedSubject, reason: string): AlertWrites
   recovered(account: AnnouncedSubject): AlertWrites
   /** The account's refresh token belongs to the account `owner`. */
   foreign(account: AnnouncedSubject, owner: number): AlertWrites
@@ -39,6 +48,7 @@ export interface AnnouncedAccount extends AnnouncedSubject {
 export interface RefreshDeps extends RedeemDeps {
   provider: ProviderClient
   store: Store
+  dataDir: string
   /** The door to the provider's token endpoint. */
   endpoint: TokenEndpoint
   announce: TokenAnnouncer
@@ -74,6 +84,8 @@ export type RefreshOutcome =
 export interface Occasion {
   /** The generation of tokens that seem good still but were refused, or are about to expire: they are refreshed although not due. */
   refused?: string | undefined
+  /** An operator asks for it: also where the refresh token waits for that. */
+  isDecided?: boolean
   /** The place in line of the chunk that the account came with, and where the leases of the chunk are kept. */
   turn?: number
   leases?: Leases
@@ -83,7 +95,7 @@ export interface Occasion {
 export async function refreshAccount(
   deps: RefreshDeps,
   hubId: number,
-  { refused, turn, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},
+  { refused, isDecided = false, turn, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},
 ): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
   // Before the lease: other workers are not kept from the account while this one waits in line.
@@ -104,7 +116,7 @@ export async function refreshAccount(
   const { context } = begun
   const now = deps.clock.now()
   const attempt = attemptAt(deps, lease, context, now)
-  const planned = plannedAt(attempt, refused, now)
+  const planned = isDecided && context.retryAt === NEVER_MS ? now : plannedAt(attempt, refused, now)
   if (now < planned) return leaveUntil(deps, attempt, planned, now)
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
@@ -136,13 +148,15 @@ async function redeem(deps: RefreshDeps, attempt: Attempt, lease: Lease): Promis
 async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt, planned: number, now: number) {
   deps.endpoint.leave()
   const isUnidentified = canBeIdentified(context) && deps.endpoint.mayRetry()
-  const nextAt = canBeIdentified(context) ? Math.min(planned, askedAgainAt(context, now)) : planned
+  const again = planned === NEVER_MS ? now + LONGEST_PAUSE_MS : planned
+  const nextAt = canBeIdentified(context) ? Math.min(again, askedAgainAt(context, now)) : again
   await deps.tokens.leave(hubId, owner, nextAt)
   return { is: 'fresh' as const, isUnidentified }
 }
 
-/** After a failure the next attempt has a moment of its own; earlier callers do not try. */
+/** After a failure the next attempt has a moment of its own, or none; earlier callers do not try. */
 function plannedAt({ context, dueAt }: Attempt, refused: string | undefined, now: number): number {
+  if (context.retryAt === NEVER_MS) return NEVER_MS
   const planned = context.retryAt ?? (refused === context.generation ? 0 : dueAt)
   return planned > latestRefresh(context.state, context.times, now) ? now : planned
 }
@@ -186,7 +200,7 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed
     await deps.tokens.leave(attempt.hubId, attempt.owner, deps.clock.now())
     return { is: 'held' }
   }
-  if (redeemed.is === 'failed') return recordFailure(deps, attempt, redeemed.failure)
+  if (redeemed.is === 'failed') return recordFailure(deps, attempt, withKept(deps, attempt, redeemed.failure))
   deps.endpoint.succeeded(redeemed)
   return { is: redeemed.is === 'uninstalled' ? 'gone' : 'lost' }
 }
@@ -217,6 +231,18 @@ function isKeptAlive(state: AccountState): boolean {
   return state === 'active' || state === 'failing'
 }
 
+/** Where refresh tokens rotate, or may for all that is known, an answer that can't be read may hold the only one that works. */
+function withKept(deps: RefreshDeps, { hubId, context }: Attempt, failure: RefreshFailure): RefreshFailure {
+  if (!('unread' in failure && failure.unread !== undefined && deps.endpoint.mayRotate)) return failure
+  const { unread, message, ...others } = failure
+  const kept = keepUnread(deps, deps.dataDir, { ...unread, holder: hubId, generation: context.generation })
+  return {
+    ...others,
+    code: UNREADABLE_ANSWER,
+    message: `the provider's answer could not be read (${message}); ${kept}`,
+  }
+}
+
 async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: RefreshFailure): Promise<RefreshOutcome> {
   const { hubId, owner, context } = attempt
   const standing = await standingAfter(deps, attempt, failure)
@@ -227,9 +253,15 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Refre
   const recorded = await deps.tokens.recordFailure(hubId, owner, context.generation, { ...next, fields, alerts })
   if (recorded === 'lost') return { is: 'lost' }
   const reauthorize = next.alert === 'reauthorize'
-  const log = failure.class === 'client' || failure.class === 'unopened' || reauthorize ? 'error' : 'warn'
-  deps.log[log](
-    { code: `token.${reauthorize ? 'reauthorize' : failure.class}`, hubId, reason: failure.code, state: next.state },
+  const isUnreadable = next.alert === UNREADABLE_ANSWER
+  const isGrave = failure.class === 'client' || failure.class === 'unopened' || reauthorize || isUnreadable
+  deps.log[isGrave ? 'error' : 'warn'](
+    {
+      code: `token.${reauthorize ? 'reauthorize' : isUnreadable ? 'unreadable' : failure.class}`,
+      hubId,
+      reason: failure.code,
+      state: next.state,
+    },
     failure.message,
   )
   const alerted = alerts.entries.length > 0
@@ -261,6 +293,7 @@ function alertsFor(
   const account = { ...announced(attempt), now }
   if (next.alert === 'reauthorize')
     return deps.announce.reauthorize(account, { message: failure.message, isElsewhere: isElsewhere(failure) })
+  if (next.alert === UNREADABLE_ANSWER) return deps.announce.unreadable(account, failure.message)
   return deps.announce.failing(account, failure.message)
 }
 
@@ -278,11 +311,11 @@ function brokenOff(deps: RefreshDeps, { interruptedAt }: RefreshContext, failure
 function failureFields(next: AfterFailure, failure: RefreshFailure, now: number): Record<string, string> {
   return {
     failures: String(next.failures),
-    failureClass: failure.class,
+    failureClass: next.alert === UNREADABLE_ANSWER ? UNREADABLE_ANSWER : failure.class,
     failureReason: failure.message,
     failureAt: String(now),
     rejectedAt: next.rejectedAt === null ? '' : String(next.rejectedAt),
-    retryAt: String(Math.round(next.refreshAt)),
+    retryAt: String(next.alert === UNREADABLE_ANSWER ? NEVER_MS : Math.round(next.refreshAt)),
     parkedUntil: next.state === 'parked' ? String(Math.round(next.refreshAt)) : '',
   }
 }

@@ -14,8 +14,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { UnreadAnswer } from '../provider/failure.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
+import { Secret } from '../runtime/secret.ts'
 import { answerIn, answerText } from './answer-text.ts'
 import { type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
 import type { TokensToStore } from './token-store.ts'
@@ -24,6 +26,8 @@ import { keyIdOf, openToken, type Vault } from './vault.ts'
 
 /** Ending of a file's name once all of it is on the disk. */
 const WHOLE = '.sealed'
+/** The same of an answer that could not be read. */
+export const UNREAD = '.unread'
 const HALF = '.half'
 /** Writing never takes this long. A younger unfinished file may belong to another process of this folder. */
 const HALF_FOR_MS = 3_600_000
@@ -57,6 +61,45 @@ export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: r
   }
 }
 
+/** An answer of the token endpoint that could not be read, of an account or of the grant of an install. */
+export interface KeptUnread extends UnreadAnswer {
+  holder: Holder
+  /** Of the tokens that were stored then. */
+  generation?: string
+  /** The only account that an install may connect. */
+  only?: number | undefined
+}
+
+/** Seals the answer into a file of the data folder, one for an account. Returns what became of it, for people. Never throws. */
+export function keepUnread({ vault, log }: Sealing, dataDir: string, kept: KeptUnread): string {
+  const { holder, body, sent, ...others } = kept
+  try {
+    const name = typeof holder === 'number' ? holder : randomUUID()
+    const file = join(openDataFolder(dataDir, 'answers'), `${name}${UNREAD}`)
+    const text = new Secret(JSON.stringify({ ...others, body: body.reveal(), sent: sent.reveal() }))
+    const line = `${holder} ${vault.seal(text, hubIdOf(holder), 'answer').toString('base64')}`
+    // Half of an earlier one must not be in the way.
+    writeLines(file, [line], `${file}.${randomUUID()}${HALF}`)
+    return `it is kept sealed in ${file}`
+  } catch (error) {
+    log.error(
+      { code: 'token.not-sealed', ...holderFacts(holder), err: error },
+      'an unread answer could not be kept on disk',
+    )
+    return `it could not be kept in ${join(dataDir, 'answers')}`
+  }
+}
+
+/** A file of an answer that could not be read; `kept` is undefined where no key opens it. */
+export function readUnread(vault: Vault, dataDir: string): { file: string; kept: KeptUnread | undefined }[] {
+  return readFiles(openDataFolder(dataDir, 'answers'), UNREAD).map(({ file, lines }) => {
+    const { holder, text } = openLine(vault, lines[0] ?? '')
+    if (text === undefined) return { file, kept: undefined }
+    const { body, sent, ...others } = JSON.parse(text.reveal())
+    return { file, kept: { ...others, holder, body: new Secret(body), sent: new Secret(sent) } }
+  })
+}
+
 /**
  * Stores the answers that an earlier process sealed, by the step that would have stored them then: if newer tokens were stored
  * since, those count. The accounts count as busy from this call on. Answers that no key opens, or whose account is not in
@@ -68,7 +111,7 @@ export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promi
   // Left by a process that was killed while it wrote.
   const halves = filesIn(folder, HALF)
   for (const half of halves) if (deps.clock.now() - statSync(half).mtimeMs > HALF_FOR_MS) rmSync(half, { force: true })
-  const files = readFiles(folder)
+  const files = readFiles(folder, WHOLE)
   const byHolder = Map.groupBy(new Set(files.flatMap(({ lines }) => lines)), (line) => line.split(' ')[0] ?? '')
   const left = await Promise.all([...byHolder].map(([name, own]) => storeOf(deps, name, own)))
   const isLeft = new Set(left.flat())
@@ -92,12 +135,14 @@ export interface StuckAnswer {
 export function unopenedAnswers(vault: Vault, dataDir: string): StuckAnswer[] {
   const folder = join(dataDir, 'answers')
   if (!existsSync(folder)) return []
-  return readFiles(folder).flatMap(({ lines }) => lines.flatMap((line) => openLine(vault, line).stuck ?? []))
+  return readFiles(folder, WHOLE, UNREAD).flatMap(({ lines }) =>
+    lines.flatMap((line) => openLine(vault, line).stuck ?? []),
+  )
 }
 
 /** Seals answers of the folder anew with the first key. Returns those that stay under another one. Throws where it can't be read. */
 export function resealAnswers(vault: Vault, dataDir: string): StuckAnswer[] {
-  const files = readFiles(openDataFolder(dataDir, 'answers'))
+  const files = readFiles(openDataFolder(dataDir, 'answers'), WHOLE, UNREAD)
   return files.flatMap(({ file, lines }) => resealFile(vault, file, lines))
 }
 
@@ -187,16 +232,18 @@ function opened({ vault, log }: Sealing, line: string): TokensToStore | undefine
 }
 
 /** Files that are whole, with their lines. */
-function readFiles(folder: string): { file: string; lines: string[] }[] {
-  return filesIn(folder, WHOLE).flatMap((file) => {
-    try {
-      return [{ file, lines: readFileSync(file, 'utf8').split('\n').filter(Boolean) }]
-    } catch (error) {
-      // Another process of this folder stored its answers, and removed it.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-      throw error
-    }
-  })
+function readFiles(folder: string, ...endings: string[]): { file: string; lines: string[] }[] {
+  return endings
+    .flatMap((ending) => filesIn(folder, ending))
+    .flatMap((file) => {
+      try {
+        return [{ file, lines: readFileSync(file, 'utf8').split('\n').filter(Boolean) }]
+      } catch (error) {
+        // Another process of this folder stored its answers, and removed it.
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+        throw error
+      }
+    })
 }
 
 function filesIn(folder: string, ending: string): string[] {
@@ -205,8 +252,7 @@ function filesIn(folder: string, ending: string): string[] {
 }
 
 /** Readable for this user only, and renamed once it is whole on the disk: no process reads half a file. */
-function writeLines(file: string, lines: readonly string[]): void {
-  const half = `${file}${HALF}`
+function writeLines(file: string, lines: readonly string[], half = `${file}${HALF}`): void {
   try {
     writeFileSync(half, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600, flush: true })
     renameSync(half, file)

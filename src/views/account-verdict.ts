@@ -4,6 +4,7 @@ import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
+import { UNREADABLE_ANSWER } from '../tokens/after-failure.ts'
 import { alertCountsText } from './alert-texts.ts'
 import type { AlertCounts } from './find-alerts.ts'
 import { endpointTrouble, type TokenEndpointStatus } from './fleet-health.ts'
@@ -111,6 +112,10 @@ function tokens(facts: VerdictFacts, now: number): AccountFinding {
   const isOver = token.expiresAt === null || token.expiresAt <= now
   const found = (level: VerdictLevel, brief: string, ...says: string[]): AccountFinding => {
     return { about: 'tokens', level, brief, says: says.filter((one) => one !== '').join(' ') }
+  }
+  if (refreshFailure?.class === UNREADABLE_ANSWER) {
+    const says = `${sentence(refreshFailure.reason)} Its refresh token is not used again until an operator decides: plimsoll accounts refresh tries again.`
+    return found('critical', "the provider's answer could not be read", says, expiry(token, now))
   }
   if (state === 'reauthorize') return found('critical', ...refused(facts.account, now))
   if (state === 'parked') {

@@ -54,6 +54,7 @@ export function office(store: Store, keys: Keys, does: FakeAnswers, clock = new 
     announceScopes,
     closeAlerts: closeAlerts.bind(undefined, pageOf),
     uninstallKeepMs: KEEP_MS,
+    dataDir: '/dev/null',
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     clock,
     log: logged.log,

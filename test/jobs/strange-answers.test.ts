@@ -1,7 +1,13 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { connectWithCode } from '../../src/accounts/connect-account.ts'
+import { accountJobs, refreshNow } from '../../src/app/account-jobs.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { storeUnread } from '../../src/tokens/read-again.ts'
+import { keepUnread, readUnread } from '../../src/tokens/sealed-answers.ts'
 import { CUSTOM_PROPERTIES } from '../provider/connect-client.ts'
 import { type Answer, type FarSide, json, raw, type SeenRequest, startFarSide } from '../support/far-side.ts'
 import { live } from '../support/fleet-by-hand.ts'
@@ -221,6 +227,121 @@ describe('a proxy that encodes at random', () => {
       `${rotated} refreshes, ${refused} refused, ${used.length} encodings of ${Math.min(...used)} answers or more each`,
     )
   })
+})
+
+describe('an answer with new tokens that can not be read', () => {
+  const HUB = 1
+  const who = { name: 'ann', via: 'token' } as const
+  const tokensOf = (n: number) => ({ access_token: `access-1-${n}`, refresh_token: `refresh-1-${n}`, expires_in: 60 })
+  const unreadable = (n: number) => Buffer.from(JSON.stringify(tokensOf(n))).toString('base64')
+
+  /** One account; `answers` has what the token endpoint says to each refresh in turn, and the refresh tokens it saw. */
+  async function accountWith(...answers: (string | object | Answer)[]) {
+    const fleet = await fleetOf(1)
+    const { w } = fleet
+    const sent: (string | null)[] = []
+    fleet.stranger = ({ path, body }) => {
+      if (!path.includes('/token')) return undefined
+      const answer = answers[sent.push(new URLSearchParams(body).get('refresh_token')) - 1]
+      if (typeof answer === 'function') return answer as Answer
+      return typeof answer === 'string' ? raw(200, answer) : json(200, answer ?? tokensOf(sent.length))
+    }
+    const file = join(w.config.dataDir, 'answers', `${HUB}.unread`)
+    const refresh = () =>
+      refreshNow(
+        accountJobs(() => w.services, new AbortController().signal),
+        w.services,
+        HUB,
+        who,
+      )
+    const alerts = async () => (await w.of(HUB).outbox()).filter(({ kind }) => kind === 'token')
+    return { w, sent, file, refresh, alerts }
+  }
+
+  test('is kept sealed and told at once, and the refresh token is not sent again before an operator says so', async () => {
+    const { w, sent, file, refresh, alerts } = await accountWith(tokensOf(1), unreadable(2))
+    await live(w, 12 * MINUTE)
+
+    expect(sent).toEqual(['refresh-1', 'refresh-1-1'])
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readFileSync(file, 'latin1')).not.toMatch(new RegExp(`refresh-1|access-1|${unreadable(2).slice(0, 20)}`))
+    expect(w.logged.text()).not.toMatch(/refresh-1-2|access-1-2/)
+    expect(await w.of(HUB).record()).toMatchObject({ state: 'failing', failureClass: 'unreadable-answer' })
+    const [alert, ...others] = await alerts()
+    expect(others).toEqual([])
+    expect(alert).toMatchObject({ status: 'firing', level: 'critical', cause: 'unreadable-answer' })
+    expect(alert?.message).toContain(
+      `it is kept sealed in ${file}. Its refresh token is not used again until an operator`,
+    )
+    say(`alert: ${alert?.message}`)
+
+    expect(await refresh()).toMatchObject({ is: 'refreshed' })
+    expect(sent).toEqual(['refresh-1', 'refresh-1-1', 'refresh-1-1'])
+    expect(await w.of(HUB).record()).toMatchObject({ state: 'active' })
+    expect((await alerts()).at(-1)).toMatchObject({ status: 'resolved' })
+    await storeUnread(w.services, w.config.dataDir)
+    expect(existsSync(file)).toBe(false)
+  })
+
+  test('that a newer version can read is stored by its start', async () => {
+    const { w, sent, file, alerts } = await accountWith(tokensOf(1), unreadable(2))
+    await live(w, 2 * MINUTE)
+    await storeUnread(w.services, w.config.dataDir)
+    expect(existsSync(file)).toBe(true)
+
+    const [unread] = readUnread(w.services.vault, w.config.dataDir)
+    if (unread?.kept === undefined) throw new Error('not kept')
+    const body = new Secret(gzipSync(JSON.stringify(tokensOf(2))).toString('base64'))
+    keepUnread(w.services, w.config.dataDir, { ...unread.kept, body })
+    await storeUnread(w.services, w.config.dataDir)
+    expect(existsSync(file)).toBe(false)
+    expect((await w.of(HUB).tokens()).refresh).toBe('refresh-1-2')
+    expect(await w.of(HUB).record()).toMatchObject({ state: 'active' })
+    expect((await alerts()).at(-1)).toMatchObject({ status: 'resolved' })
+    await live(w, SECOND)
+    expect(sent).toEqual(['refresh-1', 'refresh-1-1', 'refresh-1-2'])
+  })
+
+  test('is tried again at once where refresh tokens are known to stay the same', async () => {
+    const same = { ...tokensOf(1), refresh_token: 'refresh-1' }
+    const { w, sent, file, alerts } = await accountWith(same, unreadable(2), same, same)
+    await live(w, 2 * MINUTE)
+    expect(sent.length).toBeGreaterThan(2)
+    expect(await alerts()).toEqual([])
+    expect(existsSync(file)).toBe(false)
+  })
+
+  test('whose refresh token is refused after that is one more message: its customer must connect it again', async () => {
+    const refused = json(400, { status: 'BAD_REFRESH_TOKEN', message: 'not the newest' })
+    const { w, refresh, alerts } = await accountWith(tokensOf(1), unreadable(2), ...Array(10).fill(refused))
+    await live(w, 2 * MINUTE)
+    expect(await refresh()).toMatchObject({ is: 'failed' })
+    await live(w, MINUTE)
+    expect(await w.of(HUB).record()).toMatchObject({ state: 'reauthorize' })
+    const [first, second, ...others] = await alerts()
+    expect([first?.cause, second?.cause, others]).toEqual(['unreadable-answer', undefined, []])
+    expect(second).toMatchObject({ status: 'firing', level: 'critical' })
+    expect(second?.message).toContain('Only a new connection helps')
+  })
+})
+
+test('an answer to a code that can not be read is kept sealed, and a version that can read it goes on with it', async () => {
+  const { w, far } = await fleetOf(0)
+  const tokens = JSON.stringify({ access_token: 'access-9', refresh_token: 'refresh-9', expires_in: 1_800 })
+  far.answer = raw(200, Buffer.from(tokens).toString('base64'))
+  const outcome = await connectWithCode(w.services, new Secret('code-1'))
+  expect(outcome).toMatchObject({ is: 'failed', step: 'token', failure: { class: 'transient' } })
+  const [unread] = readUnread(w.services.vault, w.config.dataDir)
+  if (unread?.kept === undefined) throw new Error('not kept')
+  const line = w.logged.lines().find(({ code }) => code === 'install.unreadable')
+  expect(line?.msg).toContain(`it is kept sealed in ${unread.file}`)
+  expect(`${readFileSync(unread.file, 'latin1')}${w.logged.text()}`).not.toMatch(/refresh-9|access-9|code-1/)
+
+  const body = new Secret(gzipSync(tokens).toString('base64'))
+  keepUnread(w.services, w.config.dataDir, { ...unread.kept, body })
+  await storeUnread(w.services, w.config.dataDir)
+  expect(await w.store.zcard(w.keys.grants.due)).toBe(1)
+  expect(existsSync(unread.file)).toBe(true)
 })
 
 /** Alerts of all accounts and of the fleet, in the order of their partitions. */

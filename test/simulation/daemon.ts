@@ -106,6 +106,7 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     announceScopes: grantAnnouncer({ ...pages, scopes: ['oauth'] }),
     closeAlerts: closeAlerts.bind(undefined, pageOf),
     uninstallKeepMs: KEEP_MS,
+    dataDir: '/dev/null',
     uninstallAfterRefusedMs: 'never',
     queues: { wake: async () => {} } as never,
     random: () => 0.5,

@@ -97,7 +97,8 @@ function reasonOf({ level }: SeriesState, to: AlertLevel): AlertReason {
 }
 
 function withCause(state: SeriesState, cause: SeriesState['cause']): SeriesState {
-  return { ...state, ...defined({ cause }) }
+  const { cause: _, ...others } = state
+  return { ...others, ...defined({ cause }) }
 }
 
 function writesOf(

@@ -1,6 +1,7 @@
 import type { UninstallAnnouncer } from '../../accounts/uninstall.ts'
 import { NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { formatMoment } from '../../text/format-time.ts'
+import { UNREADABLE_ANSWER } from '../../tokens/after-failure.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { UNINSTALL_RULE } from '../alert.ts'
 import { TOKEN_FIELD } from '../alert-state.ts'
@@ -26,7 +27,8 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
     },
     reauthorize: (account, refusal) => {
       const subject = about(settings, account)
-      if (openState(subject)?.level === 'critical') return NO_ALERT_WRITES
+      const open = openState(subject)
+      if (open?.level === 'critical' && open.cause !== UNREADABLE_ANSWER) return NO_ALERT_WRITES
       const why = refusal.isElsewhere
         ? refusal.message
         : `the provider refuses its refresh token (${refusal.message}). Either ${whyRefused(account)}`
@@ -41,6 +43,14 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
         `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
         `polled under this name. Import it with its own token (--replace), or connect it: ${linkCommand(account)}`
       return notifyAlert(about(settings, account), { level: 'critical', cause: 'foreign', message })
+    },
+    unreadable: (account, reason) => {
+      const subject = about(settings, account)
+      if (openState(subject)?.cause === UNREADABLE_ANSWER) return NO_ALERT_WRITES
+      const message =
+        `This account's tokens can't be refreshed: ${reason}. Its refresh token is not used again until an operator ` +
+        `decides: plimsoll accounts refresh ${account.hubId} tries again.`
+      return notifyAlert(subject, { level: 'critical', cause: UNREADABLE_ANSWER, message })
     },
     recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),
     undeleted: (account, { askedAt, reason }) => {

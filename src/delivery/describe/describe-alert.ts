@@ -98,6 +98,7 @@ function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
       if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
       if (isOver) return 'tokens are refreshed again'
       if (cause === 'foreign') return 'the imported token belongs to another account'
+      if (cause === 'unreadable-answer') return "the provider's answer could not be read"
       // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
       return level === 'critical' ? 'tokens refused, must be reconnected' : "tokens can't be refreshed for now"
     case 'poll':

@@ -21,13 +21,15 @@ local function writeMore(hubId, more, record, samples, pollAt)
   local alerts = more.alerts
   if not alertsAreAsRead(alerts.changes) then return false, pollAt end
   if more.parkedUntil then
-    local a = redis.call('HMGET', ACCOUNT, 'state', 'parkedUntil')
+    local a = redis.call('HMGET', ACCOUNT, 'state', 'parkedUntil', 'failureClass')
     local parked = more.parkedUntil
     if a[1] == 'parked' and a[2] and tonumber(a[2]) > tonumber(parked) then parked = a[2] end
     pollAt = math.max(tonumber(pollAt), tonumber(parked))
     -- Like a refresh that the provider asks to wait: no call for the account before that.
-    setFields({ parkedUntil = parked, retryAt = parked })
+    setFields({ parkedUntil = parked })
     setState(hubId, 'parked')
+    -- An unread answer waits for an operator, however long the provider's pause is.
+    if a[3] ~= 'unreadable-answer' then setFields({ retryAt = parked }) end
     redis.call('ZADD', dueKey('refresh'), parked, hubId)
   end
   if more.isBlocked then redis.call('ZREM', freshKey(), hubId) end

@@ -189,6 +189,11 @@ export class TokenEndpoint {
     return this.#hasRotated || this.#state.rotates
   }
 
+  /** True until a refresh has brought the same refresh token again, and none another one. */
+  get mayRotate(): boolean {
+    return this.rotates || this.#state.breaker.lastSuccessAt === 0
+  }
+
   close(): void {
     this.#closing.abort()
     this.#turnAllAway(this.#now())

@@ -28,6 +28,7 @@ export const alertReason = z
 const cause = z
   .enum([
     'foreign',
+    'unreadable-answer',
     'scopes',
     'failing',
     'unauthorized',
@@ -44,7 +45,7 @@ const cause = z
     'recipients',
   ])
   .describe(
-    'Of a token alert: the imported token belongs to another account. Of a poll alert: scopes are missing, or polls fail; `unauthorized`: the access token is refused, and no refresh helps. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',
+    'Of a token alert: the imported token belongs to another account, or an answer of the provider could not be read. Of a poll alert: scopes are missing, or polls fail; `unauthorized`: the access token is refused, and no refresh helps. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',
   )
 const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')

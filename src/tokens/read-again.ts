@@ -1,0 +1,73 @@
+import { rmSync } from 'node:fs'
+import { readKeptAnswer, type TokenAnswer } from '../provider/answers.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
+import type { RefreshSettings } from './plan-refresh.ts'
+import { answerToStore } from './redeem.ts'
+import type { TokenAnnouncer } from './refresh-account.ts'
+import { type KeptUnread, readUnread } from './sealed-answers.ts'
+import { parkGrant, type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
+import { holderFacts } from './unstored.ts'
+import { openToken } from './vault.ts'
+
+export interface ReadAgainDeps extends StoreAnswerDeps {
+  announce: Pick<TokenAnnouncer, 'recovered'>
+  settings: RefreshSettings
+}
+
+/**
+ * Stores the answers that an earlier version could not read, and this one can. A file goes once its tokens are stored, or
+ * newer ones are. Throws where the data folder can't be read.
+ */
+export async function storeUnread(deps: ReadAgainDeps, dataDir: string): Promise<void> {
+  for (const { file, kept } of readUnread(deps.vault, dataDir)) {
+    const is = kept === undefined ? 'left' : await storeOne(deps, kept)
+    if (is === 'left' || kept === undefined) continue
+    rmSync(file, { force: true })
+    deps.log.info(
+      { code: 'token.unsealed', ...holderFacts(kept.holder), is },
+      'an answer that could not be read before',
+    )
+  }
+}
+
+async function storeOne(deps: ReadAgainDeps, kept: KeptUnread) {
+  const { holder } = kept
+  const answer = readKeptAnswer(kept.body)
+  if (typeof holder === 'string') return answer === undefined ? 'left' : storeGrant(deps, holder, kept, answer)
+  const stored = await deps.tokens.read(holder)
+  if (Number(stored?.generation) > Number(kept.generation)) return 'lost'
+  if (answer === undefined || deps.unstored.has(holder)) return 'left'
+  return deps.unstored.hold(holder, () => storeOfAccount(deps, holder, kept, answer))
+}
+
+/** With a lease: no other worker redeems the refresh token that was sent. */
+async function storeOfAccount(deps: ReadAgainDeps, hubId: number, kept: KeptUnread, answer: TokenAnswer) {
+  const { tokens, clock, announce } = deps
+  const owner = newOperation()
+  const now = clock.now()
+  const begun = await tokens.begin(hubId, owner, now)
+  if (begun.is !== 'begun') return 'left'
+  const { generation, refreshToken, hubDomain, tokenAlert } = begun.context
+  const current = openToken(deps.vault, refreshToken, hubId, 'refresh')
+  if (generation !== kept.generation || !current.ok) {
+    await tokens.leave(hubId, owner, now)
+    return 'left'
+  }
+  const subject = { hubId, hubDomain, tokenAlert, now }
+  const recovered = tokenAlert === '' ? NO_ALERT_WRITES : announce.recovered(subject)
+  const job = { hubId, owner, context: begun.context, recovered }
+  const sent = { sent: kept.sent, current: current.value }
+  const read = answerToStore(deps.settings, job, sent, kept.sentAt, answer)
+  deps.unstored.keep(read, clock)
+  return storeAnswer(deps, read)
+}
+
+async function storeGrant(deps: ReadAgainDeps, id: string, kept: KeptUnread, answer: TokenAnswer) {
+  const { accessToken: access, refreshToken: refresh, lifetimeMs } = answer
+  if (refresh === undefined) return 'left'
+  const { sentAt, only } = kept
+  const times = { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs }
+  const grant = { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt: sentAt, only, account: undefined } as const
+  await parkGrant(deps, grant, deps.clock.now())
+  return 'parked'
+}
