@@ -96,7 +96,7 @@ async function rekeyKilledMidway(file: string, store: Store, quiet: readonly num
 }
 
 test('the key is changed under a fleet that is refreshed all the while, by a rekey that is killed midway and run again', async () => {
-  scene = await openScene({ accounts: 100, tokenLifetimeMs: 18_000 })
+  scene = await openScene({ accounts: 100, tokenLifetimeMs: 30_000 })
   const { sandbox, redis } = scene
   const store = redis.connect()
   const file = await scene.configFile()
@@ -195,7 +195,10 @@ test('a rekey waits for an import that began under the old key, and what that br
   const said = { out: '', err: '' }
   rekeying.stdout.on('data', (data) => (said.out += data))
   rekeying.stderr.on('data', (data) => (said.err += data))
-  await eventually('the rekey to wait, or to be over', async () => said.err !== '' || rekeying.exitCode !== null)
+  await eventually(
+    'the rekey to wait, or to be over',
+    async () => said.err.includes('waiting for ') || rekeying.exitCode !== null,
+  )
   bringing.stdin.end(`${second},${two}\n`)
   expect(await brought).toEqual([0, null])
   expect(await rekeyed).toEqual([0, null])

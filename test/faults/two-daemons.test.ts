@@ -4,9 +4,9 @@ import { ask, connectAll, eventually, hooksOf, hubIdsOf, journalOf } from '../su
 import { openScene, pauses, refreshTimes, type Scene } from '../support/scene.ts'
 
 /** How long the fleet is watched; the full run is PLIMSOLL_WATCH_SECONDS=180. */
-const WATCH_MS = Number(process.env.PLIMSOLL_WATCH_SECONDS ?? 25) * 1_000
+const WATCH_MS = Number(process.env.PLIMSOLL_WATCH_SECONDS ?? 35) * 1_000
 /** Long enough that a machine which others keep busy is not late by half of it. */
-const LIFE_MS = 20_000
+const LIFE_MS = 30_000
 const ACCOUNTS = 100
 /** Often enough that each token is used several times. */
 const SETTINGS = { limits: { every: '6s' } }

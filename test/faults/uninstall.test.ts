@@ -40,7 +40,8 @@ describe('an uninstall', () => {
 
     const next = await scene.daemon()
     const account = await isUninstalled(next.url, hubId)
-    expect(account.uninstall).toMatchObject({ attempts: 1, failure: null, ending: 'was-gone' })
+    // The dated versions answer the same for a token that is gone (RFC 7009, section 2.2).
+    expect(account.uninstall).toMatchObject({ attempts: 1, failure: null, ending: 'deleted' })
     expect(account.story.map(({ event }) => event).slice(-3)).toEqual([
       'uninstall requested',
       'refresh token deleted',
@@ -77,7 +78,7 @@ describe('an account that is deleted', () => {
     expect(told).toMatchObject({ status: 'firing', level: 'critical' })
     expect(told.message).toContain('hub is deleted or disconnected')
     const codes = daemon.lines.flatMap((line) => /"code":"(token\.\w+)"/.exec(line)?.[1] ?? [])
-    expect(codes[0]).toBe('token.rejected')
+    expect(codes).toContain('token.rejected')
     expect(codes).not.toContain('token.client')
     expect(await Promise.all(others.map((hubId) => stateOf(daemon.url, hubId)))).toEqual(['active', 'active', 'active'])
     expect(await breakerOf(daemon.url)).toMatchObject({ breaker: 'closed' })
