@@ -161,6 +161,19 @@ test('tokens of active accounts that are over because the endpoint lets too few 
   expect((await one.alerts()).at(-1)).toBe('resolved critical recovered throttled')
 })
 
+test('tokens that are over because refreshes are refused are no alert about throttling, though a 429 came shortly before', async () => {
+  const one = await fleet(25)
+  one.clock.move(59 * MINUTE)
+  one.says.refresh = fails('transient', { status: 429, message: 'the provider answered 429', retryAfterMs: 1_000 })
+  await one.refresh(one.hubIds.slice(0, 1))
+  one.says.refresh = fails('rejected', { status: 400, code: 'BAD_REFRESH_TOKEN', message: 'the provider answered 400' })
+  await one.refresh(one.hubIds.slice(1, 14), 2_000)
+  expect(await one.alerts()).toEqual(['firing critical entered refused'])
+  one.clock.move(MINUTE)
+  await one.sweepFleet()
+  expect(await one.alerts()).toEqual(['firing critical entered refused'])
+})
+
 test('no customer is written to while a fleet alert is open, whatever it is about, and each is once it is over', async () => {
   const mail = { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com' }
   const one = await polled({

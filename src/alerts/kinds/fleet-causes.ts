@@ -32,7 +32,9 @@ export function decideFleetAlerts(
   open: ReadonlySet<FleetTrouble>,
 ): Record<'provider' | 'coverage' | 'calls', CauseVerdict> {
   const isOfApp = endpoint !== undefined && alertOfCause(endpoint) === 'token-endpoint'
-  const isOutage = (endpoint !== undefined && !isOfApp) || pollsFail || isThrottled
+  // While refreshes are held back for the app's own error, tokens are over because of that.
+  const tooFew = isThrottled && (!isOfApp || open.has('provider'))
+  const isOutage = (endpoint !== undefined && !isOfApp) || pollsFail || tooFew
   const effect = (isThere: boolean, trouble: FleetTrouble): CauseVerdict => {
     if (!isThere) return 'over'
     return (isOutage || isOfApp) && !open.has(trouble) ? 'covered' : 'firing'
